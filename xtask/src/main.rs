@@ -1,0 +1,2 @@
+//! Development commands: `cargo xtask NAME`.
+fn main() {}

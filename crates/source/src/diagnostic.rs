@@ -1,0 +1,104 @@
+//! What a front-end has to say to the user, as plain data.
+
+use crate::map::Span;
+use std::fmt;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; nothing is wrong.
+    Note,
+    /// Probably not what was meant; the input is still accepted.
+    Warning,
+    /// The input is refused.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+/// A second place that explains the first ("declared here").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// What is to be seen there.
+    pub message: String,
+}
+
+/// One message about one place, with further places and a hint how to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// One sentence, without a final stop.
+    pub message: String,
+    /// The place it is about.
+    pub span: Span,
+    /// Further places.
+    pub labels: Vec<Label>,
+    /// What the user could do.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// A message of the given severity.
+    pub fn new(severity: Severity, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity,
+            message: message.into(),
+            span,
+            labels: Vec::new(),
+            hint: None,
+        }
+    }
+
+    /// An error.
+    pub fn error(span: Span, message: impl Into<String>) -> Self {
+        Diagnostic::new(Severity::Error, span, message)
+    }
+
+    /// A warning.
+    pub fn warning(span: Span, message: impl Into<String>) -> Self {
+        Diagnostic::new(Severity::Warning, span, message)
+    }
+
+    /// A note.
+    pub fn note(span: Span, message: impl Into<String>) -> Self {
+        Diagnostic::new(Severity::Note, span, message)
+    }
+
+    /// Adds a hint; a second one replaces the first.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a hint if there is one.
+    pub fn with_hint_opt(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
+        self
+    }
+
+    /// Adds a further place.
+    pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.labels.push(Label {
+            span,
+            message: message.into(),
+        });
+        self
+    }
+
+    /// Whether the input is refused because of this.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}

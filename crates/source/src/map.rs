@@ -1,0 +1,301 @@
+//! Files, spans, and the way from a byte offset to a line and a column.
+//!
+//! Spans are byte ranges rather than line/column pairs because they are cheap to make, to join and
+//! to store in a program's tables; lines are computed only when somebody wants to read one.
+
+use std::fmt;
+
+/// The number of a file in its [`SourceMap`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(u32);
+
+impl FileId {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The file with this number; meant for tables that store spans as plain numbers.
+    pub fn from_index(index: usize) -> Self {
+        FileId(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+}
+
+/// A range of bytes `start..end` of one file. An empty range is a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The range `start..end` of `file`. Offsets beyond four gigabytes stick to the end.
+    pub fn new(file: FileId, start: usize, end: usize) -> Self {
+        let clip = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Span {
+            file,
+            start: clip(start),
+            end: clip(end.max(start)),
+        }
+    }
+
+    /// The point just before the byte `at`.
+    pub fn point(file: FileId, at: usize) -> Self {
+        Span::new(file, at, at)
+    }
+
+    /// The smallest span that covers both. Spans of different files do not join: `self` wins.
+    pub fn to(self, other: Span) -> Span {
+        if self.file != other.file {
+            return self;
+        }
+        Span {
+            file: self.file,
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
+
+    /// The point at which this span begins.
+    pub fn begin(self) -> Span {
+        Span {
+            end: self.start,
+            ..self
+        }
+    }
+
+    /// The point just after this span.
+    pub fn after(self) -> Span {
+        Span {
+            start: self.end,
+            ..self
+        }
+    }
+
+    /// The number of bytes covered.
+    pub fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// Whether the span is a point.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// A position a person can read: both numbers count from one, columns count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Location {
+    /// Line, from one.
+    pub line: usize,
+    /// Column in characters, from one.
+    pub column: usize,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// One file: its name as the user knows it, its text, and where its lines begin.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    name: String,
+    text: String,
+    line_starts: Vec<u32>,
+}
+
+impl SourceFile {
+    fn new(name: String, text: String) -> Self {
+        let mut line_starts = vec![0];
+        for (i, byte) in text.bytes().enumerate() {
+            if byte == b'\n' {
+                line_starts.push(u32::try_from(i + 1).unwrap_or(u32::MAX));
+            }
+        }
+        SourceFile {
+            name,
+            text,
+            line_starts,
+        }
+    }
+
+    /// The name the file was added under.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many lines the file has; a final newline does not begin another one.
+    pub fn line_count(&self) -> usize {
+        let open_ended = self.text.is_empty() || !self.text.ends_with('\n');
+        self.line_starts.len() - usize::from(!open_ended)
+    }
+
+    /// The line number, from one, of a byte offset. Offsets past the end belong to the last line.
+    pub fn line_of(&self, offset: u32) -> usize {
+        self.line_starts.partition_point(|&start| start <= offset)
+    }
+
+    /// The byte offset at which a line (from one) begins; past the last line, the text's length.
+    pub fn line_start(&self, line: usize) -> usize {
+        match self.line_starts.get(line.saturating_sub(1)) {
+            Some(&start) => start as usize,
+            None => self.text.len(),
+        }
+    }
+
+    /// The text of a line (from one) without its line end. Empty if there is no such line.
+    pub fn line_text(&self, line: usize) -> &str {
+        let range = self.line_start(line)..self.line_start(line + 1);
+        self.text
+            .get(range)
+            .unwrap_or("")
+            .trim_end_matches(['\n', '\r'])
+    }
+
+    /// Line and column of a byte offset.
+    pub fn location(&self, offset: u32) -> Location {
+        let line = self.line_of(offset);
+        let start = self.line_start(line);
+        let mut end = (offset as usize).clamp(start, self.text.len().max(start));
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let column = self.text.get(start..end).map_or(0, |s| s.chars().count()) + 1;
+        Location { line, column }
+    }
+}
+
+/// All the files of one compilation.
+#[derive(Clone, Debug, Default)]
+pub struct SourceMap {
+    files: Vec<SourceFile>,
+}
+
+impl SourceMap {
+    /// A map without files.
+    pub fn new() -> Self {
+        SourceMap::default()
+    }
+
+    /// Adds a file. Adding the same name twice makes two files.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
+        let id = FileId::from_index(self.files.len());
+        self.files.push(SourceFile::new(name.into(), text.into()));
+        id
+    }
+
+    /// The file with this number, if it is one of this map's.
+    pub fn get(&self, id: FileId) -> Option<&SourceFile> {
+        self.files.get(id.index())
+    }
+
+    /// All files in the order they were added.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = (FileId, &SourceFile)> {
+        self.files
+            .iter()
+            .enumerate()
+            .map(|(i, f)| (FileId::from_index(i), f))
+    }
+
+    /// The name of a file, or `?` if the map does not hold it.
+    pub fn name(&self, id: FileId) -> &str {
+        self.get(id).map_or("?", SourceFile::name)
+    }
+
+    /// The text of a file, or nothing if the map does not hold it.
+    pub fn text(&self, id: FileId) -> &str {
+        self.get(id).map_or("", SourceFile::text)
+    }
+
+    /// Where a span begins. A span of a file that is not here begins at line one.
+    pub fn location(&self, span: Span) -> Location {
+        self.get(span.file)
+            .map_or(Location { line: 1, column: 1 }, |file| {
+                file.location(span.start)
+            })
+    }
+
+    /// The text a span covers; empty if it does not fit the file.
+    pub fn snippet(&self, span: Span) -> &str {
+        self.text(span.file)
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or("")
+    }
+
+    /// `name:line:column` of the beginning of a span.
+    pub fn describe(&self, span: Span) -> String {
+        format!("{}:{}", self.name(span.file), self.location(span))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_in_characters() {
+        let mut map = SourceMap::new();
+        let id = map.add("a.pml", "first\nzwö lf\n\nend");
+        let at = |offset| map.get(id).expect("file").location(offset).to_string();
+        assert_eq!(at(0), "1:1");
+        assert_eq!(at(5), "1:6");
+        assert_eq!(at(6), "2:1");
+        assert_eq!(at(10), "2:4");
+        assert_eq!(at(9), "2:3", "inside a character counts as its beginning");
+        assert_eq!(at(14), "3:1");
+        assert_eq!(at(15), "4:1");
+        assert_eq!(at(10_000), "4:4");
+    }
+
+    #[test]
+    fn line_texts_have_no_line_ends() {
+        let mut map = SourceMap::new();
+        let id = map.add("a", "one\r\ntwo\n");
+        let file = map.get(id).expect("file");
+        assert_eq!(file.line_text(1), "one");
+        assert_eq!(file.line_text(2), "two");
+        assert_eq!(file.line_text(3), "");
+        assert_eq!(file.line_text(99), "");
+        assert_eq!(file.line_count(), 2);
+        assert_eq!(
+            SourceFile::new(String::new(), String::new()).line_count(),
+            1
+        );
+    }
+
+    #[test]
+    fn spans_join_within_a_file_only() {
+        let (a, b) = (FileId::from_index(0), FileId::from_index(1));
+        assert_eq!(
+            Span::new(a, 3, 5).to(Span::new(a, 8, 9)),
+            Span::new(a, 3, 9)
+        );
+        assert_eq!(
+            Span::new(a, 8, 9).to(Span::new(a, 3, 5)),
+            Span::new(a, 3, 9)
+        );
+        assert_eq!(
+            Span::new(a, 3, 5).to(Span::new(b, 8, 9)),
+            Span::new(a, 3, 5)
+        );
+    }
+
+    #[test]
+    fn spans_outside_the_map_are_harmless() {
+        let map = SourceMap::new();
+        let lost = Span::new(FileId::from_index(7), 3, 9);
+        assert_eq!(map.snippet(lost), "");
+        assert_eq!(map.describe(lost), "?:1:1");
+    }
+}

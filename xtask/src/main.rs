@@ -1,2 +1,43 @@
-//! Development commands: `cargo xtask NAME`.
-fn main() {}
+//! Development commands: `cargo xtask NAME`. One module a command; nothing here is part of the product.
+#![forbid(unsafe_code)]
+
+mod fuzz;
+
+use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Development commands of Everypath.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run every fuzz target for a bounded time.
+    Fuzz(fuzz::Arguments),
+}
+
+/// Why a command did not do its work: a sentence for the developer who typed it.
+type Failure = String;
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_path_buf()
+}

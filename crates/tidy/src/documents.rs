@@ -1,0 +1,90 @@
+//! Documents tell the truth about where things are: every path they name exists.
+//!
+//! A path is a word in code quotes, in a fenced block or in the target of a link, that begins with one of the
+//! repository's folders, or that names a Markdown or Rust file. Words with a placeholder (`models/<language>/`) are
+//! checked up to the placeholder.
+
+use crate::Finding;
+
+/// Folders at the root. A quoted word that begins with one of them must name something that exists, also when the
+/// folder itself is gone: a list made from the disk would not notice that.
+const FOLDERS: [&str; 11] = ["crates", "docs", "models", "xtask", "fuzz", "bench", "tools", "tests", ".ci", ".cargo", ".github"];
+
+/// Checks the paths named in the document `path` with `text`. `exists` answers for a path from the root.
+pub fn check(path: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<Finding> {
+    let here = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut findings = Vec::new();
+    let mut fenced = false;
+    for (index, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        let words: Vec<&str> = if fenced { line.split_whitespace().collect() } else { quoted(line).chain(targets(line)).collect() };
+        for word in words.into_iter().filter_map(candidate) {
+            let beside = if here.is_empty() { word.to_owned() } else { format!("{here}/{word}") };
+            if !exists(word) && !exists(&beside) {
+                let message = format!("`{word}` does not exist; correct the document or add the file");
+                findings.push(Finding::new(path, index + 1, message));
+            }
+        }
+    }
+    findings
+}
+
+/// The words between single back quotes of a line.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2).flat_map(str::split_whitespace)
+}
+
+/// The targets of a line's links: what stands between `](` and `)`.
+fn targets(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| {
+        let target = rest.split(')').next()?;
+        Some(target.split('#').next().unwrap_or(target))
+    })
+}
+
+/// The part of a word that must exist, if the word is a path at all.
+fn candidate(word: &str) -> Option<&str> {
+    let word = word.trim_matches(|c: char| matches!(c, ',' | ';' | ':' | '(' | ')' | '"' | '\''));
+    let word = word.strip_prefix("./").unwrap_or(word);
+    if word.contains("://") {
+        return None;
+    }
+    // Up to a placeholder, and there back to the last whole component.
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let known = match word.find(|c| !plain(c)) {
+        None => word,
+        Some(end) => word[..end].rsplit_once('/')?.0,
+    };
+    let first = known.split('/').next().unwrap_or(known);
+    let in_a_folder = FOLDERS.contains(&first) && known.contains('/');
+    let a_document = known.ends_with(".md") || (known.ends_with(".rs") && known.contains('/'));
+    (in_a_folder || a_document).then_some(known.trim_end_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing(text: &str) -> Vec<String> {
+        let exists = |path: &str| matches!(path, "docs/guide.md" | "crates/vm" | "models" | "README.md");
+        check("docs/page.md", text, &exists).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn names_what_is_not_there() {
+        assert_eq!(missing("see `docs/gone.md`").len(), 1);
+        assert_eq!(missing("see [it](gone.md)").len(), 1);
+        assert_eq!(missing("```\nrun models/asm/x.easm\n```").len(), 1);
+        assert_eq!(missing("`crates/vm/<name>/x.rs` and `crates/jit/<name>`").len(), 1);
+    }
+
+    #[test]
+    fn accepts_what_is_there() {
+        let text = "see `crates/vm`, [guide](guide.md#part), `models/<language>/`, `a/b`, https://docs/x.md, `-o FILE.md5`";
+        assert_eq!(missing(text), Vec::<String>::new());
+        assert_eq!(missing("```\ncargo test --workspace\n```\n`README.md`"), Vec::<String>::new());
+    }
+}

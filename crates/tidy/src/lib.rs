@@ -1,0 +1,37 @@
+//! The house rules, as code: what a reviewer would otherwise have to remember.
+//!
+//! Each rule is a function from text to findings and knows nothing of the disk, so each can be shown to fail on a small
+//! example. `tests/repository.rs` runs all of them on this repository. The idea is TigerBeetle's and rust-analyzer's:
+//! a rule that is not checked decays into an opinion.
+#![forbid(unsafe_code)]
+
+pub mod documents;
+pub mod rooms;
+pub mod sources;
+pub mod tree;
+
+use std::fmt;
+
+/// One breach of a rule: where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Path from the repository's root.
+    pub path: String,
+    /// Line, counted from one.
+    pub line: usize,
+    /// What is wrong, in a sentence that says what would be right.
+    pub message: String,
+}
+
+impl Finding {
+    /// A finding at a line of a file.
+    pub fn new(path: &str, line: usize, message: impl Into<String>) -> Finding {
+        Finding { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}

@@ -1,0 +1,192 @@
+//! Rules for one Rust source file at a time.
+//!
+//! They are textual on purpose. A rule here must be cheap to state and cheap to obey; whatever needs to understand the
+//! code belongs to the compiler's and Clippy's lints, which the workspace turns on.
+
+use crate::Finding;
+
+/// A file longer than this holds more than one idea.
+pub const LINES_MAX: usize = 900;
+
+/// Crates in which unsafe code may stand, each block with its reason.
+pub const MAY_BE_UNSAFE: [&str; 4] = ["vm", "jit", "store", "capi"];
+
+/// Crates that face the outside world: they alone read files, print and end the process.
+/// `tidy`, `testkit` and `xtask` are tools of the workshop and never part of the product.
+pub const OUTSIDE: [&str; 5] = ["cli", "explorer", "tidy", "testkit", "xtask"];
+
+/// The crate a path lies in: `crates/vm/src/lib.rs` is in `vm`, `xtask/src/main.rs` in `xtask`.
+pub fn crate_of(path: &str) -> &str {
+    let mut parts = path.split('/');
+    match parts.next() {
+        Some("crates") => parts.next().unwrap_or(""),
+        Some(first) => first,
+        None => "",
+    }
+}
+
+/// All rules for a source file.
+pub fn check(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    head(path, text, &mut findings);
+    length(path, text, &mut findings);
+    unsafe_code(path, text, &mut findings);
+    calls(path, text, &mut findings);
+    findings
+}
+
+/// Each module says what it is before anything else.
+fn head(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    if !first.is_some_and(|line| line.starts_with("//!")) {
+        let message = "begin with a `//!` comment: what this is, why it is so, where it comes from";
+        findings.push(Finding::new(path, 1, message));
+    }
+}
+
+fn length(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    let lines = text.lines().count();
+    if lines > LINES_MAX {
+        let message = format!("{lines} lines; at most {LINES_MAX}, one idea a file");
+        findings.push(Finding::new(path, LINES_MAX, message));
+    }
+}
+
+fn unsafe_code(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    if MAY_BE_UNSAFE.contains(&crate_of(path)) {
+        return;
+    }
+    let is_root = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
+    if is_root && !text.contains("#![forbid(unsafe_code)]") {
+        findings.push(Finding::new(path, 1, "add `#![forbid(unsafe_code)]`"));
+    }
+    // Integration tests and benches are crates of their own, which the attribute above does not reach.
+    for (number, code) in code_lines(text) {
+        let code = without_strings(code);
+        let mut words = code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        if words.any(|word| word == "unsafe") {
+            let message = format!("unsafe code stands only in {}", MAY_BE_UNSAFE.join(", "));
+            findings.push(Finding::new(path, number, message));
+        }
+    }
+}
+
+/// Calls that do not belong where they stand.
+fn calls(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    const UNFINISHED: [&str; 3] = ["todo!(", "unimplemented!(", "dbg!("];
+    const OUTSIDE_ONLY: [&str; 8] =
+        ["println!(", "print!(", "eprintln!(", "eprint!(", "process::exit(", "std::fs", "env::args", "env::var("];
+    let product = path.contains("/src/") && !OUTSIDE.contains(&crate_of(path));
+    for (number, code) in code_lines(text) {
+        let code = without_strings(code);
+        for call in UNFINISHED.into_iter().filter(|call| has_call(&code, call)) {
+            let message = format!("`{call}` must not land");
+            findings.push(Finding::new(path, number, message));
+        }
+        for call in OUTSIDE_ONLY.into_iter().filter(|call| product && has_call(&code, call)) {
+            let message = format!("`{call}` belongs to the outside world: only {} may", OUTSIDE.join(", "));
+            findings.push(Finding::new(path, number, message));
+        }
+    }
+}
+
+/// Is `call` in `code`, and not as the tail of a longer name?
+fn has_call(code: &str, call: &str) -> bool {
+    code.match_indices(call).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+/// Lines that are code of the product: comments are cut off, and an inline test module at the end is left out.
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let tests = lines.windows(2).position(|pair| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{'));
+    let end = tests.unwrap_or(lines.len());
+    lines.into_iter().take(end).enumerate().map(|(index, line)| (index + 1, line.split("//").next().unwrap_or(line)))
+}
+
+/// The line with its string literals emptied. Good enough for literals that end on their line.
+fn without_strings(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut inside = false;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if inside => {
+                chars.next();
+            }
+            '"' => inside = !inside,
+            _ if inside => {}
+            _ => kept.push(c),
+        }
+    }
+    kept
+}
+
+/// No file of ours, of whatever kind, names a place on one particular machine.
+pub fn machine_paths(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for folder in ["work", "root", "home", "Users"] {
+            let place = format!("/{folder}/");
+            let named = line.match_indices(&place).any(|(at, _)| {
+                // Part of an address or of a longer relative path is another matter.
+                let before = line[..at].chars().next_back();
+                !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '}' | '*'))
+            });
+            if named {
+                let message = format!("`{place}` is a place on one machine");
+                findings.push(Finding::new(path, index + 1, message));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        check(path, text).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn a_clean_file_passes() {
+        let text = "//! Head.\n#![forbid(unsafe_code)]\nfn f() { let _ = \"unsafe println!(\"; } // unsafe\n";
+        assert_eq!(messages("crates/search/src/lib.rs", text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_rule_can_fail() {
+        let path = "crates/search/src/lib.rs";
+        let good = "//! Head.\n#![forbid(unsafe_code)]\n";
+        assert_eq!(messages(path, "#![forbid(unsafe_code)]\n").len(), 1);
+        assert_eq!(messages(path, "//! Head.\n").len(), 1);
+        assert_eq!(messages(path, &format!("{good}unsafe {{ }}\n")).len(), 1);
+        assert_eq!(messages(path, &format!("{good}println!();\n")).len(), 1);
+        assert_eq!(messages(path, &format!("{good}todo!();\n")).len(), 1);
+        assert_eq!(messages(path, &format!("{good}{}", "\n".repeat(LINES_MAX))).len(), 1);
+    }
+
+    #[test]
+    fn rules_bind_where_they_should() {
+        let text = "//! Head.\nunsafe { }\n";
+        assert_eq!(messages("crates/vm/src/run.rs", text), Vec::<String>::new());
+        assert_eq!(messages("crates/search/tests/run.rs", text).len(), 1);
+        let text = "//! Head.\nprintln!();\n";
+        assert_eq!(messages("crates/cli/src/run.rs", text), Vec::<String>::new());
+        assert_eq!(messages("crates/vm/tests/run.rs", text), Vec::<String>::new());
+        let text = "//! Head.\nfn f() {}\n#[cfg(test)]\nmod tests {\n println!();\n}\n";
+        assert_eq!(messages("crates/vm/src/run.rs", text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn places_on_a_machine_are_found() {
+        let place = format!("see /{}/me/x", "home");
+        assert_eq!(machine_paths("README.md", &place).len(), 1);
+        let address = format!("https://example.org/{}/me", "home");
+        assert_eq!(machine_paths("README.md", &address), Vec::new());
+    }
+}

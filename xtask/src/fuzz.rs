@@ -1,0 +1,106 @@
+//! A bounded run of every fuzz target.
+//!
+//! The targets in `fuzz/` are ordinary libFuzzer programs. `cargo fuzz` is the comfortable way to work with one of them;
+//! this command needs only the stable toolchain and a C++ compiler (for libFuzzer itself), because all that `cargo fuzz`
+//! does to a build is to hand the compiler the coverage flags below. The address sanitizer, which would need a nightly
+//! compiler, is left out: the code under test is safe Rust.
+
+use crate::{Failure, root};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// LLVM's coverage instrumentation, as libFuzzer expects it.
+const COVERAGE: [&str; 6] = [
+    "--cfg=fuzzing",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+];
+
+/// `cargo xtask fuzz`
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Seconds for each target.
+    #[arg(long, default_value_t = 10)]
+    seconds: u32,
+    /// Targets; all if none is named.
+    targets: Vec<String>,
+}
+
+/// Builds the targets and runs each one. The first finding ends the run; libFuzzer has written the input by then.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let folder = root().join("fuzz");
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(|error| format!("fuzz/Cargo.toml: {error}"))?;
+    let known = targets(&text);
+    if let Some(unknown) = arguments.targets.iter().find(|name| !known.contains(name)) {
+        return Err(format!("no fuzz target `{unknown}`; there are {}", known.join(", ")));
+    }
+    let chosen = if arguments.targets.is_empty() { &known } else { &arguments.targets };
+
+    let host = host()?;
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--bins", "--target", &host, "--manifest-path"])
+        .arg(&manifest)
+        .env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\u{1f}"))
+        .status()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if !built.success() {
+        return Err("the fuzz targets do not build".to_owned());
+    }
+    for target in chosen {
+        let program = folder.join("target").join(&host).join("release").join(target);
+        run_target(&folder, &program, target, arguments.seconds)?;
+    }
+    Ok(())
+}
+
+fn run_target(folder: &Path, program: &Path, target: &str, seconds: u32) -> Result<(), Failure> {
+    let corpus = folder.join("corpus").join(target);
+    let artifacts = folder.join("artifacts").join(target);
+    for made in [&corpus, &artifacts] {
+        fs::create_dir_all(made).map_err(|error| format!("{}: {error}", made.display()))?;
+    }
+    println!("fuzz target `{target}`, {seconds} s");
+    // Hangs and unbounded allocation are findings too: hence the limits on one input.
+    let status = Command::new(program)
+        .args(["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=256", "-max_len=4096"])
+        .args(["-verbosity=0", "-print_final_stats=1"])
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .arg(&corpus)
+        .args(Some(folder.join("seeds").join(target)).filter(|seeds| seeds.is_dir()))
+        .status()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    if status.success() { Ok(()) } else { Err(format!("fuzz target `{target}` found something: see fuzz/artifacts/{target}")) }
+}
+
+/// The names of the programs in a manifest.
+fn targets(manifest: &str) -> Vec<String> {
+    let bins = manifest.split("[[bin]]").skip(1);
+    bins.filter_map(|bin| {
+        let line = bin.lines().find(|line| line.trim_start().starts_with("name"))?;
+        line.split('"').nth(1).map(str::to_owned)
+    })
+    .collect()
+}
+
+/// The target triple of this machine. Naming it keeps the coverage flags away from build scripts.
+fn host() -> Result<String, Failure> {
+    let output = Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find_map(|line| line.strip_prefix("host: "));
+    line.map(str::to_owned).ok_or_else(|| "rustc does not tell its host".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn targets_are_the_programs_of_the_manifest() {
+        let manifest = "[package]\nname = \"fuzz\"\n[[bin]]\nname = \"a\"\npath = \"a.rs\"\n\n[[bin]]\nname = \"b\"\n";
+        assert_eq!(super::targets(manifest), ["a", "b"]);
+    }
+}

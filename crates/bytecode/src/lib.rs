@@ -1,0 +1,22 @@
+//! The byte-code: the contract between languages and engines.
+//!
+//! Front-ends produce a [`Program`]; [`verify()`] rejects malformed ones with a position and gives a [`Verified`] program, the only thing
+//! engines accept; [`Layout`] says where everything lies in a state. The machine follows Weber, "An embeddable virtual machine for state space
+//! generation" (NIPS), and is specified, rule by rule, in `docs/bytecode.md`.
+#![forbid(unsafe_code)]
+
+mod fault;
+mod ids;
+mod layout;
+mod locations;
+pub mod ops;
+mod program;
+mod verify;
+
+pub use fault::{Fault, FaultKind};
+pub use ids::{Addr, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalId, Location, ProcessId, Register};
+pub use layout::{ChannelLayout, Component, Layout, LayoutError, ProcessLayout, Shape, Slot, StateMap};
+pub use locations::Locations;
+pub use ops::{FieldMask, MAX_FIELDS, Mode, Op, REGISTERS, Receive};
+pub use program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
+pub use verify::{Verified, VerifyError, VerifyErrorKind, verify};

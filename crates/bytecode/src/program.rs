@@ -1,0 +1,315 @@
+//! A program: code and the tables beside it.
+//!
+//! Everything a front-end hands over and everything an engine needs is here as plain data. A [`Program`] may be malformed; only
+//! [`verify`](crate::verify()) turns it into a [`Verified`](crate::Verified) one, and only those are run.
+
+use crate::ids::{Addr, ChannelTypeId, FileIndex, GlobalId, LocalId, ProcessId};
+use crate::ops::Op;
+
+/// What a variable or a message field can hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Type {
+    /// 0 or 1.
+    Bit,
+    /// 0 to 255.
+    Byte,
+    /// Sixteen bits, signed.
+    Short,
+    /// Thirty-two bits, signed.
+    Int,
+    /// The given number of bits, 1 to 32, unsigned.
+    Unsigned(u8),
+}
+
+impl Type {
+    /// Bytes it takes in a state.
+    pub const fn width(self) -> usize {
+        match self {
+            Type::Bit | Type::Byte => 1,
+            Type::Short => 2,
+            Type::Int => 4,
+            Type::Unsigned(bits) => match bits {
+                0..=8 => 1,
+                9..=16 => 2,
+                _ => 4,
+            },
+        }
+    }
+
+    /// The value that remains when `value` is stored.
+    pub const fn truncate(self, value: i32) -> i32 {
+        match self {
+            Type::Bit => value & 1,
+            Type::Byte => value & 0xff,
+            Type::Short => value as i16 as i32,
+            Type::Int => value,
+            Type::Unsigned(bits) => {
+                if bits >= 32 {
+                    value
+                } else {
+                    value & ((1 << bits) - 1)
+                }
+            }
+        }
+    }
+
+    /// Reads a value of this type from the front of `bytes`, which must be long enough.
+    pub fn read(self, bytes: &[u8]) -> i32 {
+        match (self, self.width()) {
+            (Type::Short, _) => i16::from_le_bytes([bytes[0], bytes[1]]) as i32,
+            (_, 1) => bytes[0] as i32,
+            (_, 2) => u16::from_le_bytes([bytes[0], bytes[1]]) as i32,
+            _ => i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+        }
+    }
+
+    /// Stores `value`, truncated, at the front of `bytes`, which must be long enough.
+    pub fn write(self, value: i32, bytes: &mut [u8]) {
+        let width = self.width();
+        bytes[..width].copy_from_slice(&self.truncate(value).to_le_bytes()[..width]);
+    }
+}
+
+/// How values of a variable or field are shown to people; the machine does not care.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Shown {
+    /// As a number.
+    #[default]
+    Number,
+    /// As `true` or `false`.
+    Bool,
+    /// By its name in [`Program::symbols`].
+    Symbol,
+    /// As a channel.
+    Channel,
+    /// As a process number.
+    Process,
+}
+
+/// A variable: a scalar or an array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// Its name; unique in its table.
+    pub name: String,
+    /// The type of the variable or of each element.
+    pub ty: Type,
+    /// `None` for a scalar, the number of elements for an array.
+    pub length: Option<u32>,
+    /// Initial values: none (all 0), one for all elements, or one for each element.
+    pub init: Vec<i32>,
+    /// How to show it.
+    pub shown: Shown,
+    /// Whether it goes back to its initial value when a transition ends (rule S-SCRATCH).
+    pub scratch: bool,
+}
+
+impl Variable {
+    /// A scalar that starts at 0.
+    pub fn scalar(name: impl Into<String>, ty: Type) -> Variable {
+        Variable { name: name.into(), ty, length: None, init: Vec::new(), shown: Shown::Number, scratch: false }
+    }
+
+    /// An array whose elements start at 0.
+    pub fn array(name: impl Into<String>, ty: Type, length: u32) -> Variable {
+        Variable { length: Some(length), ..Variable::scalar(name, ty) }
+    }
+
+    /// The number of elements, 1 for a scalar.
+    pub fn elements(&self) -> usize {
+        self.length.unwrap_or(1) as usize
+    }
+
+    /// Bytes it takes in a state.
+    pub fn size(&self) -> usize {
+        self.elements() * self.ty.width()
+    }
+
+    /// The initial value of an element.
+    pub fn initial(&self, element: usize) -> i32 {
+        match self.init.as_slice() {
+            [] => 0,
+            [all] => *all,
+            each => each.get(element).copied().unwrap_or(0),
+        }
+    }
+}
+
+/// A field of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MessageField {
+    /// Its type.
+    pub ty: Type,
+    /// How to show it.
+    pub shown: Shown,
+}
+
+/// A kind of channel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChannelType {
+    /// Its name; unique.
+    pub name: String,
+    /// How many messages it holds; 0 for a rendezvous.
+    pub capacity: u8,
+    /// The fields of each message, at least one.
+    pub fields: Vec<MessageField>,
+}
+
+/// A channel that exists from the start; its number is its position plus one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StaticChannel {
+    /// Its name; unique.
+    pub name: String,
+    /// Its type.
+    pub ty: ChannelTypeId,
+}
+
+/// A process type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProcessType {
+    /// Its name; unique.
+    pub name: String,
+    /// How many of the locals are parameters; they come first.
+    pub params: u16,
+    /// Parameters and local variables.
+    pub locals: Vec<Variable>,
+    /// Where its instructions begin; they end where the next type's begin.
+    pub start: Addr,
+    /// Where instances begin to execute.
+    pub entry: Addr,
+    /// Code that completes the initial values of a new instance (rule I-RUN), ending in RET.
+    pub prologue: Option<Addr>,
+    /// The priority of new instances (rule S-PRIORITY).
+    pub priority: u8,
+}
+
+/// What a label says about the control location it stands at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LabelKind {
+    /// A process may rest here for ever.
+    pub end: bool,
+    /// Passing here is progress.
+    pub progress: bool,
+    /// Passing here infinitely often is acceptance.
+    pub accept: bool,
+}
+
+/// A named address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    /// Its name; unique in its process type.
+    pub name: String,
+    /// Where it stands.
+    pub addr: Addr,
+    /// What it means.
+    pub kind: LabelKind,
+}
+
+/// Where the instructions from `addr` up to the next entry come from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// The first instruction.
+    pub addr: Addr,
+    /// The file, in [`Program::files`].
+    pub file: FileIndex,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The statement as the user wrote it.
+    pub text: String,
+}
+
+/// A program in byte-code.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Program {
+    /// Its name, for people.
+    pub name: String,
+    /// Global variables.
+    pub globals: Vec<Variable>,
+    /// Kinds of channels.
+    pub channel_types: Vec<ChannelType>,
+    /// Channels that exist from the start.
+    pub channels: Vec<StaticChannel>,
+    /// Process types, in the order of their code.
+    pub processes: Vec<ProcessType>,
+    /// The instances that exist at the start, in the order of their numbers.
+    pub instances: Vec<ProcessId>,
+    /// The code.
+    pub code: Vec<Op>,
+    /// Named addresses, in the order of addresses.
+    pub labels: Vec<Label>,
+    /// Source positions, in the order of addresses.
+    pub spans: Vec<Span>,
+    /// Source files.
+    pub files: Vec<String>,
+    /// Formats of PRINT.
+    pub formats: Vec<String>,
+    /// Names of values, for printing.
+    pub symbols: Vec<(i32, String)>,
+}
+
+impl Program {
+    /// The code addresses that belong to a process type.
+    pub fn code_of(&self, process: ProcessId) -> std::ops::Range<u32> {
+        let i = process.index();
+        let end = self.processes.get(i + 1).map_or(self.code.len() as u32, |next| next.start.0);
+        self.processes[i].start.0..end
+    }
+
+    /// The process type an address belongs to.
+    pub fn process_at(&self, addr: Addr) -> Option<ProcessId> {
+        if addr.index() >= self.code.len() {
+            return None;
+        }
+        let after = self.processes.partition_point(|p| p.start <= addr);
+        ProcessId::new(after.checked_sub(1)?)
+    }
+
+    /// Where an instruction comes from.
+    pub fn span_at(&self, addr: Addr) -> Option<&Span> {
+        let after = self.spans.partition_point(|s| s.addr <= addr);
+        let span = &self.spans[after.checked_sub(1)?];
+        (self.process_at(span.addr) == self.process_at(addr)).then_some(span)
+    }
+
+    /// What the labels at an address say together.
+    pub fn label_kind_at(&self, addr: Addr) -> LabelKind {
+        let first = self.labels.partition_point(|l| l.addr < addr);
+        self.labels[first..].iter().take_while(|l| l.addr == addr).fold(LabelKind::default(), |kind, l| LabelKind {
+            end: kind.end || l.kind.end,
+            progress: kind.progress || l.kind.progress,
+            accept: kind.accept || l.kind.accept,
+        })
+    }
+
+    /// The address behind a chain of unconditional jumps; `None` if the chain never ends or leaves the code.
+    pub fn follow_jumps(&self, mut addr: Addr) -> Option<Addr> {
+        for _ in 0..=self.code.len() {
+            match self.code.get(addr.index())? {
+                Op::Jmp { target } => addr = *target,
+                _ => return Some(addr),
+            }
+        }
+        None
+    }
+
+    /// The global with this name.
+    pub fn global_named(&self, name: &str) -> Option<GlobalId> {
+        GlobalId::new(self.globals.iter().position(|v| v.name == name)?)
+    }
+
+    /// The process type with this name.
+    pub fn process_named(&self, name: &str) -> Option<ProcessId> {
+        ProcessId::new(self.processes.iter().position(|p| p.name == name)?)
+    }
+
+    /// The local of a process type with this name.
+    pub fn local_named(&self, process: ProcessId, name: &str) -> Option<LocalId> {
+        LocalId::new(self.processes.get(process.index())?.locals.iter().position(|v| v.name == name)?)
+    }
+
+    /// The name of a value, where it has one.
+    pub fn symbol(&self, value: i32) -> Option<&str> {
+        self.symbols.iter().find(|(v, _)| *v == value).map(|(_, name)| name.as_str())
+    }
+}

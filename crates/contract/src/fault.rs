@@ -1,0 +1,115 @@
+//! What can go wrong in a step, as plain data.
+//!
+//! Inside a search a fault is a small number ([`FaultCode`]), because millions of steps carry the field; only the system that
+//! raised it can say what it means, and is asked once, when it is reported.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+/// A fault as a search sees it: a number its [`System`](crate::System) can explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FaultCode(pub(crate) NonZeroU32);
+
+impl FaultCode {
+    /// The fault with number `code`; zero means "no fault" and is none.
+    pub const fn new(code: u32) -> Option<Self> {
+        match NonZeroU32::new(code) {
+            Some(code) => Some(FaultCode(code)),
+            None => None,
+        }
+    }
+
+    /// Its number, never zero.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+
+    pub(crate) fn to_bits(fault: Option<FaultCode>) -> u32 {
+        fault.map_or(0, FaultCode::get)
+    }
+}
+
+/// The kinds of fault that reports and users distinguish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// A state without successors that is not an accepted end state.
+    Deadlock,
+    /// An assertion that does not hold.
+    Assertion,
+    /// Division or remainder by zero.
+    DivisionByZero,
+    /// An array index out of range.
+    IndexOutOfRange,
+    /// An operation on something that is not an open channel.
+    InvalidChannel,
+    /// A reference to a process that does not exist.
+    InvalidProcess,
+    /// The model needs more than the machine offers: processes, channels, stack, steps in one transition.
+    MachineLimit,
+    /// A property of the user is broken.
+    Property,
+    /// Any other fault, named by the system.
+    Other(&'static str),
+}
+
+impl FaultKind {
+    /// A short, stable name, fit for machine-readable output.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Deadlock => "deadlock",
+            FaultKind::Assertion => "assertion",
+            FaultKind::DivisionByZero => "division-by-zero",
+            FaultKind::IndexOutOfRange => "index-out-of-range",
+            FaultKind::InvalidChannel => "invalid-channel",
+            FaultKind::InvalidProcess => "invalid-process",
+            FaultKind::MachineLimit => "machine-limit",
+            FaultKind::Property => "property",
+            FaultKind::Other(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A place in the user's text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// The file, as the user named it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1; 0 when unknown.
+    pub column: u32,
+}
+
+/// A fault explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What sort of fault.
+    pub kind: FaultKind,
+    /// One sentence for the user.
+    pub message: String,
+    /// Where in the user's text, if anywhere.
+    pub position: Option<Position>,
+}
+
+impl Fault {
+    /// A fault without a position.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Fault { kind, message: message.into(), position: None }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(at) = &self.position {
+            write!(f, "{}:{}: ", at.file, at.line)?;
+        }
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}

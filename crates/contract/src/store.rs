@@ -1,0 +1,87 @@
+//! The set of visited states, as a search sees it.
+//!
+//! The one question of a search is "is this state new?", asked tens of millions of times a second. It is asked in two halves,
+//! [`hash`](StoreWorker::hash) with [`prefetch`](StoreWorker::prefetch) when a state appears and [`insert`](StoreWorker::insert) a
+//! few hundred states later, so that the memory has arrived when it is needed.
+//!
+//! A store is shared by all workers; each works through its own [`StoreWorker`], which is the place for what must not be shared: a
+//! private piece of the arena, counters, scratch space, small caches.
+
+use std::fmt;
+
+/// The name a store gives to a state it holds. Not necessarily dense, and without meaning to anyone but the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StateId(pub u64);
+
+/// The answer of an insertion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inserted {
+    /// The state's name; the same whenever the same state is inserted. Meaningless in a store that cannot read states back.
+    pub id: StateId,
+    /// Whether the state was not there before. Exactly one insertion of a state, over all workers, answers `true`.
+    pub new: bool,
+}
+
+/// A store that cannot take another state within its memory budget. Whatever it holds stays valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreFull {
+    /// The bytes the store would have needed.
+    pub needed: u64,
+    /// The bytes it may use.
+    pub budget: u64,
+}
+
+impl fmt::Display for StoreFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the state store needs {} bytes, its budget is {}", self.needed, self.budget)
+    }
+}
+
+impl std::error::Error for StoreFull {}
+
+/// A set of states shared by all workers of a search.
+pub trait Store: Sync {
+    /// Never mistakes a new state for a seen one. A search that completes over an inexact store may not say "holds".
+    const EXACT: bool;
+    /// States can be read back by their name.
+    const READABLE: bool;
+
+    /// One worker's access.
+    type Worker<'s>: StoreWorker
+    where
+        Self: 's;
+
+    /// Access for one more worker.
+    fn worker(&self) -> Self::Worker<'_>;
+
+    /// The number of states inserted. Exact once the workers are gone; may lag while they work.
+    fn len(&self) -> u64;
+
+    /// Whether no state was inserted.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory in use, measured, in bytes.
+    fn bytes(&self) -> u64;
+}
+
+/// One worker's access to a [`Store`].
+pub trait StoreWorker {
+    /// The hash under which `state` is to be inserted. Depends on the bytes alone, and is the same for all workers.
+    fn hash(&self, state: &[u8]) -> u64;
+
+    /// Tells the memory system that a state with this hash will soon be inserted.
+    fn prefetch(&self, hash: u64);
+
+    /// Inserts `state`, whose [`hash`](Self::hash) is `hash`, unless it is there.
+    fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull>;
+
+    /// Replaces the contents of `out` by the state named `id`, and says whether it could: a store that is not readable never can.
+    fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool;
+
+    /// The search has left the state named `id` for good: a store that forgets may forget this one.
+    fn leave(&mut self, id: StateId) {
+        let _ = id;
+    }
+}

@@ -1,0 +1,287 @@
+//! The buffer through which every transition of every search passes.
+//!
+//! One growing byte arena and one list of entries, both reused for ever: once they have reached the size a model needs, a
+//! transition costs no allocation and no clearing. A generator asks for a [`slot`](Successors::slot), writes a state into it (the
+//! native code of a compiled step writes straight into the arena), and [`commit`](Successors::commit)s it; a step that turns out not
+//! to be executable simply does not commit. A search may expand many states into one buffer before it looks at the result, which is
+//! what lets it hide the cache misses of the state table; each entry therefore names the source it came from.
+
+use crate::fault::FaultCode;
+use std::num::NonZeroU32;
+
+/// What was done to get from a state to its successor, in the system's own words: which process moved, and which of its choices it
+/// took. Searches never look inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(C)]
+pub struct Action {
+    /// The process that moved.
+    pub process: u32,
+    /// Which of its alternatives it took.
+    pub choice: u32,
+}
+
+impl Action {
+    /// The action of `process` taking alternative `choice`.
+    pub const fn new(process: u32, choice: u32) -> Self {
+        Action { process, choice }
+    }
+
+    /// Both parts in one number; the inverse of [`from_bits`](Self::from_bits).
+    pub const fn to_bits(self) -> u64 {
+        (self.process as u64) << 32 | self.choice as u64
+    }
+
+    /// The action whose [`to_bits`](Self::to_bits) is `bits`.
+    pub const fn from_bits(bits: u64) -> Self {
+        Action { process: (bits >> 32) as u32, choice: bits as u32 }
+    }
+}
+
+/// Marks an entry that has no state: a step that failed and leads nowhere.
+const NO_STATE: usize = usize::MAX;
+
+/// One step out of a source state: where its result lies in the buffer, what was done, and what went wrong, if anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Successor {
+    start: usize,
+    len: usize,
+    /// What was done.
+    pub action: Action,
+    /// Which of the states expanded into this buffer it leaves; see [`Successors::begin_source`].
+    pub source: u32,
+    fault: u32,
+}
+
+impl Successor {
+    /// The fault this step committed, if it did.
+    #[inline]
+    pub fn fault(&self) -> Option<FaultCode> {
+        NonZeroU32::new(self.fault).map(FaultCode)
+    }
+
+    /// Whether the step leads to a state; a fatal fault does not.
+    #[inline]
+    pub fn has_state(&self) -> bool {
+        self.len != NO_STATE
+    }
+}
+
+/// A position in a [`Successors`] buffer to which it can be rolled back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    entries: usize,
+    used: usize,
+}
+
+/// The reusable list of steps a [`System`](crate::System) appends to.
+#[derive(Clone, Debug, Default)]
+pub struct Successors {
+    /// Its length is the high-water mark; only `..used` belongs to entries.
+    arena: Vec<u8>,
+    used: usize,
+    entries: Vec<Successor>,
+    source: u32,
+}
+
+impl Successors {
+    /// An empty buffer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets all entries and keeps the memory. The source number returns to 0.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.used = 0;
+        self.entries.clear();
+        self.source = 0;
+    }
+
+    /// Entries committed from now on come from source number `source`. Called by the search, never by a system.
+    #[inline]
+    pub fn begin_source(&mut self, source: u32) {
+        self.source = source;
+    }
+
+    /// A slot of `len` bytes at the end of the arena, holding arbitrary old bytes. It becomes an entry only by
+    /// [`commit`](Self::commit); asking again, or not committing, gives the same bytes back.
+    ///
+    /// A slot may be asked for several states at once: consecutive commits take consecutive parts of it.
+    #[inline]
+    pub fn slot(&mut self, len: usize) -> &mut [u8] {
+        let end = self.used + len;
+        if end > self.arena.len() {
+            self.grow(end);
+        }
+        &mut self.arena[self.used..end]
+    }
+
+    /// A slot that already holds a copy of `state`: the start of a step that changes a few bytes.
+    #[inline]
+    pub fn slot_from(&mut self, state: &[u8]) -> &mut [u8] {
+        let slot = self.slot(state.len());
+        slot.copy_from_slice(state);
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        let target = end.max(self.arena.len() * 2).max(4096);
+        self.arena.resize(target, 0);
+    }
+
+    /// Makes the first `len` bytes of the slot an entry.
+    ///
+    /// # Panics
+    /// If fewer than `len` bytes were asked for: a mistake in the generator, not in its input.
+    #[inline]
+    pub fn commit(&mut self, len: usize, action: Action, fault: Option<FaultCode>) {
+        assert!(len <= self.arena.len() - self.used, "commit of {len} bytes exceeds the slot");
+        self.entries.push(Successor { start: self.used, len, action, source: self.source, fault: FaultCode::to_bits(fault) });
+        self.used += len;
+    }
+
+    /// Appends a copy of `state`, reached by `action`.
+    #[inline]
+    pub fn push(&mut self, state: &[u8], action: Action) {
+        self.slot_from(state);
+        self.commit(state.len(), action, None);
+    }
+
+    /// Appends a copy of `state`, reached by `action`, which committed `fault` on the way but can go on.
+    pub fn push_faulty(&mut self, state: &[u8], action: Action, fault: FaultCode) {
+        self.slot_from(state);
+        self.commit(state.len(), action, Some(fault));
+    }
+
+    /// Appends a step that fails for good: it has a fault and no successor state.
+    pub fn fail(&mut self, action: Action, fault: FaultCode) {
+        self.entries.push(Successor {
+            start: self.used,
+            len: NO_STATE,
+            action,
+            source: self.source,
+            fault: FaultCode::to_bits(Some(fault)),
+        });
+    }
+
+    /// The present end, for [`rollback`](Self::rollback).
+    pub fn mark(&self) -> Mark {
+        Mark { entries: self.entries.len(), used: self.used }
+    }
+
+    /// Takes back everything committed since `mark`.
+    pub fn rollback(&mut self, mark: Mark) {
+        if mark.entries <= self.entries.len() && mark.used <= self.used {
+            self.entries.truncate(mark.entries);
+            self.used = mark.used;
+        }
+    }
+
+    /// All entries, in the order they were committed.
+    #[inline]
+    pub fn entries(&self) -> &[Successor] {
+        &self.entries
+    }
+
+    /// The number of entries.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no entry.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The state of an entry of this buffer, or nothing for a fatal fault.
+    #[inline]
+    pub fn state(&self, entry: &Successor) -> Option<&[u8]> {
+        if entry.has_state() { Some(&self.arena[entry.start..entry.start + entry.len]) } else { None }
+    }
+
+    /// The state of entry number `index`, for changing it in place (bringing it to a canonical form).
+    #[inline]
+    pub fn state_mut(&mut self, index: usize) -> Option<&mut [u8]> {
+        let entry = *self.entries.get(index)?;
+        if entry.has_state() { Some(&mut self.arena[entry.start..entry.start + entry.len]) } else { None }
+    }
+
+    /// Entry and state, in order; the state is absent for a fatal fault.
+    pub fn iter(&self) -> impl Iterator<Item = (&Successor, Option<&[u8]>)> {
+        self.entries.iter().map(|entry| (entry, self.state(entry)))
+    }
+
+    /// The memory this buffer holds.
+    pub fn bytes(&self) -> usize {
+        self.arena.capacity() + self.entries.capacity() * size_of::<Successor>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_that_are_not_committed_leave_no_trace() {
+        let mut out = Successors::new();
+        out.slot(4).copy_from_slice(b"abcd");
+        out.slot(2).copy_from_slice(b"xy");
+        out.commit(2, Action::new(1, 0), None);
+        assert_eq!(out.len(), 1);
+        assert_eq!(out.state(&out.entries()[0]), Some(&b"xy"[..]));
+    }
+
+    #[test]
+    fn one_slot_serves_several_commits() {
+        let mut out = Successors::new();
+        out.slot(4).copy_from_slice(b"abcd");
+        out.commit(1, Action::new(0, 0), None);
+        out.commit(3, Action::new(0, 1), FaultCode::new(7));
+        let states: Vec<_> = out.iter().map(|(_, s)| s.unwrap().to_vec()).collect();
+        assert_eq!(states, [b"a".to_vec(), b"bcd".to_vec()]);
+        assert_eq!(out.entries()[1].fault(), FaultCode::new(7));
+    }
+
+    #[test]
+    fn rollback_restores_the_mark_and_sources_are_kept() {
+        let mut out = Successors::new();
+        out.begin_source(3);
+        out.push(b"kept", Action::default());
+        let mark = out.mark();
+        out.begin_source(4);
+        out.push(b"gone", Action::default());
+        out.fail(Action::default(), FaultCode::new(1).unwrap());
+        out.rollback(mark);
+        assert_eq!(out.len(), 1);
+        assert_eq!(out.entries()[0].source, 3);
+        out.push(b"", Action::default());
+        assert_eq!(out.state(&out.entries()[1]), Some(&b""[..]));
+        assert_eq!(out.entries()[1].source, 4);
+    }
+
+    #[test]
+    fn fatal_faults_have_no_state() {
+        let mut out = Successors::new();
+        out.fail(Action::new(2, 5), FaultCode::new(9).unwrap());
+        assert!(!out.entries()[0].has_state());
+        assert_eq!(out.state(&out.entries()[0]), None);
+        assert_eq!(out.entries()[0].fault().unwrap().get(), 9);
+    }
+
+    #[test]
+    #[should_panic(expected = "exceeds the slot")]
+    fn committing_more_than_the_slot_is_refused() {
+        let mut out = Successors::new();
+        out.commit(1, Action::default(), None);
+    }
+
+    #[test]
+    fn actions_survive_their_bits() {
+        let action = Action::new(u32::MAX, 17);
+        assert_eq!(Action::from_bits(action.to_bits()), action);
+    }
+}

@@ -77,7 +77,7 @@ mod tests {
     fn names_what_is_not_there() {
         assert_eq!(missing("see `docs/gone.md`").len(), 1);
         assert_eq!(missing("see [it](gone.md)").len(), 1);
-        assert_eq!(missing("```\nrun models/asm/x.easm\n```").len(), 1);
+        assert_eq!(missing("```\nrun models/asm/x.epa\n```").len(), 1);
         assert_eq!(missing("`crates/vm/<name>/x.rs` and `crates/jit/<name>`").len(), 1);
     }
 

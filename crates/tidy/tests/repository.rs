@@ -41,7 +41,7 @@ fn sources_follow_the_rules() {
 
 #[test]
 fn nothing_names_a_place_on_one_machine() {
-    let endings = [".rs", ".md", ".toml", ".sh", ".pml", ".easm", ".c", ".h", ".py", "run"];
+    let endings = [".rs", ".md", ".toml", ".sh", ".pml", ".epa", ".c", ".h", ".py", "run"];
     let files = tree::files(&tree::root(), &endings).expect("readable tree");
     let findings = files.iter().flat_map(|file| sources::machine_paths(&file.path, &file.text));
     none(findings.collect());

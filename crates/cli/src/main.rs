@@ -1,0 +1,3 @@
+//! The command `everypath`.
+#![forbid(unsafe_code)]
+fn main() {}

@@ -1,0 +1,87 @@
+//! Sizes and durations as people write them: `512M`, `2GiB`, `90s`, `1h30m`.
+//!
+//! Sizes are powers of two whatever the letter case and whether or not an `iB` follows, because memory is sold that way;
+//! a bare number is bytes. A bare duration is seconds.
+
+use std::time::Duration;
+
+/// A number of bytes.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text)?;
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err(format!("`{unit}` is no unit of size; use K, M, G or T, as in 512M")),
+    };
+    let bytes = number * (1_u64 << shift) as f64;
+    if bytes < 1.0 || bytes >= u64::MAX as f64 {
+        return Err("the size must be at least one byte, and fit 64 bits".to_owned());
+    }
+    Ok(bytes as u64)
+}
+
+/// A length of time: one or more numbers, each with its unit.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let mut rest = text.trim();
+    let mut seconds = 0.0;
+    loop {
+        let (number, unit) = split(rest)?;
+        let end = unit.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(unit.len());
+        seconds += number
+            * match &unit[..end] {
+                "" | "s" | "sec" => 1.0,
+                "ms" => 0.001,
+                "m" | "min" => 60.0,
+                "h" => 3_600.0,
+                "d" => 86_400.0,
+                other => return Err(format!("`{other}` is no unit of time; use ms, s, m, h or d, as in 1h30m")),
+            };
+        rest = &unit[end..];
+        if rest.is_empty() {
+            break;
+        }
+    }
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "the duration must be positive, and not for ever".to_owned())
+}
+
+/// A number, and what follows it.
+fn split(text: &str) -> Result<(f64, &str), String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let number = text[..end].parse().map_err(|_| format!("`{text}` does not begin with a number"))?;
+    Ok((number, text[end..].trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("17"), Ok(17));
+        assert_eq!(size("4k"), Ok(4096));
+        assert_eq!(size("1.5 GiB"), Ok(3 << 29));
+        assert_eq!(size("2T"), Ok(2 << 40));
+        for wrong in ["", "G", "-1", "3 apples", "0", "99999999999T", "1.2.3"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("1d 2 h"), Ok(Duration::from_secs(26 * 3_600)));
+        for wrong in ["", "s", "0", "5 parsecs", "-3s", "9e9999s"] {
+            let got = duration(wrong);
+            assert!(got.is_err(), "{wrong}: {got:?}");
+        }
+    }
+}

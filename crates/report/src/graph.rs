@@ -1,0 +1,203 @@
+//! A state space as a labelled graph, in the formats other tools read.
+//!
+//! `.aut` is the Aldebaran format of CADP, mCRL2 and LTSmin; `.dot` is Graphviz; `.json` is for everything else. All three
+//! are written as a stream, without a second copy of the graph in memory.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::str::FromStr;
+
+/// An edge: source, label, target, as positions in [`Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The state it leaves.
+    pub source: u32,
+    /// Its label, a position in the graph's list of labels.
+    pub label: u32,
+    /// The state it enters.
+    pub target: u32,
+}
+
+/// A finite graph with labelled edges. State 0 is the initial one.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    states: u32,
+    edges: Vec<Edge>,
+    labels: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Graph {
+    /// A graph without states.
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// Sees to it that state `number`, and all below it, exist.
+    pub fn add_state(&mut self, number: u32) {
+        self.states = self.states.max(number + 1);
+    }
+
+    /// Adds an edge between two states, which exist from then on. Equal labels are kept once.
+    pub fn add_edge(&mut self, source: u32, label: &str, target: u32) {
+        let label = match self.numbers.get(label) {
+            Some(&number) => number,
+            None => {
+                let number = self.labels.len() as u32;
+                self.labels.push(label.to_owned());
+                self.numbers.insert(label.to_owned(), number);
+                number
+            }
+        };
+        self.add_state(source.max(target));
+        self.edges.push(Edge { source, label, target });
+    }
+
+    /// The number of states.
+    pub fn states(&self) -> u32 {
+        self.states
+    }
+
+    /// The edges, in the order they were added.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// The label of an edge of this graph.
+    pub fn label(&self, edge: &Edge) -> &str {
+        &self.labels[edge.label as usize]
+    }
+
+    /// The memory the edges take, roughly: what grows with the state space.
+    pub fn bytes(&self) -> u64 {
+        (self.edges.capacity() * size_of::<Edge>()) as u64
+    }
+
+    /// Writes the graph.
+    pub fn write(&self, format: GraphFormat, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            GraphFormat::Aut => self.write_aut(out),
+            GraphFormat::Dot => self.write_dot(out),
+            GraphFormat::Json => self.write_json(out),
+        }
+    }
+
+    fn write_aut(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "des (0, {}, {})", self.edges.len(), self.states)?;
+        for edge in &self.edges {
+            // Readers disagree on how a quote inside a label is escaped, so there is none.
+            let label = self.label(edge).replace('"', "'").replace(['\n', '\r'], " ");
+            writeln!(out, "({}, \"{label}\", {})", edge.source, edge.target)?;
+        }
+        Ok(())
+    }
+
+    fn write_dot(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "digraph everypath {{")?;
+        writeln!(out, "  node [shape=circle];")?;
+        if self.states > 0 {
+            writeln!(out, "  0 [shape=doublecircle];")?;
+        }
+        for state in 1..self.states {
+            writeln!(out, "  {state};")?;
+        }
+        for edge in &self.edges {
+            let label = self.label(edge).replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
+            writeln!(out, "  {} -> {} [label=\"{label}\"];", edge.source, edge.target)?;
+        }
+        writeln!(out, "}}")
+    }
+
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{{\"states\":{},\"initial\":0,\"transitions\":[", self.states)?;
+        for (index, edge) in self.edges.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let label = serde_json::to_string(self.label(edge)).map_err(io::Error::other)?;
+            write!(out, "{comma}\n{{\"source\":{},\"label\":{label},\"target\":{}}}", edge.source, edge.target)?;
+        }
+        writeln!(out, "]}}")
+    }
+}
+
+/// The formats a graph can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// Aldebaran, `.aut`.
+    Aut,
+    /// Graphviz, `.dot`.
+    Dot,
+    /// `.json`: `states`, `initial`, and `transitions` with `source`, `label`, `target`.
+    Json,
+}
+
+/// A file ending that names no graph format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownFormat(String);
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a graph cannot be written as `.{}`; use `.aut`, `.dot` or `.json`", self.0)
+    }
+}
+
+impl std::error::Error for UnknownFormat {}
+
+impl FromStr for GraphFormat {
+    type Err = UnknownFormat;
+
+    fn from_str(ending: &str) -> Result<GraphFormat, UnknownFormat> {
+        match ending.to_ascii_lowercase().as_str() {
+            "aut" => Ok(GraphFormat::Aut),
+            "dot" | "gv" => Ok(GraphFormat::Dot),
+            "json" => Ok(GraphFormat::Json),
+            _ => Err(UnknownFormat(ending.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(format: GraphFormat) -> String {
+        let mut graph = Graph::new();
+        graph.add_edge(0, "a \"b\" \\", 1);
+        graph.add_edge(1, "c", 0);
+        graph.add_edge(0, "c", 0);
+        graph.add_state(2);
+        let mut out = Vec::new();
+        graph.write(format, &mut out).expect("memory takes everything");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn aldebaran() {
+        let expected = "des (0, 3, 3)\n(0, \"a 'b' \\\", 1)\n(1, \"c\", 0)\n(0, \"c\", 0)\n";
+        assert_eq!(written(GraphFormat::Aut), expected);
+    }
+
+    #[test]
+    fn graphviz() {
+        let text = written(GraphFormat::Dot);
+        assert!(text.contains("0 -> 1 [label=\"a \\\"b\\\" \\\\\"];"), "{text}");
+        assert!(text.contains("  2;\n"), "{text}");
+    }
+
+    #[test]
+    fn json() {
+        let value: serde_json::Value = serde_json::from_str(&written(GraphFormat::Json)).expect("well-formed");
+        assert_eq!(value["states"], 3);
+        assert_eq!(value["transitions"][0]["label"], "a \"b\" \\");
+        assert_eq!(value["transitions"].as_array().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn an_empty_graph_is_well_formed() {
+        for format in [GraphFormat::Aut, GraphFormat::Dot, GraphFormat::Json] {
+            let mut out = Vec::new();
+            Graph::new().write(format, &mut out).expect("memory takes everything");
+            assert!(!out.is_empty());
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What to do, as plain data: the options of a run after their names were understood.
+//!
+//! A plan has a text form in each of its choices (the names users type), so it can be written in a test or read from a
+//! command line without any part being built.
+
+use contract::{Limits, Safety};
+use std::fmt;
+use std::str::FromStr;
+
+/// Declares a choice among named alternatives: the enum, its names, and the way back from a name.
+macro_rules! choice {
+    ($(#[$meta:meta])* $choice:ident, $what:literal { $($(#[$doc:meta])* $name:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum $choice { $($(#[$doc])* $name,)* }
+
+        impl $choice {
+            /// Every alternative.
+            pub const ALL: &'static [$choice] = &[$($choice::$name,)*];
+
+            /// The name users type.
+            pub const fn name(self) -> &'static str {
+                match self { $($choice::$name => $word,)* }
+            }
+        }
+
+        impl fmt::Display for $choice {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $choice {
+            type Err = UnknownName;
+
+            fn from_str(name: &str) -> Result<$choice, UnknownName> {
+                let found = $choice::ALL.iter().copied().find(|choice| choice.name() == name);
+                found.ok_or_else(|| UnknownName {
+                    what: $what,
+                    name: name.to_owned(),
+                    known: $choice::ALL.iter().map(|choice| choice.name()).collect(),
+                })
+            }
+        }
+    };
+}
+
+choice! {
+    /// The order in which states are visited.
+    Order, "search order" {
+        /// Breadth first: traces are the shortest there are.
+        #[default]
+        Breadth = "bfs",
+        /// Depth first: deep violations are found early, and memory for waiting states is small.
+        Depth = "dfs",
+    }
+}
+
+choice! {
+    /// How visited states are kept.
+    StoreKind, "store" {
+        /// Whole states in memory; exact.
+        #[default]
+        Plain = "plain",
+    }
+}
+
+/// A name that is none of the known ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    what: &'static str,
+    name: String,
+    known: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no {} `{}`; choose from: {}", self.what, self.name, self.known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The order of the search.
+    pub order: Order,
+    /// The store of visited states.
+    pub store: StoreKind,
+    /// What must never happen; nothing, to explore the whole state space.
+    pub property: Option<Safety>,
+    /// Whether reductions may leave out states that make no difference to the verdict.
+    pub reduce: bool,
+    /// How many workers.
+    pub threads: usize,
+    /// What the run may use.
+    pub limits: Limits,
+}
+
+impl Plan {
+    /// Look for deadlocks and faults, as the defaults have it.
+    pub fn check() -> Plan {
+        Plan {
+            order: Order::default(),
+            store: StoreKind::default(),
+            property: Some(Safety::default()),
+            reduce: true,
+            threads: 1,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Explore everything: no property, no reduction.
+    pub fn space() -> Plan {
+        Plan { property: None, reduce: false, ..Plan::check() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_what_they_name() {
+        for &order in Order::ALL {
+            assert_eq!(order.name().parse(), Ok(order));
+        }
+        for &store in StoreKind::ALL {
+            assert_eq!(store.name().parse(), Ok(store));
+        }
+        let error = "best".parse::<Order>().unwrap_err();
+        assert_eq!(error.to_string(), "there is no search order `best`; choose from: bfs, dfs");
+    }
+}

@@ -1,0 +1,208 @@
+//! The command line as data: what can be typed, and nothing about what it does.
+//!
+//! The verbs and the common options are fixed: scripts and other people's tools rely on them.
+
+use crate::quantity;
+use check::{Order, StoreKind};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Tries every path a concurrent program can take, and shows the one that goes wrong.
+#[derive(Debug, Parser)]
+#[command(name = "everypath", version, propagate_version = true, after_help = EXIT_CODES)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit code: 0 holds, or the command did its work; 1 violated; 2 the input or the call is wrong; 3 unknown.";
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Look for deadlocks, failed assertions and invalid end states
+    Check(CheckArguments),
+    /// Explore the whole reachable state space, without reductions or properties
+    Space(SpaceArguments),
+    /// Make one run: random, or chosen step by step
+    Simulate(SimulateArguments),
+    /// Walk through a trace that `check --trace FILE` has written
+    Replay(ReplayArguments),
+    /// Translate to byte-code
+    Compile(CompileArguments),
+}
+
+/// `everypath check`
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+    #[command(flatten)]
+    pub engine: EngineArguments,
+    /// Do not report deadlocks and invalid end states
+    #[arg(long)]
+    pub no_deadlock: bool,
+    /// Write the trace of a violation to FILE; `everypath replay FILE` shows it again
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// `everypath space`
+#[derive(Debug, Args)]
+pub struct SpaceArguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+    #[command(flatten)]
+    pub engine: EngineArguments,
+    /// Write the graph to FILE: `.aut`, `.dot` or `.json` by its ending
+    #[arg(short, long, value_name = "FILE")]
+    pub output_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// `everypath simulate`
+#[derive(Debug, Args)]
+pub struct SimulateArguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// Begin the random choices here; the same seed gives the same run
+    #[arg(long, value_name = "N", conflicts_with = "interactive")]
+    pub seed: Option<u64>,
+    /// Choose each step yourself
+    #[arg(long, short)]
+    pub interactive: bool,
+    /// Stop after N steps
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub steps: u64,
+    /// Begin at the state in FILE instead of the initial one
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Write the last state to FILE; `--from FILE` continues there
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Show the values of variables and the contents of channels after each step
+    #[arg(long)]
+    pub values: bool,
+    /// Write the run as a trace to FILE
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// `everypath replay`
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// The trace
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// `everypath compile`
+#[derive(Debug, Args)]
+pub struct CompileArguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// Print the byte-code as assembly text
+    #[arg(long)]
+    pub asm: bool,
+    /// Write the byte-code to FILE: binary, or text with `--asm`
+    #[arg(short, long, value_name = "FILE")]
+    pub output_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// The program to work on.
+#[derive(Debug, Args)]
+pub struct ModelArguments {
+    /// The program: its language is known by its ending or its content
+    pub model: PathBuf,
+    /// Define a name for the preprocessor
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    pub defines: Vec<(String, String)>,
+}
+
+/// Options common to all engines.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArguments {
+    /// Workers; all cores if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Memory budget, as in 512M or 4G; reaching it ends with verdict unknown
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    pub memory: Option<u64>,
+    /// Time limit, as in 90s or 1h30m; reaching it ends with verdict unknown
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
+    pub time: Option<Duration>,
+    /// Do not look further than N steps from the initial state
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u64>,
+    /// Order of the search: bfs, dfs
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub search: Order,
+    /// How visited states are kept: plain
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub store: StoreKind,
+    /// Switch partial-order reduction off
+    #[arg(long)]
+    pub no_por: bool,
+}
+
+/// How the answer is printed.
+#[derive(Debug, Args)]
+pub struct OutputArguments {
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command {
+    /// Whether the answer, or the reason why there is none, is wanted as JSON.
+    pub fn json(&self) -> bool {
+        match self {
+            Command::Check(arguments) => arguments.output.json,
+            Command::Space(arguments) => arguments.output.json,
+            Command::Simulate(arguments) => arguments.output.json,
+            Command::Replay(arguments) => arguments.output.json,
+            Command::Compile(arguments) => arguments.output.json,
+        }
+    }
+}
+
+/// `NAME=VALUE`, or `NAME` alone, which means 1 as it does for C compilers.
+fn define(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !starts_well || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(format!("`{name}` is no name; write -D NAME=VALUE"));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn definitions() {
+        assert_eq!(define("N=3"), Ok(("N".to_owned(), "3".to_owned())));
+        assert_eq!(define("FAST"), Ok(("FAST".to_owned(), "1".to_owned())));
+        assert!(define("3=N").is_err());
+        assert!(define("").is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! The values in a state, under the names the user gave them.
+//!
+//! Values become text here and nowhere else, so that a symbolic name, a truth value or a channel looks the same in a trace, in a
+//! simulation and in a report.
+
+use bytecode::{Component, LayoutError, Program, Shape, Shown, Slot, StateMap, Variable, Verified};
+use std::fmt::Write as _;
+
+/// A longer array, or a longer queue, is cut with an ellipsis.
+const SHOWN_MAX: usize = 64;
+
+/// A name and the text of its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A process in a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessView {
+    /// Its number.
+    pub pid: usize,
+    /// The name of its type.
+    pub name: String,
+    /// The source line at which it will go on, if known.
+    pub line: Option<u32>,
+    /// The statement at which it will go on.
+    pub statement: String,
+    /// Parameters and local variables.
+    pub locals: Vec<Named>,
+}
+
+/// A state in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Global variables.
+    pub globals: Vec<Named>,
+    /// Channels that can hold messages, with their contents, oldest message first.
+    pub channels: Vec<Named>,
+    /// Processes, by number.
+    pub processes: Vec<ProcessView>,
+    /// The process that runs alone, if one does.
+    pub exclusive: Option<usize>,
+}
+
+impl View {
+    /// Globals, channels and locals in one list; a local `x` of process number 2 of type `P` is `P(2).x`.
+    pub fn values(&self) -> Vec<Named> {
+        let locals = self.processes.iter().flat_map(|process| {
+            let qualified = |local: &Named| Named { name: format!("{}({}).{}", process.name, process.pid, local.name), ..local.clone() };
+            process.locals.iter().map(qualified)
+        });
+        self.globals.iter().chain(&self.channels).cloned().chain(locals).collect()
+    }
+
+    /// The values that differ from those in an earlier state, new ones included.
+    pub fn changes(&self, earlier: &View) -> Vec<Named> {
+        // Both lists are in the order of the layout, but processes come and go: look names up instead of walking in step.
+        let before: std::collections::HashMap<String, String> =
+            earlier.values().into_iter().map(|named| (named.name, named.value)).collect();
+        self.values().into_iter().filter(|named| before.get(&named.name) != Some(&named.value)).collect()
+    }
+}
+
+/// What is in a state; an error if the bytes are no state of the program.
+pub fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError> {
+    let layout = program.layout();
+    layout.check(state, program.locations())?;
+    let mut map = StateMap::default();
+    map.read(layout, state)?;
+    let tables = program.program();
+
+    let globals = variables(tables, &tables.globals, &layout.globals, state);
+    let channels = map.channels.iter().enumerate().filter_map(|(index, channel)| {
+        let value = contents(program, channel, state)?;
+        Some(Named { name: channel_name(tables, index as i32 + 1), value })
+    });
+    let processes = map.processes.iter().enumerate().filter_map(|(pid, process)| {
+        let Shape::Process(ty) = process.shape else { return None };
+        let declared = &tables.processes[ty.index()];
+        let component = &state[process.offset..];
+        let inside = &layout.processes[ty.index()];
+        let address = program.locations().address(ty, inside.location(component));
+        let span = address.and_then(|address| tables.span_at(address));
+        Some(ProcessView {
+            pid,
+            name: declared.name.clone(),
+            line: span.map(|span| span.line),
+            statement: span.map(|span| span.text.clone()).unwrap_or_default(),
+            locals: variables(tables, &declared.locals, &inside.locals, component),
+        })
+    });
+    Ok(View {
+        globals,
+        channels: channels.collect(),
+        processes: processes.collect(),
+        exclusive: layout.exclusive.and_then(|at| (state[at] as usize).checked_sub(1)),
+    })
+}
+
+/// Variables with their values; scratch variables hold nothing between steps and are left out.
+fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[u8]) -> Vec<Named> {
+    let kept = declared.iter().zip(slots).filter(|(variable, _)| !variable.scratch);
+    kept.map(|(variable, slot)| {
+        let width = slot.ty.width();
+        let element = |index: usize| text(program, variable.shown, slot.ty.read(&bytes[slot.offset + index * width..]));
+        let value = match variable.length {
+            None => element(0),
+            Some(_) => {
+                let shown: Vec<String> = (0..slot.elements.min(SHOWN_MAX)).map(element).collect();
+                format!("[{}{}]", shown.join(", "), ellipsis(slot.elements))
+            }
+        };
+        Named { name: variable.name.clone(), value }
+    })
+    .collect()
+}
+
+/// The messages of a channel; nothing for a rendezvous, which never holds any between steps.
+fn contents(program: &Verified, channel: &Component, state: &[u8]) -> Option<String> {
+    let Shape::Channel(ty) = channel.shape else { return None };
+    let layout = &program.layout().channel_types[ty.index()];
+    if layout.capacity == 0 {
+        return None;
+    }
+    let declared = &program.program().channel_types[ty.index()];
+    let length = program.layout().channel_length(ty, channel.offset, state);
+    let mut value = String::from("[");
+    for number in 0..length.min(SHOWN_MAX) {
+        let message = channel.offset + layout.messages + number * layout.message_size;
+        let fields: Vec<String> = layout
+            .fields
+            .iter()
+            .zip(&declared.fields)
+            .map(|(slot, field)| text(program.program(), field.shown, slot.ty.read(&state[message + slot.offset..])))
+            .collect();
+        let space = if number == 0 { "" } else { " " };
+        // Writing to a `String` cannot fail.
+        let _ = match fields.as_slice() {
+            [only] => write!(value, "{space}{only}"),
+            several => write!(value, "{space}({})", several.join(",")),
+        };
+    }
+    value.push_str(ellipsis(length));
+    value.push(']');
+    Some(value)
+}
+
+fn ellipsis(length: usize) -> &'static str {
+    if length > SHOWN_MAX { " …" } else { "" }
+}
+
+/// A value as its declaration wants it shown.
+fn text(program: &Program, shown: Shown, value: i32) -> String {
+    match shown {
+        Shown::Number | Shown::Process => value.to_string(),
+        Shown::Bool => if value == 0 { "false" } else { "true" }.to_owned(),
+        Shown::Symbol => program.symbol(value).map_or_else(|| value.to_string(), str::to_owned),
+        Shown::Channel if value == 0 => "none".to_owned(),
+        Shown::Channel => channel_name(program, value),
+    }
+}
+
+/// A channel that exists from the start has a name; one created later has only a number.
+fn channel_name(program: &Program, number: i32) -> String {
+    let declared = usize::try_from(number).ok().and_then(|number| program.channels.get(number.checked_sub(1)?));
+    declared.map_or_else(|| format!("channel {number}"), |channel| channel.name.clone())
+}

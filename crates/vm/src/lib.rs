@@ -1,0 +1,168 @@
+//! The reference interpreter: executes byte-code exactly as `docs/bytecode.md` says, rule by rule.
+//!
+//! It is the measure for every other engine, so it is written for reading: paths in [`paths`], scheduler transitions in [`scheduler`], the
+//! state under execution in [`memory`]. It reads the byte-code itself and nothing derived from it but control locations and the layout. A
+//! state is a byte string, and an [`Interpreter`] keeps nothing from one state to the next: it can be restarted anywhere from any state.
+
+#![deny(unsafe_code)]
+
+mod log;
+mod memory;
+mod paths;
+mod scheduler;
+
+use bytecode::{Fault, FaultKind, Layout, LayoutError, Shape, StateMap, Verified};
+use contract::{Action, FaultCode, Position, Successors, System};
+use log::{Events, Silent};
+use memory::Memory;
+use scheduler::Scheduler;
+use std::sync::Arc;
+
+pub use log::Event;
+
+/// A transition with everything that happened in it, for traces and simulation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Explained {
+    /// What the search calls it.
+    pub action: Action,
+    /// The steps and prints it consists of, in order.
+    pub events: Vec<Event>,
+    /// The state it leads to; none after a fatal fault.
+    pub state: Option<Vec<u8>>,
+    /// What went wrong in it.
+    pub fault: Option<Fault>,
+}
+
+/// The interpreter of one program.
+#[derive(Clone)]
+pub struct Interpreter {
+    program: Arc<Verified>,
+}
+
+impl Interpreter {
+    /// An interpreter of a verified program.
+    pub fn new(program: Arc<Verified>) -> Self {
+        Interpreter { program }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Verified> {
+        &self.program
+    }
+
+    /// Whether a byte string from elsewhere is a state of the program.
+    pub fn check_state(&self, state: &[u8]) -> Result<(), LayoutError> {
+        self.program.layout().check(state, self.program.locations())
+    }
+
+    /// The transitions of a state, each with what happens in it; the same, in the same order, as [`System::successors`] gives.
+    pub fn explain(&self, state: &[u8]) -> Vec<Explained> {
+        let mut all = Vec::new();
+        self.each_outcome::<Events>(state, |action, outcome| {
+            all.push(Explained { action, events: outcome.log.0, state: outcome.state.map(|m| m.bytes().to_vec()), fault: outcome.fault });
+        });
+        all
+    }
+
+    /// Calls `each` with every outcome; an action is the initiator and the outcome's position among the initiator's.
+    fn each_outcome<L: log::Log>(&self, state: &[u8], mut each: impl FnMut(Action, scheduler::Outcome<L>)) {
+        let Some(memory) = Memory::load(self.program.layout(), state) else { return };
+        let mut last = None;
+        let mut choice = 0;
+        Scheduler::new(&self.program).transitions(&memory, &mut |outcome: scheduler::Outcome<L>| {
+            choice = if last == Some(outcome.process) { choice + 1 } else { 0 };
+            last = Some(outcome.process);
+            each(Action::new(outcome.process as u32, choice), outcome);
+        });
+    }
+}
+
+impl System for Interpreter {
+    fn initial(&mut self, out: &mut Successors) {
+        match Scheduler::new(&self.program).initial() {
+            Ok((memory, fault)) => emit(out, Action::default(), Some(memory.bytes()), fault),
+            Err(fault) => emit(out, Action::default(), None, Some(fault)),
+        }
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        self.each_outcome::<Silent>(state, |action, outcome| {
+            emit(out, action, outcome.state.as_ref().map(Memory::bytes), outcome.fault);
+        });
+    }
+
+    fn is_valid_end(&mut self, state: &[u8]) -> bool {
+        Memory::load(self.program.layout(), state).is_none_or(|memory| Scheduler::new(&self.program).is_valid_end(&memory))
+    }
+
+    fn components(&self, state: &[u8], out: &mut Vec<u32>) {
+        component_ends(self.program.layout(), state, out);
+    }
+
+    fn describe_fault(&self, code: FaultCode) -> contract::Fault {
+        describe_fault(&self.program, code)
+    }
+}
+
+fn emit(out: &mut Successors, action: Action, state: Option<&[u8]>, fault: Option<Fault>) {
+    let fault = fault.and_then(|f| FaultCode::new(f.code()));
+    match (state, fault) {
+        (Some(state), None) => out.push(state, action),
+        (Some(state), Some(fault)) => out.push_faulty(state, action, fault),
+        (None, Some(fault)) => out.fail(action, fault),
+        (None, None) => {}
+    }
+}
+
+/// The ends of a state's components: globals, each static channel, then each process and channel.
+pub fn component_ends(layout: &Layout, state: &[u8], out: &mut Vec<u32>) {
+    let mut map = StateMap::default();
+    if map.read(layout, state).is_err() {
+        out.push(state.len() as u32);
+        return;
+    }
+    let first = out.len();
+    out.push(layout.globals_range.end as u32);
+    for &(ty, at) in &layout.channels {
+        out.push((at + layout.channel_types[ty.index()].size) as u32);
+    }
+    for component in map.processes.iter().chain(&map.channels[layout.channels.len()..]) {
+        let end = match component.shape {
+            Shape::Process(ty) => component.offset + layout.processes[ty.index()].size,
+            Shape::Channel(ty) => component.offset + layout.channel_types[ty.index()].size,
+        };
+        out.push(end as u32);
+    }
+    out[first..].sort_unstable();
+    let mut kept = first;
+    for i in first..out.len() {
+        if out[i] > 0 && (kept == first || out[i] != out[kept - 1]) {
+            out[kept] = out[i];
+            kept += 1;
+        }
+    }
+    out.truncate(kept);
+    if kept == first {
+        out.push(state.len() as u32);
+    }
+}
+
+/// Says what a fault code of a program's engines means, with its place in the source.
+pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
+    use contract::FaultKind as Told;
+    let Some(fault) = Fault::from_code(code.get()) else { return contract::Fault::new(Told::Other("fault"), "unknown fault") };
+    let kind = match fault.kind {
+        FaultKind::Assertion => Told::Assertion,
+        FaultKind::Division => Told::DivisionByZero,
+        FaultKind::Index => Told::IndexOutOfRange,
+        FaultKind::Channel => Told::InvalidChannel,
+        FaultKind::Process => Told::InvalidProcess,
+        FaultKind::TooManyProcesses | FaultKind::TooManyChannels => Told::MachineLimit,
+        other => Told::Other(other.word()),
+    };
+    let program = program.program();
+    let span = program.span_at(fault.addr);
+    let position =
+        span.map(|s| Position { file: program.files.get(s.file.index()).cloned().unwrap_or_default(), line: s.line, column: s.column });
+    contract::Fault { position, ..contract::Fault::new(kind, fault.kind.message()) }
+}

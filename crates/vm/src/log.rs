@@ -1,0 +1,49 @@
+//! What an execution tells an observer besides the state it reaches.
+//!
+//! Exploration wants nothing and pays nothing ([`Silent`]); traces and simulation want every statement and everything printed ([`Events`]).
+
+use bytecode::{Addr, FormatId};
+
+/// Something that happened within a transition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A process completed a step.
+    Step {
+        /// The number of the process.
+        process: usize,
+        /// Its STEP instruction.
+        step: Addr,
+    },
+    /// A process printed.
+    Print {
+        /// The number of the process.
+        process: usize,
+        /// The format.
+        format: FormatId,
+        /// The values.
+        values: Vec<i32>,
+    },
+}
+
+/// A listener that alternatives of a step carry along, each its own copy.
+pub(crate) trait Log: Clone + Default {
+    fn event(&mut self, event: impl FnOnce() -> Event);
+}
+
+/// Listens to nothing.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Silent;
+
+impl Log for Silent {
+    fn event(&mut self, _: impl FnOnce() -> Event) {}
+}
+
+/// Keeps everything.
+#[derive(Clone, Default)]
+pub(crate) struct Events(pub Vec<Event>);
+
+impl Log for Events {
+    fn event(&mut self, event: impl FnOnce() -> Event) {
+        self.0.push(event());
+    }
+}

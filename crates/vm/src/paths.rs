@@ -1,0 +1,628 @@
+//! Internal transitions and the paths they form (sections 2 and 3 of `docs/bytecode.md`).
+//!
+//! The paths of a process from its location are enumerated depth first, in the order of I-NDET, with an explicit stack of what is still to
+//! be tried. ELSE and UNLESS leave a note on that stack instead of an alternative: when everything above the note has been tried, the counts of
+//! completed and successful paths say whether its side is to be taken.
+
+use crate::log::{Event, Log};
+use crate::memory::Memory;
+use bytecode::{Addr, Fault, FaultKind, FieldMask, Mode, Op, REGISTERS, Receive, Slot, Type, Verified};
+
+/// The circumstances of an activation.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Circumstances {
+    /// What TIMEOUT gives (S-TIMEOUT).
+    pub timeout: bool,
+    /// Whether the step continues a deterministic sequence (S-DETERMINISTIC).
+    pub deterministic: bool,
+    /// Whether this is the evaluation of an ENABLED.
+    pub enabled_query: bool,
+    /// Whether the first path that completes is enough.
+    pub first_only: bool,
+}
+
+/// How a path ended.
+pub(crate) enum Ending {
+    /// With a STEP of this mode, at this address.
+    Step(Mode, Addr),
+    /// With a fatal fault, which the path's `fault` holds.
+    Fault,
+}
+
+/// A path that ended.
+pub(crate) struct Path<L> {
+    pub process: usize,
+    pub memory: Memory,
+    pub ending: Ending,
+    pub fault: Option<Fault>,
+    pub log: L,
+}
+
+/// An active process (M-ACTIVE).
+#[derive(Clone)]
+struct Active<L> {
+    process: usize,
+    pc: Addr,
+    registers: [i32; REGISTERS],
+    stack: Vec<i32>,
+    memory: Memory,
+    fault: Option<Fault>,
+    log: L,
+}
+
+/// What is still to be tried.
+enum Pending<L> {
+    Alternative(Active<L>),
+    IfNoneCompleted(Active<L>, usize),
+    IfNoneSucceeded(Active<L>, usize),
+}
+
+/// What an instruction leads to.
+enum Next {
+    Continue,
+    Jump(Addr),
+    Also(Addr),
+    Else(Addr),
+    Unless(Addr),
+    End(Mode),
+    Blocked,
+    /// A fault of this instruction.
+    Fault(FaultKind),
+    /// A fault of an instruction of a prologue.
+    Raised(Fault),
+}
+
+/// Executes paths of a program's processes.
+#[derive(Clone, Copy)]
+pub(crate) struct Paths<'p> {
+    program: &'p Verified,
+}
+
+impl<'p> Paths<'p> {
+    pub fn new(program: &'p Verified) -> Self {
+        Paths { program }
+    }
+
+    /// The paths of `process` in `memory`, in order. A path that ends with an offer is replaced by the paths that answer it
+    /// (S-RENDEZVOUS).
+    pub fn of<L: Log>(&self, process: usize, memory: &Memory, fault: Option<Fault>, log: &L, how: Circumstances) -> Vec<Path<L>> {
+        let mut paths = Vec::new();
+        self.enumerate(process, memory, fault, log, how, &mut paths);
+        paths
+    }
+
+    /// Appends the paths of `process`, and says how many of them completed (I-ELSE).
+    fn enumerate<L: Log>(
+        &self,
+        process: usize,
+        memory: &Memory,
+        fault: Option<Fault>,
+        log: &L,
+        how: Circumstances,
+        paths: &mut Vec<Path<L>>,
+    ) -> usize {
+        let Some(pc) = self.location(process, memory) else { return 0 };
+        let active = Active { process, pc, registers: [0; REGISTERS], stack: Vec::new(), memory: memory.clone(), fault, log: log.clone() };
+        let mut pending = vec![Pending::Alternative(active)];
+        let (mut completed, mut succeeded) = (0, 0);
+        while let Some(next) = pending.pop() {
+            let active = match next {
+                Pending::Alternative(active) => active,
+                Pending::IfNoneCompleted(active, before) if completed == before => active,
+                Pending::IfNoneSucceeded(active, before) if succeeded == before => active,
+                _ => continue,
+            };
+            let Some(path) = self.execute(active, how, &mut pending, (completed, succeeded)) else { continue };
+            let offered = path.memory.offer.is_some() && matches!(path.ending, Ending::Step(..));
+            if offered {
+                let before = paths.len();
+                self.answers(&path, paths);
+                succeeded += usize::from(paths.len() > before);
+            } else {
+                completed += 1;
+                succeeded += 1;
+                paths.push(path);
+                if how.first_only {
+                    break;
+                }
+            }
+        }
+        completed
+    }
+
+    /// The address at which a process rests.
+    pub fn location(&self, process: usize, memory: &Memory) -> Option<Addr> {
+        let (ty, at) = memory.process(process)?;
+        let location = self.program.layout().processes[ty.index()].location(&memory.bytes()[at..]);
+        self.program.locations().address(ty, location)
+    }
+
+    /// Whether some path of `process` completes (I-ENABLED).
+    pub fn enabled(&self, process: usize, memory: &Memory, timeout: bool) -> bool {
+        let how = Circumstances { timeout, enabled_query: true, first_only: true, ..Circumstances::default() };
+        let memory = Memory { offer: None, ..memory.clone() };
+        self.enumerate(process, &memory, None, &crate::log::Silent, how, &mut Vec::new()) > 0
+    }
+
+    /// The paths of other processes that receive the offer with which `offered` ended.
+    fn answers<L: Log>(&self, offered: &Path<L>, paths: &mut Vec<Path<L>>) {
+        if let Ending::Step(Mode::Deterministic, step) = offered.ending {
+            let fault = Some(Fault { kind: FaultKind::Rendezvous, addr: step });
+            let memory = offered.memory.clone();
+            paths.push(Path { process: offered.process, memory, ending: Ending::Fault, fault, log: offered.log.clone() });
+            return;
+        }
+        if let Ending::Step(Mode::Terminate, _) = offered.ending {
+            return;
+        }
+        for other in (0..offered.memory.process_count()).filter(|&other| other != offered.process) {
+            self.enumerate(other, &offered.memory, offered.fault, &offered.log, Circumstances::default(), paths);
+        }
+    }
+
+    /// Runs one path to its end; the alternatives it passes go to `pending`. `None` if it is blocked.
+    fn execute<L: Log>(
+        &self,
+        mut a: Active<L>,
+        how: Circumstances,
+        pending: &mut Vec<Pending<L>>,
+        (completed, succeeded): (usize, usize),
+    ) -> Option<Path<L>> {
+        loop {
+            match self.instruction(&mut a, how) {
+                Next::Continue => a.pc = a.pc.next(),
+                Next::Jump(target) => a.pc = target,
+                Next::Also(target) => {
+                    pending.push(Pending::Alternative(Active { pc: target, ..a.clone() }));
+                    a.pc = a.pc.next();
+                }
+                Next::Else(target) => {
+                    pending.push(Pending::IfNoneCompleted(Active { pc: target, ..a.clone() }, completed));
+                    a.pc = a.pc.next();
+                }
+                Next::Unless(target) => {
+                    pending.push(Pending::IfNoneSucceeded(Active { pc: a.pc.next(), ..a.clone() }, succeeded));
+                    a.pc = target;
+                }
+                Next::End(mode) => return self.end(a, mode),
+                Next::Blocked => return None,
+                Next::Fault(kind) if !kind.is_fatal() => {
+                    a.note(kind);
+                    a.pc = a.pc.next();
+                }
+                Next::Fault(kind) => {
+                    let fault = Fault { kind, addr: a.pc };
+                    return Some(a.fail(fault));
+                }
+                Next::Raised(fault) => return Some(a.fail(fault)),
+            }
+        }
+    }
+
+    /// E-STEP and E-TERM.
+    fn end<L: Log>(&self, mut a: Active<L>, mode: Mode) -> Option<Path<L>> {
+        if a.memory.offer.as_ref().is_some_and(|offer| offer.sender != a.process) {
+            return None; // Answering, but the offer was not received.
+        }
+        let (process, step) = (a.process, a.pc);
+        if mode == Mode::Terminate {
+            if process + 1 != a.memory.process_count() {
+                return None;
+            }
+            a.memory.remove_last_process();
+        } else {
+            let (ty, at) = a.memory.process(process)?;
+            let location = self.program.locations().after_step(step)?;
+            self.program.layout().processes[ty.index()].set_location(&mut a.memory.bytes_mut()[at..], location);
+        }
+        a.log.event(|| Event::Step { process, step });
+        Some(Path { process, memory: a.memory, ending: Ending::Step(mode, step), fault: a.fault, log: a.log })
+    }
+
+    /// One instruction (section 3).
+    fn instruction<L: Log>(&self, a: &mut Active<L>, how: Circumstances) -> Next {
+        use FaultKind as F;
+        let program = self.program.program();
+        let layout = self.program.layout();
+        let Some(op) = program.code.get(a.pc.index()) else { return Next::Blocked };
+        match *op {
+            Op::Ldc { value } => a.push(value),
+            Op::Ldg { var } => a.push(a.memory.read(layout.globals[var.index()].ty, layout.globals[var.index()].offset)),
+            Op::Stg { var } => {
+                let value = a.pop();
+                a.memory.write(layout.globals[var.index()].ty, layout.globals[var.index()].offset, value);
+            }
+            Op::Ldgx { var } => return a.load_element(&layout.globals[var.index()], 0),
+            Op::Stgx { var } => return a.store_element(&layout.globals[var.index()], 0),
+            Op::Ldl { var } => {
+                let (slot, base) = self.local(a, var.index());
+                a.push(a.memory.read(slot.ty, base + slot.offset));
+            }
+            Op::Stl { var } => {
+                let value = a.pop();
+                let (slot, base) = self.local(a, var.index());
+                a.memory.write(slot.ty, base + slot.offset, value);
+            }
+            Op::Ldlx { var } => {
+                let (slot, base) = self.local(a, var.index());
+                return a.load_element(&slot, base);
+            }
+            Op::Stlx { var } => {
+                let (slot, base) = self.local(a, var.index());
+                return a.store_element(&slot, base);
+            }
+            Op::Ldr { var: (ty, var) } => {
+                let number = a.pop();
+                let slot = &layout.processes[ty.index()].locals[var.index()];
+                let value = self.instance(a, number, ty).map_or(0, |at| a.memory.read(slot.ty, at + slot.offset));
+                a.push(value);
+            }
+            Op::Ldrx { var: (ty, var) } => {
+                let index = a.pop();
+                let number = a.pop();
+                let slot = &layout.processes[ty.index()].locals[var.index()];
+                let Some(offset) = slot.element(index) else { return Next::Fault(F::Index) };
+                let value = self.instance(a, number, ty).map_or(0, |at| a.memory.read(slot.ty, at + offset));
+                a.push(value);
+            }
+            Op::Chk { length } => {
+                let index = a.pop();
+                a.push(index);
+                if index < 0 || index as u32 >= length {
+                    return Next::Fault(F::Index);
+                }
+            }
+            Op::Push { reg } => a.push(a.registers[reg.index()]),
+            Op::Pop { reg } => a.registers[reg.index()] = a.pop(),
+            Op::Drop {} => _ = a.pop(),
+
+            Op::Add {} => a.binary(i32::wrapping_add),
+            Op::Sub {} => a.binary(i32::wrapping_sub),
+            Op::Mul {} => a.binary(i32::wrapping_mul),
+            Op::Div {} => return a.divide(i32::wrapping_div),
+            Op::Mod {} => return a.divide(i32::wrapping_rem),
+            Op::And {} => a.binary(|u, v| u & v),
+            Op::Or {} => a.binary(|u, v| u | v),
+            Op::Xor {} => a.binary(|u, v| u ^ v),
+            Op::Shl {} => a.binary(|u, v| u.wrapping_shl(v as u32)),
+            Op::Shr {} => a.binary(|u, v| u.wrapping_shr(v as u32)),
+            Op::Neg {} => a.unary(i32::wrapping_neg),
+            Op::Not {} => a.unary(|v| !v),
+            Op::Lnot {} => a.unary(|v| (v == 0) as i32),
+            Op::Eq {} => a.binary(|u, v| (u == v) as i32),
+            Op::Ne {} => a.binary(|u, v| (u != v) as i32),
+            Op::Lt {} => a.binary(|u, v| (u < v) as i32),
+            Op::Le {} => a.binary(|u, v| (u <= v) as i32),
+            Op::Gt {} => a.binary(|u, v| (u > v) as i32),
+            Op::Ge {} => a.binary(|u, v| (u >= v) as i32),
+
+            Op::Jmp { target } => return Next::Jump(target),
+            Op::Jmpz { target } => {
+                if a.pop() == 0 {
+                    return Next::Jump(target);
+                }
+            }
+            Op::Jmpnz { target } => {
+                if a.pop() != 0 {
+                    return Next::Jump(target);
+                }
+            }
+            Op::Ndet { target } => return Next::Also(target),
+            Op::Else { target } => return Next::Else(target),
+            Op::Unless { target } => return Next::Unless(target),
+            Op::Call { target } => {
+                a.push(a.pc.next().0 as i32);
+                return Next::Jump(target);
+            }
+            Op::Ret {} => return Next::Jump(Addr(a.pop() as u32)),
+            Op::Step { mode } => return Next::End(mode),
+            Op::Nex {} => return Next::Blocked,
+            Op::Nexz {} => {
+                if a.pop() == 0 {
+                    return Next::Blocked;
+                }
+            }
+
+            Op::Run { args, process } => {
+                let args = a.pop_many(args as usize);
+                let Some(number) = a.memory.create_process(self.program, process, &args) else {
+                    return Next::Fault(F::TooManyProcesses);
+                };
+                match self.prologue(&mut a.memory, number, program.processes[process.index()].prologue) {
+                    Some(fault) if fault.kind.is_fatal() => return Next::Raised(fault),
+                    noted => a.fault = a.fault.or(noted),
+                }
+                a.push(number as i32);
+            }
+            Op::Pid {} => a.push(a.process as i32),
+            Op::Nrpr {} => a.push(a.memory.process_count() as i32),
+            Op::Last {} => a.push(layout.last.map_or(0, |at| a.memory.bytes()[at] as i32)),
+            Op::Enabled {} => {
+                let number = a.pop();
+                let asked = usize::try_from(number).ok().filter(|_| !how.enabled_query);
+                let answer = asked.is_some_and(|p| self.enabled(p, &a.memory, false));
+                a.push(answer as i32);
+            }
+            Op::Pcval {} => {
+                let number = a.pop();
+                let location = self.location_of(a, number).map_or(0, |(_, location)| location as i32);
+                a.push(location);
+            }
+            Op::At { place: (ty, addr) } => {
+                let number = a.pop();
+                let wanted = program.follow_jumps(addr).and_then(|to| self.program.locations().at(ty, to));
+                let there = self.location_of(a, number).is_some_and(|(t, l)| t == ty && wanted.is_some_and(|w| w.0 == l));
+                a.push(there as i32);
+            }
+            Op::Timeout {} => a.push(how.timeout as i32),
+            Op::Np {} => {
+                let progress = |p| self.location(p, &a.memory).is_some_and(|at| program.label_kind_at(at).progress);
+                let some = (0..a.memory.process_count()).any(progress);
+                a.push(!some as i32);
+            }
+            Op::Getprio {} => {
+                let number = a.pop();
+                let Some(at) = self.priority_of(a, number) else { return Next::Fault(F::Process) };
+                a.push(a.memory.bytes()[at] as i32);
+            }
+            Op::Setprio {} => {
+                let priority = a.pop();
+                let number = a.pop();
+                let Some(at) = self.priority_of(a, number) else { return Next::Fault(F::Process) };
+                let Ok(priority @ 1..) = u8::try_from(priority) else { return Next::Fault(F::Priority) };
+                a.memory.bytes_mut()[at] = priority;
+            }
+
+            Op::Chnew { ty } => {
+                let Some(number) = a.memory.create_channel(layout, ty) else { return Next::Fault(F::TooManyChannels) };
+                a.push(number);
+            }
+            Op::Send { fields } => return self.send(a, fields as usize, false, how),
+            Op::Sends { fields } => return self.send(a, fields as usize, true, how),
+            Op::Recv { fields, mask, how: receive } => return self.receive(a, fields as usize, mask, receive),
+            Op::Poll { fields, mask, how: receive } => {
+                let wanted = a.pop_many(mask.len());
+                let channel = a.pop();
+                let Some(target) = a.memory.channel(channel) else { return Next::Fault(F::Channel) };
+                if layout.channel_types[target.0.index()].fields.len() != fields as usize {
+                    return Next::Fault(F::Message);
+                }
+                let found = a.memory.find_message(layout, target, mask, &wanted, receive).is_some();
+                a.push(found as i32);
+            }
+            Op::Len {} | Op::Empty {} | Op::Full {} => {
+                let channel = a.pop();
+                let Some(target) = a.memory.channel(channel) else { return Next::Fault(F::Channel) };
+                let length = a.memory.channel_length(layout, target);
+                let capacity = layout.channel_types[target.0.index()].capacity;
+                a.push(match op {
+                    Op::Len {} => length as i32,
+                    Op::Empty {} => (length == 0) as i32,
+                    _ => (capacity > 0 && length == capacity) as i32,
+                });
+            }
+            Op::Xr {} => return self.claim(a, 0),
+            Op::Xs {} => return self.claim(a, 1),
+
+            Op::Assert {} => {
+                if a.pop() == 0 {
+                    return Next::Fault(F::Assertion);
+                }
+            }
+            Op::Print { format, args } => {
+                let values = a.pop_many(args as usize);
+                let process = a.process;
+                a.log.event(|| Event::Print { process, format, values });
+            }
+        }
+        Next::Continue
+    }
+
+    /// The place of an own local, and the offset of the process it belongs to.
+    fn local<L>(&self, a: &Active<L>, var: usize) -> (Slot, usize) {
+        let missing = (Slot { offset: 0, ty: Type::Byte, elements: 0 }, 0);
+        a.memory.process(a.process).map_or(missing, |(ty, at)| (self.program.layout().processes[ty.index()].locals[var], at))
+    }
+
+    /// The offset of process `number` if it exists and is of type `ty`.
+    fn instance<L>(&self, a: &Active<L>, number: i32, ty: bytecode::ProcessId) -> Option<usize> {
+        let (found, at) = a.memory.process(usize::try_from(number).ok()?)?;
+        (found == ty).then_some(at)
+    }
+
+    /// Type and location number of process `number`.
+    fn location_of<L>(&self, a: &Active<L>, number: i32) -> Option<(bytecode::ProcessId, u16)> {
+        let (ty, at) = a.memory.process(usize::try_from(number).ok()?)?;
+        Some((ty, self.program.layout().processes[ty.index()].location(&a.memory.bytes()[at..]).0))
+    }
+
+    /// Where the priority of process `number` is.
+    fn priority_of<L>(&self, a: &Active<L>, number: i32) -> Option<usize> {
+        let (ty, at) = a.memory.process(usize::try_from(number).ok()?)?;
+        Some(at + self.program.layout().processes[ty.index()].priority?)
+    }
+
+    /// Completes the initial values of a new process (I-RUN); gives the fatal fault that ended it, or the first other.
+    pub fn prologue(&self, memory: &mut Memory, process: usize, start: Option<Addr>) -> Option<Fault> {
+        let pc = start?;
+        // RET at the end of the prologue finds this address, which no instruction has.
+        let outside = Addr(u32::MAX);
+        let mut a = Active {
+            process,
+            pc,
+            registers: [0; REGISTERS],
+            stack: vec![outside.0 as i32],
+            memory: std::mem::take(memory),
+            fault: None,
+            log: crate::log::Silent,
+        };
+        loop {
+            match self.instruction(&mut a, Circumstances::default()) {
+                Next::Continue => a.pc = a.pc.next(),
+                Next::Jump(target) if target == outside => break,
+                Next::Jump(target) => a.pc = target,
+                Next::Fault(kind) if !kind.is_fatal() => {
+                    a.note(kind);
+                    a.pc = a.pc.next();
+                }
+                Next::Fault(kind) => {
+                    a.fault = Some(Fault { kind, addr: a.pc });
+                    break;
+                }
+                _ => break, // Nothing else occurs in a prologue (V-PROLOGUE).
+            }
+        }
+        *memory = a.memory;
+        a.fault
+    }
+
+    /// I-SEND and I-SENDS.
+    fn send<L: Log>(&self, a: &mut Active<L>, fields: usize, sorted: bool, how: Circumstances) -> Next {
+        let layout = self.program.layout();
+        let message = a.pop_many(fields);
+        let number = a.pop();
+        let Some(target) = a.memory.channel(number) else { return Next::Fault(FaultKind::Channel) };
+        let channel = &layout.channel_types[target.0.index()];
+        if channel.fields.len() != fields {
+            return Next::Fault(FaultKind::Message);
+        }
+        if self.claimed_by_other(a, channel.claims, target.1, 1) {
+            a.note(FaultKind::ExclusiveSend);
+        }
+        if a.memory.offer.as_ref().is_some_and(|o| o.sender != a.process) {
+            return Next::Blocked;
+        }
+        if channel.capacity == 0 {
+            if how.deterministic || a.memory.offer.is_some() {
+                return Next::Blocked;
+            }
+            a.memory.make_offer(layout, a.process, number, target.0, &message);
+        } else {
+            if a.memory.channel_length(layout, target) == channel.capacity {
+                return Next::Blocked;
+            }
+            a.memory.insert_message(layout, target, &message, sorted);
+        }
+        Next::Continue
+    }
+
+    /// I-RECV.
+    fn receive<L: Log>(&self, a: &mut Active<L>, fields: usize, mask: FieldMask, how: Receive) -> Next {
+        let layout = self.program.layout();
+        let wanted = a.pop_many(mask.len());
+        let number = a.pop();
+        let Some(target) = a.memory.channel(number) else { return Next::Fault(FaultKind::Channel) };
+        let channel = &layout.channel_types[target.0.index()];
+        if channel.fields.len() != fields {
+            return Next::Fault(FaultKind::Message);
+        }
+        if self.claimed_by_other(a, channel.claims, target.1, 0) {
+            a.note(FaultKind::ExclusiveReceive);
+        }
+        let answering = a.memory.offer.as_ref().is_some_and(|o| o.sender != a.process);
+        let message = if channel.capacity == 0 {
+            if !answering || !how.takes() {
+                return Next::Blocked;
+            }
+            a.memory.take_offer(number, mask, &wanted)
+        } else if answering {
+            return Next::Blocked;
+        } else {
+            let found = a.memory.find_message(layout, target, mask, &wanted, how);
+            if let Some((place, _)) = &found
+                && how.takes()
+            {
+                a.memory.remove_message(layout, target, *place);
+            }
+            found.map(|(_, message)| message)
+        };
+        let Some(message) = message else { return Next::Blocked };
+        for (register, value) in a.registers.iter_mut().zip(message) {
+            *register = value;
+        }
+        Next::Continue
+    }
+
+    /// I-CLAIM.
+    fn claim<L: Log>(&self, a: &mut Active<L>, side: usize) -> Next {
+        let number = a.pop();
+        let Some((ty, at)) = a.memory.channel(number) else { return Next::Fault(FaultKind::Channel) };
+        if let Some(claims) = self.program.layout().channel_types[ty.index()].claims {
+            let place = at + claims + side;
+            if a.memory.bytes()[place] == 0 {
+                a.memory.bytes_mut()[place] = a.process as u8 + 1;
+            }
+        }
+        Next::Continue
+    }
+
+    fn claimed_by_other<L>(&self, a: &Active<L>, claims: Option<usize>, channel: usize, side: usize) -> bool {
+        let owner = claims.map_or(0, |claims| a.memory.bytes()[channel + claims + side] as usize);
+        owner != 0 && owner != a.process + 1
+    }
+}
+
+impl<L: Log> Active<L> {
+    fn push(&mut self, value: i32) {
+        self.stack.push(value);
+    }
+
+    /// The verifier has shown that there is a value (V-STACK).
+    fn pop(&mut self) -> i32 {
+        self.stack.pop().unwrap_or_default()
+    }
+
+    /// The top `count` values, the deepest first.
+    fn pop_many(&mut self, count: usize) -> Vec<i32> {
+        self.stack.split_off(self.stack.len().saturating_sub(count))
+    }
+
+    fn unary(&mut self, f: impl Fn(i32) -> i32) {
+        let v = self.pop();
+        self.push(f(v));
+    }
+
+    fn binary(&mut self, f: impl Fn(i32, i32) -> i32) {
+        let v = self.pop();
+        let u = self.pop();
+        self.push(f(u, v));
+    }
+
+    /// I-DIV.
+    fn divide(&mut self, f: impl Fn(i32, i32) -> i32) -> Next {
+        let v = self.pop();
+        let u = self.pop();
+        if v == 0 {
+            return Next::Fault(FaultKind::Division);
+        }
+        self.push(f(u, v));
+        Next::Continue
+    }
+
+    /// I-LDX.
+    fn load_element(&mut self, slot: &Slot, base: usize) -> Next {
+        let index = self.pop();
+        let Some(offset) = slot.element(index) else { return Next::Fault(FaultKind::Index) };
+        self.push(self.memory.read(slot.ty, base + offset));
+        Next::Continue
+    }
+
+    /// I-STX.
+    fn store_element(&mut self, slot: &Slot, base: usize) -> Next {
+        let index = self.pop();
+        let value = self.pop();
+        let Some(offset) = slot.element(index) else { return Next::Fault(FaultKind::Index) };
+        self.memory.write(slot.ty, base + offset, value);
+        Next::Continue
+    }
+
+    /// F-FATAL: the path ends here.
+    fn fail(self, fault: Fault) -> Path<L> {
+        Path { process: self.process, memory: self.memory, ending: Ending::Fault, fault: Some(fault), log: self.log }
+    }
+
+    /// F-CONTINUE: the first fault stays.
+    fn note(&mut self, kind: FaultKind) {
+        self.fault = self.fault.or(Some(Fault { kind, addr: self.pc }));
+    }
+}

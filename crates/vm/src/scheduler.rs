@@ -1,0 +1,300 @@
+//! Scheduler transitions (section 4 of `docs/bytecode.md`): which sequences of paths an observer sees as one transition.
+//!
+//! Sequences of invisible steps are followed with an explicit stack, a level for each continuation, because they may be a million steps long.
+
+use crate::log::Log;
+use crate::memory::Memory;
+use crate::paths::{Circumstances, Ending, Path, Paths};
+use bytecode::{Addr, Fault, FaultKind, Mode, Verified};
+use std::collections::HashSet;
+
+/// Longest deterministic sequence (S-ENDLESS).
+const MAX_DETERMINISTIC: u32 = 1 << 24;
+/// Longest invisible sequence (S-ENDLESS).
+const MAX_INVISIBLE: usize = 1 << 20;
+/// How many continuations a transition follows before it follows each state once only (S-ENDLESS).
+const FOLLOW_ONCE_AFTER: usize = 4096;
+
+/// The visible result of a transition.
+pub(crate) struct Outcome<L> {
+    /// The process that initiated the transition.
+    pub process: usize,
+    /// The state reached; none after a fatal fault.
+    pub state: Option<Memory>,
+    pub fault: Option<Fault>,
+    pub log: L,
+}
+
+/// A continuation of an invisible sequence: what is left to follow from the state it stands in.
+struct Level<L> {
+    paths: std::vec::IntoIter<Path<L>>,
+    /// The path that led here; `None` for the first path of the transition.
+    entered: Option<Path<L>>,
+    /// Whether something below had an outcome or a fault.
+    fruitful: bool,
+    /// Whether something below was cut.
+    cut: bool,
+}
+
+/// The transitions of one state.
+pub(crate) struct Scheduler<'p> {
+    program: &'p Verified,
+    paths: Paths<'p>,
+}
+
+impl<'p> Scheduler<'p> {
+    pub fn new(program: &'p Verified) -> Self {
+        Scheduler { program, paths: Paths::new(program) }
+    }
+
+    /// The initial state, or the fault that happens on the way to it (M-INITIAL).
+    pub fn initial(&self) -> Result<(Memory, Option<Fault>), Fault> {
+        let program = self.program.program();
+        let layout = self.program.layout();
+        let mut bytes = vec![0; layout.fixed];
+        for (slot, variable) in layout.globals.iter().zip(&program.globals) {
+            for i in 0..slot.elements {
+                slot.ty.write(variable.initial(i), &mut bytes[slot.offset + i * slot.ty.width()..]);
+            }
+        }
+        let mut memory = Memory::load(layout, &bytes).unwrap_or_default();
+        let mut noted = None;
+        for &ty in &program.instances {
+            let declared = &program.processes[ty.index()];
+            let zeros = vec![0; declared.params as usize];
+            let number =
+                memory.create_process(self.program, ty, &zeros).ok_or(Fault { kind: FaultKind::TooManyProcesses, addr: declared.entry })?;
+            match self.paths.prologue(&mut memory, number, declared.prologue) {
+                Some(fault) if fault.kind.is_fatal() => return Err(fault),
+                fault => noted = noted.or(fault),
+            }
+        }
+        Ok((memory, noted))
+    }
+
+    /// All transitions of a state, in order.
+    pub fn transitions<L: Log>(&self, memory: &Memory, emit: &mut dyn FnMut(Outcome<L>)) {
+        let mut free = memory.clone();
+        if let Some(at) = self.program.layout().exclusive
+            && let Some(holder) = (memory.bytes()[at] as usize).checked_sub(1)
+        {
+            if self.process_transitions(memory, holder, false, emit) {
+                return;
+            }
+            free.bytes_mut()[at] = 0;
+        }
+        for timeout in [false, true] {
+            let mut moved = false;
+            for process in 0..free.process_count() {
+                if !self.outranked(&free, process, timeout) {
+                    moved |= self.process_transitions(&free, process, timeout, emit);
+                }
+            }
+            if moved {
+                return;
+            }
+        }
+    }
+
+    /// S-PRIORITY.
+    fn outranked(&self, memory: &Memory, process: usize, timeout: bool) -> bool {
+        let priority = |number| {
+            let (ty, at) = memory.process(number)?;
+            Some(memory.bytes()[at + self.program.layout().processes[ty.index()].priority?])
+        };
+        let Some(own) = priority(process) else { return false };
+        (0..memory.process_count()).any(|other| priority(other).is_some_and(|p| p > own) && self.paths.enabled(other, memory, timeout))
+    }
+
+    /// The transitions initiated by one process; says whether there were any.
+    fn process_transitions<L: Log>(&self, memory: &Memory, process: usize, timeout: bool, emit: &mut dyn FnMut(Outcome<L>)) -> bool {
+        let how = Circumstances { timeout, ..Circumstances::default() };
+        let start = self.paths.location(process, memory).unwrap_or_default();
+        let mut moved = false;
+        let mut emit = |outcome| {
+            moved = true;
+            emit(outcome);
+        };
+        for path in self.paths.of(process, memory, None, &L::default(), how) {
+            self.follow(process, start, path, &mut emit);
+        }
+        moved
+    }
+
+    /// Everything one first path leads to.
+    fn follow<L: Log>(&self, initiator: usize, start: Addr, first: Path<L>, emit: &mut dyn FnMut(Outcome<L>)) {
+        let mut followed = Followed::default();
+        let mut levels = vec![Level { paths: vec![first].into_iter(), entered: None, fruitful: false, cut: false }];
+        loop {
+            let depth = levels.len();
+            let Some(level) = levels.last_mut() else { return };
+            let Some(path) = level.paths.next() else {
+                let Some(done) = levels.pop() else { return };
+                self.close(initiator, start, done, levels.last_mut(), emit);
+                followed.leave();
+                continue;
+            };
+            let path = match self.deterministic(start, path) {
+                Ok(path) => path,
+                Err((fault, log)) => {
+                    level.fruitful = true;
+                    emit(Outcome { process: initiator, state: None, fault: Some(fault), log });
+                    continue;
+                }
+            };
+            match path.ending {
+                Ending::Step(Mode::Invisible, _) => {
+                    if !followed.enter(path.process, path.memory.bytes()) {
+                        level.cut = true;
+                    } else if depth > MAX_INVISIBLE {
+                        level.fruitful = true;
+                        followed.leave();
+                        let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
+                        emit(Outcome { process: initiator, state: None, fault, log: path.log });
+                    } else {
+                        let next = self.paths.of(path.process, &path.memory, path.fault, &path.log, Circumstances::default());
+                        levels.push(Level { paths: next.into_iter(), entered: Some(path), fruitful: false, cut: false });
+                    }
+                }
+                _ => {
+                    level.fruitful = true;
+                    emit(self.visible(initiator, path));
+                }
+            }
+        }
+    }
+
+    /// A level whose paths have all been followed: blocked, cut or fruitful.
+    fn close<L: Log>(&self, initiator: usize, start: Addr, done: Level<L>, above: Option<&mut Level<L>>, emit: &mut dyn FnMut(Outcome<L>)) {
+        let blocked = !done.fruitful && !done.cut;
+        match (done.entered, above) {
+            (Some(path), Some(above)) => {
+                above.fruitful |= done.fruitful || blocked;
+                above.cut |= done.cut;
+                if blocked {
+                    emit(self.visible(initiator, path));
+                }
+            }
+            _ if done.cut && !done.fruitful => {
+                let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
+                emit(Outcome { process: initiator, state: None, fault, log: L::default() });
+            }
+            _ => {}
+        }
+    }
+
+    /// S-DETERMINISTIC: follows a deterministic sequence to the first path that ends otherwise.
+    fn deterministic<L: Log>(&self, start: Addr, mut path: Path<L>) -> Result<Path<L>, (Fault, L)> {
+        let how = Circumstances { deterministic: true, first_only: true, ..Circumstances::default() };
+        // Brent's cycle finding: the state kept is renewed at each power of two.
+        let mut kept: Option<Memory> = None;
+        let mut steps = 0_u32;
+        while let Ending::Step(Mode::Deterministic, _) = path.ending {
+            let returned = kept.as_ref().is_some_and(|k| k.bytes() == path.memory.bytes());
+            if returned || steps >= MAX_DETERMINISTIC {
+                return Err((Fault { kind: FaultKind::Endless, addr: start }, path.log));
+            }
+            if steps.is_power_of_two() {
+                kept = Some(path.memory.clone());
+            }
+            steps += 1;
+            let next = self.paths.of(path.process, &path.memory, path.fault, &path.log, how).into_iter().next();
+            path = match next {
+                Some(next) => next,
+                None => {
+                    let addr = self.paths.location(path.process, &path.memory).unwrap_or_default();
+                    return Err((Fault { kind: FaultKind::Blocked, addr }, path.log));
+                }
+            };
+        }
+        Ok(path)
+    }
+
+    /// The state an observer sees at the end of a transition (S-NORMAL, S-ATOMIC, S-SCRATCH), or the fault.
+    fn visible<L: Log>(&self, initiator: usize, path: Path<L>) -> Outcome<L> {
+        let Path { process, mut memory, ending, fault, log } = path;
+        let Ending::Step(mode, _) = ending else { return Outcome { process: initiator, state: None, fault, log } };
+        let layout = self.program.layout();
+        if let Some(at) = layout.exclusive {
+            memory.bytes_mut()[at] = if mode == Mode::Atomic { process as u8 + 1 } else { 0 };
+        }
+        if let Some(at) = layout.last {
+            memory.bytes_mut()[at] = initiator as u8;
+        }
+        self.reset_scratch(&mut memory);
+        Outcome { process: initiator, state: Some(memory), fault, log }
+    }
+
+    fn reset_scratch(&self, memory: &mut Memory) {
+        let program = self.program.program();
+        let layout = self.program.layout();
+        let reset = |memory: &mut Memory, base: usize, slots: &[bytecode::Slot], variables: &[bytecode::Variable]| {
+            for (slot, variable) in slots.iter().zip(variables).filter(|(_, v)| v.scratch) {
+                for i in 0..slot.elements {
+                    memory.write(slot.ty, base + slot.offset + i * slot.ty.width(), variable.initial(i));
+                }
+            }
+        };
+        reset(memory, 0, &layout.globals, &program.globals);
+        for number in 0..memory.process_count() {
+            if let Some((ty, at)) = memory.process(number) {
+                reset(memory, at, &layout.processes[ty.index()].locals, &program.processes[ty.index()].locals);
+            }
+        }
+    }
+
+    /// S-END.
+    pub fn is_valid_end(&self, memory: &Memory) -> bool {
+        let program = self.program.program();
+        (0..memory.process_count()).all(|p| {
+            self.paths.location(p, memory).is_some_and(|at| {
+                program.label_kind_at(at).end || matches!(program.code[at.index()], bytecode::Op::Step { mode: Mode::Terminate })
+            })
+        })
+    }
+}
+
+/// The states an invisible sequence has passed through (S-ENDLESS).
+#[derive(Default)]
+struct Followed {
+    /// Those on the way from the start to here.
+    way: Vec<(usize, Vec<u8>)>,
+    on_way: HashSet<(usize, Vec<u8>)>,
+    all: HashSet<(usize, Vec<u8>)>,
+    count: usize,
+}
+
+/// Up to this length the way is searched without a hash set.
+const SHORT_WAY: usize = 16;
+
+impl Followed {
+    /// Notes that the sequence continues in a state; `false` if the continuation is cut.
+    fn enter(&mut self, process: usize, state: &[u8]) -> bool {
+        let key = (process, state.to_vec());
+        let on_way = if self.way.len() <= SHORT_WAY {
+            self.way.contains(&key)
+        } else {
+            if self.on_way.len() < self.way.len() {
+                self.on_way = self.way.iter().cloned().collect();
+            }
+            self.on_way.contains(&key)
+        };
+        if on_way || (self.count >= FOLLOW_ONCE_AFTER && self.all.contains(&key)) {
+            return false;
+        }
+        self.count += 1;
+        self.all.insert(key.clone());
+        if self.way.len() > SHORT_WAY {
+            self.on_way.insert(key.clone());
+        }
+        self.way.push(key);
+        true
+    }
+
+    /// The last state entered is done with.
+    fn leave(&mut self) {
+        if let Some(key) = self.way.pop() {
+            self.on_way.remove(&key);
+        }
+    }
+}

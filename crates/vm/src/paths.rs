@@ -140,7 +140,8 @@ impl<'p> Paths<'p> {
     /// Whether some path of `process` completes (I-ENABLED).
     pub fn enabled(&self, process: usize, memory: &Memory, timeout: bool) -> bool {
         let how = Circumstances { timeout, enabled_query: true, first_only: true, ..Circumstances::default() };
-        let memory = Memory { offer: None, ..memory.clone() };
+        let mut memory = memory.clone();
+        memory.offer = None;
         self.enumerate(process, &memory, None, &crate::log::Silent, how, &mut Vec::new()) > 0
     }
 

@@ -14,8 +14,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next number.
-    pub fn next(&mut self) -> u64 {
+    /// The next number of the sequence.
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,7 +25,7 @@ impl Random {
 
     /// A number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
+        self.number() % bound
     }
 }
 

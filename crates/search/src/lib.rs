@@ -1,0 +1,22 @@
+//! Search orders: how the reachable states of a system are visited.
+//!
+//! Each order is one file, generic over the [`System`](contract::System) it explores and the [`Store`](contract::Store) it remembers
+//! states in, and knows no concrete one of either. What the orders share is here once: the [`Task`] they are given, the monitor of
+//! limits and progress, and the reconstruction of traces by re-execution.
+//!
+//! Nothing recurses, so the depth of a model is limited by memory alone.
+
+#![forbid(unsafe_code)]
+
+mod breadth_first;
+mod depth_first;
+mod frontier;
+mod links;
+mod monitor;
+mod retrace;
+mod stack;
+mod task;
+
+pub use breadth_first::breadth_first;
+pub use depth_first::depth_first;
+pub use task::Task;

@@ -1,0 +1,32 @@
+//! What a search is asked to do, apart from system and store.
+
+use contract::{Cancel, FullExpansion, Limits, NoProperty, Observer, Property, Quiet, Reduction};
+
+/// The property to check, how much to explore, how long, and who listens.
+#[derive(Clone)]
+pub struct Task<'a> {
+    /// What is to be shown.
+    pub property: &'a dyn Property,
+    /// Which steps must be followed.
+    pub reduction: &'a dyn Reduction,
+    /// Who hears of progress.
+    pub observer: &'a dyn Observer,
+    /// What may be used.
+    pub limits: Limits,
+    /// How to interrupt the search.
+    pub cancel: Cancel,
+}
+
+impl Default for Task<'_> {
+    /// Explore everything, check nothing, without limits.
+    fn default() -> Self {
+        Task { property: &NoProperty, reduction: &FullExpansion, observer: &Quiet, limits: Limits::default(), cancel: Cancel::default() }
+    }
+}
+
+impl<'a> Task<'a> {
+    /// Check `property`, without limits.
+    pub fn new(property: &'a dyn Property) -> Self {
+        Task { property, ..Task::default() }
+    }
+}

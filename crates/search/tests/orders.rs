@@ -1,0 +1,322 @@
+//! Search orders on graphs whose every fact is known: counts, verdicts, traces, limits.
+
+use contract::testing::{Graph, numbers};
+use contract::{
+    Action, Answer, Cancel, Edge, FaultCode, FaultKind, Finding, Interest, Limits, Outcome, Property, Safety, StopReason, Successors,
+    System, Trace, Verdict,
+};
+use proptest::prelude::*;
+use search::{Task, breadth_first, depth_first};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use store::Plain;
+
+/// Every search order, by name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Order {
+    Breadth,
+    Depth,
+}
+
+const ORDERS: [Order; 2] = [Order::Breadth, Order::Depth];
+
+fn run<S: System + Clone>(order: Order, system: &S, task: &Task<'_>) -> Outcome {
+    let store = Plain::new();
+    let outcome = match order {
+        Order::Breadth => breadth_first(system, &store, task),
+        Order::Depth => depth_first(system, &store, task),
+    };
+    assert!(outcome.statistics.store_bytes > 0 || outcome.statistics.states == 0);
+    outcome
+}
+
+/// Runs the trace again: every step must be one the system offers.
+fn replay<S: System + Clone>(system: &S, trace: &Trace) {
+    let mut system = system.clone();
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    assert!(out.iter().any(|(_, state)| state == Some(&trace.initial[..])), "the trace begins in an initial state");
+    let mut current = trace.initial.clone();
+    for (index, step) in trace.steps.iter().enumerate() {
+        out.clear();
+        system.successors(&current, &mut out);
+        let offered = out.iter().any(|(entry, state)| entry.action == step.action && state == step.state.as_deref());
+        assert!(offered, "step {index} is not offered");
+        match &step.state {
+            Some(state) => current.clone_from(state),
+            None => assert_eq!(index + 1, trace.steps.len()),
+        }
+    }
+    assert_eq!(trace.to_string().parse::<Trace>().as_ref(), Ok(trace));
+}
+
+fn check_graph(graph: &Graph) {
+    let facts = graph.facts();
+    for order in ORDERS {
+        let all = run(order, graph, &Task::default());
+        assert_eq!(all.verdict, Verdict::Holds);
+        assert_eq!((all.statistics.states, all.statistics.transitions), (facts.states, facts.transitions), "{order:?} of {graph:?}");
+        if order == Order::Breadth {
+            assert_eq!(all.statistics.depth, facts.depth);
+        } else {
+            assert!(all.statistics.depth >= facts.depth);
+        }
+        assert_eq!(all.statistics.expanded_by_worker.iter().sum::<u64>(), facts.states);
+
+        let safety = run(order, graph, &Task::new(&Safety::default()));
+        match (&safety.verdict, facts.shortest_violation) {
+            (Verdict::Holds, None) => assert_eq!(safety.statistics.states, facts.states),
+            (Verdict::Violated(violation), Some(shortest)) => {
+                replay(graph, &violation.trace);
+                let length = violation.trace.steps.len() as u64;
+                if order == Order::Breadth {
+                    assert_eq!(length, shortest, "{graph:?}");
+                } else {
+                    assert!(length >= shortest);
+                }
+                if violation.fault.kind == FaultKind::Deadlock {
+                    let last = Graph::decode(violation.trace.last_state());
+                    assert!(graph.edges[last].is_empty() && !graph.ends.contains(&last));
+                }
+            }
+            (verdict, expected) => panic!("{order:?} says {verdict:?}, expected {expected:?}: {graph:?}"),
+        }
+    }
+}
+
+#[test]
+fn diamond() {
+    let mut graph = Graph::new(vec![vec![1, 2], vec![3], vec![3], vec![]]);
+    check_graph(&graph);
+    graph.ends.insert(3);
+    check_graph(&graph);
+}
+
+#[test]
+fn cycle_and_self_loop() {
+    check_graph(&Graph::new(vec![vec![1], vec![2], vec![0, 2]]));
+    check_graph(&Graph::new(vec![vec![0]]));
+}
+
+#[test]
+fn several_initial_states_some_equal() {
+    let mut graph = Graph::new(vec![vec![2], vec![2], vec![2], vec![]]);
+    graph.initial = vec![0, 1, 0];
+    check_graph(&graph);
+    graph.initial = vec![0, 3, 1];
+    check_graph(&graph);
+    graph.initial = vec![];
+    check_graph(&graph);
+}
+
+#[test]
+fn a_deadlock_beside_a_fault_is_the_shorter_trace() {
+    // Both lie at the same level; the step that fails makes a trace one longer, and is met first.
+    let mut graph = Graph::new(vec![vec![1, 2], vec![0], vec![]]);
+    graph.faults.insert((1, 0), FaultCode::new(4).unwrap());
+    check_graph(&graph);
+}
+
+#[test]
+fn faults_that_go_on_and_faults_that_end() {
+    let mut graph = Graph::new(vec![vec![1], vec![2], vec![0]]);
+    graph.faults.insert((1, 0), FaultCode::new(9).unwrap());
+    check_graph(&graph);
+    for order in ORDERS {
+        let Verdict::Violated(violation) = run(order, &graph, &Task::new(&Safety::default())).verdict else { panic!("fault missed") };
+        assert_eq!(violation.fault.message, "fault number 9");
+        assert_eq!(violation.trace.steps.last().unwrap().action, Action::new(1, 0));
+    }
+    let mut graph = Graph::new(vec![vec![1], vec![]]);
+    graph.fatal.insert(1, FaultCode::new(3).unwrap());
+    check_graph(&graph);
+    for order in ORDERS {
+        let Verdict::Violated(violation) = run(order, &graph, &Task::new(&Safety::default())).verdict else { panic!("fault missed") };
+        assert_eq!(violation.trace.steps.last().unwrap().state, None);
+        // Not asked about faults, the state is no deadlock either: it had a step to take.
+        let lenient = Safety { faults: false, ..Safety::default() };
+        assert_eq!(run(order, &graph, &Task::new(&lenient)).verdict, Verdict::Holds);
+    }
+}
+
+#[test]
+fn wide() {
+    let leaves = 5000;
+    let mut graph = Graph::new(vec![(1..=leaves).collect()]);
+    graph.edges.resize(leaves + 1, vec![]);
+    graph.ends.extend(1..=leaves);
+    check_graph(&graph);
+    graph.ends.remove(&leaves);
+    check_graph(&graph);
+}
+
+#[test]
+fn random_graphs() {
+    for seed in 0..200 {
+        let mut graph = Graph::random(seed, 60, 3);
+        check_graph(&graph);
+        graph.ends.extend(0..60);
+        check_graph(&graph);
+    }
+    check_graph(&Graph::random(7, 20_000, 4));
+}
+
+proptest! {
+    #[test]
+    fn any_graph(edges in prop::collection::vec(prop::collection::vec(0usize..12, 0..4), 12), ends in prop::collection::hash_set(0usize..12, 0..12),
+                 fault in prop::option::of((0usize..12, 0usize..4)), fatal in prop::option::of(0usize..12)) {
+        let mut graph = Graph::new(edges);
+        graph.ends = ends;
+        graph.faults.extend(fault.filter(|&(node, index)| index < graph.edges[node].len()).map(|at| (at, FaultCode::new(1).unwrap())));
+        graph.fatal.extend(fatal.map(|node| (node, FaultCode::new(2).unwrap())));
+        check_graph(&graph);
+    }
+}
+
+#[test]
+fn a_chain_of_a_million_states() {
+    const LAST: u64 = 1_000_000;
+    let chain = numbers(|n, next| {
+        if n < LAST {
+            next(n + 1)
+        }
+    });
+    struct Never(u64);
+    impl Property for Never {
+        fn interest(&self) -> Interest {
+            Interest { states: true, edges: false }
+        }
+        fn state(&self, state: &[u8]) -> Answer {
+            if state == self.0.to_le_bytes() {
+                Answer::Stop(Finding::Explained(contract::Fault::new(FaultKind::Property, "reached")))
+            } else {
+                Answer::Continue
+            }
+        }
+    }
+    for order in ORDERS {
+        let outcome = run(order, &chain, &Task::default());
+        assert_eq!(outcome.verdict, Verdict::Holds);
+        let statistics = outcome.statistics;
+        assert_eq!((statistics.states, statistics.transitions, statistics.depth), (LAST + 1, LAST, LAST));
+        let Verdict::Violated(violation) = run(order, &chain, &Task::new(&Never(LAST))).verdict else { panic!("end not reached") };
+        assert_eq!(violation.trace.steps.len() as u64, LAST);
+        let Verdict::Violated(violation) = run(order, &chain, &Task::new(&Never(0))).verdict else { panic!("start not seen") };
+        assert_eq!((violation.trace.steps.len(), violation.trace.initial), (0, vec![0; 8]));
+    }
+}
+
+/// An endless system: every number has two greater ones.
+fn endless() -> impl System + Clone {
+    numbers(|n, next| {
+        next(n + 1);
+        next(n.wrapping_mul(3) + 1)
+    })
+}
+
+fn unknown(outcome: &Outcome) -> &StopReason {
+    match &outcome.verdict {
+        Verdict::Unknown(reason) => reason,
+        verdict => panic!("expected unknown, got {verdict:?}"),
+    }
+}
+
+#[test]
+fn the_depth_limit_gives_unknown() {
+    let limits = Limits { depth: Some(10), ..Limits::default() };
+    for order in ORDERS {
+        let outcome = run(order, &endless(), &Task { limits, ..Task::default() });
+        assert_eq!(unknown(&outcome), &StopReason::Depth);
+        assert_eq!(outcome.statistics.depth, 10);
+        // A model that ends before the limit is not bothered by it.
+        let short = Graph::new(vec![vec![1], vec![0]]);
+        assert_eq!(run(order, &short, &Task { limits, ..Task::default() }).verdict, Verdict::Holds);
+    }
+}
+
+#[test]
+fn the_time_limit_gives_unknown() {
+    let limits = Limits { time: Some(Duration::from_millis(30)), ..Limits::default() };
+    for order in ORDERS {
+        let start = Instant::now();
+        let outcome = run(order, &endless(), &Task { limits, ..Task::default() });
+        assert_eq!(unknown(&outcome), &StopReason::Time);
+        assert!(outcome.statistics.states > 100);
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+}
+
+#[test]
+fn the_memory_limit_gives_unknown() {
+    const LIMIT: u64 = 3 << 20;
+    let limits = Limits { memory: Some(LIMIT), ..Limits::default() };
+    for order in ORDERS {
+        // Kept by the search.
+        let outcome = run(order, &endless(), &Task { limits, ..Task::default() });
+        assert_eq!(unknown(&outcome), &StopReason::Memory);
+        assert!(outcome.statistics.states > 1000);
+        // Kept by the store.
+        let store = Plain::with_budget(LIMIT);
+        let outcome = match order {
+            Order::Breadth => breadth_first(&endless(), &store, &Task::default()),
+            Order::Depth => depth_first(&endless(), &store, &Task::default()),
+        };
+        assert_eq!(unknown(&outcome), &StopReason::Memory);
+        assert!(outcome.statistics.store_bytes <= LIMIT);
+    }
+}
+
+#[test]
+fn cancelling_gives_unknown() {
+    for order in ORDERS {
+        let cancel = Cancel::default();
+        let outcome = std::thread::scope(|scope| {
+            let handle = {
+                let cancel = cancel.clone();
+                scope.spawn(move || run(order, &endless(), &Task { cancel, ..Task::default() }))
+            };
+            std::thread::sleep(Duration::from_millis(20));
+            cancel.cancel();
+            handle.join().unwrap()
+        });
+        assert_eq!(unknown(&outcome), &StopReason::Interrupted);
+    }
+}
+
+#[test]
+fn properties_hear_of_every_edge_and_may_prune() {
+    #[derive(Default)]
+    struct Listener {
+        edges: AtomicU64,
+        new: AtomicU64,
+        states: AtomicU64,
+    }
+    impl Property for Listener {
+        fn interest(&self) -> Interest {
+            Interest { states: true, edges: true }
+        }
+        fn state(&self, state: &[u8]) -> Answer {
+            self.states.fetch_add(1, Ordering::Relaxed);
+            if Graph::decode(state) == 2 { Answer::Prune } else { Answer::Continue }
+        }
+        fn edge(&self, edge: &Edge<'_>) -> Answer {
+            let graph = Graph::new(vec![vec![1, 2], vec![0, 1], vec![3], vec![]]);
+            let source = Graph::decode(edge.source);
+            assert_eq!(edge.action.process as usize, source);
+            assert_eq!(graph.edges[source][edge.action.choice as usize], Graph::decode(edge.target));
+            assert_eq!(edge.source == edge.target, edge.source_id == edge.target_id);
+            self.edges.fetch_add(1, Ordering::Relaxed);
+            self.new.fetch_add(edge.new.into(), Ordering::Relaxed);
+            Answer::Continue
+        }
+    }
+    for order in ORDERS {
+        let listener = Listener::default();
+        let graph = Graph::new(vec![vec![1, 2], vec![0, 1], vec![3], vec![]]);
+        let outcome = run(order, &graph, &Task::new(&listener));
+        assert_eq!(outcome.statistics.states, 3, "node 3 lies behind the pruned node 2");
+        assert_eq!(listener.edges.into_inner(), 4);
+        assert_eq!(listener.new.into_inner(), 2);
+        assert_eq!(listener.states.into_inner(), 3);
+    }
+}

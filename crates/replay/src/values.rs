@@ -3,7 +3,8 @@
 //! Values become text here and nowhere else, so that a symbolic name, a truth value or a channel looks the same in a trace, in a
 //! simulation and in a report.
 
-use bytecode::{Component, LayoutError, Program, Shape, Shown, Slot, StateMap, Variable, Verified};
+use bytecode::{Addr, Component, LayoutError, Mode, Op, Program, Shape, Shown, Slot, StateMap, Variable, Verified};
+use contract::Position;
 use std::fmt::Write as _;
 
 /// A longer array, or a longer queue, is cut with an ellipsis.
@@ -25,10 +26,12 @@ pub struct ProcessView {
     pub pid: usize,
     /// The name of its type.
     pub name: String,
-    /// The source line at which it will go on, if known.
-    pub line: Option<u32>,
+    /// Where it will go on, if known.
+    pub position: Option<Position>,
     /// The statement at which it will go on.
     pub statement: String,
+    /// Whether it may stay there for ever.
+    pub may_end: bool,
     /// Parameters and local variables.
     pub locals: Vec<Named>,
 }
@@ -88,8 +91,13 @@ pub fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError> {
         Some(ProcessView {
             pid,
             name: declared.name.clone(),
-            line: span.map(|span| span.line),
+            position: span.map(|span| Position {
+                file: tables.files.get(span.file.index()).cloned().unwrap_or_default(),
+                line: span.line,
+                column: span.column,
+            }),
             statement: span.map(|span| span.text.clone()).unwrap_or_default(),
+            may_end: address.is_some_and(|address| may_end(tables, address)),
             locals: variables(tables, &declared.locals, &inside.locals, component),
         })
     });
@@ -99,6 +107,12 @@ pub fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError> {
         processes: processes.collect(),
         exclusive: layout.exclusive.and_then(|at| (state[at] as usize).checked_sub(1)),
     })
+}
+
+/// Whether a process at this address is at an accepted end (rule S-END).
+fn may_end(program: &Program, address: Addr) -> bool {
+    let terminates = matches!(program.code.get(address.index()), Some(Op::Step { mode: Mode::Terminate }));
+    terminates || program.label_kind_at(address).end
 }
 
 /// Variables with their values; scratch variables hold nothing between steps and are left out.

@@ -1,0 +1,220 @@
+//! The naive evaluator: `docs/bytecode.md`, rule by rule, in the most obvious way.
+//!
+//! Nothing here is shared with the engines it judges beyond the program itself: states are rich values that are cloned whenever that is
+//! convenient, sets of paths are vectors in the order the rules give, the byte form of a state is written from the rules M-STATE, M-PROCESS
+//! and M-CHANNEL alone. Functions bear the names of the rules they transcribe. Recursion follows the rules and is bounded by [`Limits`], so
+//! that a random program costs a known amount of work at most.
+//!
+//! A [`Mutant`] is one deliberate mistake. Tests that cannot tell a mutant from the rules are no tests; `tests/mutants.rs` asks.
+
+mod internal;
+mod mutant;
+mod paths;
+mod scheduler;
+mod state;
+
+pub use mutant::Mutant;
+pub use state::{Channel, Component, NotAState, Process, State};
+
+use bytecode::{Addr, Fault, Mode, Op, Program};
+use contract::{Action, FaultCode, Successors, System};
+use std::cell::Cell;
+
+/// Where sequences of steps end (rule S-ENDLESS), and how much work one question may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most `STEP D` in a row.
+    pub deterministic: u32,
+    /// Most `STEP I` in a row.
+    pub invisible: u32,
+    /// From this many states inside one transition on, each is explored once.
+    pub merge: usize,
+    /// Most instructions executed to answer one question.
+    pub instructions: u64,
+    /// Deepest recursion over steps that go on.
+    pub recursion: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { deterministic: 1 << 24, invisible: 1 << 20, merge: 4096, instructions: 200_000, recursion: 400 }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The question costs more than [`Limits`] allow. The rules have an answer; this evaluator does not wait for it.
+    TooMuchWork,
+    /// The program does what the verifier forbids, at this address.
+    Malformed(Addr),
+}
+
+/// One scheduler transition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The process whose transition it is: in a rendezvous, the one that offers.
+    pub process: usize,
+    /// What went wrong; without a successor it is fatal.
+    pub fault: Option<Fault>,
+    /// The state reached.
+    pub state: Option<State>,
+}
+
+/// The initial state, or what prevents it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Initial {
+    /// The first fault of the prologues.
+    pub fault: Option<Fault>,
+    /// The state, unless the fault is fatal.
+    pub state: Option<State>,
+}
+
+/// The evaluator of one program.
+#[derive(Clone, Debug)]
+pub struct Naive {
+    program: Program,
+    /// For each process type, the addresses of its control locations (rule M-LOCATION).
+    locations: Vec<Vec<usize>>,
+    /// Whether the program has `STEP A`, `LAST`, `XR` or `XS`, priorities: what M-STATE, M-PROCESS and M-CHANNEL ask.
+    has_atomic: bool,
+    has_last: bool,
+    has_claims: bool,
+    has_priorities: bool,
+    limits: Limits,
+    mutant: Option<Mutant>,
+    /// Instructions left for the present question.
+    fuel: Cell<u64>,
+}
+
+impl Naive {
+    /// The evaluator of a program that the verifier accepts.
+    pub fn new(program: &Program) -> Naive {
+        Naive::mutated(program, None)
+    }
+
+    /// The evaluator with a deliberate mistake.
+    pub fn mutated(program: &Program, mutant: Option<Mutant>) -> Naive {
+        let has = |test: fn(&Op) -> bool| program.code.iter().any(test);
+        let mut naive = Naive {
+            program: program.clone(),
+            locations: Vec::new(),
+            has_atomic: has(|op| matches!(op, Op::Step { mode: Mode::Atomic })),
+            has_last: has(|op| matches!(op, Op::Last {})),
+            has_claims: has(|op| matches!(op, Op::Xr {} | Op::Xs {})),
+            has_priorities: has(|op| matches!(op, Op::Getprio {} | Op::Setprio {})) || program.processes.iter().any(|p| p.priority != 1),
+            limits: Limits::default(),
+            mutant,
+            fuel: Cell::new(0),
+        };
+        naive.locations = (0..program.processes.len()).map(|ty| naive.m_location(ty)).collect();
+        naive
+    }
+
+    /// The same evaluator with other limits.
+    pub fn with_limits(mut self, limits: Limits) -> Naive {
+        self.limits = limits;
+        self
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The initial state (rule M-INITIAL).
+    pub fn initial_state(&self) -> Result<Initial, Refusal> {
+        self.fuel.set(self.limits.instructions);
+        self.m_initial()
+    }
+
+    /// The scheduler transitions that leave a state, in order.
+    pub fn outcomes(&self, state: &State) -> Result<Vec<Outcome>, Refusal> {
+        self.fuel.set(self.limits.instructions);
+        self.s_timeout(state)
+    }
+
+    /// Whether a state without transitions is a valid end (rule S-END).
+    pub fn valid_end(&self, state: &State) -> bool {
+        self.s_end(state)
+    }
+
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// The control locations of a process type, in the order of their numbers.
+    ///
+    /// **M-LOCATION**: the entry and what stands behind each STEP but `STEP T`, unconditional jumps followed.
+    fn m_location(&self, ty: usize) -> Vec<usize> {
+        let process = &self.program.processes[ty];
+        let start = process.start.index();
+        let end = self.program.processes.get(ty + 1).map_or(self.program.code.len(), |next| next.start.index());
+        let mut addresses = vec![self.behind_jumps(process.entry.index())];
+        for at in start..end {
+            if let Op::Step { mode } = self.program.code[at]
+                && mode != Mode::Terminate
+            {
+                addresses.push(self.behind_jumps(at + 1));
+            }
+        }
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
+    }
+
+    /// From an address that holds `JMP a`, the location is that of `a`.
+    fn behind_jumps(&self, mut at: usize) -> usize {
+        if self.is(Mutant::JumpsNotFollowed) {
+            return at;
+        }
+        for _ in 0..self.program.code.len() {
+            match self.program.code.get(at) {
+                Some(Op::Jmp { target }) => at = target.index(),
+                _ => break,
+            }
+        }
+        at
+    }
+
+    /// The number of the control location that an address of a process type has, if it has one.
+    fn location_at(&self, ty: usize, at: usize) -> Option<usize> {
+        let at = self.behind_jumps(at);
+        self.locations[ty].iter().position(|&address| address == at)
+    }
+}
+
+/// The naive evaluator as a system like any other. Questions it refuses have no answer, which shows as no successors; comparisons ask
+/// [`Naive::outcomes`] instead, where a refusal is a value.
+impl System for Naive {
+    fn initial(&mut self, out: &mut Successors) {
+        if let Ok(Initial { fault, state }) = self.initial_state() {
+            self.report(0, 0, fault, state.as_ref(), out);
+        }
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        let Ok(state) = self.decode(state) else { return };
+        let Ok(outcomes) = self.outcomes(&state) else { return };
+        for (choice, outcome) in outcomes.iter().enumerate() {
+            self.report(outcome.process, choice, outcome.fault, outcome.state.as_ref(), out);
+        }
+    }
+
+    fn is_valid_end(&mut self, state: &[u8]) -> bool {
+        self.decode(state).is_ok_and(|state| self.valid_end(&state))
+    }
+}
+
+impl Naive {
+    fn report(&self, process: usize, choice: usize, fault: Option<Fault>, state: Option<&State>, out: &mut Successors) {
+        let action = Action::new(process as u32, choice as u32);
+        let code = fault.and_then(|fault| FaultCode::new(fault.code()));
+        match (state, code) {
+            (Some(state), None) => out.push(&self.encode(state), action),
+            (Some(state), Some(code)) => out.push_faulty(&self.encode(state), action, code),
+            (None, Some(code)) => out.fail(action, code),
+            (None, None) => {}
+        }
+    }
+}

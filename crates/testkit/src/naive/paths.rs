@@ -1,0 +1,295 @@
+//! Paths: activation, internal transitions, the end of a step (sections 2 and 4 of `docs/bytecode.md`), and the three instructions that have
+//! more than one successor.
+//!
+//! A path that blocks does not appear in any list here: nothing it did has happened (rule E-NEX).
+
+use super::{Mutant, Naive, Refusal, State};
+use bytecode::{Addr, Fault, FaultKind, Mode, Op, REGISTERS};
+
+/// A message offered at capacity 0 (rule I-SEND).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    /// The channel's number.
+    pub channel: i32,
+    /// The message as stored.
+    pub message: Vec<i32>,
+}
+
+/// In which circumstances a process is activated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Circumstances {
+    /// What `TIMEOUT` gives.
+    pub timeout: bool,
+    /// Whether this is part of evaluating an `ENABLED`.
+    pub within_enabled: bool,
+    /// Whether the step continues a deterministic sequence.
+    pub continues_deterministic: bool,
+    /// The offer that the process answers.
+    pub answers: Option<Offer>,
+    /// The first fault that the transition carries already.
+    pub carried: Option<Fault>,
+}
+
+/// **M-ACTIVE**: the active process, with all that is no part of a state.
+#[derive(Clone, Debug)]
+pub(super) struct Active {
+    pub state: State,
+    pub p: usize,
+    pub m: usize,
+    pub registers: [i32; REGISTERS],
+    pub stack: Vec<i32>,
+    /// The pending offer of this process.
+    pub offer: Option<Offer>,
+    /// Whether the process has received the offer that it answers.
+    pub received: bool,
+    /// The first fault that the transition carries.
+    pub carried: Option<Fault>,
+    pub how: Circumstances,
+}
+
+/// Why an instruction has no successor.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stop {
+    Blocked,
+    Fault(Fault),
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refused(refusal)
+    }
+}
+
+/// How a path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Step(Mode),
+    Fault(Fault),
+}
+
+/// A whole path.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    pub end: End,
+    /// The address of its last instruction.
+    pub at: Addr,
+    /// The state reached; meaningless after a fault.
+    pub state: State,
+    pub offer: Option<Offer>,
+    pub received: bool,
+    pub carried: Option<Fault>,
+}
+
+impl Active {
+    pub fn malformed<T>(&self) -> Result<T, Stop> {
+        Err(Stop::Refused(Refusal::Malformed(self.addr())))
+    }
+
+    pub fn addr(&self) -> Addr {
+        Addr(self.m as u32)
+    }
+
+    pub fn push(&mut self, value: i32) {
+        self.stack.push(value);
+    }
+
+    pub fn pop(&mut self) -> Result<i32, Stop> {
+        match self.stack.pop() {
+            Some(value) => Ok(value),
+            None => self.malformed(),
+        }
+    }
+
+    /// Pops `count` values and gives them in the order in which they were pushed.
+    pub fn pop_many(&mut self, count: usize) -> Result<Vec<i32>, Stop> {
+        let mut values = (0..count).map(|_| self.pop()).collect::<Result<Vec<_>, _>>()?;
+        values.reverse();
+        Ok(values)
+    }
+
+    /// A fault that ends the path here: **F-FATAL**.
+    pub fn fault<T>(&self, kind: FaultKind) -> Result<T, Stop> {
+        Err(Stop::Fault(Fault { kind, addr: self.addr() }))
+    }
+}
+
+impl Naive {
+    /// **A-ACT**: process `p` activated in a state.
+    pub(super) fn a_act(&self, state: State, p: usize, how: Circumstances) -> Active {
+        let (ty, location) = state.process(p as i32).map_or((0, 0), |process| (process.ty, process.location));
+        let m = if self.is(Mutant::ActivatesAtTheEntry) {
+            self.behind_jumps(self.program.processes[ty].entry.index())
+        } else {
+            self.locations[ty][location]
+        };
+        let carried = how.carried;
+        Active { state, p, m, registers: [0; REGISTERS], stack: Vec::new(), offer: None, received: false, carried, how }
+    }
+
+    /// The paths of a process in a state, in order.
+    pub(super) fn paths_of(&self, state: &State, p: usize, how: Circumstances) -> Result<Vec<Path>, Refusal> {
+        self.paths(self.a_act(state.clone(), p, how))
+    }
+
+    /// The paths that continue an active process, in order.
+    fn paths(&self, mut a: Active) -> Result<Vec<Path>, Refusal> {
+        loop {
+            let Some(&op) = self.program.code.get(a.m) else { return Err(Refusal::Malformed(a.addr())) };
+            let step = match op {
+                Op::Ndet { target } => return self.i_ndet(a, target),
+                Op::Else { target } => return self.i_else(a, target),
+                Op::Unless { target } => return self.i_unless(a, target),
+                Op::Step { mode } => return self.e_step(a, mode),
+                other => self.internal(&mut a, other),
+            };
+            match step {
+                Ok(()) => {}
+                Err(Stop::Blocked) => return Ok(Vec::new()),
+                Err(Stop::Fault(fault)) => return Ok(vec![self.f_fatal(a, fault)]),
+                Err(Stop::Refused(refusal)) => return Err(refusal),
+            }
+        }
+    }
+
+    /// Counts an instruction.
+    pub(super) fn spend(&self) -> Result<(), Refusal> {
+        let left = self.fuel.get().checked_sub(1).ok_or(Refusal::TooMuchWork)?;
+        self.fuel.set(left);
+        Ok(())
+    }
+
+    fn paths_from(&self, a: &Active, at: usize) -> Result<Vec<Path>, Refusal> {
+        self.spend()?;
+        self.paths(Active { m: at, ..a.clone() })
+    }
+
+    /// **I-NDET**: first what follows, then the target.
+    fn i_ndet(&self, a: Active, target: Addr) -> Result<Vec<Path>, Refusal> {
+        let mut both = [a.m + 1, target.index()];
+        if self.is(Mutant::NdetBackwards) {
+            both.reverse();
+        }
+        let mut paths = self.paths_from(&a, both[0])?;
+        paths.extend(self.paths_from(&a, both[1])?);
+        Ok(paths)
+    }
+
+    /// **I-ELSE**: what follows and, if nothing there completes, the target.
+    fn i_else(&self, a: Active, target: Addr) -> Result<Vec<Path>, Refusal> {
+        let mut paths = self.paths_from(&a, a.m + 1)?;
+        if !paths.iter().any(|path| self.completes(path, &a.how)) {
+            paths.extend(self.paths_from(&a, target.index())?);
+        }
+        Ok(paths)
+    }
+
+    /// **I-UNLESS**: the target and, if nothing there succeeds, what follows.
+    fn i_unless(&self, a: Active, target: Addr) -> Result<Vec<Path>, Refusal> {
+        let mut paths = self.paths_from(&a, target.index())?;
+        let mut succeeds = false;
+        for path in &paths {
+            succeeds |= self.completes(path, &a.how) || self.is_answered(a.p, path, &a.how)?;
+        }
+        if !succeeds {
+            let others = self.paths_from(&a, a.m + 1)?;
+            if self.is(Mutant::UnlessBackwards) {
+                paths.splice(0..0, others);
+            } else {
+                paths.extend(others);
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Whether a path completes, as I-ELSE has it.
+    pub(super) fn completes(&self, path: &Path, how: &Circumstances) -> bool {
+        let complete = match path.end {
+            End::Step(_) => path.offer.is_none() || self.is(Mutant::OffersComplete),
+            End::Fault(_) => !self.is(Mutant::FaultsDoNotComplete),
+        };
+        complete && (how.answers.is_none() || path.received || self.is(Mutant::AnswersCompleteWithoutReceiving))
+    }
+
+    /// Whether a path ends with a pending offer that some process answers, as I-UNLESS has it.
+    fn is_answered(&self, p: usize, path: &Path, how: &Circumstances) -> Result<bool, Refusal> {
+        let (Some(offer), End::Step(mode)) = (&path.offer, path.end) else { return Ok(false) };
+        if self.is(Mutant::UnansweredOffersSucceed) {
+            return Ok(true);
+        }
+        if self.is(Mutant::AnsweredOffersDoNotSucceed) || mode == Mode::Terminate {
+            return Ok(false);
+        }
+        for q in (0..path.state.process_count()).filter(|&q| q != p) {
+            if !self.answers(&path.state, q, offer, how.within_enabled, None)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The paths of `q` that receive an offer (rule S-RENDEZVOUS).
+    pub(super) fn answers(
+        &self,
+        state: &State,
+        q: usize,
+        offer: &Offer,
+        within_enabled: bool,
+        carried: Option<Fault>,
+    ) -> Result<Vec<Path>, Refusal> {
+        let timeout = self.is(Mutant::AnswersTimeOut);
+        let how = Circumstances { timeout, within_enabled, answers: Some(offer.clone()), carried, ..Circumstances::default() };
+        let mut paths = self.paths_of(state, q, how)?;
+        paths.retain(|path| path.received);
+        Ok(paths)
+    }
+
+    /// **E-STEP** and **E-TERM**.
+    fn e_step(&self, mut a: Active, mode: Mode) -> Result<Vec<Path>, Refusal> {
+        if !a.stack.is_empty() {
+            return Err(Refusal::Malformed(a.addr()));
+        }
+        if mode == Mode::Deterministic && a.offer.is_some() {
+            let fault = Fault { kind: FaultKind::Rendezvous, addr: a.addr() };
+            return Ok(vec![self.f_fatal(a, fault)]);
+        }
+        if mode == Mode::Terminate {
+            if a.p + 1 != a.state.process_count() && !self.is(Mutant::AnyProcessMayEnd) {
+                return Ok(Vec::new());
+            }
+            self.e_term(&mut a);
+        } else {
+            let ty = a.state.process(a.p as i32).map_or(0, |process| process.ty);
+            let Some(location) = self.location_at(ty, a.m + 1) else { return Err(Refusal::Malformed(a.addr())) };
+            if let Some(process) = a.state.process_mut(a.p as i32)
+                && !self.is(Mutant::LocationStays)
+            {
+                process.location = location;
+            }
+        }
+        let at = a.addr();
+        Ok(vec![Path { end: End::Step(mode), at, state: a.state, offer: a.offer, received: a.received, carried: a.carried }])
+    }
+
+    /// **E-TERM**: the process and the channels it owns are removed: those created between its own creation and the next process's.
+    fn e_term(&self, a: &mut Active) {
+        let mut number = 0;
+        let mut place = 0;
+        for (i, component) in a.state.created.iter().enumerate() {
+            if let super::Component::Process(_) = component {
+                if number == a.p {
+                    place = i;
+                }
+                number += 1;
+            }
+        }
+        let owned = a.state.created[place + 1..].iter().take_while(|component| matches!(component, super::Component::Channel(_))).count();
+        let removed = if self.is(Mutant::OwnedChannelsStay) { 1 } else { 1 + owned };
+        a.state.created.drain(place..place + removed);
+    }
+
+    /// **F-FATAL**: the path ends without a state.
+    fn f_fatal(&self, a: Active, fault: Fault) -> Path {
+        Path { end: End::Fault(fault), at: fault.addr, state: a.state, offer: a.offer, received: a.received, carried: a.carried }
+    }
+}

@@ -1,0 +1,259 @@
+//! The scheduler (section 4 of `docs/bytecode.md`): which sequences of paths are one transition.
+
+use super::paths::{Circumstances, End, Offer, Path};
+use super::{Mutant, Naive, Outcome, Refusal, State};
+use bytecode::{Addr, Fault, FaultKind, Mode, Op};
+use std::collections::HashSet;
+
+/// A state inside a transition, and who goes on from it.
+type Inside = (State, usize);
+
+/// One transition while it is put together.
+struct Sequence {
+    /// The process whose transition it is.
+    initiator: usize,
+    /// The states that the present sequence of `STEP I` has been in.
+    been_in: Vec<Inside>,
+    /// Every such state of this transition.
+    explored: HashSet<Inside>,
+    /// How many steps go on at present.
+    depth: usize,
+}
+
+/// The outcomes of a path, and what else became of it.
+#[derive(Default)]
+struct Found {
+    outcomes: Vec<Outcome>,
+    /// Some continuation came back to a state the sequence has been in.
+    came_back: bool,
+    /// Some continuation reached a state explored before (the end of S-ENDLESS).
+    merged: bool,
+}
+
+impl Found {
+    fn one(outcome: Outcome) -> Found {
+        Found { outcomes: vec![outcome], ..Found::default() }
+    }
+
+    fn add(&mut self, other: Found) {
+        self.outcomes.extend(other.outcomes);
+        self.came_back |= other.came_back;
+        self.merged |= other.merged;
+    }
+}
+
+impl Naive {
+    /// **S-TIMEOUT**: all transitions, and once more if there is none.
+    pub(super) fn s_timeout(&self, state: &State) -> Result<Vec<Outcome>, Refusal> {
+        let outcomes = self.s_privilege(state, false)?;
+        if outcomes.is_empty() { self.s_privilege(state, true) } else { Ok(outcomes) }
+    }
+
+    /// **S-PRIVILEGE**: the holder's transitions; all processes' if it has none.
+    fn s_privilege(&self, state: &State, timeout: bool) -> Result<Vec<Outcome>, Refusal> {
+        if let Some(e) = state.exclusive {
+            let outcomes = self.transitions_of(state, e, timeout)?;
+            if !outcomes.is_empty() || self.is(Mutant::PrivilegeIsNeverLost) {
+                return Ok(outcomes);
+            }
+        }
+        let free = State { exclusive: None, ..state.clone() };
+        let mut outcomes = Vec::new();
+        for p in 0..free.process_count() {
+            outcomes.extend(self.transitions_of(&free, p, timeout)?);
+        }
+        Ok(outcomes)
+    }
+
+    /// **S-PRIORITY**: whether a process of higher priority is enabled.
+    fn s_priority(&self, state: &State, p: usize, timeout: bool) -> Result<bool, Refusal> {
+        if !self.has_priorities || self.is(Mutant::PrioritiesIgnored) {
+            return Ok(false);
+        }
+        let priority = state.process(p as i32).map_or(0, |process| process.priority);
+        for (q, other) in state.processes().enumerate() {
+            if other.priority > priority && self.is_enabled(state, q, timeout)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The transitions of one process: the outcomes of its paths.
+    fn transitions_of(&self, state: &State, p: usize, timeout: bool) -> Result<Vec<Outcome>, Refusal> {
+        if self.s_priority(state, p, timeout)? {
+            return Ok(Vec::new());
+        }
+        let free = State { exclusive: None, ..state.clone() };
+        let mut outcomes = Vec::new();
+        for path in self.paths_of(&free, p, Circumstances { timeout, ..Circumstances::default() })? {
+            let mut sequence = Sequence { initiator: p, been_in: Vec::new(), explored: HashSet::new(), depth: 0 };
+            outcomes.extend(self.outcomes_of(&mut sequence, p, path)?.outcomes);
+        }
+        Ok(outcomes)
+    }
+
+    /// The outcomes of a path of `p`, which may be part of another process's transition.
+    fn outcomes_of(&self, sequence: &mut Sequence, p: usize, path: Path) -> Result<Found, Refusal> {
+        if sequence.depth > self.limits.recursion {
+            return Err(Refusal::TooMuchWork);
+        }
+        let mode = match path.end {
+            End::Fault(fault) => return Ok(self.fatal(sequence, path.carried, fault)),
+            End::Step(mode) => mode,
+        };
+        sequence.depth += 1;
+        let found = match (mode, path.offer.clone()) {
+            (Mode::Normal | Mode::Terminate, None) => Ok(self.s_normal(sequence, path)),
+            (Mode::Atomic, None) => Ok(self.s_atomic(sequence, p, path)),
+            (Mode::Invisible, None) => self.s_invisible(sequence, p, path),
+            (Mode::Deterministic, None) => self.s_deterministic(sequence, p, path),
+            (Mode::Terminate | Mode::Deterministic, Some(_)) => Ok(Found::default()),
+            (_, Some(offer)) => self.s_rendezvous(sequence, p, path, offer),
+        };
+        sequence.depth -= 1;
+        found
+    }
+
+    /// An outcome: **S-SCRATCH** is for each of them.
+    fn outcome(&self, sequence: &Sequence, state: State, exclusive: Option<usize>, carried: Option<Fault>) -> Found {
+        let mut state = State { exclusive: exclusive.filter(|_| self.has_atomic), ..state };
+        if !self.is(Mutant::ScratchStays) {
+            let declared = self.program.globals.iter().zip(&mut state.globals);
+            declared.filter(|(variable, _)| variable.scratch).for_each(|(variable, values)| *values = self.initial_values(variable));
+            for p in 0..state.process_count() as i32 {
+                let process = state.process_mut(p).expect("it exists");
+                let declared = self.program.processes[process.ty].locals.iter().zip(&mut process.locals);
+                declared.filter(|(variable, _)| variable.scratch).for_each(|(variable, values)| *values = self.initial_values(variable));
+            }
+        }
+        if self.has_last && !self.is(Mutant::LastIsNotRecorded) {
+            state.last = sequence.initiator;
+        }
+        Found::one(Outcome { process: sequence.initiator, fault: carried, state: Some(state) })
+    }
+
+    /// **F-FATAL**; and **F-CONTINUE**: a fatal fault replaces the one carried.
+    fn fatal(&self, sequence: &Sequence, carried: Option<Fault>, fault: Fault) -> Found {
+        let fault = if self.is(Mutant::FatalFaultsYield) { carried.unwrap_or(fault) } else { fault };
+        Found::one(Outcome { process: sequence.initiator, fault: Some(fault), state: None })
+    }
+
+    /// **S-NORMAL**.
+    fn s_normal(&self, sequence: &Sequence, path: Path) -> Found {
+        let exclusive = if self.is(Mutant::NormalKeepsThePrivilege) && path.end == End::Step(Mode::Normal) { Some(0) } else { None };
+        self.outcome(sequence, path.state, exclusive, path.carried)
+    }
+
+    /// **S-ATOMIC**.
+    fn s_atomic(&self, sequence: &Sequence, p: usize, path: Path) -> Found {
+        let exclusive = if self.is(Mutant::AtomicGivesNoPrivilege) { None } else { Some(p) };
+        self.outcome(sequence, path.state, exclusive, path.carried)
+    }
+
+    /// What `p` may do next within the transition.
+    fn going_on(&self, path: &Path, continues_deterministic: bool) -> Circumstances {
+        let timeout = self.is(Mutant::TimeoutGoesOn);
+        Circumstances { timeout, continues_deterministic, carried: path.carried, ..Circumstances::default() }
+    }
+
+    /// **S-INVISIBLE**, and **S-ENDLESS** for it.
+    fn s_invisible(&self, sequence: &mut Sequence, p: usize, path: Path) -> Result<Found, Refusal> {
+        if self.is(Mutant::InvisibleIsNormal) {
+            return Ok(self.s_normal(sequence, path));
+        }
+        let inside = (path.state.clone(), p);
+        if sequence.been_in.contains(&inside) {
+            return Ok(Found { came_back: true, ..Found::default() });
+        }
+        if sequence.explored.contains(&inside) && sequence.explored.len() >= self.limits.merge {
+            return Ok(Found { merged: true, ..Found::default() });
+        }
+        if sequence.been_in.len() >= self.limits.invisible as usize {
+            return Ok(self.endless(sequence, &path, path.at));
+        }
+        sequence.explored.insert(inside.clone());
+        sequence.been_in.push(inside);
+        let mut found = Found::default();
+        for next in self.paths_of(&path.state, p, self.going_on(&path, false))? {
+            found.add(self.outcomes_of(sequence, p, next)?);
+        }
+        sequence.been_in.pop();
+        if !found.outcomes.is_empty() || found.merged {
+            return Ok(Found { came_back: false, ..found });
+        }
+        if found.came_back && !self.is(Mutant::EndlessInvisibleIsBlocked) {
+            return Ok(self.endless(sequence, &path, path.at));
+        }
+        let exclusive = if self.is(Mutant::BlockedKeepsThePrivilege) { Some(p) } else { None };
+        Ok(self.outcome(sequence, path.state, exclusive, path.carried))
+    }
+
+    /// **S-DETERMINISTIC**, and **S-ENDLESS** for it.
+    fn s_deterministic(&self, sequence: &mut Sequence, p: usize, mut path: Path) -> Result<Found, Refusal> {
+        let mut been_in = HashSet::new();
+        loop {
+            if !been_in.insert(path.state.clone()) || been_in.len() > self.limits.deterministic as usize {
+                if self.is(Mutant::EndlessDeterministicIsBlocked) {
+                    let fault = Fault { kind: FaultKind::Blocked, addr: path.at };
+                    return Ok(self.fatal(sequence, path.carried, fault));
+                }
+                return Ok(self.endless(sequence, &path, path.at));
+            }
+            let how = self.going_on(&path, true);
+            let mut completing = self.paths_of(&path.state, p, how.clone())?;
+            completing.retain(|next| self.completes(next, &how));
+            if self.is(Mutant::DeterministicTriesAll) && completing.len() > 1 {
+                let mut found = Found::default();
+                for next in completing {
+                    found.add(self.outcomes_of(sequence, p, next)?);
+                }
+                return Ok(found);
+            }
+            let Some(first) = completing.into_iter().next() else {
+                if self.is(Mutant::BlockedDeterministicEnds) {
+                    return Ok(self.outcome(sequence, path.state, None, path.carried));
+                }
+                let fault = Fault { kind: FaultKind::Blocked, addr: path.at };
+                return Ok(self.fatal(sequence, path.carried, fault));
+            };
+            if first.end != End::Step(Mode::Deterministic) {
+                return self.outcomes_of(sequence, p, first);
+            }
+            path = first;
+        }
+    }
+
+    fn endless(&self, sequence: &Sequence, path: &Path, addr: Addr) -> Found {
+        self.fatal(sequence, path.carried, Fault { kind: FaultKind::Endless, addr })
+    }
+
+    /// **S-RENDEZVOUS**: each other process's answers.
+    fn s_rendezvous(&self, sequence: &mut Sequence, p: usize, path: Path, offer: Offer) -> Result<Found, Refusal> {
+        let mut found = Found::default();
+        for q in 0..path.state.process_count() {
+            if q == p && !self.is(Mutant::AnswersItself) {
+                continue;
+            }
+            let answers = self.answers(&path.state, q, &offer, false, path.carried)?;
+            let mover = if self.is(Mutant::OffererKeepsThePrivilege) { p } else { q };
+            for answer in answers {
+                found.add(self.outcomes_of(sequence, mover, answer)?);
+            }
+            if self.is(Mutant::OnlyTheFirstAnswers) && !found.outcomes.is_empty() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// **S-END**.
+    pub(super) fn s_end(&self, state: &State) -> bool {
+        state.processes().all(|process| {
+            let at = self.locations[process.ty][process.location];
+            let labelled = self.program.labels.iter().any(|label| label.kind.end && self.behind_jumps(label.addr.index()) == at);
+            let ending = matches!(self.program.code.get(at), Some(Op::Step { mode: Mode::Terminate }));
+            labelled || (ending && !self.is(Mutant::OnlyLabelsEnd))
+        })
+    }
+}

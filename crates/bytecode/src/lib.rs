@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod fault;
+pub mod format;
 mod ids;
 mod layout;
 mod locations;
@@ -19,4 +20,4 @@ pub use layout::{ChannelLayout, Component, Layout, LayoutError, ProcessLayout, S
 pub use locations::Locations;
 pub use ops::{FieldMask, MAX_FIELDS, Mode, Op, REGISTERS, Receive};
 pub use program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
-pub use verify::{Verified, VerifyError, VerifyErrorKind, verify};
+pub use verify::{INSTRUCTIONS_MAX, PATHS_MAX, Place, STACK_MAX, Table, Verified, VerifyError, VerifyErrorKind, verify};

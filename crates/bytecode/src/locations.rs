@@ -20,23 +20,25 @@ impl Locations {
     /// The locations of a program; `None` if a resumption address does not exist, a chain of jumps never ends, or a type has more than
     /// 65,536 locations.
     pub fn of(program: &Program) -> Option<Locations> {
+        let landings = landings(program);
+        let landing = |addr: Addr| landings.get(addr.index()).copied().flatten();
         let mut addresses = Vec::with_capacity(program.processes.len());
         let mut after_step = vec![None; program.code.len()];
         for i in 0..program.processes.len() {
             let id = ProcessId::new(i)?;
             let range = program.code_of(id);
-            let mut resumes = vec![program.follow_jumps(program.processes[i].entry)?];
+            let mut resumes = vec![landing(program.processes[i].entry)?];
             let steps = |op: &Op| matches!(op, Op::Step { mode } if *mode != Mode::Terminate);
             for at in range.clone() {
                 if program.code.get(at as usize).is_some_and(steps) {
-                    resumes.push(program.follow_jumps(Addr(at).next())?);
+                    resumes.push(landing(Addr(at).next())?);
                 }
             }
             resumes.sort_unstable();
             resumes.dedup();
             for at in range {
                 if program.code.get(at as usize).is_some_and(steps) {
-                    let target = program.follow_jumps(Addr(at).next())?;
+                    let target = landing(Addr(at).next())?;
                     after_step[at as usize] = Some(Location::new(resumes.binary_search(&target).ok()?)?);
                 }
             }
@@ -68,5 +70,51 @@ impl Locations {
     /// The location where a process rests after the STEP at an address.
     pub fn after_step(&self, step: Addr) -> Option<Location> {
         self.after_step.get(step.index()).copied().flatten()
+    }
+}
+
+/// For each address what [`Program::follow_jumps`] says of it, all together in linear time: long chains of jumps are followed once.
+pub(crate) fn landings(program: &Program) -> Vec<Option<Addr>> {
+    let mut landings: Vec<Option<Addr>> = vec![None; program.code.len()];
+    let mut seen = vec![false; program.code.len()];
+    let mut chain = Vec::new();
+    for start in 0..program.code.len() {
+        let mut at = start;
+        let end = loop {
+            match program.code.get(at) {
+                None => break None,
+                // Either it is known where this leads, or the chain has come back to itself and leads nowhere.
+                Some(_) if seen[at] => break landings[at],
+                Some(Op::Jmp { target }) => {
+                    seen[at] = true;
+                    chain.push(at);
+                    at = target.index();
+                }
+                Some(_) => {
+                    seen[at] = true;
+                    landings[at] = Some(Addr(at as u32));
+                    break landings[at];
+                }
+            }
+        };
+        for jump in chain.drain(..) {
+            landings[jump] = end;
+        }
+    }
+    landings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn landings_are_where_jumps_lead() {
+        let jump = |target| Op::Jmp { target: Addr(target) };
+        let code = vec![jump(2), Op::Nex {}, jump(1), jump(4), jump(3), jump(3), jump(99), jump(0), jump(8)];
+        let program = Program { code, ..Program::default() };
+        let one_by_one: Vec<_> = (0..program.code.len() as u32).map(|at| program.follow_jumps(Addr(at))).collect();
+        assert_eq!(landings(&program), one_by_one);
+        assert_eq!(landings(&program)[7], Some(Addr(1)));
     }
 }

@@ -1,9 +1,22 @@
 //! The verifier: rejects malformed programs before anything runs.
+//!
+//! It decides the rules V-… of `docs/bytecode.md`, in three parts: what can be seen in the tables and in single instructions
+//! ([`tables`]), what follows from walking the code ([`flow`]), and whether states have a layout. What passes is a [`Verified`]
+//! program, and engines may then index tables, pop the stack and run a step to its end without asking again.
 
-use crate::ids::Addr;
-use crate::layout::{Layout, LayoutError};
-use crate::locations::Locations;
+mod error;
+mod flow;
+mod tables;
+
+pub use error::{Place, Table, VerifyError, VerifyErrorKind};
+pub use flow::{INSTRUCTIONS_MAX, PATHS_MAX, STACK_MAX};
+
+use crate::ids::{Addr, ProcessId};
+use crate::layout::Layout;
+use crate::locations::{Locations, landings};
+use crate::ops::Op;
 use crate::program::Program;
+use flow::Flow;
 
 /// A program that passed the verifier, with what was derived from it. The only thing engines accept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,6 +24,7 @@ pub struct Verified {
     program: Program,
     locations: Locations,
     layout: Layout,
+    flow: Flow,
 }
 
 impl Verified {
@@ -28,29 +42,50 @@ impl Verified {
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
-}
 
-/// What is wrong with a program.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum VerifyErrorKind {
-    /// A STEP or entry that leads nowhere.
-    BadJump,
-    /// No layout.
-    Layout(LayoutError),
-}
+    /// Whether some process may ever execute the instruction at an address, as far as the code alone can tell.
+    pub fn is_reachable(&self, addr: Addr) -> bool {
+        self.flow.reachable.get(addr.index()).copied().unwrap_or(false)
+    }
 
-/// What is wrong with a program, and where.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct VerifyError {
-    /// What.
-    pub kind: VerifyErrorKind,
-    /// At which instruction, where there is one.
-    pub addr: Option<Addr>,
+    /// The most values that are ever on the stack, return addresses included.
+    pub fn max_stack(&self) -> usize {
+        self.flow.max_stack
+    }
+
+    /// The most paths that leave a control location, alternatives counted.
+    pub fn max_paths(&self) -> u64 {
+        self.flow.max_paths
+    }
+
+    /// The program, given back.
+    pub fn into_program(self) -> Program {
+        self.program
+    }
 }
 
 /// Checks a program.
 pub fn verify(program: Program) -> Result<Verified, VerifyError> {
-    let locations = Locations::of(&program).ok_or(VerifyError { kind: VerifyErrorKind::BadJump, addr: None })?;
-    let layout = Layout::of(&program, &locations).map_err(|e| VerifyError { kind: VerifyErrorKind::Layout(e), addr: None })?;
-    Ok(Verified { program, locations, layout })
+    tables::check(&program)?;
+    let flow = flow::check(&program)?;
+    // Every STEP is reachable and no cycle is without one, so a resumption point always exists: only their number can be wrong.
+    let locations = Locations::of(&program).ok_or_else(|| {
+        let steps = |i: usize| program.code[code_range(&program, i)].iter().filter(|op| matches!(op, Op::Step { .. })).count();
+        let process =
+            (0..program.processes.len()).max_by_key(|&i| steps(i)).map_or_else(String::new, |i| program.processes[i].name.clone());
+        VerifyError::new(&program, VerifyErrorKind::TooManyLocations { process }, None)
+    })?;
+    let landings = landings(&program);
+    let lost = |op: &Op| matches!(op, Op::At { place: (_, addr) } if landings[addr.index()].is_none());
+    if let Some(at) = program.code.iter().position(lost) {
+        return Err(VerifyError::new(&program, VerifyErrorKind::NoLocation, Some(Addr(at as u32))));
+    }
+    let layout = Layout::of(&program, &locations).map_err(|e| VerifyError::new(&program, VerifyErrorKind::Layout(e), None))?;
+    Ok(Verified { program, locations, layout, flow })
+}
+
+/// The code of a process type, as a range of positions.
+fn code_range(program: &Program, process: usize) -> std::ops::Range<usize> {
+    let range = program.code_of(ProcessId(process as u8));
+    range.start as usize..range.end as usize
 }

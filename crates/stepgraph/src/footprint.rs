@@ -1,0 +1,266 @@
+//! Footprints: what a step may read and write, known before it runs.
+//!
+//! An alternative is one way through a location's node to the end of a step. Its footprint holds everything that decides whether it is
+//! executable and what it does: its own guards and effects, and the guards of whatever ELSE or UNLESS tries before it. Footprints are
+//! what partial-order reduction and incremental hashing rest on, so a test executes steps and checks by brute force that nothing outside was
+//! read or written.
+
+use crate::StepGraph;
+use crate::expr::{Expr, ExprId, Var};
+use crate::node::{Effect, Node, NodeId};
+use bytecode::{Addr, GlobalId, LocalId, Location, Mode, ProcessId};
+use std::collections::BTreeSet;
+
+/// Most alternatives listed for one location; beyond it they share one footprint.
+const MAX_ALTERNATIVES: usize = 4096;
+
+/// A part of the state.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// A global: one element, or any.
+    Global(GlobalId, Option<u32>),
+    /// A local of the process that moves: one element, or any.
+    Local(LocalId, Option<u32>),
+    /// The control location of the process that moves.
+    Location,
+    /// Locations, locals and priorities of other processes.
+    Others,
+    /// Which processes exist.
+    Processes,
+    /// Which process moved last.
+    Last,
+}
+
+/// A channel, or all of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Channels {
+    /// The channel with this number.
+    One(i32),
+    /// Any channel.
+    Any,
+}
+
+/// What a step may touch.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Footprint {
+    /// Variables and the like it may read.
+    pub reads: BTreeSet<Place>,
+    /// Variables and the like it may write.
+    pub writes: BTreeSet<Place>,
+    /// Channels it may send to.
+    pub sends: BTreeSet<Channels>,
+    /// Channels it may receive from.
+    pub receives: BTreeSet<Channels>,
+    /// Channels whose length or contents it may look at.
+    pub tests: BTreeSet<Channels>,
+    /// Whether it may create a channel.
+    pub creates_channel: bool,
+    /// Whether it depends on nothing else being able to move.
+    pub timeout: bool,
+}
+
+/// One way to leave a location.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alternative {
+    /// How the step ends.
+    pub mode: Mode,
+    /// Its STEP instruction.
+    pub step: Addr,
+    /// What it may touch.
+    pub footprint: Footprint,
+}
+
+impl Footprint {
+    /// Adds everything of another footprint.
+    pub fn merge(&mut self, other: &Footprint) {
+        self.reads.extend(&other.reads);
+        self.writes.extend(&other.writes);
+        self.sends.extend(&other.sends);
+        self.receives.extend(&other.receives);
+        self.tests.extend(&other.tests);
+        self.creates_channel |= other.creates_channel;
+        self.timeout |= other.timeout;
+    }
+}
+
+impl StepGraph {
+    /// The ways to leave a location, in the order in which they are tried.
+    pub fn alternatives(&self, process: ProcessId, location: Location) -> Vec<Alternative> {
+        let mut found = Vec::new();
+        let base = Footprint { reads: BTreeSet::from([Place::Location]), ..Footprint::default() };
+        self.collect(self.location(process, location), base, &mut found);
+        if found.len() >= MAX_ALTERNATIVES {
+            let mut all = Footprint::default();
+            for alternative in &found {
+                all.merge(&alternative.footprint);
+            }
+            for alternative in &mut found {
+                alternative.footprint = all.clone();
+            }
+        }
+        found
+    }
+
+    /// Adds the alternatives below a node.
+    fn collect(&self, start: NodeId, mut so_far: Footprint, found: &mut Vec<Alternative>) {
+        let mut id = start;
+        loop {
+            match self.node(id) {
+                Node::Choice(first, second) => {
+                    self.collect(*first, so_far.clone(), found);
+                    id = *second;
+                }
+                Node::Else(main, other) | Node::Unless(main, other) => {
+                    let before = found.len();
+                    self.collect(*main, so_far.clone(), found);
+                    // Whether the other side is tried depends on what decides the first.
+                    let tried = self.everything_below(*main);
+                    so_far.reads.extend(tried.reads);
+                    so_far.tests.extend(tried.tests);
+                    so_far.tests.extend(tried.sends);
+                    so_far.tests.extend(tried.receives);
+                    so_far.timeout |= tried.timeout;
+                    if matches!(self.node(id), Node::Unless(..)) && before != found.len() && !so_far.tests.is_empty() {
+                        so_far.reads.insert(Place::Others); // An escape that is an offer needs a partner.
+                    }
+                    id = *other;
+                }
+                Node::Test(condition, then, other) => {
+                    self.read(*condition, &mut so_far);
+                    self.collect(*then, so_far.clone(), found);
+                    id = *other;
+                }
+                Node::Guard(condition, next) => {
+                    self.read(*condition, &mut so_far);
+                    id = *next;
+                }
+                Node::Do(effect, next) => {
+                    self.touch(effect, &mut so_far);
+                    id = *next;
+                }
+                Node::Step(mode, step) => {
+                    so_far.writes.insert(Place::Location);
+                    if *mode == Mode::Terminate {
+                        so_far.reads.insert(Place::Processes);
+                        so_far.writes.insert(Place::Processes);
+                    }
+                    found.push(Alternative { mode: *mode, step: *step, footprint: so_far });
+                    return;
+                }
+                Node::Return | Node::Blocked => return,
+            }
+            if found.len() >= MAX_ALTERNATIVES {
+                so_far.merge(&self.everything_below(id));
+                found.push(Alternative { mode: Mode::Normal, step: Addr::default(), footprint: so_far });
+                return;
+            }
+        }
+    }
+
+    /// What any path below a node may touch.
+    fn everything_below(&self, start: NodeId) -> Footprint {
+        let mut all = Footprint::default();
+        let mut seen = BTreeSet::new();
+        let mut open = vec![start];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.node(id) {
+                Node::Choice(a, b) | Node::Else(a, b) | Node::Unless(a, b) => open.extend([*a, *b]),
+                Node::Test(condition, a, b) => {
+                    self.read(*condition, &mut all);
+                    open.extend([*a, *b]);
+                }
+                Node::Guard(condition, next) => {
+                    self.read(*condition, &mut all);
+                    open.push(*next);
+                }
+                Node::Do(effect, next) => {
+                    self.touch(effect, &mut all);
+                    open.push(*next);
+                }
+                Node::Step(mode, _) => {
+                    all.writes.insert(Place::Location);
+                    if *mode == Mode::Terminate {
+                        all.reads.insert(Place::Processes);
+                        all.writes.insert(Place::Processes);
+                    }
+                }
+                Node::Return | Node::Blocked => {}
+            }
+        }
+        all
+    }
+
+    fn channels(&self, expr: ExprId) -> Channels {
+        self.pool().constant(expr).map_or(Channels::Any, Channels::One)
+    }
+
+    fn element(&self, index: ExprId) -> Option<u32> {
+        self.pool().constant(index).and_then(|i| u32::try_from(i).ok())
+    }
+
+    fn place(&self, var: Var, element: Option<u32>) -> Place {
+        match var {
+            Var::Global(id) => Place::Global(id, element),
+            Var::Local(id) => Place::Local(id, element),
+        }
+    }
+
+    /// Adds what evaluating an expression reads.
+    fn read(&self, start: ExprId, into: &mut Footprint) {
+        let mut open = vec![start];
+        while let Some(id) = open.pop() {
+            let expr = self.pool().get(id);
+            match expr {
+                Expr::Load(var) => _ = into.reads.insert(self.place(*var, Some(0))),
+                Expr::Element(var, index, _) => _ = into.reads.insert(self.place(*var, self.element(*index))),
+                Expr::ProcessCount => _ = into.reads.insert(Place::Processes),
+                Expr::Last => _ = into.reads.insert(Place::Last),
+                Expr::Timeout => into.timeout = true,
+                Expr::Channel(_, channel, _) | Expr::Poll { channel, .. } => _ = into.tests.insert(self.channels(*channel)),
+                Expr::Remote(..)
+                | Expr::RemoteElement(..)
+                | Expr::NoProgress
+                | Expr::LocationOf(_)
+                | Expr::IsAt(..)
+                | Expr::Priority(..) => into.reads.extend([Place::Others, Place::Processes]),
+                Expr::Enabled(_) => {
+                    // Whatever decides whether the other process can move.
+                    into.reads.extend([Place::Others, Place::Processes]);
+                    into.tests.insert(Channels::Any);
+                    into.timeout = true;
+                }
+                _ => {}
+            }
+            expr.operands(|operand| open.push(operand));
+        }
+    }
+
+    /// Adds what an effect reads and writes.
+    fn touch(&self, effect: &Effect, into: &mut Footprint) {
+        effect.exprs(|e| self.read(e, into));
+        match effect {
+            Effect::Let(..) | Effect::Evaluate(_) | Effect::Assert(..) => {}
+            Effect::Store(var, _) => _ = into.writes.insert(self.place(*var, Some(0))),
+            Effect::StoreElement(var, index, _, _) => _ = into.writes.insert(self.place(*var, self.element(*index))),
+            Effect::Send { channel, .. } => _ = into.sends.insert(self.channels(*channel)),
+            Effect::Receive { channel, .. } => _ = into.receives.insert(self.channels(*channel)),
+            Effect::Run { .. } => {
+                into.reads.insert(Place::Processes);
+                into.writes.insert(Place::Processes);
+                into.creates_channel = true;
+            }
+            Effect::NewChannel { .. } => into.creates_channel = true,
+            Effect::SetPriority { .. } => {
+                into.reads.insert(Place::Processes);
+                into.writes.insert(Place::Others);
+            }
+            Effect::Claim { channel, .. } => {
+                into.sends.insert(self.channels(*channel));
+                into.receives.insert(self.channels(*channel));
+            }
+        }
+    }
+}

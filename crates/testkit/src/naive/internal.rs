@@ -1,7 +1,7 @@
 //! Internal transitions with one successor (section 3 of `docs/bytecode.md`): one function for each rule that says more than a line.
 
-use super::paths::{Active, Circumstances, Offer, Stop};
-use super::{Channel, Component, Mutant, Naive, Process, Refusal, State};
+use super::paths::{Active, Circumstances, Log, Offer, Stop};
+use super::{Channel, Component, Mutant, Naive, Print, Process, Refusal, State};
 use bytecode::{Fault, FaultKind, FieldMask, Op, Receive, Variable};
 use std::collections::VecDeque;
 
@@ -149,8 +149,9 @@ impl Naive {
                     self.f_continue(a, FaultKind::Assertion)?;
                 }
             }
-            Op::Print { args, .. } => {
+            Op::Print { format, args } => {
                 let values = a.pop_many(args as usize)?;
+                a.log.prints.push(Print { process: a.p, format, values: values.clone() });
                 if self.is(Mutant::PrintLeavesAValue) {
                     values.first().into_iter().for_each(|&value| a.push(value));
                 }
@@ -171,8 +172,8 @@ impl Naive {
         if self.is(Mutant::AssertionsAreFatal) {
             return Err(Stop::Fault(fault));
         }
-        if a.carried.is_none() || self.is(Mutant::LastFaultIsCarried) {
-            a.carried = Some(fault);
+        if a.log.carried.is_none() || self.is(Mutant::LastFaultIsCarried) {
+            a.log.carried = Some(fault);
         }
         Ok(())
     }
@@ -348,7 +349,7 @@ impl Naive {
         if self.is(Mutant::NoPrologue) {
             return Ok(());
         }
-        let how = Circumstances { carried: a.carried, answers: None, ..a.how.clone() };
+        let how = Circumstances { log: a.log.clone(), answers: None, ..a.how.clone() };
         let mut new = self.a_act(a.state.clone(), number, how);
         new.m = start.index();
         while !(matches!(self.program.code.get(new.m), Some(Op::Ret {})) && new.stack.is_empty()) {
@@ -356,27 +357,17 @@ impl Naive {
             self.internal(&mut new, op)?;
         }
         a.state = new.state;
-        a.carried = new.carried;
+        a.log = new.log;
         Ok(())
     }
 
     /// A process of the instance list, created as by I-RUN with parameters 0.
-    #[allow(clippy::type_complexity)]
-    pub(super) fn create_instance(
-        &self,
-        mut state: State,
-        ty: usize,
-        carried: Option<Fault>,
-    ) -> Result<Result<(State, Option<Fault>), Fault>, Refusal> {
+    pub(super) fn create_instance(&self, mut state: State, ty: usize, log: Log) -> Result<(State, Log), Stop> {
         let parameters = vec![0; usize::from(self.program.processes[ty].params)];
         let number = self.append(&mut state, ty, &parameters);
-        let mut a = self.a_act(state, number, Circumstances { carried, ..Circumstances::default() });
-        match self.prologue(&mut a, number) {
-            Ok(()) => Ok(Ok((a.state, a.carried))),
-            Err(Stop::Fault(fault)) => Ok(Err(fault)),
-            Err(Stop::Blocked) => Err(Refusal::Malformed(a.addr())),
-            Err(Stop::Refused(refusal)) => Err(refusal),
-        }
+        let mut a = self.a_act(state, number, Circumstances { log, ..Circumstances::default() });
+        self.prologue(&mut a, number)?;
+        Ok((a.state, a.log))
     }
 
     /// **I-ENABLED**.

@@ -16,7 +16,7 @@ mod state;
 pub use mutant::Mutant;
 pub use state::{Channel, Component, NotAState, Process, State};
 
-use bytecode::{Addr, Fault, Mode, Op, Program};
+use bytecode::{Addr, Fault, FormatId, Mode, Op, Program};
 use contract::{Action, FaultCode, Successors, System};
 use std::cell::Cell;
 
@@ -57,8 +57,21 @@ pub struct Outcome {
     pub process: usize,
     /// What went wrong; without a successor it is fatal.
     pub fault: Option<Fault>,
+    /// What it tells an observer (rule I-PRINT).
+    pub prints: Vec<Print>,
     /// The state reached.
     pub state: Option<State>,
+}
+
+/// What a `PRINT` tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Print {
+    /// Who prints.
+    pub process: usize,
+    /// The format.
+    pub format: FormatId,
+    /// The values, in the order in which they were pushed.
+    pub values: Vec<i32>,
 }
 
 /// The initial state, or what prevents it.

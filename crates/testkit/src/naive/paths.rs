@@ -3,7 +3,7 @@
 //!
 //! A path that blocks does not appear in any list here: nothing it did has happened (rule E-NEX).
 
-use super::{Mutant, Naive, Refusal, State};
+use super::{Component, Mutant, Naive, Print, Refusal, State};
 use bytecode::{Addr, Fault, FaultKind, Mode, Op, REGISTERS};
 
 /// A message offered at capacity 0 (rule I-SEND).
@@ -26,8 +26,17 @@ pub(super) struct Circumstances {
     pub continues_deterministic: bool,
     /// The offer that the process answers.
     pub answers: Option<Offer>,
-    /// The first fault that the transition carries already.
+    /// What the transition has told so far.
+    pub log: Log,
+}
+
+/// What a transition tells besides the state it reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Log {
+    /// Its first fault that is not fatal (rule F-CONTINUE).
     pub carried: Option<Fault>,
+    /// What it prints (rule I-PRINT).
+    pub prints: Vec<Print>,
 }
 
 /// **M-ACTIVE**: the active process, with all that is no part of a state.
@@ -42,8 +51,7 @@ pub(super) struct Active {
     pub offer: Option<Offer>,
     /// Whether the process has received the offer that it answers.
     pub received: bool,
-    /// The first fault that the transition carries.
-    pub carried: Option<Fault>,
+    pub log: Log,
     pub how: Circumstances,
 }
 
@@ -78,7 +86,7 @@ pub(super) struct Path {
     pub state: State,
     pub offer: Option<Offer>,
     pub received: bool,
-    pub carried: Option<Fault>,
+    pub log: Log,
 }
 
 impl Active {
@@ -123,8 +131,8 @@ impl Naive {
         } else {
             self.locations[ty][location]
         };
-        let carried = how.carried;
-        Active { state, p, m, registers: [0; REGISTERS], stack: Vec::new(), offer: None, received: false, carried, how }
+        let log = how.log.clone();
+        Active { state, p, m, registers: [0; REGISTERS], stack: Vec::new(), offer: None, received: false, log, how }
     }
 
     /// The paths of a process in a state, in order.
@@ -221,7 +229,7 @@ impl Naive {
             return Ok(false);
         }
         for q in (0..path.state.process_count()).filter(|&q| q != p) {
-            if !self.answers(&path.state, q, offer, how.within_enabled, None)?.is_empty() {
+            if !self.answers(&path.state, q, offer, how.within_enabled, Log::default())?.is_empty() {
                 return Ok(true);
             }
         }
@@ -229,16 +237,9 @@ impl Naive {
     }
 
     /// The paths of `q` that receive an offer (rule S-RENDEZVOUS).
-    pub(super) fn answers(
-        &self,
-        state: &State,
-        q: usize,
-        offer: &Offer,
-        within_enabled: bool,
-        carried: Option<Fault>,
-    ) -> Result<Vec<Path>, Refusal> {
+    pub(super) fn answers(&self, state: &State, q: usize, offer: &Offer, within_enabled: bool, log: Log) -> Result<Vec<Path>, Refusal> {
         let timeout = self.is(Mutant::AnswersTimeOut);
-        let how = Circumstances { timeout, within_enabled, answers: Some(offer.clone()), carried, ..Circumstances::default() };
+        let how = Circumstances { timeout, within_enabled, answers: Some(offer.clone()), log, ..Circumstances::default() };
         let mut paths = self.paths_of(state, q, how)?;
         paths.retain(|path| path.received);
         Ok(paths)
@@ -268,7 +269,7 @@ impl Naive {
             }
         }
         let at = a.addr();
-        Ok(vec![Path { end: End::Step(mode), at, state: a.state, offer: a.offer, received: a.received, carried: a.carried }])
+        Ok(vec![Path { end: End::Step(mode), at, state: a.state, offer: a.offer, received: a.received, log: a.log }])
     }
 
     /// **E-TERM**: the process and the channels it owns are removed: those created between its own creation and the next process's.
@@ -276,20 +277,20 @@ impl Naive {
         let mut number = 0;
         let mut place = 0;
         for (i, component) in a.state.created.iter().enumerate() {
-            if let super::Component::Process(_) = component {
+            if let Component::Process(_) = component {
                 if number == a.p {
                     place = i;
                 }
                 number += 1;
             }
         }
-        let owned = a.state.created[place + 1..].iter().take_while(|component| matches!(component, super::Component::Channel(_))).count();
+        let owned = a.state.created[place + 1..].iter().take_while(|component| matches!(component, Component::Channel(_))).count();
         let removed = if self.is(Mutant::OwnedChannelsStay) { 1 } else { 1 + owned };
         a.state.created.drain(place..place + removed);
     }
 
     /// **F-FATAL**: the path ends without a state.
     fn f_fatal(&self, a: Active, fault: Fault) -> Path {
-        Path { end: End::Fault(fault), at: fault.addr, state: a.state, offer: a.offer, received: a.received, carried: a.carried }
+        Path { end: End::Fault(fault), at: fault.addr, state: a.state, offer: a.offer, received: a.received, log: a.log }
     }
 }

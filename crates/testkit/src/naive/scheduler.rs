@@ -1,6 +1,6 @@
 //! The scheduler (section 4 of `docs/bytecode.md`): which sequences of paths are one transition.
 
-use super::paths::{Circumstances, End, Offer, Path};
+use super::paths::{Circumstances, End, Log, Offer, Path};
 use super::{Mutant, Naive, Outcome, Refusal, State};
 use bytecode::{Addr, Fault, FaultKind, Mode, Op};
 use std::collections::HashSet;
@@ -99,7 +99,7 @@ impl Naive {
             return Err(Refusal::TooMuchWork);
         }
         let mode = match path.end {
-            End::Fault(fault) => return Ok(self.fatal(sequence, path.carried, fault)),
+            End::Fault(fault) => return Ok(self.fatal(sequence, path.log, fault)),
             End::Step(mode) => mode,
         };
         sequence.depth += 1;
@@ -116,7 +116,7 @@ impl Naive {
     }
 
     /// An outcome: **S-SCRATCH** is for each of them.
-    fn outcome(&self, sequence: &Sequence, state: State, exclusive: Option<usize>, carried: Option<Fault>) -> Found {
+    fn outcome(&self, sequence: &Sequence, state: State, exclusive: Option<usize>, log: Log) -> Found {
         let mut state = State { exclusive: exclusive.filter(|_| self.has_atomic), ..state };
         if !self.is(Mutant::ScratchStays) {
             let declared = self.program.globals.iter().zip(&mut state.globals);
@@ -130,31 +130,31 @@ impl Naive {
         if self.has_last && !self.is(Mutant::LastIsNotRecorded) {
             state.last = sequence.initiator;
         }
-        Found::one(Outcome { process: sequence.initiator, fault: carried, state: Some(state) })
+        Found::one(Outcome { process: sequence.initiator, fault: log.carried, prints: log.prints, state: Some(state) })
     }
 
     /// **F-FATAL**; and **F-CONTINUE**: a fatal fault replaces the one carried.
-    fn fatal(&self, sequence: &Sequence, carried: Option<Fault>, fault: Fault) -> Found {
-        let fault = if self.is(Mutant::FatalFaultsYield) { carried.unwrap_or(fault) } else { fault };
-        Found::one(Outcome { process: sequence.initiator, fault: Some(fault), state: None })
+    fn fatal(&self, sequence: &Sequence, log: Log, fault: Fault) -> Found {
+        let fault = if self.is(Mutant::FatalFaultsYield) { log.carried.unwrap_or(fault) } else { fault };
+        Found::one(Outcome { process: sequence.initiator, fault: Some(fault), prints: log.prints, state: None })
     }
 
     /// **S-NORMAL**.
     fn s_normal(&self, sequence: &Sequence, path: Path) -> Found {
         let exclusive = if self.is(Mutant::NormalKeepsThePrivilege) && path.end == End::Step(Mode::Normal) { Some(0) } else { None };
-        self.outcome(sequence, path.state, exclusive, path.carried)
+        self.outcome(sequence, path.state, exclusive, path.log)
     }
 
     /// **S-ATOMIC**.
     fn s_atomic(&self, sequence: &Sequence, p: usize, path: Path) -> Found {
         let exclusive = if self.is(Mutant::AtomicGivesNoPrivilege) { None } else { Some(p) };
-        self.outcome(sequence, path.state, exclusive, path.carried)
+        self.outcome(sequence, path.state, exclusive, path.log)
     }
 
     /// What `p` may do next within the transition.
     fn going_on(&self, path: &Path, continues_deterministic: bool) -> Circumstances {
         let timeout = self.is(Mutant::TimeoutGoesOn);
-        Circumstances { timeout, continues_deterministic, carried: path.carried, ..Circumstances::default() }
+        Circumstances { timeout, continues_deterministic, log: path.log.clone(), ..Circumstances::default() }
     }
 
     /// **S-INVISIBLE**, and **S-ENDLESS** for it.
@@ -186,7 +186,7 @@ impl Naive {
             return Ok(self.endless(sequence, &path, path.at));
         }
         let exclusive = if self.is(Mutant::BlockedKeepsThePrivilege) { Some(p) } else { None };
-        Ok(self.outcome(sequence, path.state, exclusive, path.carried))
+        Ok(self.outcome(sequence, path.state, exclusive, path.log))
     }
 
     /// **S-DETERMINISTIC**, and **S-ENDLESS** for it.
@@ -196,7 +196,7 @@ impl Naive {
             if !been_in.insert(path.state.clone()) || been_in.len() > self.limits.deterministic as usize {
                 if self.is(Mutant::EndlessDeterministicIsBlocked) {
                     let fault = Fault { kind: FaultKind::Blocked, addr: path.at };
-                    return Ok(self.fatal(sequence, path.carried, fault));
+                    return Ok(self.fatal(sequence, path.log, fault));
                 }
                 return Ok(self.endless(sequence, &path, path.at));
             }
@@ -212,10 +212,10 @@ impl Naive {
             }
             let Some(first) = completing.into_iter().next() else {
                 if self.is(Mutant::BlockedDeterministicEnds) {
-                    return Ok(self.outcome(sequence, path.state, None, path.carried));
+                    return Ok(self.outcome(sequence, path.state, None, path.log));
                 }
                 let fault = Fault { kind: FaultKind::Blocked, addr: path.at };
-                return Ok(self.fatal(sequence, path.carried, fault));
+                return Ok(self.fatal(sequence, path.log, fault));
             };
             if first.end != End::Step(Mode::Deterministic) {
                 return self.outcomes_of(sequence, p, first);
@@ -225,7 +225,7 @@ impl Naive {
     }
 
     fn endless(&self, sequence: &Sequence, path: &Path, addr: Addr) -> Found {
-        self.fatal(sequence, path.carried, Fault { kind: FaultKind::Endless, addr })
+        self.fatal(sequence, path.log.clone(), Fault { kind: FaultKind::Endless, addr })
     }
 
     /// **S-RENDEZVOUS**: each other process's answers.
@@ -235,7 +235,7 @@ impl Naive {
             if q == p && !self.is(Mutant::AnswersItself) {
                 continue;
             }
-            let answers = self.answers(&path.state, q, &offer, false, path.carried)?;
+            let answers = self.answers(&path.state, q, &offer, false, path.log.clone())?;
             let mover = if self.is(Mutant::OffererKeepsThePrivilege) { p } else { q };
             for answer in answers {
                 found.add(self.outcomes_of(sequence, mover, answer)?);

@@ -2,6 +2,7 @@
 //!
 //! Written apart from `bytecode::Layout` on purpose: two descriptions of the same bytes, compared by every test that compares states.
 
+use super::paths::{Log, Stop};
 use super::{Initial, Mutant, Naive, Refusal};
 use bytecode::{Program, Type, Variable};
 use std::collections::VecDeque;
@@ -185,14 +186,16 @@ impl Naive {
         if self.is(Mutant::InstancesBackwards) {
             instances.reverse();
         }
-        let mut fault = None;
+        let mut log = Log::default();
         for ty in instances {
-            match self.create_instance(state, ty, fault)? {
-                Ok((next, carried)) => (state, fault) = (next, carried),
-                Err(fatal) => return Ok(Initial { fault: Some(fatal), state: None }),
+            match self.create_instance(state, ty, log) {
+                Ok(created) => (state, log) = created,
+                Err(Stop::Fault(fatal)) => return Ok(Initial { fault: Some(fatal), state: None }),
+                Err(Stop::Blocked) => return Err(Refusal::Malformed(self.program.processes[ty].entry)),
+                Err(Stop::Refused(refusal)) => return Err(refusal),
             }
         }
-        Ok(Initial { fault, state: Some(state) })
+        Ok(Initial { fault: log.carried, state: Some(state) })
     }
 
     fn put(&self, ty: Type, value: i32, out: &mut Vec<u8>) {

@@ -1,6 +1,13 @@
-//! Where the parts meet: a [`Plan`] says what to do, and this crate alone turns its choices into concrete parts.
+//! Where the parts meet: a [`Plan`] says what to do, [`run`] builds the parts it names and drives them to an answer.
+//!
+//! This is the only crate that matches on options. It chooses once, dynamically, and everything inside runs on concrete types. And it
+//! is the gate for traces: what a search calls a violation becomes one only when the reference interpreter agrees.
 #![forbid(unsafe_code)]
 
+mod edges;
 mod plan;
+mod run;
 
+pub use edges::{EdgeSink, run_with_edges};
 pub use plan::{Order, Plan, StoreKind, UnknownName};
+pub use run::{Checked, Refusal, run};

@@ -3,6 +3,7 @@
 //! A plan has a text form in each of its choices (the names users type), so it can be written in a test or read from a
 //! command line without any part being built.
 
+use crate::run::Refusal;
 use contract::{Limits, Safety};
 use std::fmt;
 use std::str::FromStr;
@@ -99,6 +100,13 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Refuses combinations of parts that would not give a sound answer, or none at all. The one table of what goes together.
+    pub fn refuse(&self) -> Result<(), Refusal> {
+        match (self.order, self.store, self.property) {
+            (Order::Breadth | Order::Depth, StoreKind::Plain, _) => Ok(()),
+        }
+    }
+
     /// Look for deadlocks and faults, as the defaults have it.
     pub fn check() -> Plan {
         Plan {

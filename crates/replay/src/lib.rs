@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod narrator;
-mod print;
 mod values;
 
 pub use narrator::{Narrator, ReplayError, Statement, Step};

@@ -1,8 +1,7 @@
 //! Steps in the user's words, told by the reference interpreter.
 
-use crate::print;
 use crate::values::view;
-use bytecode::{Addr, LayoutError, ProcessId, Shape, StateMap, Verified};
+use bytecode::{Addr, LayoutError, ProcessId, Shape, StateMap, Verified, format};
 use contract::{Action, Fault, FaultCode, FaultKind, Position, Successors, System, Trace, Violation};
 use std::fmt;
 use std::sync::Arc;
@@ -150,17 +149,30 @@ impl Narrator {
     /// Runs through the trace of a violation and accepts it only if the violation is at its end.
     pub fn confirm(&self, violation: &Violation) -> Result<Vec<Step>, ReplayError> {
         let steps = self.replay(&violation.trace)?;
-        let confirmed = match violation.fault.kind {
-            FaultKind::Deadlock => {
-                let last = violation.trace.last_state();
-                self.steps(last)?.is_empty() && !self.is_valid_end(last)
-            }
-            _ => {
-                let last = steps.last().map_or_else(|| self.initial().1, |step| step.fault.clone());
-                last.as_ref() == Some(&violation.fault)
-            }
+        let same = |fault: &Fault| fault.kind == violation.fault.kind && (fault.kind == FaultKind::Deadlock || *fault == violation.fault);
+        if self.fault_at_end(&violation.trace, &steps).as_ref().is_some_and(same) {
+            Ok(steps)
+        } else {
+            Err(ReplayError::Violation(violation.fault.clone()))
+        }
+    }
+
+    /// What is wrong at the end of a trace, whose replayed steps are `steps`: the fault of its last step, or a deadlock behind it.
+    pub fn fault_at_end(&self, trace: &Trace, steps: &[Step]) -> Option<Fault> {
+        let committed = match steps.last() {
+            Some(step) => step.fault.clone(),
+            None => self.initial().1.filter(|_| self.initial().0.as_ref() == Some(&trace.initial)),
         };
-        if confirmed { Ok(steps) } else { Err(ReplayError::Violation(violation.fault.clone())) }
+        committed.or_else(|| self.deadlock(trace.last_state()))
+    }
+
+    /// The deadlock in a state, if there is one, with the place of a process that is stuck.
+    pub fn deadlock(&self, state: &[u8]) -> Option<Fault> {
+        if self.is_valid_end(state) || !self.steps(state).ok()?.is_empty() {
+            return None;
+        }
+        let message = "no process can move, and this is not an accepted end state";
+        Some(Fault { position: self.stuck(state), ..Fault::new(FaultKind::Deadlock, message) })
     }
 
     /// A deadlock's place: the first process that waits where it must not wait for ever.
@@ -178,7 +190,8 @@ impl Narrator {
                 Event::Step { process, step } => statements.push(self.statement(before, *process, *step)),
                 Event::Print { format, values, .. } => {
                     let format = tables.formats.get(format.index()).map_or("", String::as_str);
-                    printed.push_str(&print::text(tables, format, values));
+                    // The verifier has read the format before us.
+                    printed.push_str(&format::render(format, values, |value| tables.symbol(value)).unwrap_or_default());
                 }
             }
         }

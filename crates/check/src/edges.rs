@@ -1,0 +1,105 @@
+//! The state space as a stream of edges, for those who want the graph and not only its numbers.
+//!
+//! This is a listener to an ordinary search, not a second one: states get their numbers in the order in which the search meets them,
+//! the initial state number 0.
+
+use crate::plan::Plan;
+use crate::run::{Checked, Refusal, run_with};
+use bytecode::Verified;
+use contract::{Action, Answer, Cancel, Edge, Interest, Observer, Property, StateId, StopReason, Verdict};
+use replay::Narrator;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Takes the edges of a state space one by one.
+pub trait EdgeSink: Send {
+    /// An edge from one state to another.
+    fn edge(&mut self, source: u32, label: &str, target: u32);
+
+    /// The memory taken so far, for the budget of the run.
+    fn bytes(&self) -> u64;
+}
+
+/// Carries out a plan without its property and hands every edge to `sink`.
+pub fn run_with_edges(
+    program: &Arc<Verified>,
+    plan: &Plan,
+    sink: &mut dyn EdgeSink,
+    cancel: &Cancel,
+    observer: &dyn Observer,
+) -> Result<Checked, Refusal> {
+    // One worker: the numbering is part of the answer.
+    let plan = Plan { threads: 1, property: None, ..*plan };
+    let recorder = Recorder {
+        budget: plan.limits.memory.unwrap_or(u64::MAX),
+        cancel: cancel.clone(),
+        inner: Mutex::new(Inner {
+            narrator: Narrator::new(Arc::clone(program)),
+            sink,
+            numbers: HashMap::new(),
+            labels: HashMap::new(),
+            labelled: None,
+            full: false,
+        }),
+    };
+    let mut checked = run_with(program, &plan, &recorder, cancel, observer)?;
+    let inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if inner.full {
+        checked.outcome.verdict = Verdict::Unknown(StopReason::Memory);
+    }
+    Ok(checked)
+}
+
+struct Recorder<'s> {
+    budget: u64,
+    cancel: Cancel,
+    inner: Mutex<Inner<'s>>,
+}
+
+struct Inner<'s> {
+    narrator: Narrator,
+    sink: &'s mut dyn EdgeSink,
+    numbers: HashMap<StateId, u32>,
+    /// The labels of the steps that leave the state `labelled`: edges of one state come one after the other.
+    labels: HashMap<Action, String>,
+    labelled: Option<StateId>,
+    full: bool,
+}
+
+impl Inner<'_> {
+    fn number(&mut self, id: StateId) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(id).or_insert(next)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.sink.bytes() + (self.numbers.capacity() * size_of::<(StateId, u32)>()) as u64
+    }
+}
+
+impl Property for Recorder<'_> {
+    fn interest(&self) -> Interest {
+        Interest { states: false, edges: true }
+    }
+
+    fn edge(&self, edge: &Edge<'_>) -> Answer {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.full {
+            return Answer::Prune;
+        }
+        let source = inner.number(edge.source_id);
+        let target = inner.number(edge.target_id);
+        if inner.labelled != Some(edge.source_id) {
+            let steps = inner.narrator.steps(edge.source).unwrap_or_default();
+            inner.labels = steps.into_iter().map(|step| (step.action, step.label())).collect();
+            inner.labelled = Some(edge.source_id);
+        }
+        let Inner { sink, labels, .. } = &mut *inner;
+        sink.edge(source, labels.get(&edge.action).map_or("", String::as_str), target);
+        if inner.bytes() > self.budget || inner.numbers.len() >= u32::MAX as usize {
+            inner.full = true;
+            self.cancel.cancel();
+        }
+        Answer::Continue
+    }
+}

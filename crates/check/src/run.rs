@@ -1,0 +1,108 @@
+//! From a plan to an outcome.
+
+use crate::plan::{Order, Plan, StoreKind};
+use bytecode::Verified;
+use contract::{Cancel, NoProperty, Observer, Outcome, Property, Statistics, StopReason, Store, System, Trace, Verdict, Violation};
+use replay::{Narrator, Step};
+use search::Task;
+use std::fmt;
+use std::sync::Arc;
+use vm::Interpreter;
+
+/// An outcome, and the steps of its trace in the user's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Verdict and numbers.
+    pub outcome: Outcome,
+    /// The steps to the violation; empty unless there is one.
+    pub steps: Vec<Step>,
+}
+
+/// Why a plan is not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The parts do not fit together; the sentence says why and what to choose instead.
+    Combination(&'static str),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Combination(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Carries out a plan.
+///
+/// The answer is *violated* only with a trace that the reference interpreter has run through, and *holds* only if the search saw
+/// everything through an exact store.
+pub fn run(program: &Arc<Verified>, plan: &Plan, cancel: &Cancel, observer: &dyn Observer) -> Result<Checked, Refusal> {
+    let property: &dyn Property = match &plan.property {
+        Some(safety) => safety,
+        None => &NoProperty,
+    };
+    run_with(program, plan, property, cancel, observer)
+}
+
+/// Carries out a plan with a property of the caller's instead of the plan's.
+pub(crate) fn run_with(
+    program: &Arc<Verified>,
+    plan: &Plan,
+    property: &dyn Property,
+    cancel: &Cancel,
+    observer: &dyn Observer,
+) -> Result<Checked, Refusal> {
+    plan.refuse()?;
+    let narrator = Narrator::new(Arc::clone(program));
+    if let Some(checked) = broken_at_birth(&narrator, plan) {
+        return Ok(checked);
+    }
+    let task = Task { property, limits: plan.limits, cancel: cancel.clone(), observer, ..Task::default() };
+    let system = Interpreter::new(Arc::clone(program));
+    let outcome = match plan.store {
+        StoreKind::Plain => search(&system, &store::Plain::with_budget(plan.limits.memory.unwrap_or(u64::MAX)), plan.order, &task),
+    };
+    Ok(confirm(&narrator, outcome))
+}
+
+fn search<S: System + Clone, T: Store>(system: &S, store: &T, order: Order, task: &Task<'_>) -> Outcome {
+    match order {
+        Order::Breadth => search::breadth_first(system, store, task),
+        Order::Depth => search::depth_first(system, store, task),
+    }
+}
+
+/// A program whose first processes fail while they are set up has no state to search from; one that only breaks an assertion there has
+/// a violation before the first step.
+fn broken_at_birth(narrator: &Narrator, plan: &Plan) -> Option<Checked> {
+    let (state, fault) = narrator.initial();
+    let fault = fault?;
+    let wanted = plan.property.is_some_and(|safety| safety.faults);
+    if state.is_some() && !wanted {
+        return None;
+    }
+    let trace = Trace { initial: state.unwrap_or_default(), ..Trace::default() };
+    let verdict = Verdict::Violated(Box::new(Violation { fault, trace }));
+    Some(Checked { outcome: Outcome { verdict, statistics: Statistics::default() }, steps: Vec::new() })
+}
+
+/// Lets a violation pass only if the reference interpreter finds it too. If not, an engine is wrong, and the honest verdict is that we
+/// do not know.
+fn confirm(narrator: &Narrator, mut outcome: Outcome) -> Checked {
+    let mut steps = Vec::new();
+    if let Verdict::Violated(violation) = &mut outcome.verdict {
+        match narrator.confirm(violation) {
+            Ok(told) => {
+                steps = told;
+                if violation.fault.position.is_none() {
+                    violation.fault.position = narrator.stuck(violation.trace.last_state());
+                }
+            }
+            Err(_) => outcome.verdict = Verdict::Unknown(StopReason::TraceLost(violation.fault.clone())),
+        }
+    }
+    Checked { outcome, steps }
+}

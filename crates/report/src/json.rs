@@ -1,0 +1,217 @@
+//! Answers as JSON objects: one struct for each shape, its fields the keys.
+
+use crate::outcome::Measured;
+use contract::{Fault, Outcome, Statistics, Trace, Verdict};
+use replay::{Named, Statement, Step, View};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What went wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViolationJson {
+    /// A short, stable name.
+    pub kind: String,
+    /// One sentence.
+    pub message: String,
+    /// The file, if the violation has a place.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+}
+
+impl From<&Fault> for ViolationJson {
+    fn from(fault: &Fault) -> ViolationJson {
+        ViolationJson {
+            kind: fault.kind.name().to_owned(),
+            message: fault.message.clone(),
+            file: fault.position.as_ref().map(|at| at.file.clone()),
+            line: fault.position.as_ref().map(|at| at.line),
+        }
+    }
+}
+
+/// A statement executed by a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementJson {
+    /// The name of the process's type.
+    pub process: String,
+    /// The number of the process.
+    pub pid: usize,
+    /// The file.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The statement as the user wrote it.
+    pub statement: String,
+}
+
+impl From<&Statement> for StatementJson {
+    fn from(statement: &Statement) -> StatementJson {
+        StatementJson {
+            process: statement.process.clone(),
+            pid: statement.pid,
+            file: statement.position.as_ref().map(|at| at.file.clone()),
+            line: statement.position.as_ref().map(|at| at.line),
+            statement: statement.text.clone(),
+        }
+    }
+}
+
+/// A step of a trace: its first statement, and what else happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepJson {
+    /// The statement that stands for the step.
+    #[serde(flatten)]
+    pub first: StatementJson,
+    /// Further statements that are part of the same step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<StatementJson>,
+    /// What was printed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub printed: String,
+    /// Variables and channels with another value than before.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changes: BTreeMap<String, String>,
+}
+
+impl StepJson {
+    /// A step, with the values it changed.
+    pub fn new(step: &Step, changes: Vec<Named>) -> StepJson {
+        StepJson {
+            first: step.first().into(),
+            then: step.statements.iter().skip(1).map(StatementJson::from).collect(),
+            printed: step.printed.clone(),
+            changes: changes.into_iter().map(|named| (named.name, named.value)).collect(),
+        }
+    }
+}
+
+/// The answer of `space`, and the numbers in the answer of `check`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NumbersJson {
+    /// Distinct states.
+    pub states: u64,
+    /// Steps between them.
+    pub transitions: u64,
+    /// How deep the search went.
+    pub depth: u64,
+    /// Wall-clock time.
+    pub seconds: f64,
+    /// The most memory the process held.
+    pub peak_memory_bytes: u64,
+    /// The memory of the state store at the end.
+    pub store_bytes: u64,
+}
+
+impl NumbersJson {
+    fn new(statistics: &Statistics, measured: Measured) -> NumbersJson {
+        NumbersJson {
+            states: statistics.states,
+            transitions: statistics.transitions,
+            depth: statistics.depth,
+            seconds: statistics.elapsed.as_secs_f64(),
+            peak_memory_bytes: measured.peak_memory_bytes.unwrap_or(statistics.store_bytes + statistics.search_bytes),
+            store_bytes: statistics.store_bytes,
+        }
+    }
+}
+
+/// The answer of `check`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckJson {
+    /// `holds`, `violated` or `unknown`.
+    pub verdict: &'static str,
+    /// Why the verdict is `unknown`: a short, stable name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// The same as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The numbers.
+    #[serde(flatten)]
+    pub numbers: NumbersJson,
+    /// What is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub violation: Option<ViolationJson>,
+    /// How to get there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<StepJson>>,
+    /// For an infinite path, the number of steps before its loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_start: Option<usize>,
+}
+
+impl CheckJson {
+    /// The answer to `check`. `steps` belong to the outcome's trace.
+    pub fn new(outcome: &Outcome, steps: Vec<StepJson>, measured: Measured) -> CheckJson {
+        let mut json = CheckJson {
+            verdict: "holds",
+            reason: None,
+            message: None,
+            numbers: NumbersJson::new(&outcome.statistics, measured),
+            violation: None,
+            trace: None,
+            loop_start: None,
+        };
+        match &outcome.verdict {
+            Verdict::Holds => {}
+            Verdict::Violated(violation) => {
+                json.verdict = "violated";
+                json.violation = Some((&violation.fault).into());
+                json.trace = Some(steps);
+                json.loop_start = violation.trace.loop_start;
+            }
+            Verdict::Unknown(reason) => {
+                json.verdict = "unknown";
+                json.reason = Some(reason.name());
+                json.message = Some(reason.to_string());
+            }
+        }
+        json
+    }
+}
+
+/// The answer of `space`. A state space that was cut short says so.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpaceJson {
+    /// The numbers.
+    #[serde(flatten)]
+    pub numbers: NumbersJson,
+    /// Whether everything was explored.
+    pub complete: bool,
+    /// Why not: a short, stable name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+}
+
+impl SpaceJson {
+    /// The answer to `space`.
+    pub fn new(outcome: &Outcome, measured: Measured) -> SpaceJson {
+        let reason = match &outcome.verdict {
+            Verdict::Unknown(reason) => Some(reason.name()),
+            Verdict::Holds | Verdict::Violated(_) => None,
+        };
+        SpaceJson { numbers: NumbersJson::new(&outcome.statistics, measured), complete: outcome.verdict == Verdict::Holds, reason }
+    }
+}
+
+/// The steps of a trace with the values they change; `views` are the states from the initial one on, as many as the trace has.
+pub fn steps(steps: &[Step], views: &[View]) -> Vec<StepJson> {
+    let changes = |index: usize| match (views.get(index), views.get(index + 1)) {
+        (Some(before), Some(after)) => after.changes(before),
+        _ => Vec::new(),
+    };
+    steps.iter().enumerate().map(|(index, step)| StepJson::new(step, changes(index))).collect()
+}
+
+/// The states of a trace in words, from the initial one on. It ends early where the trace has no state.
+pub fn views(program: &bytecode::Verified, trace: &Trace) -> Vec<View> {
+    let states = (0..=trace.steps.len()).map_while(|steps| trace.state_after(steps));
+    states.map_while(|state| replay::view(program, state).ok()).collect()
+}
+
+/// A value as one line of JSON.
+pub fn line(value: &impl Serialize) -> String {
+    // Our shapes have string keys and finite numbers only, so there is nothing that could fail.
+    serde_json::to_string(value).unwrap_or_default()
+}

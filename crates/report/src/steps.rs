@@ -1,0 +1,99 @@
+//! Steps and states as text.
+
+use bytecode::Verified;
+use replay::{Statement, Step, View, view};
+use std::fmt::Write as _;
+
+/// Writes steps one after the other and remembers the state between them, so that it can say what each one changed.
+pub struct Printer<'p> {
+    program: &'p Verified,
+    view: Option<View>,
+    number: usize,
+}
+
+impl<'p> Printer<'p> {
+    /// A printer for steps that begin in `state`.
+    pub fn new(program: &'p Verified, state: &[u8]) -> Printer<'p> {
+        Printer { program, view: view(program, state).ok(), number: 0 }
+    }
+
+    /// All steps of a trace; a loop is marked where it begins.
+    pub fn trace(&mut self, steps: &[Step], loop_start: Option<usize>) -> String {
+        let mut out = String::new();
+        if steps.is_empty() {
+            out.push_str("in the initial state, before any step\n");
+        }
+        for (index, step) in steps.iter().enumerate() {
+            if loop_start == Some(index) {
+                out.push_str("from here on, again and again:\n");
+            }
+            out.push_str(&self.step(step));
+        }
+        out
+    }
+
+    /// The next step: its statements, what it printed, what it changed, what went wrong.
+    pub fn step(&mut self, step: &Step) -> String {
+        self.number += 1;
+        let mut out = String::new();
+        for (index, statement) in step.statements.iter().enumerate() {
+            let number = if index == 0 { format!("{:>4}", self.number) } else { " ".repeat(4) };
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(out, "{number}  {}", statement_text(statement));
+        }
+        for line in step.printed.lines() {
+            let _ = writeln!(out, "        prints: {}", printable(line));
+        }
+        if let Some(fault) = &step.fault {
+            let _ = writeln!(out, "        {fault}");
+        }
+        let after = step.state.as_deref().and_then(|state| view(self.program, state).ok());
+        if let (Some(before), Some(after)) = (&self.view, &after) {
+            for change in after.changes(before) {
+                let _ = writeln!(out, "        {} = {}", change.name, change.value);
+            }
+        }
+        if after.is_some() {
+            self.view = after;
+        }
+        out
+    }
+}
+
+/// A statement in a line: who, where, what.
+fn statement_text(statement: &Statement) -> String {
+    let who = format!("{}({})", statement.process, statement.pid);
+    let place = statement.position.as_ref().map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
+    format!("{who:<16} {place:<24} {}", printable(&statement.text))
+}
+
+/// Text from a model, without anything that could play with the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+/// Where each process of a state stands.
+pub fn processes_text(program: &Verified, state: &[u8]) -> String {
+    let Ok(view) = view(program, state) else { return String::new() };
+    let mut out = String::new();
+    for process in &view.processes {
+        let who = format!("{}({})", process.name, process.pid);
+        let place = process.position.as_ref().map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
+        let end = if process.may_end { "  (may end here)" } else { "" };
+        let _ = writeln!(out, "      {who:<16} {place:<24} {}{end}", printable(&process.statement));
+    }
+    if view.processes.is_empty() {
+        out.push_str("      no process is left\n");
+    }
+    out
+}
+
+/// All values of a state, one a line.
+pub fn values_text(program: &Verified, state: &[u8]) -> String {
+    let Ok(view) = view(program, state) else { return String::new() };
+    let mut out = String::new();
+    for named in view.values() {
+        let _ = writeln!(out, "        {} = {}", named.name, named.value);
+    }
+    out
+}

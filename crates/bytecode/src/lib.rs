@@ -5,6 +5,7 @@
 //! generation" (NIPS), and is specified, rule by rule, in `docs/bytecode.md`.
 #![forbid(unsafe_code)]
 
+pub mod asm;
 mod fault;
 pub mod format;
 mod ids;

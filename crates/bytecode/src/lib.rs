@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod asm;
+pub mod binary;
 mod fault;
 pub mod format;
 mod ids;
@@ -13,6 +14,7 @@ mod layout;
 mod locations;
 pub mod ops;
 mod program;
+pub mod testing;
 mod verify;
 
 pub use fault::{Fault, FaultKind};

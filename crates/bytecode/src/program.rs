@@ -47,7 +47,7 @@ impl Type {
                 if bits >= 32 {
                     value
                 } else {
-                    value & ((1 << bits) - 1)
+                    value & ((1_u32 << bits) - 1) as i32
                 }
             }
         }
@@ -311,5 +311,20 @@ impl Program {
     /// The name of a value, where it has one.
     pub fn symbol(&self, value: i32) -> Option<&str> {
         self.symbols.iter().find(|(v, _)| *v == value).map(|(_, name)| name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storing_keeps_as_many_bits_as_the_type_has() {
+        for bits in 1..=31 {
+            assert_eq!(Type::Unsigned(bits).truncate(-1), ((1_i64 << bits) - 1) as i32);
+        }
+        assert_eq!(Type::Unsigned(32).truncate(-1), -1);
+        assert_eq!(Type::Short.truncate(0x1_8000), -0x8000);
+        assert_eq!((Type::Bit.truncate(3), Type::Byte.truncate(-1), Type::Int.truncate(-5)), (1, 255, -5));
     }
 }

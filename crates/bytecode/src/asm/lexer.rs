@@ -53,7 +53,7 @@ pub(super) fn line(text: &str, start: usize, file: FileId) -> Result<Line, Diagn
             '\'' => TokenKind::Quoted(cursor.literal()?),
             '@' => {
                 cursor.rest = &cursor.rest[1..];
-                let word = cursor.while_(|c| is_word(c));
+                let word = cursor.while_(is_word);
                 if word.is_empty() {
                     return Err(Diagnostic::error(cursor.from(from), "a label must follow `@`"));
                 }

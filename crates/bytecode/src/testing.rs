@@ -1,0 +1,90 @@
+//! For tests: programs made of arbitrary bytes, mutations of input, and what must hold of every input.
+//!
+//! The oracles stand here and not in the fuzz targets, so that a fuzzer, a property test and a bounded run in CI check the same thing.
+//! Each takes any input and panics if the code under test has a bug; for wrong input it does nothing.
+
+mod generate;
+mod mutate;
+
+pub use generate::program;
+pub use mutate::{Random, mutate_bytes, mutate_text};
+
+use crate::program::Program;
+use crate::{asm, binary, verify};
+use source::SourceMap;
+
+/// What must hold of the binary reader: it gives an error or a program, and programs survive being written and read.
+///
+/// # Panics
+/// If that does not hold.
+pub fn check_decoder(bytes: &[u8]) {
+    let Ok(program) = binary::decode(bytes) else { return };
+    check_binary(&program);
+    // Whatever it is, printing it works; that the text is read back is promised of programs with good tables only.
+    let text = asm::disassemble(&program);
+    if let Ok(verified) = verify(program) {
+        check_text(verified.program(), &text);
+    }
+}
+
+/// What must hold of the assembler: it gives errors or a program, and its programs survive being printed and read, and written and read.
+///
+/// # Panics
+/// If that does not hold.
+pub fn check_assembler(text: &str) {
+    let mut map = SourceMap::new();
+    let file = map.add("input.epa", text);
+    match asm::assemble(&map, file) {
+        Err(errors) => {
+            assert!(!errors.is_empty(), "no program and no error");
+            for error in &errors {
+                assert!(error.is_error() && error.span.file == file && error.span.end as usize <= text.len(), "{error:?}");
+                source::render(&map, error);
+            }
+        }
+        Ok(program) => {
+            check_text(&program, &asm::disassemble(&program));
+            check_binary(&program);
+            if let Err(error) = verify(program) {
+                source::render(&map, &error.diagnostic(&map));
+            }
+        }
+    }
+}
+
+/// What must hold of the verifier: it decides about every program, in reasonable time, and what it accepts survives both forms.
+///
+/// # Panics
+/// If that does not hold.
+pub fn check_verifier(program: Program) {
+    check_binary(&program);
+    match verify(program.clone()) {
+        Ok(verified) => {
+            assert_eq!(*verified.program(), program);
+            check_text(&program, &asm::disassemble(&program));
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// A program and its binary form are the same thing.
+///
+/// # Panics
+/// If they are not.
+pub fn check_binary(program: &Program) {
+    let bytes = binary::encode(program);
+    assert_eq!(binary::decode(&bytes).as_ref(), Ok(program));
+}
+
+/// A program and its text are the same thing.
+///
+/// # Panics
+/// If they are not.
+pub fn check_text(program: &Program, text: &str) {
+    let mut map = SourceMap::new();
+    let file = map.add("printed.epa", text);
+    match asm::assemble(&map, file) {
+        Ok(read) => assert_eq!(read, *program, "another program was read from\n{text}"),
+        Err(errors) => panic!("{}\nin\n{text}", source::render_all(&map, &errors)),
+    }
+}

@@ -1,0 +1,139 @@
+//! The binary form: its head, its sections, and what is said about damage.
+
+use bytecode::binary::{DecodeError, DecodeErrorKind as Kind, MAGIC, Section, decode, encode, is_binary};
+use bytecode::{Program, testing};
+
+fn head() -> Vec<u8> {
+    [&MAGIC[..], &[1, 0]].concat()
+}
+
+fn with(sections: &[u8]) -> Vec<u8> {
+    [head(), sections.to_vec()].concat()
+}
+
+fn error(bytes: &[u8]) -> (Kind, usize) {
+    let DecodeError { kind, offset } = decode(bytes).expect_err("damaged");
+    (kind, offset)
+}
+
+/// The same bytes with a good checksum.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let seal = encode(&Program::default());
+    let length = seal.len() - 4;
+    assert_eq!(seal[length - 2..length], [127, 4]);
+    bytes.extend([127, 4]);
+    // The checksum of a program is that of all bytes before its section.
+    bytes.extend(crc(&bytes[..bytes.len() - 2]).to_le_bytes());
+    bytes
+}
+
+/// CRC-32 once more, in its textbook form.
+fn crc(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        for bit in 0..8 {
+            let feedback = (crc ^ u32::from(byte >> bit)) & 1;
+            crc = (crc >> 1) ^ (feedback * 0xedb8_8320);
+        }
+    }
+    !crc
+}
+
+#[test]
+fn an_empty_program_is_a_head() {
+    assert_eq!(decode(&head()), Ok(Program::default()));
+    assert_eq!(decode(&encode(&Program::default())), Ok(Program::default()));
+    assert!(is_binary(&encode(&Program::default())));
+    assert!(!is_binary(b"process P() {\n"));
+}
+
+#[test]
+fn what_is_no_program_is_said_to_be_none() {
+    assert_eq!(error(b""), (Kind::NotAProgram, 0));
+    assert_eq!(error(b"\x89EP"), (Kind::NotAProgram, 0));
+    assert_eq!(error(b"process P() {"), (Kind::NotAProgram, 0));
+    assert_eq!(error(&MAGIC), (Kind::Truncated, 4));
+}
+
+#[test]
+fn other_versions_are_refused_by_their_number() {
+    let mut bytes = encode(&Program::default());
+    bytes[4..6].copy_from_slice(&[2, 1]);
+    assert_eq!(error(&bytes), (Kind::Version(258), 4));
+    assert!(decode(&bytes).expect_err("another version").to_string().contains("258"));
+}
+
+#[test]
+fn every_prefix_is_an_error_or_whole_sections() {
+    let mut random = testing::Random::new(3);
+    let program = testing::program(&random.bytes(300));
+    let bytes = encode(&program);
+    let mut whole = 0;
+    for end in 0..bytes.len() {
+        match decode(&bytes[..end]) {
+            Err(error) => assert!(error.offset <= end),
+            Ok(_) => whole += 1,
+        }
+    }
+    // Behind the head, and behind each section but the last.
+    assert_eq!(whole, Section::ALL.len());
+    assert_eq!(decode(&bytes), Ok(program));
+}
+
+#[test]
+fn damage_is_found_by_the_checksum() {
+    let mut random = testing::Random::new(4);
+    let bytes = encode(&testing::program(&random.bytes(300)));
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bit;
+            // A changed section code may make the checksum optional and unknown; nothing else may hide.
+            let sum = bytes.len() - 6;
+            assert!(decode(&damaged).is_err() || (at == sum && bit == 7), "byte {at}, bit {bit}");
+        }
+    }
+    assert_eq!(error(&[head(), vec![127, 4, 0, 0, 0, 0]].concat()), (Kind::Checksum, 8));
+    assert_eq!(decode(&sealed(head())), Ok(Program::default()));
+}
+
+#[test]
+fn sections_stand_in_order() {
+    assert_eq!(error(&with(&[2, 1, 0, 1, 1, 0])), (Kind::SectionOrder(Section::Name), 9));
+    assert_eq!(error(&with(&[1, 1, 0, 1, 1, 0])), (Kind::SectionOrder(Section::Name), 9));
+    assert_eq!(error(&with(&[1, 2, 0, 0])), (Kind::SectionLength(Section::Name), 9));
+    assert_eq!(error(&with(&[1, 5, 0])), (Kind::Truncated, 6));
+    assert_eq!(error(&with(&[13, 0])), (Kind::UnknownSection(13), 6));
+    assert_eq!(decode(&with(&[0x85, 2, 9, 9, 1, 2, 1, b'x'])).expect("passed over").name, "x");
+}
+
+#[test]
+fn contents_are_checked() {
+    // A name of two bytes in a section of two.
+    assert_eq!(error(&with(&[1, 2, 2, b'a'])), (Kind::Truncated, 9));
+    assert_eq!(error(&with(&[1, 2, 1, 0xff])), (Kind::Text, 9));
+    // Code: one instruction that does not exist; a mode that does not; a number of six bytes; a register of nine bits.
+    assert_eq!(error(&with(&[10, 2, 1, 0xee])), (Kind::Opcode(0xee), 9));
+    assert_eq!(error(&with(&[10, 3, 1, 0x38, 9])), (Kind::Code(9), 10));
+    assert_eq!(error(&with(&[10, 8, 1, 0x01, 0x80, 0x80, 0x80, 0x80, 0x80, 0])), (Kind::Number, 10));
+    assert_eq!(error(&with(&[10, 4, 1, 0x0d, 0x80, 2])), (Kind::Number, 10));
+    assert_eq!(error(&with(&[10, 7, 1, 0x01, 0x80, 0x80, 0x80, 0x80, 0x10])), (Kind::Number, 10));
+    // Globals: an unknown type, an unknown flag. Labels: an unknown flag.
+    assert_eq!(error(&with(&[5, 5, 1, 0, 0x05, 0, 0])), (Kind::Code(5), 10));
+    assert_eq!(error(&with(&[5, 5, 1, 0, 0x01, 8, 0])), (Kind::Code(8), 11));
+    assert_eq!(error(&with(&[11, 4, 1, 0, 0, 8])), (Kind::Code(8), 11));
+}
+
+#[test]
+fn counts_are_not_believed() {
+    // Four thousand million instructions in one byte.
+    assert_eq!(error(&with(&[10, 6, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x39])), (Kind::Truncated, 13));
+    assert_eq!(error(&with(&[2, 6, 0xff, 0xff, 0xff, 0xff, 0x0f, 0])), (Kind::Truncated, 13));
+    assert_eq!(error(&with(&[1, 0xff, 0xff, 0xff, 0xff, 0x0f])), (Kind::Truncated, 6));
+}
+
+#[test]
+fn numbers_may_be_longer_than_needed() {
+    let program = decode(&with(&[10, 4, 0x81, 0, 0x0d, 3])).expect("one instruction");
+    assert_eq!(program.code.len(), 1);
+}

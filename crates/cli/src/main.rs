@@ -1,3 +1,83 @@
-//! The command `everypath`.
+//! The command `everypath`: arguments in, files read, an answer printed, an exit code.
+//!
+//! Everything that decides anything lives in the rooms below; here are only the things a library must not do. An answer is printed
+//! with [`say`], which does not mind a reader that has gone away.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod args;
+mod commands;
+mod engine;
+mod failure;
+mod input;
+mod interrupt;
+mod memory;
+mod progress;
+mod quantity;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use contract::Verdict;
+use failure::Failure;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// What a command that did its work tells the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// The property holds, or the command did its work.
+    Fine = 0,
+    /// The property is violated.
+    Violated = 1,
+    /// The input or the call is wrong.
+    Wrong = 2,
+    /// The answer is unknown.
+    Unknown = 3,
+}
+
+impl From<&Verdict> for Exit {
+    fn from(verdict: &Verdict) -> Exit {
+        match verdict {
+            Verdict::Holds => Exit::Fine,
+            Verdict::Violated(_) => Exit::Violated,
+            Verdict::Unknown(_) => Exit::Unknown,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let command = Arguments::parse().command;
+    let json = command.json();
+    let result = match &command {
+        Command::Check(arguments) => commands::check::run(arguments),
+        Command::Space(arguments) => commands::space::run(arguments),
+        Command::Simulate(arguments) => commands::simulate::run(arguments),
+        Command::Replay(arguments) => commands::replay::run(arguments),
+        Command::Compile(arguments) => commands::compile::run(arguments),
+    };
+    let exit = result.unwrap_or_else(|failure| {
+        complain(&failure, json);
+        Exit::Wrong
+    });
+    ExitCode::from(exit as u8)
+}
+
+fn complain(failure: &Failure, json: bool) {
+    let text = match failure {
+        // Diagnostics begin with their own severity.
+        Failure::Model { .. } => failure.to_string(),
+        other => format!("error: {other}"),
+    };
+    // If even standard error is gone, the exit code still tells.
+    let _ = writeln!(io::stderr(), "{text}");
+    if json {
+        say(&failure.json());
+    }
+}
+
+/// Prints an answer on standard output. Whoever reads it may stop reading at any time.
+fn say(text: &str) {
+    let mut out = io::stdout().lock();
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(out, "{text}{newline}");
+    let _ = out.flush();
+}

@@ -12,6 +12,6 @@ pub mod text;
 mod witness;
 
 pub use graph::{Graph, GraphFormat};
-pub use outcome::{Measured, check_text, space_text};
+pub use outcome::{Measured, check_text, fault_text, space_text};
 pub use steps::{Printer, processes_text, values_text};
 pub use witness::{Witness, WitnessError};

@@ -3,7 +3,7 @@
 use crate::steps::{Printer, processes_text};
 use crate::text;
 use bytecode::Verified;
-use contract::{Outcome, Statistics, Verdict};
+use contract::{Fault, Outcome, Statistics, Verdict};
 use replay::Step;
 use std::fmt::Write as _;
 
@@ -22,9 +22,7 @@ pub fn check_text(program: &Verified, outcome: &Outcome, steps: &[Step], measure
         Verdict::Holds => writeln!(out, "holds: no violation in any reachable state"),
         Verdict::Unknown(reason) => writeln!(out, "unknown: {reason}"),
         Verdict::Violated(violation) => {
-            let fault = &violation.fault;
-            let place = fault.position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
-            let _ = writeln!(out, "violated: {}: {}{place}\n", fault.kind, fault.message);
+            let _ = writeln!(out, "violated: {}\n", fault_text(&violation.fault));
             let trace = &violation.trace;
             out.push_str(&Printer::new(program, &trace.initial).trace(steps, trace.loop_start));
             let _ = writeln!(out, "\nat the end:");
@@ -35,11 +33,19 @@ pub fn check_text(program: &Verified, outcome: &Outcome, steps: &[Step], measure
     out
 }
 
+/// A fault in a line: what, and where.
+pub fn fault_text(fault: &Fault) -> String {
+    let place = fault.position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
+    // `assertion: assertion violated` says it once too often.
+    let kind = if fault.message.starts_with(fault.kind.name()) { String::new() } else { format!("{}: ", fault.kind) };
+    format!("{kind}{}{place}", fault.message)
+}
+
 /// The answer to `space`.
 pub fn space_text(outcome: &Outcome, measured: Measured) -> String {
     let mut out = match &outcome.verdict {
         Verdict::Unknown(reason) => format!("incomplete: {reason}\n"),
-        Verdict::Violated(violation) => format!("incomplete: {}\n", violation.fault),
+        Verdict::Violated(violation) => format!("incomplete: {}\n", fault_text(&violation.fault)),
         Verdict::Holds => "complete\n".to_owned(),
     };
     out.push_str(&numbers(&outcome.statistics, measured));

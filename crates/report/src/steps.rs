@@ -1,5 +1,6 @@
 //! Steps and states as text.
 
+use crate::outcome::fault_text;
 use bytecode::Verified;
 use replay::{Statement, Step, View, view};
 use std::fmt::Write as _;
@@ -45,7 +46,7 @@ impl<'p> Printer<'p> {
             let _ = writeln!(out, "        prints: {}", printable(line));
         }
         if let Some(fault) = &step.fault {
-            let _ = writeln!(out, "        {fault}");
+            let _ = writeln!(out, "        {}", fault_text(fault));
         }
         let after = step.state.as_deref().and_then(|state| view(self.program, state).ok());
         if let (Some(before), Some(after)) = (&self.view, &after) {

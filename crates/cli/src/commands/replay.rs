@@ -1,0 +1,53 @@
+//! `everypath replay`: a trace again, step by step with values.
+
+use crate::args::ReplayArguments;
+use crate::failure::Failure;
+use crate::{Exit, input, say};
+use replay::Narrator;
+use report::json::{self, StepJson, ViolationJson};
+use report::{Printer, processes_text, values_text};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The answer as JSON.
+#[derive(Serialize)]
+struct ReplayJson {
+    model: String,
+    violation: Option<ViolationJson>,
+    trace: Vec<StepJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loop_start: Option<usize>,
+}
+
+pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
+    let path = &arguments.trace;
+    let witness = input::witness(path)?;
+    let program = input::program_of(path, &witness)?;
+    let narrator = Narrator::new(Arc::clone(&program));
+    let wrong = |error| Failure::Replay { path: path.clone(), error };
+    let steps = narrator.replay_from(&witness.trace).map_err(wrong)?;
+    if let Some(claimed) = &witness.violation {
+        let found = narrator.fault_at_end(&witness.trace, &steps);
+        if !found.is_some_and(|fault| fault.kind.name() == claimed.kind) {
+            return Err(Failure::Call(format!("{}: the trace does not end in the {} it claims", path.display(), claimed.kind)));
+        }
+    }
+    let text = if arguments.output.json {
+        json::line(&ReplayJson {
+            trace: json::steps(&steps, &json::views(&program, &witness.trace)),
+            loop_start: witness.trace.loop_start,
+            model: witness.model,
+            violation: witness.violation,
+        })
+    } else {
+        let mut text = format!("{}, initial state:\n{}\n", witness.model, values_text(&program, &witness.trace.initial));
+        text.push_str(&Printer::new(&program, &witness.trace.initial).trace(&steps, witness.trace.loop_start));
+        text.push_str(&format!("\nat the end:\n{}", processes_text(&program, witness.trace.last_state())));
+        if let Some(violation) = &witness.violation {
+            text.push_str(&format!("violated: {}\n", violation.message));
+        }
+        text
+    };
+    say(&text);
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,72 @@
+//! `everypath space`: the whole reachable state space, its numbers and its graph.
+
+use crate::args::SpaceArguments;
+use crate::failure::Failure;
+use crate::progress::Ticker;
+use crate::{Exit, engine, input, interrupt, memory, say};
+use check::{Checked, EdgeSink, Plan};
+use contract::Verdict;
+use report::json::{self, SpaceJson};
+use report::{Graph, GraphFormat, Measured, space_text};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+pub fn run(arguments: &SpaceArguments) -> Result<Exit, Failure> {
+    // A wrong file ending is told before the work, not after it.
+    let wanted = arguments.output_file.as_deref().map(|path| format(path).map(|format| (path, format))).transpose()?;
+    let model = input::model(&arguments.model)?;
+    let plan = engine::plan(Plan::space(), &arguments.engine);
+    let cancel = interrupt::on_signal();
+    let ticker = Ticker::new(arguments.output.json);
+    let mut collector = Collector(Graph::new());
+    let checked = match wanted {
+        None => check::run(&model.program, &plan, &cancel, &ticker),
+        Some(_) => check::run_with_edges(&model.program, &plan, &mut collector, &cancel, &ticker),
+    };
+    ticker.finish();
+    let Checked { outcome, .. } = checked?;
+
+    if let Some((path, format)) = wanted {
+        // Half a graph in a file looks like a whole one: write it only if it is.
+        if outcome.verdict == Verdict::Holds {
+            write(&mut collector.0, path, format).map_err(|error| Failure::write(path, error))?;
+        } else {
+            let _ = writeln!(std::io::stderr(), "warning: {} was not written: the state space is incomplete", path.display());
+        }
+    }
+    let measured = Measured { peak_memory_bytes: memory::peak() };
+    let json = arguments.output.json;
+    say(&if json { json::line(&SpaceJson::new(&outcome, measured)) } else { space_text(&outcome, measured) });
+    Ok(match outcome.verdict {
+        Verdict::Holds => Exit::Fine,
+        // Without a property only a program that fails before its first state comes to this.
+        Verdict::Violated(_) => Exit::Violated,
+        Verdict::Unknown(_) => Exit::Unknown,
+    })
+}
+
+fn format(path: &Path) -> Result<GraphFormat, Failure> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy()).unwrap_or_default();
+    ending.parse().map_err(|error| Failure::Call(format!("{}: {error}", path.display())))
+}
+
+fn write(graph: &mut Graph, path: &Path, format: GraphFormat) -> std::io::Result<()> {
+    // A single state has no edge that would have told of it.
+    graph.add_state(0);
+    let mut out = BufWriter::new(File::create(path)?);
+    graph.write(format, &mut out)?;
+    out.flush()
+}
+
+struct Collector(Graph);
+
+impl EdgeSink for Collector {
+    fn edge(&mut self, source: u32, label: &str, target: u32) {
+        self.0.add_edge(source, label, target);
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+}

@@ -1,0 +1,19 @@
+//! From the common options to a plan.
+
+use crate::args::EngineArguments;
+use check::Plan;
+use contract::Limits;
+use std::thread;
+
+/// The plan `base`, with what the user asked for.
+pub fn plan(base: Plan, arguments: &EngineArguments) -> Plan {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    Plan {
+        order: arguments.search,
+        store: arguments.store,
+        reduce: base.reduce && !arguments.no_por,
+        threads: arguments.threads.map_or_else(cores, usize::from),
+        limits: Limits { time: arguments.time, memory: arguments.memory, depth: arguments.depth },
+        ..base
+    }
+}

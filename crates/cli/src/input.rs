@@ -1,0 +1,93 @@
+//! Files in: models, traces, and what models include.
+
+use crate::args::ModelArguments;
+use crate::failure::Failure;
+use bytecode::{Verified, asm};
+use languages::{Files, NoFiles, Source};
+use report::Witness;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// No model and no trace is longer than this; a device that never ends is.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// A model that was accepted.
+pub struct Model {
+    /// Its name, as the user typed it.
+    pub name: String,
+    /// The program.
+    pub program: Arc<Verified>,
+}
+
+/// Reads the model a command is about. Warnings are shown; errors are the failure.
+pub fn model(arguments: &ModelArguments) -> Result<Model, Failure> {
+    let path = &arguments.model;
+    let contents = bytes(path)?;
+    let name = path.to_string_lossy().into_owned();
+    let source = Source { name: &name, bytes: &contents, defines: &arguments.defines, files: &mut Disk };
+    let loaded = languages::load(source).map_err(rejected)?;
+    if !loaded.warnings.is_empty() {
+        // Nobody may be listening; the answer does not depend on it.
+        let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
+    }
+    Ok(Model { name, program: Arc::new(loaded.program) })
+}
+
+/// Reads a trace file.
+pub fn witness(path: &Path) -> Result<Witness, Failure> {
+    Witness::from_text(&text(path)?).map_err(|error| Failure::Trace { path: path.to_owned(), error })
+}
+
+/// The program that travels with a trace. It is verified like any other.
+pub fn program_of(path: &Path, witness: &Witness) -> Result<Arc<Verified>, Failure> {
+    let name = format!("{}, its program.epa", path.display());
+    let source = Source { name: &name, bytes: witness.program.as_bytes(), defines: &[], files: &mut NoFiles };
+    languages::load(source).map(|loaded| Arc::new(loaded.program)).map_err(rejected)
+}
+
+/// The text form of a program.
+pub fn assembly(program: &Verified) -> String {
+    asm::disassemble(program.program())
+}
+
+/// The binary form of a program.
+pub fn binary(program: &Verified) -> Vec<u8> {
+    bytecode::binary::encode(program.program())
+}
+
+/// A file's text.
+pub fn text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(bytes(path)?).map_err(|_| Failure::read(path, io::Error::new(io::ErrorKind::InvalidData, "it is not text")))
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    read(path).map_err(|error| Failure::read(path, error))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut contents)?;
+    if contents.len() as u64 > BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than 1 GiB"));
+    }
+    Ok(contents)
+}
+
+fn rejected(rejected: languages::Rejected) -> Failure {
+    Failure::Model { map: rejected.map, diagnostics: rejected.diagnostics }
+}
+
+/// Included files are looked for beside the file that includes them.
+struct Disk;
+
+impl Files for Disk {
+    fn read(&mut self, wanted: &str, from: &str) -> Result<(String, String), String> {
+        let path: PathBuf = Path::new(from).parent().unwrap_or(Path::new("")).join(wanted);
+        let shown = path.to_string_lossy().into_owned();
+        let contents = read(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+        let text = String::from_utf8(contents).map_err(|_| format!("{shown} is not text"))?;
+        Ok((shown, text))
+    }
+}

@@ -1,0 +1,124 @@
+//! `everypath check`: verdicts, exit codes, the JSON that scripts rely on, limits.
+
+mod common;
+
+use common::{DEADLOCK, ENDLESS, FINE, Folder, LOST_UPDATE};
+use serde_json::Value;
+
+const NUMBERS: [&str; 6] = ["states", "transitions", "depth", "seconds", "peak_memory_bytes", "store_bytes"];
+
+fn check(model: &str, options: &[&str], code: i32) -> Value {
+    let folder = Folder::with("model.epa", model);
+    let run = folder.run(&[&["check", "model.epa", "--json"], options].concat()).exits(code);
+    let json = run.json();
+    for key in NUMBERS {
+        assert!(json[key].is_number(), "{key}: {json}");
+    }
+    json
+}
+
+#[test]
+fn holds() {
+    for order in ["bfs", "dfs"] {
+        let json = check(FINE, &["--search", order], 0);
+        assert_eq!(json["verdict"], "holds");
+        assert!(json.get("reason").is_none() && json.get("violation").is_none() && json.get("trace").is_none(), "{json}");
+        assert!(json["states"].as_u64() > Some(20), "{json}");
+    }
+}
+
+#[test]
+fn a_failed_assertion_is_shown_with_its_path() {
+    let json = check(LOST_UPDATE, &[], 1);
+    assert_eq!(json["verdict"], "violated");
+    assert_eq!(json["violation"]["kind"], "assertion");
+    assert_eq!(json["violation"]["file"], "model.epa");
+    let line = LOST_UPDATE.lines().position(|line| line.contains("assert(")).expect("it is there") + 1;
+    assert_eq!(json["violation"]["line"], line);
+    assert!(json["violation"]["message"].is_string());
+    let trace = json["trace"].as_array().expect("a list");
+    assert_eq!(trace.len(), 8, "breadth first finds the shortest: {json}");
+    for step in trace {
+        assert!(step["process"].is_string() && step["pid"].is_u64() && step["line"].is_u64(), "{step}");
+        assert_eq!(step["file"], "model.epa");
+    }
+    assert_eq!(trace[7]["process"], "Watch");
+    assert_eq!(trace[7]["pid"], 2);
+    assert_eq!(trace[7]["statement"], "assert(x == 2)");
+    let increments = trace.iter().filter(|step| step["statement"] == "x = copy + 1");
+    assert_eq!(increments.count(), 2);
+}
+
+#[test]
+fn a_deadlock_is_found_and_can_be_left_alone() {
+    for order in ["bfs", "dfs"] {
+        let json = check(DEADLOCK, &["--search", order], 1);
+        assert_eq!(json["violation"]["kind"], "deadlock");
+        assert_eq!(json["trace"].as_array().map(Vec::len), Some(2), "{json}");
+        // Somebody is stuck somewhere, and the report says where.
+        assert_eq!(json["violation"]["file"], "model.epa");
+    }
+    assert_eq!(check(DEADLOCK, &["--no-deadlock"], 0)["verdict"], "holds");
+}
+
+#[test]
+fn limits_make_the_answer_unknown() {
+    for order in ["bfs", "dfs"] {
+        for (limit, value, reason) in [("--depth", "10", "depth"), ("--memory", "1M", "memory"), ("--time", "50ms", "time")] {
+            let json = check(ENDLESS, &["--search", order, limit, value], 3);
+            assert_eq!(json["verdict"], "unknown", "{order} {limit}");
+            assert_eq!(json["reason"], reason, "{order} {limit}");
+            assert!(json["states"].as_u64() > Some(5), "{json}");
+        }
+    }
+    // A violation within the limit is still one; beyond it, it is not denied.
+    assert_eq!(check(DEADLOCK, &["--depth", "2"], 3)["verdict"], "unknown");
+    assert_eq!(check(DEADLOCK, &["--depth", "3"], 1)["verdict"], "violated");
+}
+
+#[test]
+fn text_says_the_same() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    let run = folder.run(&["check", "model.epa"]).exits(1);
+    assert!(run.out.starts_with("violated"), "{run:?}");
+    assert!(run.out.contains("x = copy + 1"), "{run:?}");
+    assert_eq!(run.err, "", "progress is for terminals");
+    let folder = Folder::with("model.epa", FINE);
+    assert!(folder.run(&["check", "model.epa"]).exits(0).out.starts_with("holds"));
+}
+
+#[test]
+fn one_worker_gives_the_same_answer_every_time() {
+    let answer = || {
+        let mut json = check(LOST_UPDATE, &["--threads", "1"], 1);
+        for measured in ["seconds", "peak_memory_bytes"] {
+            json[measured] = Value::Null;
+        }
+        json
+    };
+    assert_eq!(answer(), answer());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_with_what_is_known() {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    let folder = Folder::with("model.epa", ENDLESS);
+    let child = folder
+        .command(&["check", "model.epa", "--json", "--memory", "2G", "--time", "60s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // Early enough to be in the middle of the search, late enough for the handler to be there.
+    std::thread::sleep(Duration::from_millis(400));
+    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().expect("a shell");
+    assert!(sent.success());
+    let run = common::Run::new(child.wait_with_output().expect("the program ends")).exits(3);
+    let json = run.json();
+    assert_eq!(json["verdict"], "unknown");
+    assert_eq!(json["reason"], "interrupted");
+    assert!(json["states"].as_u64() > Some(1), "{json}");
+}

@@ -1,0 +1,92 @@
+//! `everypath replay`: a trace file is all that is needed, and nothing in it is believed.
+
+mod common;
+
+use common::{DEADLOCK, Folder, LOST_UPDATE};
+use serde_json::Value;
+
+/// A folder with a trace file and nothing else: the model is gone.
+fn with_trace(model: &str) -> (Folder, Value) {
+    let first = Folder::with("model.epa", model);
+    let json = first.run(&["check", "model.epa", "--json", "--trace", "trace.json"]).exits(1).json();
+    (Folder::with("trace.json", first.read("trace.json")), json)
+}
+
+#[test]
+fn a_trace_needs_no_model() {
+    for model in [LOST_UPDATE, DEADLOCK] {
+        let (folder, checked) = with_trace(model);
+        let replayed = folder.run(&["replay", "trace.json", "--json"]).exits(0).json();
+        assert_eq!(replayed["trace"], checked["trace"]);
+        assert_eq!(replayed["violation"], checked["violation"]);
+        assert_eq!(replayed["model"], "model.epa");
+        let text = folder.run(&["replay", "trace.json"]).exits(0).out;
+        for step in checked["trace"].as_array().expect("a list") {
+            assert!(text.contains(step["statement"].as_str().expect("text")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn values_are_shown_step_by_step() {
+    let (folder, _) = with_trace(LOST_UPDATE);
+    let text = folder.run(&["replay", "trace.json"]).exits(0).out;
+    assert!(text.contains("x = 0") && text.contains("x = 1") && text.contains("done = 2"), "{text}");
+}
+
+#[test]
+fn a_run_can_be_replayed_too() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    let simulated = folder.run(&["simulate", "model.epa", "--seed", "5", "--steps", "6", "--trace", "run.json", "--json"]).exits(0).json();
+    let replayed = folder.run(&["replay", "run.json", "--json"]).exits(0).json();
+    assert_eq!(replayed["trace"], simulated["trace"]);
+    assert_eq!(replayed["violation"], Value::Null);
+}
+
+#[test]
+fn no_violation_no_file() {
+    let folder = Folder::with("model.epa", common::FINE);
+    folder.run(&["check", "model.epa", "--trace", "trace.json"]).exits(0);
+    assert!(!folder.has("trace.json"));
+}
+
+#[test]
+fn what_is_in_the_file_is_not_believed() {
+    let (folder, _) = with_trace(LOST_UPDATE);
+    let good = folder.read("trace.json");
+    let file: Value = serde_json::from_str(&good).expect("JSON");
+    let changed = |key: &str, change: &dyn Fn(&str) -> String| {
+        let mut changed = file.clone();
+        changed[key] = change(file[key].as_str().expect("text")).into();
+        changed.to_string()
+    };
+    let lines = |text: &str, keep: &dyn Fn(usize) -> bool| {
+        text.lines().enumerate().filter(|(index, _)| keep(*index)).map(|(_, line)| format!("{line}\n")).collect::<String>()
+    };
+    let mut wrong = vec![
+        // A step left out, the last one cut off, a state that the step does not lead to, a step nobody can take.
+        changed("trace", &|text| lines(text, &|index| index != 4)),
+        changed("trace", &|text| lines(text, &|index| index != 9)),
+        changed("trace", &|text| text.replacen("step 0 0 x01", "step 0 0 x07", 1)),
+        changed("trace", &|text| text.replacen("step 0 0", "step 0 9", 1)),
+        changed("trace", &|text| text.replacen("step 0 0", "step 77 0", 1)),
+        // Another program, a malformed one, none.
+        changed("program", &|text| text.replacen("ADD", "SUB", 1)),
+        changed("program", &|text| text.replacen("STEP", "STOP", 1)),
+        changed("program", &|_| String::new()),
+        // Another violation than there is.
+        good.replace("\"kind\": \"assertion\"", "\"kind\": \"deadlock\""),
+        good.replace("everypath trace file 1", "everypath trace file 9"),
+    ];
+    wrong.extend((1..20).map(|part| good[..good.len() * part / 20].to_owned()));
+    wrong.extend(["", "{}", "null", "[]", "\u{0}\u{1}", "everypath trace 1\ninitial x00\n"].map(str::to_owned));
+    wrong.push("[".repeat(100_000));
+    for text in wrong {
+        assert_ne!(text, good, "the change did not take");
+        folder.write("wrong.json", &text);
+        let run = folder.run(&["replay", "wrong.json"]).exits(2);
+        assert!(!run.err.is_empty() && run.out.is_empty(), "{run:?}\n{text}");
+        let json = folder.run(&["replay", "wrong.json", "--json"]).exits(2).json();
+        assert!(json["error"].is_string(), "{json}");
+    }
+}

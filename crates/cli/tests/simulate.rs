@@ -1,0 +1,102 @@
+//! `everypath simulate`: random runs, chosen runs, and states that travel from one process to another through a file.
+
+mod common;
+
+use common::{DEADLOCK, ENDLESS, FINE, Folder, LOST_UPDATE};
+
+#[test]
+fn a_seed_decides_the_run() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    let run = |seed: &str| {
+        let run = folder.run(&["simulate", "model.epa", "--seed", seed, "--json"]);
+        assert!(matches!(run.code, 0 | 1), "{run:?}");
+        run.json()
+    };
+    assert_eq!(run("1"), run("1"));
+    let different = (0..20).map(|seed| run(&seed.to_string())["trace"].to_string()).collect::<std::collections::HashSet<_>>();
+    assert!(different.len() > 5, "twenty seeds gave {} runs", different.len());
+}
+
+#[test]
+fn what_a_program_prints_is_shown() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    let fine = (0..100).find_map(|seed| {
+        let run = folder.run(&["simulate", "model.epa", "--seed", &seed.to_string()]);
+        (run.code == 0).then_some(run)
+    });
+    let run = fine.expect("some run goes well");
+    assert!(run.out.contains("x is 2"), "{run:?}");
+    assert!(run.out.contains("x = copy + 1"), "{run:?}");
+}
+
+#[test]
+fn a_run_that_goes_wrong_says_so() {
+    let folder = Folder::with("model.epa", DEADLOCK);
+    // Left takes a, Right takes b.
+    let run = folder.run_with(&["simulate", "model.epa", "--interactive", "--json"], "1\n2\n").exits(1);
+    let json = run.json();
+    assert_eq!(json["end"], "violated", "{json}");
+    assert_eq!(json["violation"]["kind"], "deadlock");
+    assert_eq!(json["steps"], 2);
+    assert_eq!(json["values"]["a"], "0");
+    assert!(run.err.contains("Left(0): take a"), "choices are offered on standard error: {run:?}");
+}
+
+#[test]
+fn a_person_may_mistype_look_and_leave() {
+    let folder = Folder::with("model.epa", FINE);
+    let run = folder.run_with(&["simulate", "model.epa", "-i", "--json"], "7\nnonsense\n\nv\n1\nq\n").exits(0);
+    assert_eq!(run.json()["end"], "interrupted");
+    assert_eq!(run.json()["steps"], 1);
+    assert!(run.err.contains("Counter(1).count = 0"), "{run:?}");
+    // The end of the input is the end of the run.
+    let run = folder.run_with(&["simulate", "model.epa", "-i", "--json"], "1\n").exits(0);
+    assert_eq!(run.json()["steps"], 1);
+}
+
+#[test]
+fn steps_are_limited() {
+    let folder = Folder::with("model.epa", ENDLESS);
+    let json = folder.run(&["simulate", "model.epa", "--steps", "25", "--json"]).exits(0).json();
+    assert_eq!(json["steps"], 25);
+    assert_eq!(json["end"], "steps");
+    assert_eq!(json["values"]["n"], "25");
+}
+
+/// A state is complete in itself: three steps in one process and four in another end where seven in a third do.
+#[test]
+fn a_snapshot_continues_in_another_process() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    let choices = "1\n".repeat(7);
+    let run = |options: &[&str]| {
+        let arguments = [&["simulate", "model.epa", "--interactive", "--json"], options].concat();
+        folder.run_with(&arguments, &choices).exits(0).json()
+    };
+    run(&["--steps", "3", "--save", "three"]);
+    let continued = run(&["--from", "three", "--steps", "4", "--save", "four"]);
+    let whole = run(&["--steps", "7", "--save", "seven"]);
+    assert_eq!(folder.read("four"), folder.read("seven"));
+    assert_ne!(folder.read("three"), folder.read("seven"));
+    assert_eq!(continued["values"], whole["values"]);
+    assert_eq!(continued["trace"].as_array().expect("a list")[..], whole["trace"].as_array().expect("a list")[3..]);
+}
+
+#[test]
+fn a_snapshot_of_another_program_is_refused() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    folder.run(&["simulate", "model.epa", "--seed", "1", "--steps", "2", "--save", "state", "--json"]).exits(0);
+    folder.write("other.epa", ENDLESS);
+    let run = folder.run(&["simulate", "other.epa", "--from", "state", "--seed", "1"]).exits(2);
+    assert!(run.err.contains("state"), "{run:?}");
+    for garbage in [
+        "",
+        "everypath trace 1\n",
+        "everypath trace 1\ninitial x0\n",
+        "everypath trace 1\ninitial x\n",
+        "everypath trace 1\ninitial xffffffffff\n",
+    ] {
+        folder.write("garbage", garbage);
+        let run = folder.run(&["simulate", "model.epa", "--from", "garbage"]).exits(2);
+        assert!(!run.err.is_empty() && run.out.is_empty(), "{run:?}");
+    }
+}

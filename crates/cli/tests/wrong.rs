@@ -1,0 +1,150 @@
+//! Whatever is wrong with the call or the input: exit code 2, a reason on standard error, nothing on standard output.
+
+mod common;
+
+use common::{FINE, Folder};
+
+fn refused(folder: &Folder, arguments: &[&str]) -> String {
+    let run = folder.run(arguments).exits(2);
+    assert_eq!(run.out, "", "{arguments:?}");
+    assert!(!run.err.trim().is_empty(), "{arguments:?}");
+    run.err
+}
+
+#[test]
+fn wrong_calls() {
+    let folder = Folder::with("model.epa", FINE);
+    let calls: [&[&str]; 20] = [
+        &[],
+        &["frobnicate"],
+        &["check"],
+        &["check", "model.epa", "--frobnicate"],
+        &["check", "model.epa", "second.epa"],
+        &["check", "model.epa", "--memory", "lots"],
+        &["check", "model.epa", "--memory", "0"],
+        &["check", "model.epa", "--time", "soon"],
+        &["check", "model.epa", "--depth", "-1"],
+        &["check", "model.epa", "--threads", "0"],
+        &["check", "model.epa", "--search", "best"],
+        &["check", "model.epa", "--store", "attic"],
+        &["check", "model.epa", "-D", "1=2"],
+        &["check", "model.epa", "-D", "N=2"],
+        &["space", "model.epa", "-o", "graph.png"],
+        &["space", "model.epa", "-o", "graph"],
+        &["simulate", "model.epa", "--seed", "1", "--interactive"],
+        &["simulate", "model.epa", "--from", "nowhere"],
+        &["replay", "nowhere.json"],
+        &["compile", "model.epa", "-o", "nowhere/model.epb"],
+    ];
+    for call in calls {
+        refused(&folder, call);
+    }
+}
+
+#[test]
+fn names_that_are_not_known_come_with_those_that_are() {
+    let folder = Folder::with("model.epa", FINE);
+    assert!(refused(&folder, &["check", "model.epa", "--search", "best"]).contains("bfs, dfs"));
+    assert!(refused(&folder, &["check", "model.epa", "--store", "attic"]).contains("plain"));
+    assert!(refused(&folder, &["space", "model.epa", "-o", "graph.png"]).contains(".aut"));
+}
+
+#[test]
+fn wrong_files() {
+    let folder = Folder::with("model.epa", FINE);
+    for path in ["missing.epa", ".", "missing/model.epa", "model.epa/inside"] {
+        let message = refused(&folder, &["check", path]);
+        assert!(message.contains(path), "{message}");
+    }
+    folder.write("model.unknown", FINE);
+    assert!(refused(&folder, &["check", "model.unknown"]).contains(".epa"));
+    refused(&folder, &["check", "model.epa", "--trace", "nowhere/trace.json", "--depth", "x"]);
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_an_error() {
+    let folder = Folder::with("model.epa", common::DEADLOCK);
+    refused(&folder, &["check", "model.epa", "--trace", "nowhere/trace.json"]);
+    refused(&folder, &["space", "model.epa", "-o", "nowhere/graph.aut"]);
+}
+
+#[test]
+fn garbage_is_refused_in_every_disguise() {
+    let folder = Folder::new();
+    let mut state = 42_u64;
+    let mut random = |length: usize| -> Vec<u8> {
+        let byte = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        (0..length).map(byte).collect()
+    };
+    let mut samples: Vec<Vec<u8>> = vec![b"\xff\xfe".to_vec(), b"process".to_vec(), b"}\n".to_vec(), vec![b'('; 100_000], vec![b'\n'; 10]];
+    samples.extend([1, 10, 100, 10_000].map(&mut random));
+    for (number, sample) in samples.iter().enumerate() {
+        for ending in ["epa", "epb"] {
+            let name = format!("sample{number}.{ending}");
+            folder.write(&name, sample);
+            for verb in ["check", "space", "simulate", "compile", "replay"] {
+                let run = folder.run(&[verb, &name]);
+                // An empty assembly file is a program without processes, and fine.
+                let empty = ending == "epa" && sample.iter().all(u8::is_ascii_whitespace) && verb != "replay";
+                assert_eq!(run.code, if empty { 0 } else { 2 }, "{verb} {name}: {run:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_binaries_do_not_crash() {
+    let folder = Folder::with("model.epa", FINE);
+    folder.run(&["compile", "model.epa", "-o", "model.epb"]).exits(0);
+    let good = std::fs::read(folder.path("model.epb")).expect("it was written");
+    for position in (0..good.len()).step_by(good.len() / 40 + 1) {
+        let mut bad = good.clone();
+        bad[position] ^= 0x55;
+        folder.write("bad.epb", &bad);
+        // Some damage makes another program; none makes a crash.
+        let run = folder.run(&["check", "bad.epb", "--time", "5s", "--memory", "100M"]);
+        assert!((0..=3).contains(&run.code), "byte {position}: {run:?}");
+        folder.write("short.epb", &good[..position]);
+        let run = folder.run(&["check", "short.epb"]);
+        assert!((0..=3).contains(&run.code), "{position} bytes: {run:?}");
+    }
+}
+
+#[test]
+fn mistakes_in_a_program_are_shown_in_their_line() {
+    let folder = Folder::with("model.epa", FINE.replace("LDL count\n    LDC 3\n    EQ", "LDL cuont\n    LDC 3\n    EQ"));
+    let message = refused(&folder, &["check", "model.epa"]);
+    let line = FINE.lines().position(|line| line.contains("count == 3")).expect("it is there") + 2;
+    assert!(message.contains(&format!("model.epa:{line}:")), "{message}");
+    assert!(message.contains("LDL cuont") && message.contains('^'), "{message}");
+    assert!(message.contains("did you mean `count`?"), "{message}");
+    // The verifier's complaints have a place, too.
+    folder.write("model.epa", FINE.replacen("NEXZ", "LDC 1", 1));
+    let message = refused(&folder, &["check", "model.epa"]);
+    assert!(message.contains("model.epa:") && message.contains('^'), "{message}");
+}
+
+#[test]
+fn json_is_one_object_even_then() {
+    let folder = Folder::with("model.epa", "process P( {\n");
+    for arguments in [&["check", "model.epa", "--json"], &["space", "model.epa", "--json"], &["compile", "missing.epa", "--json"]] {
+        let run = folder.run(arguments).exits(2);
+        assert!(run.json()["error"].is_string(), "{run:?}");
+        assert!(!run.err.is_empty());
+    }
+    let json = folder.run(&["check", "model.epa", "--json"]).json();
+    assert_eq!(json["diagnostics"][0]["line"], 1);
+    assert_eq!(json["diagnostics"][0]["file"], "model.epa");
+}
+
+#[test]
+fn help_is_not_an_error() {
+    let folder = Folder::new();
+    for arguments in [&["--help"][..], &["--version"], &["help", "check"], &["check", "--help"]] {
+        let run = folder.run(arguments).exits(0);
+        assert!(!run.out.is_empty(), "{run:?}");
+    }
+}

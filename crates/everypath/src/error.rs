@@ -1,0 +1,52 @@
+//! Everything that can be wrong with what a caller passes in.
+
+use check::Refusal;
+use contract::Fault;
+use languages::Rejected;
+use replay::ReplayError;
+use std::fmt;
+
+/// Why a call gave no answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program is wrong.
+    Program(Box<Rejected>),
+    /// The program fails before its first state.
+    Initial(Fault),
+    /// The bytes are no state of the program, or a trace is none of its traces.
+    State(ReplayError),
+    /// The choices of a plan do not go together.
+    Plan(Refusal),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Program(rejected) => f.write_str(source::render_all(&rejected.map, &rejected.diagnostics).trim_end()),
+            Error::Initial(fault) => write!(f, "the program fails before its first state: {fault}"),
+            Error::State(error) => error.fmt(f),
+            Error::Plan(refusal) => refusal.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Rejected> for Error {
+    fn from(rejected: Rejected) -> Error {
+        Error::Program(Box::new(rejected))
+    }
+}
+
+impl From<ReplayError> for Error {
+    fn from(error: ReplayError) -> Error {
+        Error::State(error)
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::Plan(refusal)
+    }
+}

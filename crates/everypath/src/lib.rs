@@ -1,0 +1,40 @@
+//! Everypath as a library: load a concurrent program, look at its states, or have all of them checked.
+//!
+//! ```
+//! use everypath::{Plan, Program, Verdict};
+//!
+//! # let text = include_bytes!("../../../models/asm/peterson.epa");
+//! let program = Program::load("peterson.epa", text)?;
+//!
+//! // One step at a time: states are byte strings, steps are told in the words of the source.
+//! let initial = program.initial()?;
+//! for step in program.successors(&initial)? {
+//!     println!("{}", step.label());
+//! }
+//!
+//! // Or everything at once.
+//! let checked = program.check(&Plan::check())?;
+//! assert_eq!(checked.outcome.verdict, Verdict::Holds);
+//! # Ok::<(), everypath::Error>(())
+//! ```
+//!
+//! A state is complete in itself: it can be kept in a file and continued in another process. Whoever writes a search of their own
+//! takes [`Program::system`]: the same successors without words, into a buffer that is used again and again.
+//!
+//! Nothing here prints, reads files or ends the process, and no input makes it panic: whatever is wrong with a program, a state or a
+//! plan is an [`Error`].
+#![forbid(unsafe_code)]
+
+mod error;
+mod program;
+
+pub use error::Error;
+pub use program::Program;
+
+pub use check::{Checked, Order, Plan, Refusal, StoreKind, UnknownName};
+pub use contract::{
+    Action, Cancel, Fault, FaultKind, Limits, Observer, Outcome, Position, Progress, Quiet, Safety, Statistics, StopReason, Successors,
+    System, Trace, TraceStep, Verdict, Violation,
+};
+pub use languages::Files;
+pub use replay::{Named, ProcessView, ReplayError, Statement, Step, View};

@@ -16,7 +16,7 @@ pub struct StateId(pub u64);
 /// The answer of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inserted {
-    /// The state's name; the same whenever the same state is inserted. Meaningless in a store that cannot read states back.
+    /// The state's name.
     pub id: StateId,
     /// Whether the state was not there before. Exactly one insertion of a state, over all workers, answers `true`.
     pub new: bool,
@@ -43,8 +43,9 @@ impl std::error::Error for StoreFull {}
 pub trait Store: Sync {
     /// Never mistakes a new state for a seen one. A search that completes over an inexact store may not say "holds".
     const EXACT: bool;
-    /// States can be read back by their name.
-    const READABLE: bool;
+    /// Every state can be read back by its name, and its name never changes. A store that reorganises itself may rename its states,
+    /// and one that keeps hashes only has no names worth the word.
+    const STABLE_NAMES: bool;
 
     /// One worker's access.
     type Worker<'s>: StoreWorker
@@ -68,8 +69,9 @@ pub trait Store: Sync {
 
 /// One worker's access to a [`Store`].
 pub trait StoreWorker {
-    /// The hash under which `state` is to be inserted. Depends on the bytes alone, and is the same for all workers.
-    fn hash(&self, state: &[u8]) -> u64;
+    /// A number that says where `state` belongs, to be given to [`prefetch`](Self::prefetch) and [`insert`](Self::insert). It may be
+    /// used at any later time, by this worker.
+    fn hash(&mut self, state: &[u8]) -> u64;
 
     /// Tells the memory system that a state with this hash will soon be inserted.
     fn prefetch(&self, hash: u64);
@@ -77,7 +79,10 @@ pub trait StoreWorker {
     /// Inserts `state`, whose [`hash`](Self::hash) is `hash`, unless it is there.
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull>;
 
-    /// Replaces the contents of `out` by the state named `id`, and says whether it could: a store that is not readable never can.
+    /// Whether the state just named `id` can be read by that name at any later time. If not, whoever needs the state keeps its bytes.
+    fn keeps(&self, id: StateId) -> bool;
+
+    /// Replaces the contents of `out` by the state named `id`, and says whether it could: it can if it [`keeps`](Self::keeps) it.
     fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool;
 
     /// The search has left the state named `id` for good: a store that forgets may forget this one.

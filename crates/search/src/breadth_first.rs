@@ -1,309 +1,279 @@
 //! Breadth-first search, level by level: the shortest counterexample, and the order that is fastest.
 //!
-//! States are expanded in batches. A batch of a few hundred successors is generated, each hashed and its table line requested from
-//! memory as it appears; only then are they inserted, when the lines have arrived. Prefetching hides most of the time a search would
-//! otherwise spend waiting for memory.
+//! Sequential or parallel is a matter of who takes the chunks of a level. The caller's thread is the first worker and leads: it works
+//! small levels off alone, and shares large ones with the others, who sleep in between. A level ends when all its chunks are done, so
+//! depths are exact and the first violation found is among the shortest, with any number of workers.
 
-use crate::frontier::{Chunk, Frontier, Waiting};
-use crate::links::{Link, Links};
+use crate::expand::{Best, Expander, Found};
+use crate::frontier::{Chunk, Frontier};
+use crate::links::{Links, MOST_WORKERS, path};
 use crate::monitor::{Monitor, Standing};
-use crate::retrace::{Choice, retrace, unviolated, violated};
+use crate::retrace::{retrace, unviolated, violated};
 use crate::task::Task;
-use contract::{Answer, Edge, Finding, Outcome, Selection, Statistics, StopReason, Store, StoreFull, StoreWorker, Successors, System};
+use contract::{Outcome, Statistics, StopReason, Store, System};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Successors generated before any is inserted. From 64 to 512 makes no difference; more leaves the first-level cache.
-const BATCH: usize = 256;
-
-/// A violation, before its trace is known.
-struct Found {
-    finding: Finding,
-    /// The state it happened at or after.
-    at: Link,
-    /// The step it happened in, if it is one.
-    step: Option<Choice>,
-    /// Steps from the initial state.
-    length: u64,
-}
+/// Levels with fewer chunks than this are not worth waking anyone.
+const SHARED_CHUNKS: usize = 3;
+/// How often a worker looks for the next level before it goes to sleep.
+const SPINS: u32 = 2000;
 
 /// Explores `system` level by level, remembering states in `store`, which must be empty.
 pub fn breadth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
-    let mut monitor = Monitor::new(task);
-    let mut worker = Worker::new(system.clone(), store, task);
-    let stopped = worker.run(&mut monitor).err();
-    let truncated = worker.truncated;
-    let verdict = match worker.found.take() {
-        Some(found) => {
-            let path = worker.links.path(found.at).map(|mut path| {
-                path.extend(found.step);
-                path
-            });
-            let trace = path.and_then(|path| retrace(&mut worker.system, &path));
-            violated(&worker.system, found.finding, trace)
+    let workers = task.threads.clamp(1, MOST_WORKERS);
+    let monitor = Monitor::new(task, workers);
+    let best = Best::new();
+    let level = Level::default();
+    let search = Search { store, monitor: &monitor, best: &best, level: &level };
+    let mut truncated = false;
+    let mut depth = 0;
+    let mut system = system.clone();
+    let parts: Vec<Part> = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..workers)
+            .map(|number| {
+                let system = system.clone();
+                scope.spawn(move || {
+                    let mut expander = Expander::new(system, store, task, search.best, number);
+                    search.help(&mut expander, number);
+                    Part::of(expander)
+                })
+            })
+            .collect();
+        let mut leader = Expander::new(system.clone(), store, task, &best, 0);
+        (depth, truncated) = search.lead(&mut leader, workers, task.limits.depth);
+        level.finish();
+        let leader = Part::of(leader);
+        std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
+    });
+    let lost_worker = parts.len() < workers;
+
+    let mut statistics = Statistics { depth, ..Statistics::default() };
+    let mut logs = Vec::with_capacity(parts.len());
+    let mut found: Option<Found> = None;
+    for part in parts {
+        statistics.states += part.states;
+        statistics.transitions += part.transitions;
+        statistics.expanded_by_worker.push(part.expanded);
+        logs.push(part.links);
+        if let Some(candidate) = part.found
+            && found.as_ref().is_none_or(|best| candidate.length < best.length)
+        {
+            found = Some(candidate);
         }
-        None => unviolated(stopped, truncated, T::EXACT),
+    }
+    let verdict = match found {
+        Some(found) => {
+            let trace = path(&logs, found.at).and_then(|mut path| {
+                path.extend(found.step);
+                retrace(&mut system, &path)
+            });
+            violated(&system, found.finding, trace)
+        }
+        // A worker that panicked left part of the space unexplored; the panic itself has been reported by the thread.
+        None if lost_worker => unviolated(Some(StopReason::Interrupted), truncated, T::EXACT),
+        None => unviolated(monitor.reason(), truncated, T::EXACT),
     };
-    let mut statistics = std::mem::take(&mut worker.statistics);
-    statistics.expanded_by_worker = vec![worker.expanded];
-    drop(worker);
     statistics.elapsed = monitor.elapsed();
     statistics.store_bytes = store.bytes();
     statistics.search_bytes = monitor.peak_search_bytes();
     Outcome { verdict, statistics }
 }
 
-struct Worker<'a, S, T: Store + 'a> {
-    system: S,
-    shared: &'a T,
-    store: T::Worker<'a>,
-    task: &'a Task<'a>,
+/// What is left of a worker when it is done.
+struct Part {
     links: Links,
-    next: Frontier,
-    batch: Batch,
     found: Option<Found>,
-    truncated: bool,
+    states: u64,
+    transitions: u64,
     expanded: u64,
-    statistics: Statistics,
 }
 
-/// The states being expanded and their successors.
+impl Part {
+    fn of<S: System, T: Store>(expander: Expander<'_, S, T>) -> Part {
+        let Expander { links, found, states, transitions, expanded, .. } = expander;
+        Part { links, found, states, transitions, expanded }
+    }
+}
+
+/// What the workers share.
+struct Search<'a, T> {
+    store: &'a T,
+    monitor: &'a Monitor<'a>,
+    best: &'a Best,
+    level: &'a Level,
+}
+
+impl<T> Clone for Search<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Search<'_, T> {}
+
+/// The level being worked off.
 #[derive(Default)]
-struct Batch {
-    out: Successors,
-    /// The hash of each entry of `out`; 0 for those without a state.
-    hashes: Vec<u64>,
-    sources: Vec<Source>,
-    /// The source states one after the other, kept only if the property or the reduction looks at them.
-    source_bytes: Vec<u8>,
-    state: Vec<u8>,
-    chosen: Vec<u32>,
+struct Level {
+    chunks: Mutex<std::vec::IntoIter<Chunk>>,
+    /// States that wait for the next level, from workers that are done with this one.
+    next: Mutex<Vec<Chunk>>,
+    depth: AtomicU64,
+    /// Memory of the chunks not yet taken.
+    bytes: AtomicU64,
+    waiting: AtomicU64,
+    /// Counts the shared levels. Helpers wait for it to move.
+    number: AtomicUsize,
+    /// Helpers that have not finished the present shared level.
+    busy: AtomicUsize,
+    finished: AtomicBool,
+    sleep: Mutex<()>,
+    wake: Condvar,
 }
 
-struct Source {
-    waiting: Waiting,
-    /// Its first entry in the buffer.
-    first: usize,
-    bytes: std::ops::Range<usize>,
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a, S: System, T: Store> Worker<'a, S, T> {
-    fn new(system: S, shared: &'a T, task: &'a Task<'a>) -> Self {
-        Worker {
-            system,
-            shared,
-            store: shared.worker(),
-            task,
-            links: Links::default(),
-            next: Frontier::default(),
-            batch: Batch::default(),
-            found: None,
-            truncated: false,
-            expanded: 0,
-            statistics: Statistics::default(),
+impl Level {
+    fn open(&self, chunks: Vec<Chunk>, depth: u64) {
+        self.bytes.store(chunks.iter().map(Chunk::size).sum(), Ordering::Relaxed);
+        self.waiting.store(chunks.iter().map(|chunk| chunk.waiting.len() as u64).sum(), Ordering::Relaxed);
+        self.depth.store(depth, Ordering::Relaxed);
+        *lock(&self.chunks) = chunks.into_iter();
+    }
+
+    fn take(&self) -> Option<Chunk> {
+        let chunk = lock(&self.chunks).next()?;
+        self.bytes.fetch_sub(chunk.size(), Ordering::Relaxed);
+        self.waiting.fetch_sub(chunk.waiting.len() as u64, Ordering::Relaxed);
+        Some(chunk)
+    }
+
+    /// Wakes `helpers` helpers for the level just opened.
+    fn share(&self, helpers: usize) {
+        self.busy.store(helpers, Ordering::Relaxed);
+        let _guard = lock(&self.sleep);
+        self.number.fetch_add(1, Ordering::Release);
+        self.wake.notify_all();
+    }
+
+    /// Waits for the level after `seen`; `false` if there is none.
+    fn await_next(&self, seen: &mut usize) -> bool {
+        let ready = |seen: usize| self.number.load(Ordering::Acquire) != seen || self.finished.load(Ordering::Acquire);
+        for _ in 0..SPINS {
+            if ready(*seen) {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut guard = lock(&self.sleep);
+        while !ready(*seen) {
+            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(guard);
+        let moved = self.number.load(Ordering::Acquire) != *seen;
+        *seen = self.number.load(Ordering::Acquire);
+        moved
+    }
+
+    /// Waits until all helpers are done with the level.
+    fn await_helpers(&self) {
+        let mut spins = 0;
+        while self.busy.load(Ordering::Acquire) != 0 {
+            spins += 1;
+            if spins < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
     }
 
-    fn run(&mut self, monitor: &mut Monitor<'_>) -> Result<(), StopReason> {
-        self.initial()?;
+    fn finish(&self) {
+        let _guard = lock(&self.sleep);
+        self.finished.store(true, Ordering::Release);
+        self.wake.notify_all();
+    }
+}
+
+/// Tells the leader that a helper is done with a level even if the helper panics.
+struct Busy<'a>(&'a AtomicUsize);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl<T: Store> Search<'_, T> {
+    /// Runs all levels; the depth reached, and whether the depth limit cut something off.
+    fn lead<S: System>(&self, expander: &mut Expander<'_, S, T>, workers: usize, limit: Option<u64>) -> (u64, bool) {
+        let mut next = Frontier::default();
+        if expander.initial(&mut next).is_err() {
+            self.monitor.stop(StopReason::Memory);
+        }
         let mut depth = 0;
-        while self.found.is_none() && self.next.len() > 0 {
-            self.statistics.depth = depth;
-            if self.task.limits.depth.is_some_and(|limit| depth >= limit) {
-                self.truncated = true;
-                break;
+        loop {
+            let chunks = if workers == 1 { next.take() } else { self.collect(&mut next) };
+            if chunks.is_empty() || self.monitor.stopped() || self.best.length() <= depth {
+                // The last level was empty: the depth is that of the one before.
+                return (depth.saturating_sub(u64::from(chunks.is_empty())), false);
             }
-            let level = std::mem::take(&mut self.next);
-            let (waiting, bytes) = (level.len(), level.bytes());
-            let mut done = 0;
-            for chunk in level.into_chunks() {
-                let mut index = 0;
-                while index < chunk.waiting.len() {
-                    let first = index;
-                    index = self.expand(&chunk, first, depth);
-                    self.insert(depth).map_err(|_| StopReason::Memory)?;
-                    done += (index - first) as u64;
-                    monitor.poll(&Standing {
-                        states: self.statistics.states,
-                        transitions: self.statistics.transitions,
-                        waiting: waiting - done + self.next.len(),
-                        depth,
-                        store_bytes: self.shared.bytes(),
-                        search_bytes: bytes + self.next.bytes() + self.links.bytes(),
-                    })?;
-                    // A step that fails at this level makes a trace one longer than a deadlock at this level would; look on for one.
-                    if self.found.as_ref().is_some_and(|found| found.length <= depth) {
-                        return Ok(());
-                    }
-                }
+            if limit.is_some_and(|limit| depth >= limit) {
+                return (depth, true);
+            }
+            let shared = workers > 1 && chunks.len() >= SHARED_CHUNKS;
+            self.level.open(chunks, depth);
+            if shared {
+                self.level.share(workers - 1);
+            }
+            self.work_off(expander, 0, &mut next);
+            if shared {
+                self.level.await_helpers();
             }
             depth += 1;
         }
-        Ok(())
     }
 
-    fn initial(&mut self) -> Result<(), StopReason> {
-        self.batch.out.clear();
-        self.system.initial(&mut self.batch.out);
-        self.batch.hash_from(0, &self.store);
-        for index in 0..self.batch.out.len() {
-            if let Answer::Stop(finding) = self.insert_one(index, Link::NONE, index as Choice).map_err(|_| StopReason::Memory)?.1 {
-                let at = self.links.push(Link::NONE, index as Choice);
-                self.keep(Found { finding, at, step: None, length: 0 });
-            }
-        }
-        Ok(())
+    /// All that waits for the next level.
+    fn collect(&self, next: &mut Frontier) -> Vec<Chunk> {
+        let mut chunks = next.take();
+        chunks.append(&mut lock(&self.level.next));
+        chunks
     }
 
-    fn keep(&mut self, found: Found) {
-        if self.found.as_ref().is_none_or(|best| found.length < best.length) {
-            self.found = Some(found);
+    fn help<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize) {
+        let mut seen = 0;
+        while self.level.await_next(&mut seen) {
+            let _busy = Busy(&self.level.busy);
+            let mut next = Frontier::default();
+            self.work_off(expander, number, &mut next);
+            lock(&self.level.next).append(&mut next.take());
         }
     }
 
-    /// First pass: expands states of `chunk` from number `index` on until the batch is full; the number of the first not expanded.
-    fn expand(&mut self, chunk: &Chunk, mut index: usize, depth: u64) -> usize {
-        let keep_sources = self.task.property.interest().edges || !self.task.reduction.is_identity();
-        let Batch { out, sources, source_bytes, hashes, .. } = &mut self.batch;
-        out.clear();
-        hashes.clear();
-        sources.clear();
-        source_bytes.clear();
-        while index < chunk.waiting.len() && self.batch.out.len() < BATCH {
-            let waiting = chunk.waiting[index];
-            let batch = &mut self.batch;
-            match chunk.state(index) {
-                Some(state) => {
-                    batch.state.clear();
-                    batch.state.extend_from_slice(state);
+    /// Takes chunks of the present level and expands them, until there is none, or no reason to go on.
+    fn work_off<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize, next: &mut Frontier) {
+        let depth = self.level.depth.load(Ordering::Relaxed);
+        while let Some(chunk) = self.level.take() {
+            let mut index = 0;
+            while index < chunk.waiting.len() {
+                match expander.expand(&chunk, index, depth, next) {
+                    Ok(end) => index = end,
+                    Err(_) => self.monitor.stop(StopReason::Memory),
                 }
-                None => {
-                    self.store.read(waiting.id, &mut batch.state);
-                }
-            }
-            let first = batch.out.len();
-            batch.out.begin_source(batch.sources.len() as u32);
-            self.system.successors(&batch.state, &mut batch.out);
-            let start = batch.source_bytes.len();
-            if keep_sources {
-                batch.source_bytes.extend_from_slice(&batch.state);
-            }
-            batch.sources.push(Source { waiting, first, bytes: start..batch.source_bytes.len() });
-            batch.hash_from(first, &self.store);
-            self.expanded += 1;
-            if self.batch.out.len() == first {
-                let valid = self.system.is_valid_end(&self.batch.state);
-                if let Answer::Stop(finding) = self.task.property.terminal(&self.batch.state, valid) {
-                    self.keep(Found { finding, at: waiting.link, step: None, length: depth });
+                let leads = number == 0;
+                let standing = Standing {
+                    states: expander.states,
+                    transitions: expander.transitions,
+                    waiting: next.len() + if leads { self.level.waiting.load(Ordering::Relaxed) } else { 0 },
+                    depth,
+                    search_bytes: next.bytes()
+                        + chunk.size()
+                        + expander.links.bytes()
+                        + if leads { self.level.bytes.load(Ordering::Relaxed) } else { 0 },
+                };
+                if !self.monitor.poll(number, &standing, self.store) || self.best.length() <= depth {
+                    return;
                 }
             }
-            index += 1;
-        }
-        index
-    }
-
-    /// Second pass: inserts what the first generated.
-    fn insert(&mut self, depth: u64) -> Result<(), StoreFull> {
-        let reduced = !self.task.reduction.is_identity();
-        for number in 0..self.batch.sources.len() {
-            if self.found.is_some() {
-                return Ok(());
-            }
-            let source = &self.batch.sources[number];
-            let (waiting, first) = (source.waiting, source.first);
-            let end = self.batch.sources.get(number + 1).map_or(self.batch.out.len(), |next| next.first);
-            if reduced && self.select(number, first, end) {
-                for position in 0..self.batch.chosen.len() {
-                    self.follow(number, waiting, first, first + self.batch.chosen[position] as usize, depth)?;
-                }
-            } else {
-                for index in first..end {
-                    self.follow(number, waiting, first, index, depth)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Asks the reduction; `true` if only the chosen steps are to be followed.
-    fn select(&mut self, number: usize, first: usize, end: usize) -> bool {
-        let Batch { out, chosen, sources, source_bytes, .. } = &mut self.batch;
-        let state = &source_bytes[sources[number].bytes.clone()];
-        chosen.clear();
-        self.task.reduction.select(state, &out.entries()[first..end], chosen) == Selection::Subset
-            && chosen.iter().all(|&index| (index as usize) < end - first)
-    }
-
-    /// Follows the step at `index` of the batch, out of source `number`.
-    fn follow(&mut self, number: usize, waiting: Waiting, first: usize, index: usize, depth: u64) -> Result<(), StoreFull> {
-        let entry = self.batch.out.entries()[index];
-        let choice = (index - first) as Choice;
-        let found = |finding| Found { finding, at: waiting.link, step: Some(choice), length: depth + 1 };
-        if let Some(code) = entry.fault() {
-            match self.task.property.fault(code, entry.has_state()) {
-                Answer::Continue => {}
-                Answer::Prune => return Ok(()),
-                Answer::Stop(finding) => {
-                    self.keep(found(finding));
-                    return Ok(());
-                }
-            }
-        }
-        if !entry.has_state() {
-            return Ok(());
-        }
-        self.statistics.transitions += 1;
-        let (inserted, answer) = self.insert_one(index, waiting.link, choice)?;
-        if let Answer::Stop(finding) = answer {
-            self.keep(found(finding));
-            return Ok(());
-        }
-        if self.task.property.interest().edges
-            && let Some(target) = self.batch.out.state(&entry)
-        {
-            let source = &self.batch.source_bytes[self.batch.sources[number].bytes.clone()];
-            let edge = Edge { source, source_id: waiting.id, target, target_id: inserted.id, new: inserted.new, action: entry.action };
-            if let Answer::Stop(finding) = self.task.property.edge(&edge) {
-                self.keep(found(finding));
-            }
-        }
-        Ok(())
-    }
-
-    /// Inserts the state of the batch's entry `index`; if it is new and the property lets it, it waits for the next level.
-    #[inline]
-    fn insert_one(&mut self, index: usize, parent: Link, choice: Choice) -> Result<(contract::Inserted, Answer), StoreFull> {
-        let Batch { out, hashes, .. } = &self.batch;
-        let state = out.state(&out.entries()[index]).unwrap_or_default();
-        let inserted = self.store.insert(hashes[index], state)?;
-        let mut answer = Answer::Continue;
-        if inserted.new {
-            self.statistics.states += 1;
-            if self.task.property.interest().states {
-                answer = self.task.property.state(state);
-            }
-            if answer == Answer::Continue {
-                let link = self.links.push(parent, choice);
-                self.next.push(Waiting { id: inserted.id, link }, (!T::READABLE).then_some(state));
-            }
-        }
-        Ok((inserted, answer))
-    }
-}
-
-impl Batch {
-    /// Hashes the entries from `first` on and asks for their lines of the table.
-    #[inline]
-    fn hash_from<W: StoreWorker>(&mut self, first: usize, store: &W) {
-        self.hashes.truncate(first);
-        for entry in &self.out.entries()[first..] {
-            let hash = match self.out.state(entry) {
-                Some(state) => {
-                    let hash = store.hash(state);
-                    store.prefetch(hash);
-                    hash
-                }
-                None => 0,
-            };
-            self.hashes.push(hash);
         }
     }
 }

@@ -17,7 +17,7 @@ const POLL_EVERY: u64 = 256;
 
 /// Explores `system` depth-first, remembering states in `store`, which must be empty.
 pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
-    let mut monitor = Monitor::new(task);
+    let monitor = Monitor::new(task, 1);
     let mut walk = Walk {
         system: system.clone(),
         store: store.worker(),
@@ -31,16 +31,13 @@ pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Ta
         expanded: 0,
         statistics: Statistics::default(),
     };
-    let (found, stopped) = match walk.run(store, &mut monitor) {
-        Ok(found) => (found, None),
-        Err(reason) => (None, Some(reason)),
-    };
+    let found = walk.run(store, &monitor);
     let verdict = match found {
         Some((finding, step)) => {
             let trace = walk.trace(step);
             violated(&walk.system, finding, Some(trace))
         }
-        None => unviolated(stopped, walk.truncated, T::EXACT),
+        None => unviolated(monitor.reason(), walk.truncated, T::EXACT),
     };
     let mut statistics = std::mem::take(&mut walk.statistics);
     statistics.expanded_by_worker = vec![walk.expanded];
@@ -70,7 +67,7 @@ struct Walk<'a, S, W> {
 }
 
 impl<S: System, W: StoreWorker> Walk<'_, S, W> {
-    fn run<T: Store>(&mut self, store: &T, monitor: &mut Monitor<'_>) -> Result<Option<Found>, StopReason> {
+    fn run<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> Option<Found> {
         let interest = self.task.property.interest();
         self.system.initial(&mut self.out);
         self.push_candidates(false);
@@ -78,17 +75,19 @@ impl<S: System, W: StoreWorker> Walk<'_, S, W> {
         loop {
             if until_poll == 0 {
                 until_poll = POLL_EVERY;
-                monitor.poll(&Standing {
+                let standing = Standing {
                     states: self.statistics.states,
                     transitions: self.statistics.transitions,
                     waiting: self.stack.len(),
                     depth: self.depth,
-                    store_bytes: store.bytes(),
                     search_bytes: self.stack.bytes(),
-                })?;
+                };
+                if !monitor.poll(0, &standing, store) {
+                    return None;
+                }
             }
             until_poll -= 1;
-            let Some((state, top, arrival)) = self.stack.top() else { return Ok(None) };
+            let (state, top, arrival) = self.stack.top()?;
             let hash = match top {
                 Top::Open { id } => {
                     self.store.leave(id);
@@ -98,14 +97,17 @@ impl<S: System, W: StoreWorker> Walk<'_, S, W> {
                 }
                 Top::Candidate { hash } => hash,
             };
-            let inserted = self.store.insert(hash, state).map_err(|_| StopReason::Memory)?;
+            let Ok(inserted) = self.store.insert(hash, state) else {
+                monitor.stop(StopReason::Memory);
+                return None;
+            };
             if interest.edges
                 && let Some((source, source_id, _)) = self.stack.open_states().next()
             {
                 let edge = Edge { source, source_id, target: state, target_id: inserted.id, new: inserted.new, action: arrival.action };
                 if let Answer::Stop(finding) = self.task.property.edge(&edge) {
                     let step = TraceStep { action: arrival.action, state: Some(state.to_vec()) };
-                    return Ok(Some((finding, Some(step))));
+                    return Some((finding, Some(step)));
                 }
             }
             if !inserted.new {
@@ -122,7 +124,7 @@ impl<S: System, W: StoreWorker> Walk<'_, S, W> {
                 match self.task.property.state(&self.state) {
                     Answer::Continue => {}
                     Answer::Prune => continue,
-                    Answer::Stop(finding) => return Ok(Some((finding, None))),
+                    Answer::Stop(finding) => return Some((finding, None)),
                 }
             }
             if self.task.limits.depth.is_some_and(|limit| self.depth > limit) {
@@ -130,7 +132,7 @@ impl<S: System, W: StoreWorker> Walk<'_, S, W> {
                 continue;
             }
             if let Some(found) = self.expand() {
-                return Ok(Some(found));
+                return Some(found);
             }
         }
     }

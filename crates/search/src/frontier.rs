@@ -1,12 +1,13 @@
-//! The states of one breadth-first level that wait to be expanded.
+//! States that wait to be expanded, in chunks.
 //!
-//! Over a store that reads states back, a waiting state is its name; over one that does not, its bytes wait here too. Kept in chunks,
-//! so that a level that has been worked off is given back piece by piece, and so that workers can share a level by taking chunks.
+//! A waiting state is its name if the store keeps it, and its bytes if not; a chunk holds states of one kind. Chunks are what workers
+//! share: one is taken, given away or returned to the system as a whole. All states of a chunk have the same depth.
 
 use crate::links::Link;
 use contract::StateId;
 
-const CHUNK: usize = 1024;
+/// States in a chunk: enough to make taking one cheap, few enough to share a small level evenly.
+const CHUNK: usize = 512;
 
 /// A state that waits.
 #[derive(Clone, Copy)]
@@ -19,46 +20,57 @@ pub(crate) struct Waiting {
 #[derive(Default)]
 pub(crate) struct Chunk {
     pub waiting: Vec<Waiting>,
-    /// The states themselves, one after the other, and where each ends; empty over a readable store.
+    /// The states, one after the other, and where each ends; both empty if the store keeps them.
     bytes: Vec<u8>,
-    ends: Vec<usize>,
+    ends: Vec<u32>,
 }
 
 impl Chunk {
+    fn push(&mut self, waiting: Waiting, state: Option<&[u8]>) {
+        if let Some(state) = state {
+            self.bytes.extend_from_slice(state);
+            self.ends.push(self.bytes.len() as u32);
+        }
+        self.waiting.push(waiting);
+    }
+
     /// The bytes of state number `index`, if they are kept here.
     pub fn state(&self, index: usize) -> Option<&[u8]> {
         let end = *self.ends.get(index)?;
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        self.bytes.get(start..end)
+        Some(&self.bytes[start as usize..end as usize])
     }
 
-    fn size(&self) -> u64 {
-        (self.waiting.capacity() * size_of::<Waiting>() + self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()) as u64
+    /// Whether the chunk can take a state with bytes, or one without.
+    #[inline]
+    fn takes(&self, bytes: bool) -> bool {
+        self.waiting.is_empty() || (self.waiting.len() < CHUNK && self.bytes.len() < 1 << 24 && self.ends.is_empty() != bytes)
+    }
+
+    pub fn size(&self) -> u64 {
+        (self.waiting.capacity() * size_of::<Waiting>() + self.bytes.capacity() + self.ends.capacity() * 4) as u64
     }
 }
 
-/// One level.
+/// Chunks being filled.
 #[derive(Default)]
 pub(crate) struct Frontier {
-    chunks: Vec<Chunk>,
+    full: Vec<Chunk>,
+    last: Chunk,
     len: u64,
     bytes: u64,
 }
 
 impl Frontier {
-    /// Adds a state; `state` are its bytes if they must be kept.
+    /// Adds a state; `state` are its bytes if the store does not keep them.
+    #[inline]
     pub fn push(&mut self, waiting: Waiting, state: Option<&[u8]>) {
-        if self.chunks.last().is_none_or(|chunk| chunk.waiting.len() >= CHUNK) {
-            self.bytes += self.chunks.last().map_or(0, Chunk::size);
-            self.chunks.push(Chunk::default());
+        if !self.last.takes(state.is_some()) {
+            self.bytes += self.last.size();
+            let waiting = Vec::with_capacity(CHUNK);
+            self.full.push(std::mem::replace(&mut self.last, Chunk { waiting, ..Chunk::default() }));
         }
-        if let Some(chunk) = self.chunks.last_mut() {
-            chunk.waiting.push(waiting);
-            if let Some(state) = state {
-                chunk.bytes.extend_from_slice(state);
-                chunk.ends.push(chunk.bytes.len());
-            }
-        }
+        self.last.push(waiting, state);
         self.len += 1;
     }
 
@@ -68,11 +80,41 @@ impl Frontier {
 
     /// The memory held.
     pub fn bytes(&self) -> u64 {
-        self.bytes + self.chunks.last().map_or(0, Chunk::size)
+        self.bytes + self.last.size()
     }
 
-    /// The chunks in order.
-    pub fn into_chunks(self) -> impl Iterator<Item = Chunk> {
-        self.chunks.into_iter()
+    /// Takes all chunks, in order; none is empty.
+    pub fn take(&mut self) -> Vec<Chunk> {
+        let Frontier { mut full, last, .. } = std::mem::take(self);
+        if !last.waiting.is_empty() {
+            full.push(last);
+        }
+        full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_keep_order_and_the_bytes_they_were_given() {
+        let mut frontier = Frontier::default();
+        // The store keeps the first states, and some later ones.
+        let state = |n: u64| (n > 700 && !n.is_multiple_of(100)).then(|| n.to_le_bytes()[..(n % 5) as usize].to_vec());
+        for n in 0..3000 {
+            frontier.push(Waiting { id: StateId(n), link: Link::NONE }, state(n).as_deref());
+        }
+        assert_eq!(frontier.len(), 3000);
+        assert!(frontier.bytes() > 3000 * 16);
+        let mut n = 0;
+        for chunk in frontier.take() {
+            for (index, waiting) in chunk.waiting.iter().enumerate() {
+                assert_eq!(waiting.id, StateId(n));
+                assert_eq!(chunk.state(index), state(n).as_deref());
+                n += 1;
+            }
+        }
+        assert_eq!((n, frontier.len()), (3000, 0));
     }
 }

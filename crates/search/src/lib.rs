@@ -10,6 +10,7 @@
 
 mod breadth_first;
 mod depth_first;
+mod expand;
 mod frontier;
 mod links;
 mod monitor;

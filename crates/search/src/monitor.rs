@@ -1,62 +1,128 @@
 //! Keeps a running search within its limits and tells its observer how far it is.
 //!
-//! Orders call [`Monitor::poll`] once per batch; the cost of a look at the clock disappears in the few hundred steps of a batch.
+//! All workers share one monitor. Each publishes its numbers once per batch, in a place of its own, and looks at the limits every
+//! few batches; the first reason to stop is kept and stops everyone.
 
 use crate::task::Task;
-use contract::{Progress, StopReason};
+use contract::{Progress, StopReason, Store};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const REPORT_EVERY: Duration = Duration::from_millis(100);
+/// Calls of [`Monitor::poll`] between two looks at limits that cost more than a glance.
+const LOOK_EVERY: u64 = 8;
 
 pub(crate) struct Monitor<'a> {
     task: &'a Task<'a>,
     start: Instant,
-    next_report: Instant,
-    peak_search_bytes: u64,
+    workers: Vec<Published>,
+    stop: AtomicBool,
+    reason: Mutex<Option<StopReason>>,
+    next_report: Mutex<Instant>,
+    peak_search_bytes: AtomicU64,
 }
 
-/// Where a search stands.
+/// What one worker last said of itself. On cache lines of its own, lest workers disturb each other.
+#[derive(Default)]
+#[repr(align(128))]
+struct Published {
+    states: AtomicU64,
+    transitions: AtomicU64,
+    waiting: AtomicU64,
+    search_bytes: AtomicU64,
+    depth: AtomicU64,
+    polls: AtomicU64,
+}
+
+/// Where a worker stands.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Standing {
     pub states: u64,
     pub transitions: u64,
     pub waiting: u64,
     pub depth: u64,
-    pub store_bytes: u64,
     pub search_bytes: u64,
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl<'a> Monitor<'a> {
-    pub fn new(task: &'a Task<'a>) -> Self {
+    pub fn new(task: &'a Task<'a>, workers: usize) -> Self {
         let start = Instant::now();
-        Monitor { task, start, next_report: start + REPORT_EVERY, peak_search_bytes: 0 }
+        Monitor {
+            task,
+            start,
+            workers: (0..workers.max(1)).map(|_| Published::default()).collect(),
+            stop: AtomicBool::new(false),
+            reason: Mutex::new(None),
+            next_report: Mutex::new(start + REPORT_EVERY),
+            peak_search_bytes: AtomicU64::new(0),
+        }
     }
 
-    /// Whether the search must stop here, and why.
-    pub fn poll(&mut self, standing: &Standing) -> Result<(), StopReason> {
-        self.peak_search_bytes = self.peak_search_bytes.max(standing.search_bytes);
-        if self.task.cancel.is_cancelled() {
-            return Err(StopReason::Interrupted);
+    /// Publishes where `worker` stands and says whether it may go on.
+    #[inline]
+    pub fn poll<T: Store>(&self, worker: usize, standing: &Standing, store: &T) -> bool {
+        let published = &self.workers[worker];
+        published.states.store(standing.states, Ordering::Relaxed);
+        published.transitions.store(standing.transitions, Ordering::Relaxed);
+        published.waiting.store(standing.waiting, Ordering::Relaxed);
+        published.search_bytes.store(standing.search_bytes, Ordering::Relaxed);
+        published.depth.store(standing.depth, Ordering::Relaxed);
+        let polls = published.polls.load(Ordering::Relaxed);
+        published.polls.store(polls + 1, Ordering::Relaxed);
+        if polls.is_multiple_of(LOOK_EVERY) {
+            self.look(store);
         }
+        !self.stopped()
+    }
+
+    #[cold]
+    fn look<T: Store>(&self, store: &T) {
+        let limits = &self.task.limits;
         let now = Instant::now();
-        if self.task.limits.time.is_some_and(|limit| now.duration_since(self.start) >= limit) {
-            return Err(StopReason::Time);
+        let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum::<u64>();
+        let search_bytes = sum(|w| &w.search_bytes);
+        self.peak_search_bytes.fetch_max(search_bytes, Ordering::Relaxed);
+        let bytes = search_bytes + store.bytes();
+        if self.task.cancel.is_cancelled() {
+            self.stop(StopReason::Interrupted);
+        } else if limits.time.is_some_and(|limit| now.duration_since(self.start) >= limit) {
+            self.stop(StopReason::Time);
+        } else if limits.memory.is_some_and(|limit| bytes > limit) {
+            self.stop(StopReason::Memory);
         }
-        let bytes = standing.store_bytes + standing.search_bytes;
-        if self.task.limits.memory.is_some_and(|limit| bytes > limit) {
-            return Err(StopReason::Memory);
-        }
-        if now >= self.next_report {
-            self.next_report = now + REPORT_EVERY;
+        if let Ok(mut next) = self.next_report.try_lock()
+            && now >= *next
+        {
+            *next = now + REPORT_EVERY;
             self.task.observer.progress(&Progress {
-                states: standing.states,
-                transitions: standing.transitions,
-                waiting: standing.waiting,
-                depth: standing.depth,
+                states: sum(|w| &w.states),
+                transitions: sum(|w| &w.transitions),
+                waiting: sum(|w| &w.waiting),
+                depth: self.workers.iter().map(|w| w.depth.load(Ordering::Relaxed)).max().unwrap_or(0),
                 bytes,
                 elapsed: now.duration_since(self.start),
             });
         }
-        Ok(())
+    }
+
+    /// Stops all workers; the first reason counts.
+    pub fn stop(&self, reason: StopReason) {
+        lock(&self.reason).get_or_insert(reason);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub fn reason(&self) -> Option<StopReason> {
+        lock(&self.reason).clone()
     }
 
     pub fn elapsed(&self) -> Duration {
@@ -64,6 +130,7 @@ impl<'a> Monitor<'a> {
     }
 
     pub fn peak_search_bytes(&self) -> u64 {
-        self.peak_search_bytes
+        let last = self.workers.iter().map(|w| w.search_bytes.load(Ordering::Relaxed)).sum();
+        self.peak_search_bytes.load(Ordering::Relaxed).max(last)
     }
 }

@@ -15,12 +15,21 @@ pub struct Task<'a> {
     pub limits: Limits,
     /// How to interrupt the search.
     pub cancel: Cancel,
+    /// How many workers share the search; 0 and 1 mean one. Orders that cannot be shared use one.
+    pub threads: usize,
 }
 
 impl Default for Task<'_> {
     /// Explore everything, check nothing, without limits.
     fn default() -> Self {
-        Task { property: &NoProperty, reduction: &FullExpansion, observer: &Quiet, limits: Limits::default(), cancel: Cancel::default() }
+        Task {
+            property: &NoProperty,
+            reduction: &FullExpansion,
+            observer: &Quiet,
+            limits: Limits::default(),
+            cancel: Cancel::default(),
+            threads: 1,
+        }
     }
 }
 

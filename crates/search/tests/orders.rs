@@ -7,25 +7,37 @@ use contract::{
 };
 use proptest::prelude::*;
 use search::{Task, breadth_first, depth_first};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 use store::Plain;
 
 /// Every search order, by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Order {
-    Breadth,
+    /// Breadth-first with this many workers.
+    Breadth(usize),
     Depth,
 }
 
-const ORDERS: [Order; 2] = [Order::Breadth, Order::Depth];
+const ORDERS: [Order; 3] = [Order::Breadth(1), Order::Breadth(3), Order::Depth];
+
+impl Order {
+    fn is_breadth_first(self) -> bool {
+        matches!(self, Order::Breadth(_))
+    }
+
+    fn run<S: System + Clone>(self, system: &S, store: &Plain, task: &Task<'_>) -> Outcome {
+        match self {
+            Order::Breadth(threads) => breadth_first(system, store, &Task { threads, ..task.clone() }),
+            Order::Depth => depth_first(system, store, task),
+        }
+    }
+}
 
 fn run<S: System + Clone>(order: Order, system: &S, task: &Task<'_>) -> Outcome {
-    let store = Plain::new();
-    let outcome = match order {
-        Order::Breadth => breadth_first(system, &store, task),
-        Order::Depth => depth_first(system, &store, task),
-    };
+    let outcome = order.run(system, &Plain::new(), task);
     assert!(outcome.statistics.store_bytes > 0 || outcome.statistics.states == 0);
     outcome
 }
@@ -56,7 +68,7 @@ fn check_graph(graph: &Graph) {
         let all = run(order, graph, &Task::default());
         assert_eq!(all.verdict, Verdict::Holds);
         assert_eq!((all.statistics.states, all.statistics.transitions), (facts.states, facts.transitions), "{order:?} of {graph:?}");
-        if order == Order::Breadth {
+        if order.is_breadth_first() {
             assert_eq!(all.statistics.depth, facts.depth);
         } else {
             assert!(all.statistics.depth >= facts.depth);
@@ -69,7 +81,7 @@ fn check_graph(graph: &Graph) {
             (Verdict::Violated(violation), Some(shortest)) => {
                 replay(graph, &violation.trace);
                 let length = violation.trace.steps.len() as u64;
-                if order == Order::Breadth {
+                if order.is_breadth_first() {
                     assert_eq!(length, shortest, "{graph:?}");
                 } else {
                     assert!(length >= shortest);
@@ -206,6 +218,84 @@ fn a_chain_of_a_million_states() {
     }
 }
 
+/// Three counters that step independently: levels wide enough to be shared, every state reached in several ways.
+fn grid(side: u64) -> impl System + Clone {
+    numbers(move |n, next| {
+        for factor in [1, side, side * side] {
+            if n / factor % side + 1 < side {
+                next(n + factor);
+            }
+        }
+    })
+}
+
+#[test]
+fn workers_share_the_work_and_agree_on_the_numbers() {
+    const SIDE: u64 = 60;
+    let expected = (SIDE.pow(3), 3 * (SIDE - 1) * SIDE * SIDE, 3 * (SIDE - 1));
+    for threads in [1, 2, 3, 8] {
+        let outcome = run(Order::Breadth(threads), &grid(SIDE), &Task::default());
+        let s = outcome.statistics;
+        assert_eq!((s.states, s.transitions, s.depth), expected, "{threads} workers");
+        assert_eq!(s.expanded_by_worker.len(), threads);
+        assert_eq!(s.expanded_by_worker.iter().sum::<u64>(), SIDE.pow(3));
+    }
+}
+
+#[test]
+fn large_levels_are_shared() {
+    /// Once levels are large, lets nobody go on alone.
+    #[derive(Default)]
+    struct Company {
+        threads: Mutex<HashSet<std::thread::ThreadId>>,
+        second: Condvar,
+    }
+    impl Property for Company {
+        fn interest(&self) -> Interest {
+            Interest { states: true, edges: false }
+        }
+        fn state(&self, state: &[u8]) -> Answer {
+            let n = u64::from_le_bytes(state.try_into().unwrap());
+            if n % 60 + n / 60 % 60 + n / 3600 == 80 {
+                let mut threads = self.threads.lock().unwrap();
+                threads.insert(std::thread::current().id());
+                self.second.notify_all();
+                let alone = |threads: &mut HashSet<_>| threads.len() < 2;
+                let (_guard, timeout) = self.second.wait_timeout_while(threads, Duration::from_secs(60), alone).unwrap();
+                assert!(!timeout.timed_out(), "nobody helps");
+            }
+            Answer::Continue
+        }
+    }
+    let outcome = run(Order::Breadth(2), &grid(60), &Task::new(&Company::default()));
+    assert_eq!(outcome.verdict, Verdict::Holds);
+    assert!(outcome.statistics.expanded_by_worker.iter().all(|&n| n > 0));
+}
+
+#[test]
+fn several_workers_find_a_shortest_trace() {
+    /// Forbids the states whose coordinates add up to so much.
+    struct Forbid(u64);
+    impl Property for Forbid {
+        fn interest(&self) -> Interest {
+            Interest { states: true, edges: false }
+        }
+        fn state(&self, state: &[u8]) -> Answer {
+            let n = u64::from_le_bytes(state.try_into().unwrap());
+            if n % 40 + n / 40 % 40 + n / 1600 >= self.0 {
+                return Answer::Stop(Finding::Explained(contract::Fault::new(FaultKind::Property, "forbidden")));
+            }
+            Answer::Continue
+        }
+    }
+    for threads in [1, 2, 4] {
+        let outcome = run(Order::Breadth(threads), &grid(40), &Task::new(&Forbid(70)));
+        let Verdict::Violated(violation) = outcome.verdict else { panic!("{threads} workers missed it") };
+        assert_eq!(violation.trace.steps.len(), 70);
+        replay(&grid(40), &violation.trace);
+    }
+}
+
 /// An endless system: every number has two greater ones.
 fn endless() -> impl System + Clone {
     numbers(|n, next| {
@@ -257,10 +347,7 @@ fn the_memory_limit_gives_unknown() {
         assert!(outcome.statistics.states > 1000);
         // Kept by the store.
         let store = Plain::with_budget(LIMIT);
-        let outcome = match order {
-            Order::Breadth => breadth_first(&endless(), &store, &Task::default()),
-            Order::Depth => depth_first(&endless(), &store, &Task::default()),
-        };
+        let outcome = order.run(&endless(), &store, &Task::default());
         assert_eq!(unknown(&outcome), &StopReason::Memory);
         assert!(outcome.statistics.store_bytes <= LIMIT);
     }

@@ -1,9 +1,20 @@
 //! Sets of visited states: one mechanism per file, all behind [`contract::Store`].
 //!
+//! Rooms: `memory` (mapped memory), `budget` (its account), `arena` (whole vectors), `table` (the lock-free table), `hash`; then the
+//! stores.
+//!
 //! A store knows bytes and hashes; it knows no program, no search order and no property.
 
+// `loom` is set by the command that checks the lock-free parts, not by a feature that could leak into a build.
+#![allow(unexpected_cfgs)]
+
+mod arena;
+mod budget;
 mod hash;
+mod memory;
 mod plain;
+mod sync;
+mod table;
 
 pub use hash::hash_bytes;
-pub use plain::Plain;
+pub use plain::{Plain, PlainWorker};

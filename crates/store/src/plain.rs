@@ -1,32 +1,25 @@
-//! The exact store that keeps whole vectors: a table of fingerprints over an arena.
+//! The exact store that keeps whole vectors: an arena of states behind a lock-free table of fingerprints. The fastest.
 //!
-//! A slot of the table is eight bytes: a piece of the hash, and the place of the state in the arena. Linear probing, so that a
-//! look-up touches one cache line of the table nearly always, and the arena only when the fingerprint matches. The arena is written
-//! once, in order, and never moves a state; doubling the table streams through it.
+//! A look-up touches one cache line of the table nearly always, and the arena only when the fingerprint matches, which is to say when
+//! the state is there. The name of a state is its place in the arena and never changes.
 
+use crate::arena::{Arena, Piece};
+use crate::budget::Budget;
 use crate::hash::hash_bytes;
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering, lock};
+use crate::table::{FIRST_BUCKET_BITS, Lookup, Table};
 use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-const FIRST_SLOTS: usize = 1 << 10;
-const PLACE_BITS: u32 = 40;
-const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
-/// Bytes of a state's length, in front of the state.
-const LENGTH_BYTES: usize = 4;
+/// New states a worker inserts before it tells the others.
+const TELL_EVERY: u64 = 64;
 
-/// Whole state vectors behind a table of fingerprints. Exact, readable, the fastest.
+/// Whole state vectors behind a table of fingerprints. Exact and readable.
 #[derive(Debug)]
 pub struct Plain {
-    budget: u64,
-    inner: Mutex<Inner>,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    /// 0 is empty; otherwise fingerprint above, place + 1 below.
-    slots: Vec<u64>,
-    arena: Vec<u8>,
-    len: u64,
+    arena: Option<Arena>,
+    table: Mutex<Option<Arc<Table>>>,
+    budget: Arc<Budget>,
+    len: AtomicU64,
 }
 
 impl Plain {
@@ -35,13 +28,13 @@ impl Plain {
         Self::with_budget(u64::MAX)
     }
 
-    /// An empty store that refuses to use more than `budget` bytes.
+    /// An empty store that uses at most `budget` bytes.
     pub fn with_budget(budget: u64) -> Self {
-        Plain { budget, inner: Mutex::new(Inner::default()) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        let budget = Arc::new(Budget::new(budget));
+        // A system that refuses even the first few kilobytes gives a store that is full from the beginning.
+        let arena = Arena::new(budget.clone());
+        let table = arena.as_ref().and_then(|arena| Table::new(FIRST_BUCKET_BITS, arena.place_bits(), None, budget.clone()).ok());
+        Plain { arena, table: Mutex::new(table.map(Arc::new)), budget, len: AtomicU64::new(0) }
     }
 }
 
@@ -51,122 +44,153 @@ impl Default for Plain {
     }
 }
 
-impl Inner {
+impl Store for Plain {
+    const EXACT: bool = true;
+    const STABLE_NAMES: bool = true;
+    type Worker<'s> = PlainWorker<'s>;
+
+    fn worker(&self) -> PlainWorker<'_> {
+        let parts = self.arena.as_ref().zip(lock(&self.table).clone());
+        PlainWorker { store: self, parts, piece: Piece::default(), untold: 0, refused: false }
+    }
+
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
     fn bytes(&self) -> u64 {
-        (self.slots.capacity() * 8 + self.arena.capacity()) as u64
+        self.budget.used()
     }
-
-    fn state(&self, place: u64) -> &[u8] {
-        let at = place as usize;
-        let mut len = [0; LENGTH_BYTES];
-        len.copy_from_slice(&self.arena[at..at + LENGTH_BYTES]);
-        let start = at + LENGTH_BYTES;
-        &self.arena[start..start + u32::from_le_bytes(len) as usize]
-    }
-
-    /// Makes room for one more state of `len` bytes, if the budget allows.
-    fn reserve(&mut self, len: usize, budget: u64) -> Result<(), StoreFull> {
-        if (self.len + 1) * 4 > self.slots.len() as u64 * 3 {
-            let slots = (self.slots.len() * 2).max(FIRST_SLOTS);
-            let needed = self.bytes() + slots as u64 * 8;
-            if needed > budget {
-                return Err(StoreFull { needed, budget });
-            }
-            self.slots = vec![0; slots];
-            let mut place = 0;
-            while place < self.arena.len() {
-                let state = self.state(place as u64);
-                let (hash, end) = (hash_bytes(state), place + LENGTH_BYTES + state.len());
-                let mut at = hash as usize & (slots - 1);
-                while self.slots[at] != 0 {
-                    at = (at + 1) & (slots - 1);
-                }
-                self.slots[at] = entry(hash, place as u64);
-                place = end;
-            }
-        }
-        let end = self.arena.len() + LENGTH_BYTES + len;
-        if end > self.arena.capacity() {
-            let capacity = end.max(self.arena.capacity() * 2).max(1 << 14);
-            let needed = self.bytes() + capacity as u64;
-            if needed > budget || end as u64 >= PLACE_MASK || len > u32::MAX as usize {
-                return Err(StoreFull { needed, budget });
-            }
-            self.arena.reserve_exact(capacity - self.arena.len());
-        }
-        Ok(())
-    }
-}
-
-fn entry(hash: u64, place: u64) -> u64 {
-    (hash & !PLACE_MASK) | (place + 1)
 }
 
 /// One worker's access to a [`Plain`] store.
 #[derive(Debug)]
-pub struct PlainWorker<'s>(&'s Plain);
+pub struct PlainWorker<'s> {
+    store: &'s Plain,
+    /// The arena and the table this worker knows as the present one; nothing if there was no memory for them.
+    parts: Option<(&'s Arena, Arc<Table>)>,
+    piece: Piece,
+    /// States inserted since the others were told.
+    untold: u64,
+    /// The budget did not allow a larger table: fill this one to the brim.
+    refused: bool,
+}
 
-impl Store for Plain {
-    const EXACT: bool = true;
-    const READABLE: bool = true;
-    type Worker<'s> = PlainWorker<'s>;
-
-    fn worker(&self) -> PlainWorker<'_> {
-        PlainWorker(self)
+impl PlainWorker<'_> {
+    #[cold]
+    fn tell(&mut self) {
+        let len = self.store.len.fetch_add(self.untold, Ordering::Relaxed) + self.untold;
+        self.untold = 0;
+        let Some((_, table)) = &self.parts else { return };
+        if !self.refused && len * 4 > table.slots() * 3 {
+            self.refused = table.grow().is_err();
+        }
+        self.follow();
     }
 
-    fn len(&self) -> u64 {
-        self.lock().len
+    /// If the table is being replaced, helps and goes on in the next one.
+    #[cold]
+    fn follow(&mut self) {
+        let Some((arena, table)) = &mut self.parts else { return };
+        while let Some(next) = table.next() {
+            // SAFETY: places in the table were written to this arena before they were published there.
+            table.help(&next, |place| hash_bytes(unsafe { arena.state(place) }));
+            let mut current = lock(&self.store.table);
+            if current.as_ref().is_none_or(|current| current.slots() < next.slots()) {
+                *current = Some(next.clone());
+            }
+            *table = next;
+        }
     }
+}
 
-    fn bytes(&self) -> u64 {
-        self.lock().bytes()
+impl PlainWorker<'_> {
+    /// Inserts what is probably new.
+    #[inline(never)]
+    fn insert_new(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let mut piece = self.piece;
+        let mut written = None;
+        loop {
+            let Some((arena, table)) = &self.parts else {
+                return Err(StoreFull { needed: u64::MAX, budget: self.store.budget.limit() });
+            };
+            // SAFETY: places in the table were written to this arena before they were published there.
+            let same = |place| unsafe { arena.is(place, state) };
+            let mut make = || match written {
+                Some(place) => Ok(place),
+                None => arena.write(&mut piece, state).inspect(|&place| written = Some(place)),
+            };
+            let mut lookup = table.find_or_insert(hash, same, &mut make)?;
+            if lookup == Lookup::Full {
+                // Almost empty and yet no room: these states share their hash.
+                if self.store.len() * 4 < table.slots() {
+                    lookup = table.insert_overflow(hash, same, &mut make)?;
+                } else {
+                    table.grow()?;
+                }
+            }
+            match lookup {
+                // A record written in vain is taken back by not advancing the piece, unless the piece itself is new.
+                Lookup::Found(place) => {
+                    if piece.is_successor_of(&self.piece) {
+                        self.piece = piece;
+                    }
+                    return Ok(Inserted { id: StateId(place), new: false });
+                }
+                Lookup::Inserted => {
+                    self.piece = piece;
+                    self.untold += 1;
+                    if self.untold == TELL_EVERY {
+                        self.tell();
+                    }
+                    return Ok(Inserted { id: StateId(written.unwrap_or_default()), new: true });
+                }
+                Lookup::Frozen | Lookup::Full => self.follow(),
+            }
+        }
     }
 }
 
 impl StoreWorker for PlainWorker<'_> {
-    fn hash(&self, state: &[u8]) -> u64 {
+    #[inline]
+    fn hash(&mut self, state: &[u8]) -> u64 {
         hash_bytes(state)
     }
 
-    fn prefetch(&self, _: u64) {}
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        if let Some((_, table)) = &self.parts {
+            table.prefetch(hash);
+        }
+    }
 
+    #[inline]
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        let mut inner = self.0.lock();
-        let inner = &mut *inner;
-        let probe = |inner: &Inner| {
-            let mask = inner.slots.len().wrapping_sub(1);
-            let mut at = hash as usize & mask;
-            loop {
-                match inner.slots.get(at) {
-                    None | Some(0) => return Err(at),
-                    Some(&slot) => {
-                        let place = (slot & PLACE_MASK) - 1;
-                        if (slot ^ hash) >> PLACE_BITS == 0 && inner.state(place) == state {
-                            return Ok(place);
-                        }
-                    }
-                }
-                at = (at + 1) & mask;
-            }
-        };
-        if let Ok(place) = probe(inner) {
+        if let Some((arena, table)) = &self.parts
+            // SAFETY: places in the table were written to this arena before they were published there.
+            && let Some(place) = table.find(hash, |place| unsafe { arena.is(place, state) })
+        {
             return Ok(Inserted { id: StateId(place), new: false });
         }
-        inner.reserve(state.len(), self.0.budget)?;
-        let place = inner.arena.len() as u64;
-        if let Err(at) = probe(inner) {
-            inner.slots[at] = entry(hash, place);
-        }
-        inner.arena.extend_from_slice(&(state.len() as u32).to_le_bytes());
-        inner.arena.extend_from_slice(state);
-        inner.len += 1;
-        Ok(Inserted { id: StateId(place), new: true })
+        self.insert_new(hash, state)
+    }
+
+    fn keeps(&self, _: StateId) -> bool {
+        true
     }
 
     fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        let Some((arena, _)) = &self.parts else { return false };
         out.clear();
-        out.extend_from_slice(self.0.lock().state(id.0));
+        // SAFETY: the contract gives names only to those who inserted the state or learnt the name from them, so the record is
+        // complete and visible.
+        out.extend_from_slice(unsafe { arena.state(id.0) });
         true
+    }
+}
+
+impl Drop for PlainWorker<'_> {
+    fn drop(&mut self) {
+        self.store.len.fetch_add(self.untold, Ordering::Relaxed);
     }
 }

@@ -23,7 +23,8 @@ fn keeps_its_budget<S: Store>(store: &S, budget: u64) {
     let mut inserted = 0u64;
     let full = loop {
         let state = [inserted.to_le_bytes(), [3; 8]].concat();
-        match worker.insert(worker.hash(&state), &state) {
+        let hash = worker.hash(&state);
+        match worker.insert(hash, &state) {
             Ok(answer) => assert!(answer.new),
             Err(full) => break full,
         }
@@ -35,7 +36,8 @@ fn keeps_its_budget<S: Store>(store: &S, budget: u64) {
     assert!(inserted > budget / 200, "only {inserted} states fit into {budget} bytes");
     for n in 0..inserted {
         let state = [n.to_le_bytes(), [3; 8]].concat();
-        assert!(!worker.insert(worker.hash(&state), &state).expect("it is there").new);
+        let hash = worker.hash(&state);
+        assert!(!worker.insert(hash, &state).expect("it is there").new);
     }
     drop(worker);
     assert_eq!(store.len(), inserted);

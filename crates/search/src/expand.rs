@@ -1,0 +1,310 @@
+//! The hot loop, shared by all orders that need not be strictly depth-first: takes waiting states, yields new ones.
+//!
+//! States are expanded in batches. A batch of a few hundred successors is generated, each hashed and its line of the table requested
+//! from memory as it appears; only then are they inserted, when the lines have arrived. That hides most of the time a search would
+//! otherwise spend waiting for memory.
+
+use crate::frontier::{Chunk, Frontier, Waiting};
+use crate::links::{Link, Links};
+use crate::retrace::Choice;
+use crate::task::Task;
+use contract::{Answer, Edge, Finding, Inserted, Selection, Store, StoreFull, StoreWorker, Successors, System};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Successors generated before any is inserted. From 64 to 512 makes no difference; more leaves the first-level cache.
+const BATCH: usize = 256;
+
+/// A violation, before its trace is known.
+pub(crate) struct Found {
+    pub finding: Finding,
+    /// The state it happened at or after.
+    pub at: Link,
+    /// The step it happened in, if it is one.
+    pub step: Option<Choice>,
+    /// Steps from the initial state.
+    pub length: u64,
+}
+
+/// The length of the shortest violation any worker has found.
+pub(crate) struct Best(AtomicU64);
+
+impl Best {
+    pub fn new() -> Self {
+        Best(AtomicU64::new(u64::MAX))
+    }
+
+    #[inline]
+    pub fn length(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// One worker's part of a search.
+pub(crate) struct Expander<'a, S, T: Store + 'a> {
+    pub system: S,
+    store: T::Worker<'a>,
+    task: &'a Task<'a>,
+    best: &'a Best,
+    pub links: Links,
+    pub found: Option<Found>,
+    pub states: u64,
+    pub transitions: u64,
+    pub expanded: u64,
+    /// What the property and the reduction want to hear of.
+    states_wanted: bool,
+    edges_wanted: bool,
+    reduced: bool,
+    batch: Batch,
+}
+
+/// The states being expanded and their successors.
+#[derive(Default)]
+struct Batch {
+    out: Successors,
+    /// The hash of each entry of `out`; 0 for those without a state.
+    hashes: Vec<u64>,
+    sources: Vec<Source>,
+    /// The source states one after the other, kept only if the property or the reduction looks at them.
+    source_bytes: Vec<u8>,
+    state: Vec<u8>,
+    chosen: Vec<u32>,
+}
+
+struct Source {
+    waiting: Waiting,
+    /// Its first entry in the buffer.
+    first: usize,
+    bytes: Range<usize>,
+}
+
+impl<'a, S: System, T: Store> Expander<'a, S, T> {
+    pub fn new(system: S, store: &'a T, task: &'a Task<'a>, best: &'a Best, worker: usize) -> Self {
+        let interest = task.property.interest();
+        Expander {
+            system,
+            store: store.worker(),
+            task,
+            best,
+            links: Links::new(worker),
+            found: None,
+            states: 0,
+            transitions: 0,
+            expanded: 0,
+            states_wanted: interest.states,
+            edges_wanted: interest.edges,
+            reduced: !task.reduction.is_identity(),
+            batch: Batch::default(),
+        }
+    }
+
+    /// Inserts the initial states.
+    pub fn initial(&mut self, next: &mut Frontier) -> Result<(), StoreFull> {
+        self.batch.clear();
+        self.system.initial(&mut self.batch.out);
+        self.batch.hash_from(0, &mut self.store);
+        for index in 0..self.batch.out.len() {
+            let Some(state) = self.batch.out.state(&self.batch.out.entries()[index]) else { continue };
+            let inserted = self.store.insert(self.batch.hashes[index], state)?;
+            if inserted.new
+                && let Answer::Stop(finding) = self.welcome(index, inserted, Link::NONE, index as Choice, next)
+            {
+                let at = self.links.push(Link::NONE, index as Choice);
+                self.keep(Found { finding, at, step: None, length: 0 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Expands states of `chunk`, all of them `depth` steps from the beginning, from number `index` on until a batch is full; new
+    /// ones go to `next`. Gives the number of the first state not expanded.
+    pub fn expand(&mut self, chunk: &Chunk, index: usize, depth: u64, next: &mut Frontier) -> Result<usize, StoreFull> {
+        let index = self.generate(chunk, index, depth);
+        // Once a violation at the next level is known, only a deadlock at this one could be shorter, and that needs no insertion.
+        if self.best.length() > depth + 1 {
+            self.insert(depth, next)?;
+        }
+        Ok(index)
+    }
+
+    fn keep(&mut self, found: Found) {
+        if self.found.as_ref().is_none_or(|best| found.length < best.length) {
+            self.best.0.fetch_min(found.length, Ordering::Relaxed);
+            self.found = Some(found);
+        }
+    }
+
+    /// First pass: successors, hashes, prefetches.
+    fn generate(&mut self, chunk: &Chunk, mut index: usize, depth: u64) -> usize {
+        self.batch.clear();
+        while index < chunk.waiting.len() && self.batch.out.len() < BATCH {
+            let batch = &mut self.batch;
+            let waiting = chunk.waiting[index];
+            let state = match chunk.state(index) {
+                Some(state) => state,
+                None => {
+                    self.store.read(waiting.id, &mut batch.state);
+                    &batch.state
+                }
+            };
+            let first = batch.out.len();
+            batch.out.begin_source(batch.sources.len() as u32);
+            self.system.successors(state, &mut batch.out);
+            let start = batch.source_bytes.len();
+            if self.edges_wanted || self.reduced {
+                batch.source_bytes.extend_from_slice(state);
+            }
+            batch.sources.push(Source { waiting, first, bytes: start..batch.source_bytes.len() });
+            self.expanded += 1;
+            index += 1;
+            if batch.out.len() == first {
+                let valid = self.system.is_valid_end(state);
+                if let Answer::Stop(finding) = self.task.property.terminal(state, valid) {
+                    self.keep(Found { finding, at: waiting.link, step: None, length: depth });
+                }
+                continue;
+            }
+            batch.hash_from(first, &mut self.store);
+        }
+        index
+    }
+
+    /// Second pass: inserts what the first generated.
+    fn insert(&mut self, depth: u64, next: &mut Frontier) -> Result<(), StoreFull> {
+        if self.reduced {
+            return self.insert_selected(depth, next);
+        }
+        for index in 0..self.batch.out.len() {
+            self.follow(index, depth, next)?;
+        }
+        Ok(())
+    }
+
+    /// As `insert`, but asks the reduction which steps to follow.
+    fn insert_selected(&mut self, depth: u64, next: &mut Frontier) -> Result<(), StoreFull> {
+        for number in 0..self.batch.sources.len() {
+            let Batch { out, chosen, sources, source_bytes, .. } = &mut self.batch;
+            let first = sources[number].first;
+            let end = sources.get(number + 1).map_or(out.len(), |next| next.first);
+            let state = &source_bytes[sources[number].bytes.clone()];
+            chosen.clear();
+            if self.task.reduction.select(state, &out.entries()[first..end], chosen) == Selection::All {
+                chosen.clear();
+                chosen.extend(0..(end - first) as u32);
+            }
+            for position in 0..self.batch.chosen.len() {
+                let index = first + self.batch.chosen[position] as usize;
+                if index < end {
+                    self.follow(index, depth, next)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the step at `index` of the batch.
+    #[inline]
+    fn follow(&mut self, index: usize, depth: u64, next: &mut Frontier) -> Result<(), StoreFull> {
+        let entry = &self.batch.out.entries()[index];
+        if entry.fault().is_some() && !self.passes_fault(index, depth) {
+            return Ok(());
+        }
+        let entry = &self.batch.out.entries()[index];
+        let Some(state) = self.batch.out.state(entry) else { return Ok(()) };
+        self.transitions += 1;
+        let inserted = self.store.insert(self.batch.hashes[index], state)?;
+        if inserted.new {
+            let source = &self.batch.sources[entry.source as usize];
+            let (parent, choice) = (source.waiting.link, (index - source.first) as Choice);
+            if let Answer::Stop(finding) = self.welcome(index, inserted, parent, choice, next) {
+                self.keep(Found { finding, at: parent, step: Some(choice), length: depth + 1 });
+                return Ok(());
+            }
+        }
+        if self.edges_wanted {
+            self.show_edge(index, inserted, depth);
+        }
+        Ok(())
+    }
+
+    /// Shows the property the fault of the step at `index`; whether the step is to be followed.
+    #[cold]
+    fn passes_fault(&mut self, index: usize, depth: u64) -> bool {
+        let entry = &self.batch.out.entries()[index];
+        let Some(code) = entry.fault() else { return true };
+        match self.task.property.fault(code, entry.has_state()) {
+            Answer::Continue => true,
+            Answer::Prune => false,
+            Answer::Stop(finding) => {
+                self.keep_step(finding, index, depth);
+                false
+            }
+        }
+    }
+
+    #[cold]
+    fn show_edge(&mut self, index: usize, inserted: Inserted, depth: u64) {
+        let entry = &self.batch.out.entries()[index];
+        let source = &self.batch.sources[entry.source as usize];
+        let edge = Edge {
+            source: &self.batch.source_bytes[source.bytes.clone()],
+            source_id: source.waiting.id,
+            target: self.batch.out.state(entry).unwrap_or_default(),
+            target_id: inserted.id,
+            new: inserted.new,
+            action: entry.action,
+        };
+        if let Answer::Stop(finding) = self.task.property.edge(&edge) {
+            self.keep_step(finding, index, depth);
+        }
+    }
+
+    /// Keeps a finding about the step at `index`.
+    fn keep_step(&mut self, finding: Finding, index: usize, depth: u64) {
+        let source = &self.batch.sources[self.batch.out.entries()[index].source as usize];
+        let step = Some((index - source.first) as Choice);
+        self.keep(Found { finding, at: source.waiting.link, step, length: depth + 1 });
+    }
+
+    /// The state of the batch's entry `index` is new: if the property lets it, it waits in `next`.
+    #[inline]
+    fn welcome(&mut self, index: usize, inserted: Inserted, parent: Link, choice: Choice, next: &mut Frontier) -> Answer {
+        self.states += 1;
+        let state = self.batch.out.state(&self.batch.out.entries()[index]).unwrap_or_default();
+        if self.states_wanted {
+            let answer = self.task.property.state(state);
+            if answer != Answer::Continue {
+                return answer;
+            }
+        }
+        let link = self.links.push(parent, choice);
+        let bytes = if self.store.keeps(inserted.id) { None } else { Some(state) };
+        next.push(Waiting { id: inserted.id, link }, bytes);
+        Answer::Continue
+    }
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.out.clear();
+        self.hashes.clear();
+        self.sources.clear();
+        self.source_bytes.clear();
+    }
+
+    /// Hashes the entries from `first` on and asks for their lines of the table.
+    #[inline]
+    fn hash_from<W: StoreWorker>(&mut self, first: usize, store: &mut W) {
+        for entry in &self.out.entries()[first..] {
+            let hash = match self.out.state(entry) {
+                Some(state) => {
+                    let hash = store.hash(state);
+                    store.prefetch(hash);
+                    hash
+                }
+                None => 0,
+            };
+            self.hashes.push(hash);
+        }
+    }
+}

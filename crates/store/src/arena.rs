@@ -1,0 +1,232 @@
+//! Where whole state vectors lie: an append-only arena that never moves.
+//!
+//! Its addresses are reserved once, for all it may ever hold, and memory arrives as it is written. A worker claims a piece at a time
+//! and fills it alone, so that workers meet only once in thousands of states. A record is the length plus one (seven bits a byte, low
+//! first) and the state, padded to the grain; its *place* is its offset in grains, never 0.
+
+use crate::budget::Budget;
+use crate::memory::Region;
+use crate::sync::{Arc, AtomicU64, Ordering};
+use contract::StoreFull;
+
+/// The unit of places, in bytes.
+const GRAIN: usize = 4;
+/// The piece a worker claims at first, and later.
+const SMALL_PIECE: usize = 4 << 10;
+const LARGE_PIECE: usize = 64 << 10;
+/// The size from which large pieces and huge pages are used.
+const LARGE_ARENA: usize = 4 << 20;
+const MOST_ADDRESSES: u64 = 1 << 40;
+const LEAST_ADDRESSES: usize = 1 << 26;
+
+#[derive(Debug)]
+pub(crate) struct Arena {
+    region: Region,
+    budget: Arc<Budget>,
+    /// Bytes claimed so far.
+    claimed: AtomicU64,
+}
+
+/// The piece of an arena one worker fills.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Piece {
+    at: usize,
+    end: usize,
+}
+
+impl Piece {
+    /// Whether this piece was claimed after `old`, so that going back to `old` would lose it.
+    pub fn is_successor_of(&self, old: &Piece) -> bool {
+        self.end != old.end
+    }
+}
+
+/// Bytes of the length in front of a state.
+fn header_len(len: usize) -> usize {
+    let mut rest = (len + 1) >> 7;
+    let mut bytes = 1;
+    while rest > 0 {
+        rest >>= 7;
+        bytes += 1;
+    }
+    bytes
+}
+
+impl Arena {
+    /// An arena for all that `budget` allows, or nothing if the system has no addresses left.
+    pub fn new(budget: Arc<Budget>) -> Option<Arena> {
+        let addresses = budget.limit().min(MOST_ADDRESSES) as usize;
+        let region = Region::reserve(addresses.next_multiple_of(LARGE_PIECE), LEAST_ADDRESSES)?;
+        region.prefer_huge_pages(LARGE_ARENA);
+        // Place 0 is no place.
+        Some(Arena { region, budget, claimed: AtomicU64::new(GRAIN as u64) })
+    }
+
+    /// The bits of the largest place.
+    pub fn place_bits(&self) -> u32 {
+        usize::BITS - (self.region.len() / GRAIN).leading_zeros()
+    }
+
+    /// Writes `state` and returns its place. Nobody else knows it yet; until it is published the record can be taken back by
+    /// restoring `piece`.
+    #[inline]
+    pub fn write(&self, piece: &mut Piece, state: &[u8]) -> Result<u64, StoreFull> {
+        let header = header_len(state.len());
+        let size = (header + state.len()).next_multiple_of(GRAIN);
+        if piece.end - piece.at < size {
+            *piece = self.claim(size)?;
+        }
+        let at = piece.at;
+        piece.at += size;
+        // SAFETY: `at .. at + size` lies in a piece this worker alone has claimed, which lies within the region, and no place in it
+        // has been published, so nobody reads it.
+        unsafe {
+            let mut to = self.region.start().add(at);
+            let mut rest = state.len() + 1;
+            for _ in 1..header {
+                to.write(rest as u8 | 0x80);
+                rest >>= 7;
+                to = to.add(1);
+            }
+            to.write(rest as u8);
+            std::ptr::copy_nonoverlapping(state.as_ptr(), to.add(1), state.len());
+        }
+        Ok((at / GRAIN) as u64)
+    }
+
+    #[cold]
+    fn claim(&self, size: usize) -> Result<Piece, StoreFull> {
+        let claimed = self.claimed.load(Ordering::Relaxed) as usize;
+        let usual = if claimed < LARGE_ARENA { SMALL_PIECE } else { LARGE_PIECE };
+        let bytes = size.next_multiple_of(usual);
+        self.budget.take(bytes as u64)?;
+        let at = self.claimed.fetch_add(bytes as u64, Ordering::Relaxed) as usize;
+        match at.checked_add(bytes) {
+            Some(end) if end <= self.region.len() => Ok(Piece { at, end }),
+            _ => {
+                self.claimed.fetch_sub(bytes as u64, Ordering::Relaxed);
+                self.budget.give_back(bytes as u64);
+                Err(StoreFull { needed: (at + bytes) as u64, budget: self.region.len() as u64 })
+            }
+        }
+    }
+
+    /// Whether the state at `place` is `state`.
+    ///
+    /// # Safety
+    /// As for [`state`](Self::state).
+    #[inline(always)]
+    pub unsafe fn is(&self, place: u64, state: &[u8]) -> bool {
+        // SAFETY: by the caller's promise there is a complete record here. If its first byte says that it has as many bytes as
+        // `state`, it has.
+        unsafe {
+            let at = self.region.start().add(place as usize * GRAIN).cast_const();
+            if state.len() < 0x7f {
+                usize::from(at.read()) == state.len() + 1 && equal(std::slice::from_raw_parts(at.add(1), state.len()), state)
+            } else {
+                equal(self.state(place), state)
+            }
+        }
+    }
+
+    /// The state at `place`.
+    ///
+    /// # Safety
+    /// `place` was returned by [`write`](Self::write) of this arena, and its publication happened before this call.
+    #[inline(always)]
+    pub unsafe fn state(&self, place: u64) -> &[u8] {
+        // SAFETY: by the caller's promise there is a complete record here, inside the region, which nobody writes any more.
+        unsafe {
+            let mut at = self.region.start().add(place as usize * GRAIN).cast_const();
+            let mut byte = at.read();
+            let mut len = usize::from(byte & 0x7f);
+            let mut shift = 7;
+            while byte & 0x80 != 0 {
+                at = at.add(1);
+                byte = at.read();
+                len |= usize::from(byte & 0x7f) << shift;
+                shift += 7;
+            }
+            std::slice::from_raw_parts(at.add(1), len - 1)
+        }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // The first grain was never taken from the budget.
+        self.budget.give_back(self.claimed.load(Ordering::Relaxed) - GRAIN as u64);
+    }
+}
+
+/// Whether two states are equal; for short vectors quicker than a call of the C library.
+#[inline(always)]
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let len = a.len();
+    if !(8..=128).contains(&len) {
+        return a == b;
+    }
+    let word = |s: &[u8], at: usize| -> u64 {
+        // SAFETY: `at + 8 <= len` at each call below, and both slices have `len` bytes.
+        unsafe { s.as_ptr().add(at).cast::<u64>().read_unaligned() }
+    };
+    let mut at = 0;
+    while at + 8 < len {
+        if word(a, at) != word(b, at) {
+            return false;
+        }
+        at += 8;
+    }
+    word(a, len - 8) == word(b, len - 8)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_all_lengths_come_back() {
+        let arena = Arena::new(Arc::new(Budget::new(u64::MAX))).unwrap();
+        let mut piece = Piece::default();
+        let lengths = [0, 1, 2, 3, 126, 127, 128, 4095, 16382, 16383, 70_000, 3_000_000];
+        let state = |len: usize| (0..len).map(|i| (i % 251) as u8).collect::<Vec<_>>();
+        let places: Vec<u64> = lengths.iter().map(|&len| arena.write(&mut piece, &state(len)).unwrap()).collect();
+        for (&len, &place) in lengths.iter().zip(&places) {
+            assert_ne!(place, 0);
+            // SAFETY: written above, by this thread.
+            assert_eq!(unsafe { arena.state(place) }, state(len));
+        }
+    }
+
+    #[test]
+    fn the_budget_is_taken_and_given_back() {
+        let budget = Arc::new(Budget::new(100_000));
+        let arena = Arena::new(budget.clone()).unwrap();
+        let mut piece = Piece::default();
+        let mut written = 0;
+        while arena.write(&mut piece, &[1; 100]).is_ok() {
+            written += 1;
+        }
+        assert!((900..1000).contains(&written), "{written}");
+        assert!(budget.used() <= 100_000);
+        drop(arena);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn equality_is_equality() {
+        for len in 0..140usize {
+            let a: Vec<u8> = (0..len as u8).collect();
+            assert!(equal(&a, &a.clone()));
+            assert!(!equal(&a, &[a.clone(), vec![0]].concat()));
+            for i in 0..len {
+                let mut b = a.clone();
+                b[i] ^= 0x10;
+                assert!(!equal(&a, &b), "length {len}, byte {i}");
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Large pieces of zeroed memory straight from the operating system.
+//!
+//! Tables and arenas are mapped, not allocated: a table of a gigabyte costs nothing until it is touched, it goes back to the system
+//! the moment it is dropped, an arena can reserve addresses for everything it may ever hold and so never moves, and huge pages can be
+//! asked for, which saves about a quarter of the time of a search that misses the translation caches.
+
+use crate::sync::AtomicU64;
+use memmap2::{MmapMut, MmapOptions};
+
+/// From this size on huge pages are worth their rounding.
+const HUGE: usize = 4 << 20;
+
+/// Zeroed memory, shared between threads.
+#[derive(Debug)]
+pub(crate) struct Region {
+    start: *mut u8,
+    bytes: usize,
+    /// Owns the memory; never touched directly after the start was taken.
+    _map: MmapMut,
+}
+
+// SAFETY: a region is plain memory. Whoever reads or writes it does so through atomics, or through raw pointers with a protocol of
+// its own that says who may write when; the region itself never does.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// `bytes` zeroed bytes, or nothing if the system refuses.
+    pub fn new(bytes: usize) -> Option<Region> {
+        Self::map(bytes, bytes >= HUGE)
+    }
+
+    /// Addresses for up to `bytes` bytes, backed by memory only where they are touched; less if the system refuses so many, but
+    /// never less than `least`.
+    pub fn reserve(bytes: usize, least: usize) -> Option<Region> {
+        let mut size = bytes.max(least);
+        loop {
+            if let Some(region) = Self::map(size, false) {
+                return Some(region);
+            }
+            if size <= least {
+                return None;
+            }
+            size = (size / 2).max(least);
+        }
+    }
+
+    fn map(bytes: usize, huge: bool) -> Option<Region> {
+        let bytes = bytes.max(1);
+        let mut map = MmapOptions::new().len(bytes).no_reserve_swap().map_anon().ok()?;
+        #[cfg(target_os = "linux")]
+        if huge {
+            // Only advice: without huge pages everything works, a little slower.
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = huge;
+        Some(Region { start: map.as_mut_ptr(), bytes, _map: map })
+    }
+
+    /// Asks for huge pages from byte `from` on.
+    pub fn prefer_huge_pages(&self, from: usize) {
+        #[cfg(target_os = "linux")]
+        if from < self.bytes {
+            let _ = self._map.advise_range(memmap2::Advice::HugePage, from, self.bytes - from);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = from;
+    }
+
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// The region as atomic words.
+    #[cfg(not(loom))]
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is page-aligned, zeroed, lives as long as `self`, and a word of any value is a valid atomic.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.bytes / 8) }
+    }
+}
+
+/// Zeroed atomic words: the body of every table.
+#[derive(Debug)]
+pub(crate) struct Words {
+    #[cfg(not(loom))]
+    region: Region,
+    #[cfg(loom)]
+    words: Vec<AtomicU64>,
+}
+
+#[cfg(not(loom))]
+impl Words {
+    pub fn new(len: usize) -> Option<Words> {
+        Region::new(len.checked_mul(8)?).map(|region| Words { region })
+    }
+
+    #[inline(always)]
+    pub fn get(&self) -> &[AtomicU64] {
+        self.region.words()
+    }
+}
+
+#[cfg(loom)]
+impl Words {
+    pub fn new(len: usize) -> Option<Words> {
+        Some(Words { words: (0..len).map(|_| AtomicU64::new(0)).collect() })
+    }
+
+    pub fn get(&self) -> &[AtomicU64] {
+        &self.words
+    }
+}
+
+/// Asks for the cache line at `address`, which need not be valid.
+#[inline(always)]
+pub(crate) fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and cannot fault.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}

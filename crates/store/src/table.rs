@@ -1,0 +1,350 @@
+//! A lock-free hash table that only grows: from the hash of a thing to the place where the thing lies.
+//!
+//! A slot is one word: how far it lies from home, a piece of the hash, and the place. Eight slots make a bucket of one cache line.
+//! Nothing is ever removed or changed once written, and a bucket is filled from its first slot on; so whoever finds a bucket full
+//! may go on to the next one of the probe sequence, and whoever finds an empty slot knows that what it seeks was not inserted before.
+//! Two workers that insert the same thing race for the same slot, and the loser compares with what the winner wrote.
+//!
+//! *Growing.* A filled slot is final, so moving to a larger table needs care only about empty ones: they are *frozen* as the movers
+//! pass. A worker that meets a frozen slot, or notices that a larger table exists, helps to move and goes on in the larger table. All
+//! of that is cooperative, and nobody stops for longer than it takes all workers together to copy the table once.
+//!
+//! The home bucket is given by the top bits of the hash and the slot holds the bits that follow, and its distance from home; so the
+//! hash a larger table needs is read off the slot and the copy streams through memory in order. Each doubling uses up one of the
+//! bits; when few are left, they are renewed by hashing the things themselves, which happens about once in ten doublings.
+//!
+//! Related: the freezing of cells in Maier, Sanders, Dementiev, "Concurrent hash tables: fast and general(?)!" (2016); the buckets of
+//! one cache line in Laarman, van de Pol, Weber, "Boosting multi-core reachability performance with shared hash tables" (2010).
+
+use crate::budget::Budget;
+use crate::memory::{Words, prefetch};
+use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, lock, wait_until};
+use contract::StoreFull;
+
+/// Slots in a bucket: one cache line.
+const SLOTS: usize = if cfg!(loom) { 2 } else { 8 };
+const SLOTS_LOG: u32 = SLOTS.trailing_zeros();
+const DISTANCE_BITS: u32 = 4;
+const MOST_DISTANCE: u64 = if cfg!(loom) { 1 } else { (1 << DISTANCE_BITS) - 1 };
+/// Fewest bits of the hash a slot must know; below, they are renewed.
+const LEAST_KNOWN: u32 = 12;
+/// Buckets moved at a time.
+const BLOCK: usize = if cfg!(loom) { 1 } else { 512 };
+/// Buckets of the first table.
+pub(crate) const FIRST_BUCKET_BITS: u32 = if cfg!(loom) { 1 } else { 6 };
+
+const EMPTY: u64 = 0;
+/// No filled slot looks like this: its place would be 0.
+const FROZEN: u64 = 1 << 63;
+
+/// The answer to a look-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    /// It was there, at this place.
+    Found(u64),
+    /// It was not; it is now, at the place given.
+    Inserted,
+    /// The table is being replaced: [`Table::help`], and ask the next one.
+    Frozen,
+    /// No room within reach: grow.
+    Full,
+}
+
+#[derive(Debug)]
+pub(crate) struct Table {
+    words: Words,
+    bucket_bits: u32,
+    place_bits: u32,
+    /// How many bits of the hash below the home bucket's the slots of this table know.
+    known: u32,
+    budget: Arc<Budget>,
+    next: Mutex<Option<Arc<Table>>>,
+    /// 1 as soon as `next` is there; read without the lock.
+    growing: AtomicUsize,
+    /// Hash and place of what found no room within reach. Empty unless more things share a hash than sixteen buckets hold, which
+    /// nobody but an adversary achieves; then the table is slow but still right.
+    overflow: Mutex<Vec<(u64, u64)>>,
+    /// The next block to be moved, and how many have been.
+    claimed: AtomicUsize,
+    moved: AtomicUsize,
+}
+
+impl Table {
+    pub fn new(bucket_bits: u32, place_bits: u32, known: Option<u32>, budget: Arc<Budget>) -> Result<Table, StoreFull> {
+        let bytes = Self::bytes_of(bucket_bits);
+        budget.take(bytes)?;
+        let Some(words) = Words::new(SLOTS << bucket_bits) else {
+            budget.give_back(bytes);
+            return Err(StoreFull { needed: budget.used() + bytes, budget: budget.used() });
+        };
+        let known = known.unwrap_or(64 - DISTANCE_BITS - place_bits);
+        Ok(Table {
+            words,
+            bucket_bits,
+            place_bits,
+            known,
+            budget,
+            next: Mutex::new(None),
+            growing: AtomicUsize::new(0),
+            overflow: Mutex::new(Vec::new()),
+            claimed: AtomicUsize::new(0),
+            moved: AtomicUsize::new(0),
+        })
+    }
+
+    fn bytes_of(bucket_bits: u32) -> u64 {
+        (SLOTS as u64 * 8) << bucket_bits
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> u64 {
+        (SLOTS as u64) << self.bucket_bits
+    }
+
+    #[inline(always)]
+    fn home(&self, hash: u64) -> u64 {
+        hash >> (64 - self.bucket_bits)
+    }
+
+    /// The known bits of the hash below those of the home bucket.
+    #[inline(always)]
+    fn rest(&self, hash: u64) -> u64 {
+        (hash << self.bucket_bits) >> (64 - self.known)
+    }
+
+    /// A slot apart from the distance.
+    #[inline(always)]
+    fn slot(&self, rest: u64, place: u64) -> u64 {
+        rest << (64 - DISTANCE_BITS - self.known) | place
+    }
+
+    /// The stride of the probe sequence, from bits every table knows of the hash.
+    #[inline(always)]
+    fn stride(&self, rest: u64) -> u64 {
+        rest >> (self.known - 8) | 1
+    }
+
+    /// The bucket at `distance` from home. The second lies beside the first, in the pair of lines memory fetches together.
+    #[inline(always)]
+    fn bucket(&self, home: u64, rest: u64, distance: u64) -> usize {
+        let mask = (1u64 << self.bucket_bits) - 1;
+        let bucket = match distance {
+            0 => home,
+            1 => home ^ 1,
+            _ => home.wrapping_add((distance - 1).wrapping_mul(self.stride(rest))) & mask,
+        };
+        bucket as usize
+    }
+
+    #[inline(always)]
+    fn home_of(&self, bucket: usize, rest: u64, distance: u64) -> u64 {
+        let mask = (1u64 << self.bucket_bits) - 1;
+        match distance {
+            0 => bucket as u64,
+            1 => bucket as u64 ^ 1,
+            _ => (bucket as u64).wrapping_sub((distance - 1).wrapping_mul(self.stride(rest))) & mask,
+        }
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(self.words.get().as_ptr().wrapping_add((self.home(hash) as usize) << SLOTS_LOG));
+    }
+
+    /// The place of the thing with `hash` that `same` recognises, if it is certain that it is here. If not, it may be somewhere all
+    /// the same, and [`find_or_insert`](Self::find_or_insert) will tell.
+    #[inline(always)]
+    pub fn find(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Option<u64> {
+        let (home, rest) = (self.home(hash), self.rest(hash));
+        let wanted = self.slot(rest, 0);
+        let place_mask = (1u64 << self.place_bits) - 1;
+        let unknown = 64 - DISTANCE_BITS - self.known;
+        let words = self.words.get();
+        for distance in 0..=MOST_DISTANCE {
+            let wanted = (wanted | distance << (64 - DISTANCE_BITS)) >> unknown;
+            let start = self.bucket(home, rest, distance) << SLOTS_LOG;
+            let bucket = &words[start..start + SLOTS];
+            // All slots are compared without a branch: how many there are is not predictable, and a wrong guess costs more.
+            let mut hits = 0u32;
+            for (index, word) in bucket.iter().enumerate() {
+                hits |= u32::from(word.load(Ordering::Relaxed) >> unknown == wanted) << index;
+            }
+            while hits != 0 {
+                let place = bucket[hits.trailing_zeros() as usize].load(Ordering::Acquire) & place_mask;
+                if place != 0 && same(place) {
+                    return Some(place);
+                }
+                hits &= hits - 1;
+            }
+            let last = bucket[SLOTS - 1].load(Ordering::Relaxed);
+            if last == EMPTY || last == FROZEN {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Looks for the thing with `hash` that `same` recognises by its place, and inserts it at the place `make` gives if there is
+    /// none. `make` may be called even if the thing then turns out to be there.
+    #[inline]
+    pub fn find_or_insert<E>(
+        &self,
+        hash: u64,
+        mut same: impl FnMut(u64) -> bool,
+        mut make: impl FnMut() -> Result<u64, E>,
+    ) -> Result<Lookup, E> {
+        let (home, rest) = (self.home(hash), self.rest(hash));
+        let wanted = self.slot(rest, 0);
+        let place_mask = (1u64 << self.place_bits) - 1;
+        let known_mask = !((1u64 << (64 - DISTANCE_BITS - self.known)) - 1);
+        let words = self.words.get();
+        for distance in 0..=MOST_DISTANCE {
+            let wanted = wanted | distance << (64 - DISTANCE_BITS);
+            let start = self.bucket(home, rest, distance) << SLOTS_LOG;
+            for word in &words[start..start + SLOTS] {
+                let mut slot = word.load(Ordering::Acquire);
+                if slot == EMPTY {
+                    let place = make()?;
+                    match word.compare_exchange(EMPTY, wanted | place, Ordering::AcqRel, Ordering::Acquire) {
+                        Ok(_) => return Ok(Lookup::Inserted),
+                        Err(other) => slot = other,
+                    }
+                }
+                if slot == FROZEN {
+                    return Ok(Lookup::Frozen);
+                }
+                if (slot ^ wanted) & known_mask == 0 {
+                    let place = slot & place_mask;
+                    if same(place) {
+                        return Ok(Lookup::Found(place));
+                    }
+                }
+            }
+        }
+        self.find_overflow(hash, same)
+    }
+
+    #[cold]
+    fn find_overflow<E>(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Result<Lookup, E> {
+        let overflow = lock(&self.overflow);
+        if self.growing.load(Ordering::Acquire) != 0 {
+            return Ok(Lookup::Frozen);
+        }
+        let found = overflow.iter().find(|&&(other, place)| other == hash && same(place));
+        Ok(found.map_or(Lookup::Full, |&(_, place)| Lookup::Found(place)))
+    }
+
+    /// For a thing whose look-up answered [`Lookup::Full`] although the table is nearly empty, so that growing would not help.
+    #[cold]
+    pub fn insert_overflow<E>(
+        &self,
+        hash: u64,
+        mut same: impl FnMut(u64) -> bool,
+        mut make: impl FnMut() -> Result<u64, E>,
+    ) -> Result<Lookup, E> {
+        let mut overflow = lock(&self.overflow);
+        if self.growing.load(Ordering::Acquire) != 0 {
+            return Ok(Lookup::Frozen);
+        }
+        if let Some(&(_, place)) = overflow.iter().find(|&&(other, place)| other == hash && same(place)) {
+            return Ok(Lookup::Found(place));
+        }
+        overflow.push((hash, make()?));
+        Ok(Lookup::Inserted)
+    }
+
+    /// The larger table, if this one is being replaced.
+    pub fn next(&self) -> Option<Arc<Table>> {
+        if self.growing.load(Ordering::Acquire) == 0 { None } else { lock(&self.next).clone() }
+    }
+
+    /// Makes a table of twice the size the next one, unless there is one already.
+    pub fn grow(&self) -> Result<(), StoreFull> {
+        let mut next = lock(&self.next);
+        if next.is_none() {
+            let known = Some(self.known - 1).filter(|&known| known >= LEAST_KNOWN);
+            *next = Some(Arc::new(Table::new(self.bucket_bits + 1, self.place_bits, known, self.budget.clone())?));
+            // Under the lock of the overflow, so that nothing enters it after it was moved.
+            let _overflow = lock(&self.overflow);
+            self.growing.store(1, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn blocks(&self) -> usize {
+        (1usize << self.bucket_bits).div_ceil(BLOCK)
+    }
+
+    /// Helps to move everything to the `next` table and returns when it is there. `rehash` gives the hash of the thing at a place.
+    pub fn help(&self, next: &Table, rehash: impl Fn(u64) -> u64) {
+        let blocks = self.blocks();
+        loop {
+            let block = self.claimed.fetch_add(1, Ordering::Relaxed);
+            if block >= blocks {
+                // Far from overflowing: each worker passes here once per table.
+                break;
+            }
+            if block == 0 {
+                for &(hash, place) in lock(&self.overflow).iter() {
+                    next.insert_moved(hash, place);
+                }
+            }
+            let first = block * BLOCK;
+            let last = (first + BLOCK).min(1 << self.bucket_bits);
+            for bucket in first..last {
+                self.move_bucket(bucket, next, &rehash);
+            }
+            self.moved.fetch_add(1, Ordering::Release);
+        }
+        wait_until(|| self.moved.load(Ordering::Acquire) >= blocks);
+    }
+
+    fn move_bucket(&self, bucket: usize, next: &Table, rehash: &impl Fn(u64) -> u64) {
+        let place_mask = (1u64 << self.place_bits) - 1;
+        let start = bucket << SLOTS_LOG;
+        for word in &self.words.get()[start..start + SLOTS] {
+            let mut slot = word.load(Ordering::Acquire);
+            if slot == EMPTY {
+                match word.compare_exchange(EMPTY, FROZEN, Ordering::AcqRel, Ordering::Acquire) {
+                    // Whatever comes after an empty slot in a bucket is empty too, but must be frozen all the same: someone may
+                    // already be looking at it.
+                    Ok(_) => continue,
+                    Err(other) => slot = other,
+                }
+            }
+            let place = slot & place_mask;
+            let hash = if next.known > self.known {
+                rehash(place)
+            } else {
+                let distance = slot >> (64 - DISTANCE_BITS);
+                let rest = (slot << DISTANCE_BITS) >> (64 - self.known);
+                let home = self.home_of(bucket, rest, distance);
+                home << (64 - self.bucket_bits) | rest << (64 - self.bucket_bits - self.known)
+            };
+            next.insert_moved(hash, place);
+        }
+    }
+
+    /// Inserts what is known not to be there, while the table is visible to movers only.
+    fn insert_moved(&self, hash: u64, place: u64) {
+        let (home, rest) = (self.home(hash), self.rest(hash));
+        let words = self.words.get();
+        for distance in 0..=MOST_DISTANCE {
+            let slot = self.slot(rest, place) | distance << (64 - DISTANCE_BITS);
+            let start = self.bucket(home, rest, distance) << SLOTS_LOG;
+            for word in &words[start..start + SLOTS] {
+                if word.load(Ordering::Relaxed) == EMPTY && word.compare_exchange(EMPTY, slot, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+                {
+                    return;
+                }
+            }
+        }
+        lock(&self.overflow).push((hash, place));
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.budget.give_back(Self::bytes_of(self.bucket_bits));
+    }
+}

@@ -1,0 +1,115 @@
+//! Control graphs: for each process type, the control states and transitions SPIN would make.
+//!
+//! State counts depend on where a process can rest. SPIN's answer is the outcome of several passes over
+//! the parse tree; we follow them one by one, so that the states, their numbers and the transitions
+//! between them are those of the verifier SPIN generates without optimisations (`spin -o1 -o2 -o3`),
+//! as `pan -d` prints them:
+//!
+//! 1. [`elements`]: statements become numbered elements, linked in sequences; `if`, `do` and `unless`
+//!    add joints; `atomic` marks elements; `unless` hangs escapes on the elements it covers.
+//! 2. [`table`]: each element becomes a state with its transitions, jumps followed to where a process
+//!    rests; choices within choices are merged; escapes are put in front.
+//!
+//! The inside of a `d_step` is not made of states. It is kept as a small graph of its own,
+//! [`Deterministic`].
+
+mod elements;
+mod table;
+
+use crate::model::Action;
+use source::{Diagnostic, Span};
+
+pub(crate) use elements::build;
+
+/// The control graph of one process type.
+#[derive(Debug, Default)]
+pub struct Graph {
+    /// Where an instance begins.
+    pub start: u32,
+    /// The states an instance can rest in, and those it passes; ordered by number.
+    pub states: Vec<State>,
+    /// What the transitions do.
+    pub actions: Vec<(Action, Span)>,
+    /// Labels and the states they stand at.
+    pub labels: Vec<(String, u32)>,
+}
+
+impl Graph {
+    /// The state with this number.
+    pub fn state(&self, number: u32) -> Option<&State> {
+        self.states.binary_search_by_key(&number, |s| s.number).ok().map(|i| &self.states[i])
+    }
+}
+
+/// A control state.
+#[derive(Debug)]
+pub struct State {
+    /// SPIN's number for it, from one.
+    pub number: u32,
+    /// The ways to leave it, in the order they are tried.
+    pub transitions: Vec<Transition>,
+    /// A process may rest here for ever.
+    pub end: bool,
+    /// Passing here is progress.
+    pub progress: bool,
+    /// Passing here infinitely often is acceptance.
+    pub accept: bool,
+}
+
+/// A way to leave a control state.
+#[derive(Clone, Debug)]
+pub struct Transition {
+    /// Identifies the statement: copies of a transition share it.
+    pub id: u32,
+    /// What it does.
+    pub effect: Effect,
+    /// The state it leads to; 0 when the process is gone.
+    pub target: u32,
+    /// Whether the process goes on without others between.
+    pub atomic: bool,
+    /// The escape it belongs to: among the transitions of a state, the first group that can move
+    /// wins. 0 for transitions of the state itself, which come last.
+    pub escape: u32,
+    /// What the user wrote.
+    pub span: Span,
+}
+
+/// What a transition does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Nothing; always possible.
+    Skip,
+    /// Nothing; possible if no transition before it is.
+    Else,
+    /// An action, by its index in [`Graph::actions`].
+    Action(usize),
+    /// A `d_step`.
+    Deterministic(Box<Deterministic>),
+    /// The end of the process.
+    End,
+    /// Never possible: a choice without options that could ever be taken.
+    Never,
+}
+
+/// The inside of a `d_step`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deterministic {
+    /// The first node.
+    pub start: usize,
+    /// The nodes.
+    pub nodes: Vec<Inner>,
+}
+
+/// A node of a `d_step`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Inner {
+    /// A statement and the node after it. Blocking here is an error, except in first place.
+    Basic(Effect, usize, Span),
+    /// The first option whose first statement is possible.
+    Choice(Vec<usize>, Span),
+    /// The end of the `d_step`.
+    Exit,
+}
+
+/// Where graph building reports.
+pub(crate) type Diagnostics = Vec<Diagnostic>;

@@ -1,0 +1,243 @@
+//! From the text of one file to tokens.
+//!
+//! The preprocessor works on these tokens, so nothing is an error here: text that is no token
+//! becomes [`Tok::Bad`] and is reported only if it survives (it may stand in a part that `#if`
+//! leaves out). Comments and line continuations are blanks.
+
+use crate::token::{Key, Op, Text, Tok, Token};
+use source::{FileId, Span};
+
+/// The tokens of a file. The last one is [`Tok::End`].
+pub fn lex(file: FileId, text: &str) -> Vec<Token> {
+    let mut lexer = Lexer { file, text, at: 0, newline: true, first: true };
+    let mut tokens = Vec::new();
+    loop {
+        let token = lexer.next();
+        let end = token.kind == Tok::End;
+        tokens.push(token);
+        if end {
+            return tokens;
+        }
+    }
+}
+
+struct Lexer<'a> {
+    file: FileId,
+    text: &'a str,
+    at: usize,
+    newline: bool,
+    first: bool,
+}
+
+impl Lexer<'_> {
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn byte(&self, ahead: usize) -> u8 {
+        self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn next(&mut self) -> Token {
+        let unclosed = self.skip_blanks();
+        let newline = std::mem::take(&mut self.newline);
+        let first = std::mem::take(&mut self.first);
+        if let Some(start) = unclosed {
+            let kind = Tok::Bad("a comment that is never closed".into());
+            return Token { kind, span: Span::new(self.file, start, start + 2), newline, first };
+        }
+        let start = self.at;
+        let kind = self.token();
+        Token { kind, span: Span::new(self.file, start, self.at), newline, first }
+    }
+
+    /// Skips blanks and comments; the beginning of a comment that does not end is returned.
+    fn skip_blanks(&mut self) -> Option<usize> {
+        loop {
+            match self.byte(0) {
+                b'\n' => {
+                    self.newline = true;
+                    self.first = true;
+                    self.at += 1;
+                }
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
+                0 if self.at < self.text.len() => self.at += 1,
+                b'\\' if self.byte(1) == b'\n' => self.skip_over_line_end(2),
+                b'\\' if self.byte(1) == b'\r' && self.byte(2) == b'\n' => self.skip_over_line_end(3),
+                b'/' if self.byte(1) == b'/' => self.skip_line(),
+                b'/' if self.byte(1) == b'*' => {
+                    let start = self.at;
+                    match self.rest().get(2..).and_then(|r| r.find("*/")) {
+                        Some(length) => {
+                            let comment = &self.rest()[..length + 4];
+                            self.newline |= comment.contains('\n');
+                            self.at += length + 4;
+                        }
+                        None => {
+                            self.at = self.text.len();
+                            return Some(start);
+                        }
+                    }
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn skip_over_line_end(&mut self, length: usize) {
+        self.newline = true;
+        self.at += length;
+    }
+
+    /// To the end of the line, continuations followed.
+    fn skip_line(&mut self) {
+        while self.at < self.text.len() && self.byte(0) != b'\n' {
+            let continued = self.byte(0) == b'\\' && self.byte(1) == b'\n';
+            self.at += if continued { 2 } else { 1 };
+        }
+    }
+
+    fn token(&mut self) -> Tok {
+        let first = self.byte(0);
+        match first {
+            0 => Tok::End,
+            b'"' => self.string(),
+            b'\'' => self.character(),
+            b'0'..=b'9' => self.number(),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.word(),
+            b'#' => {
+                self.at += 1;
+                let double = self.byte(0) == b'#';
+                self.at += usize::from(double);
+                Tok::Hash(double)
+            }
+            _ => match Op::at_start(self.rest()) {
+                Some(op) => {
+                    self.at += op.text().len();
+                    Tok::Op(op)
+                }
+                None => {
+                    let c = self.rest().chars().next().unwrap_or('?');
+                    self.at += c.len_utf8();
+                    Tok::Bad(format!("the character {c:?}, which Promela does not use").into())
+                }
+            },
+        }
+    }
+
+    fn word(&mut self) -> Tok {
+        let length = self.rest().bytes().position(|b| !(b.is_ascii_alphanumeric() || b == b'_')).unwrap_or(self.rest().len());
+        let word = self.rest()[..length].to_owned();
+        self.at += length;
+        match Key::from_text(&word) {
+            Some(key) => Tok::Key(key),
+            None => Tok::Name(word.into()),
+        }
+    }
+
+    fn number(&mut self) -> Tok {
+        let length = self.rest().bytes().position(|b| !b.is_ascii_alphanumeric() && b != b'_').unwrap_or(self.rest().len());
+        let digits = self.rest()[..length].to_owned();
+        self.at += length;
+        if !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Tok::Bad(format!("`{digits}`, which is no decimal number").into());
+        }
+        // One beyond the largest is let through: it is the absolute value of the smallest.
+        match digits.parse::<i64>() {
+            Ok(n) if n <= 1 << 31 => Tok::Number(n as i32),
+            _ => Tok::Bad(format!("the number {digits}, which does not fit 32 bits").into()),
+        }
+    }
+
+    fn string(&mut self) -> Tok {
+        let start = self.at + 1;
+        self.at = start;
+        loop {
+            match self.byte(0) {
+                b'"' => {
+                    let text: Text = self.text[start..self.at].into();
+                    self.at += 1;
+                    return Tok::Str(text);
+                }
+                b'\\' if self.at + 1 < self.text.len() => {
+                    self.at += 1;
+                    self.at += self.rest().chars().next().map_or(1, char::len_utf8);
+                }
+                0 | b'\n' => return Tok::Bad("a string that is not closed on its line".into()),
+                _ => self.at += self.rest().chars().next().map_or(1, char::len_utf8),
+            }
+        }
+    }
+
+    fn character(&mut self) -> Tok {
+        let mut chars = self.rest().char_indices().skip(1).map(|(i, c)| (i + c.len_utf8(), c));
+        let (mut end, mut value) = match chars.next() {
+            Some(found) if found.1 != '\n' => found,
+            _ => return self.bad_character(),
+        };
+        if value == '\\' {
+            let Some((after, escaped)) = chars.next() else { return self.bad_character() };
+            end = after;
+            value = match escaped {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'f' => '\u{c}',
+                other => other,
+            };
+        }
+        if self.byte(end) != b'\'' {
+            return self.bad_character();
+        }
+        self.at += end + 1;
+        Tok::Number(value as i32)
+    }
+
+    fn bad_character(&mut self) -> Tok {
+        self.at += 1;
+        Tok::Bad("a quoted character that is not closed".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<Tok> {
+        lex(FileId::default(), text).into_iter().map(|t| t.kind).collect()
+    }
+
+    #[test]
+    fn operators_take_the_longest_match() {
+        let ops: Vec<Tok> = kinds("a!!b??[c]->d<->e..f--g");
+        let texts: Vec<String> = ops.iter().map(ToString::to_string).collect();
+        assert_eq!(texts.join(" "), "`a` `!!` `b` `??` `[` `c` `]` `->` `d` `<->` `e` `..` `f` `--` `g` the end of the file");
+    }
+
+    #[test]
+    fn a_range_of_numbers_is_three_tokens() {
+        assert_eq!(kinds("1..20"), [Tok::Number(1), Tok::Op(Op::DotDot), Tok::Number(20), Tok::End]);
+    }
+
+    #[test]
+    fn characters_and_their_escapes_are_numbers() {
+        assert_eq!(kinds(r"'a' '\n' '\''"), [Tok::Number(97), Tok::Number(10), Tok::Number(39), Tok::End]);
+    }
+
+    #[test]
+    fn blanks_comments_and_continuations_only_mark_line_ends() {
+        let tokens = lex(FileId::default(), "a /* x\ny */ b // c \\\n d\ne \\\n f");
+        let newlines: Vec<bool> = tokens.iter().map(|t| t.newline).collect();
+        assert_eq!(newlines, [true, true, true, true, false]);
+        let firsts: Vec<bool> = tokens.iter().map(|t| t.first).collect();
+        assert_eq!(firsts, [true, false, true, false, false]);
+    }
+
+    #[test]
+    fn what_is_no_token_is_kept_as_such() {
+        for text in ["\"open", "'ab'", "0x10", "$", "99999999999", "/* open", "\u{e9}"] {
+            assert!(kinds(text).iter().any(|t| matches!(t, Tok::Bad(_))), "{text}");
+        }
+        assert_eq!(kinds("2147483648"), [Tok::Number(i32::MIN), Tok::End]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Promela: from the text SPIN users write to control graphs and byte-code, with SPIN's meaning.
+//!
+//! The way of a model through this crate, one module a station:
+//!
+//! | module | takes | gives |
+//! |---|---|---|
+//! | `lexer`, `preprocess`, `macros` | files | tokens, each with the place the user wrote it at |
+//! | `layout` | tokens | the same with the separators that line ends stand for |
+//! | `parser` | tokens | syntax tree, inlines expanded |
+//! | `resolve` | syntax tree | model: names looked up, structures flattened |
+//! | [`graph`] | model | control graphs with exactly SPIN's control states |
+//!
+//! Nothing here reads files or prints: included files come through a [`Loader`], findings go out as
+//! [`Diagnostic`]s.
+
+#![forbid(unsafe_code)]
+
+pub mod ast;
+mod condition;
+pub mod graph;
+mod layout;
+mod lexer;
+mod limits;
+mod macros;
+pub mod model;
+mod parser;
+mod preprocess;
+mod resolve;
+mod token;
+
+pub use preprocess::{Loaded, Loader, NoFiles};
+pub use token::Text;
+
+use graph::Graph;
+use model::Model;
+use source::{Diagnostic, FileId, SourceMap, Span};
+
+/// A model up to its control graphs.
+#[derive(Debug)]
+pub struct Analysed {
+    /// Variables, channels, process types.
+    pub model: Model,
+    /// One control graph for each process type.
+    pub graphs: Vec<Graph>,
+    /// One control graph for each claim and trace.
+    pub automata: Vec<Graph>,
+}
+
+/// Reads a model and builds its control graphs. There is a result only if nothing is wrong.
+pub fn analyse(
+    map: &mut SourceMap,
+    file: FileId,
+    loader: &mut dyn Loader,
+    defines: &[(String, String)],
+) -> (Option<Analysed>, Vec<Diagnostic>) {
+    let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
+    let end = Span::point(file, map.text(file).len());
+    let (tree, mut found) = parser::parse(layout::imply_separators(tokens), end);
+    diagnostics.append(&mut found);
+    let (model, mut found) = resolve::resolve(&tree);
+    // Names are looked up even in a text with mistakes, but what could be their echo is not shown.
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        found.retain(|d| !d.is_error());
+    }
+    diagnostics.append(&mut found);
+    let remote = |process: usize| -> Vec<Text> {
+        let labels = model.remote_labels.iter().filter(|(p, _)| *p == process);
+        labels.map(|(_, label)| label.clone()).collect()
+    };
+    let mut found = Vec::new();
+    let mut graphs = Vec::new();
+    for (i, process) in model.processes.iter().enumerate() {
+        graphs.push(graph::build(&process.body, process.end, false, &remote(i), &mut found));
+    }
+    let mut automata = Vec::new();
+    for automaton in &model.automata {
+        automata.push(graph::build(&automaton.body, automaton.end, true, &[], &mut found));
+    }
+    if !diagnostics.iter().any(Diagnostic::is_error) {
+        diagnostics.append(&mut found);
+    }
+    sort(&mut diagnostics);
+    let wrong = diagnostics.iter().any(Diagnostic::is_error);
+    let analysed = Analysed { model, graphs, automata };
+    ((!wrong).then_some(analysed), diagnostics)
+}
+
+/// Errors and warnings in the order of the text; each one once.
+fn sort(diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.sort_by_key(|d| (d.span.file, d.span.start));
+    diagnostics.dedup();
+    diagnostics.truncate(limits::MAX_DIAGNOSTICS);
+}

@@ -1,0 +1,33 @@
+//! Every bound of the front-end, in one place.
+//!
+//! No input may make the compiler hang, overflow its stack or eat the machine. Each limit is far
+//! above what models written by people need; running into one is an error at a position.
+
+/// Tokens after preprocessing, and tokens produced by expanding inlines.
+pub const MAX_TOKENS: usize = 4_000_000;
+/// Bytes of all files together.
+pub const MAX_BYTES: usize = 64 << 20;
+/// Files included within files.
+pub const MAX_INCLUDE_DEPTH: usize = 64;
+/// Arguments of macros within arguments of macros.
+pub const MAX_MACRO_DEPTH: usize = 64;
+/// Parameters of a macro or an inline.
+pub const MAX_PARAMETERS: usize = 256;
+/// Inlines within inlines (SPIN stops at 16 as well).
+pub const MAX_INLINE_DEPTH: usize = 16;
+/// Statements within statements.
+pub const MAX_STATEMENT_DEPTH: usize = 200;
+/// Operators within operators, counted along the deepest path of an expression.
+pub const MAX_EXPRESSION_DEPTH: usize = 1_000;
+/// Statements of all proctypes together, inlines expanded.
+pub const MAX_STATEMENTS: usize = 1_000_000;
+/// Diagnostics reported before the rest is left out.
+pub const MAX_DIAGNOSTICS: usize = 50;
+/// Elements of one array, and bytes of all variables of one proctype or of the globals.
+pub const MAX_ARRAY: usize = 1 << 20;
+/// Types within types.
+pub const MAX_TYPEDEF_DEPTH: usize = 32;
+/// Slots of a channel.
+pub const MAX_CAPACITY: i32 = 1 << 16;
+/// Names in one `mtype` set.
+pub const MAX_MTYPES: usize = 255;

@@ -1,0 +1,349 @@
+//! Macro definitions and their expansion.
+//!
+//! The usual C algorithm: arguments are expanded first (unless `#` or `##` touches them), the result
+//! is read again together with the text that follows, and a macro is not expanded inside its own
+//! expansion. Every token that comes out carries the place where the outermost macro was used, so
+//! that messages and traces point at what the user wrote. The number of tokens produced is bounded.
+
+use crate::limits::{MAX_MACRO_DEPTH, MAX_PARAMETERS, MAX_TOKENS};
+use crate::token::{Op, Text, Tok, Token};
+use source::{Diagnostic, Span};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+/// A macro.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Macro {
+    /// The names of the parameters; `None` for a macro without a parameter list.
+    pub parameters: Option<Vec<Text>>,
+    /// What it stands for.
+    pub body: Rc<[Token]>,
+    /// Where it was defined.
+    pub span: Span,
+}
+
+/// Where the expander gets tokens from: the preprocessor, which handles directives by itself.
+pub trait Feed {
+    /// The next token that belongs to no directive; [`Tok::End`] at the end, as often as asked.
+    fn next(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Token;
+}
+
+/// The macros known at a point of the text, and how much has been produced so far.
+#[derive(Debug, Default)]
+pub struct Macros {
+    table: HashMap<Text, Macro>,
+    produced: usize,
+}
+
+impl Macros {
+    /// Defines a macro; the one it replaces, if it had another meaning, is returned.
+    pub fn define(&mut self, name: Text, definition: Macro) -> Option<Macro> {
+        let same = |old: &Macro| {
+            old.parameters == definition.parameters
+                && old.body.len() == definition.body.len()
+                && old.body.iter().zip(definition.body.iter()).all(|(a, b)| a.kind == b.kind)
+        };
+        let old = self.table.remove(&name).filter(|old| !same(old));
+        self.table.insert(name, definition);
+        old
+    }
+
+    /// Forgets a macro.
+    pub fn undefine(&mut self, name: &str) {
+        self.table.remove(name);
+    }
+
+    /// Whether there is such a macro.
+    pub fn is_defined(&self, name: &str) -> bool {
+        self.table.contains_key(name)
+    }
+}
+
+/// The name by which a token could be a macro: identifiers and keywords alike.
+pub fn macro_name(kind: &Tok) -> Option<Text> {
+    match kind {
+        Tok::Name(name) => Some(name.clone()),
+        Tok::Key(key) => Some(key.text().into()),
+        _ => None,
+    }
+}
+
+/// A piece of pending input: the expansion of a macro, or tokens that were read too far.
+struct Pending {
+    tokens: VecDeque<Token>,
+    /// The macro it came from, which is not expanded again inside.
+    name: Option<Text>,
+    /// Whether what follows begins a new line, because the use of the macro spanned lines.
+    newline_after: bool,
+}
+
+/// Expands macros in what a [`Feed`] delivers.
+pub struct Expander<'f> {
+    feed: &'f mut dyn Feed,
+    pending: Vec<Pending>,
+    /// Where the outermost macro being expanded was used.
+    site: Option<Span>,
+    /// A line end that belongs before the next token.
+    newline: bool,
+    depth: usize,
+    /// Macros not to be expanded because they are being expanded further out.
+    disabled: Vec<Text>,
+}
+
+/// Why expansion stopped for good.
+#[derive(Debug)]
+pub struct TooMuch;
+
+impl<'f> Expander<'f> {
+    /// An expander of the feed's tokens. `depth` counts arguments within arguments.
+    pub fn new(feed: &'f mut dyn Feed, depth: usize) -> Self {
+        Expander { feed, pending: Vec::new(), site: None, newline: false, depth, disabled: Vec::new() }
+    }
+
+    fn raw(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Token {
+        let mut newline = false;
+        while let Some(top) = self.pending.last_mut() {
+            if let Some(mut token) = top.tokens.pop_front() {
+                token.newline |= newline;
+                return token;
+            }
+            let done = self.pending.pop();
+            newline |= done.is_some_and(|d| d.newline_after);
+        }
+        self.site = None;
+        let mut token = self.feed.next(macros, errors);
+        token.newline |= newline;
+        token
+    }
+
+    fn is_disabled(&self, name: &str) -> bool {
+        self.disabled.iter().any(|d| **d == *name) || self.pending.iter().any(|p| p.name.as_deref() == Some(name))
+    }
+
+    /// The next token after expansion.
+    pub fn next(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Result<Token, TooMuch> {
+        loop {
+            let mut token = self.raw(macros, errors);
+            token.newline |= std::mem::take(&mut self.newline);
+            macros.produced += 1;
+            if macros.produced > MAX_TOKENS {
+                errors.push(
+                    Diagnostic::error(token.span, "the preprocessor produces too many tokens")
+                        .with_hint("does a macro expand into many copies of itself?"),
+                );
+                return Err(TooMuch);
+            }
+            let Some(name) = macro_name(&token.kind) else { return Ok(token) };
+            if self.is_disabled(&name) {
+                return Ok(token);
+            }
+            let Some(definition) = macros.table.get(&name).cloned() else { return Ok(token) };
+            let site = *self.site.get_or_insert(token.span);
+            let (tokens, end, newline_after) = match &definition.parameters {
+                None => (definition.body.to_vec(), token.span, false),
+                Some(parameters) => match self.arguments(&token, parameters, macros, errors) {
+                    Some(arguments) => {
+                        let tokens = self.substitute(&definition, parameters, &arguments.lists, macros, errors)?;
+                        (tokens, arguments.end, arguments.newline)
+                    }
+                    None => return Ok(token),
+                },
+            };
+            let site = if self.pending.is_empty() { site.to(end) } else { site };
+            self.site = Some(site);
+            let mut tokens: VecDeque<Token> = tokens.into();
+            for t in &mut tokens {
+                t.span = site;
+                t.newline = false;
+            }
+            match tokens.front_mut() {
+                Some(first) => first.newline = token.newline,
+                None => self.newline |= token.newline,
+            }
+            self.pending.push(Pending { tokens, name: Some(name), newline_after });
+        }
+    }
+
+    /// The arguments of a use of a macro with parameters; nothing if no `(` follows.
+    fn arguments(&mut self, name: &Token, parameters: &[Text], macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Option<Arguments> {
+        let open = self.raw(macros, errors);
+        if open.kind != Tok::Op(Op::LParen) {
+            // Not a use after all: what was read goes back.
+            self.pending.push(Pending { tokens: VecDeque::from([open]), name: None, newline_after: false });
+            return None;
+        }
+        let mut lists = vec![Vec::new()];
+        let mut nesting = 0;
+        let mut newline = open.newline;
+        let mut end = open.span;
+        loop {
+            let mut token = self.raw(macros, errors);
+            newline |= token.newline;
+            token.newline = false;
+            match &token.kind {
+                Tok::End => {
+                    errors.push(Diagnostic::error(name.span, format!("the arguments of the macro {} are not closed", name.kind)));
+                    self.pending.push(Pending { tokens: VecDeque::from([token]), name: None, newline_after: false });
+                    break;
+                }
+                Tok::Op(Op::RParen) if nesting == 0 => {
+                    end = token.span;
+                    break;
+                }
+                Tok::Op(Op::Comma) if nesting == 0 => {
+                    lists.push(Vec::new());
+                    continue;
+                }
+                Tok::Op(Op::LParen) => nesting += 1,
+                Tok::Op(Op::RParen) => nesting -= 1,
+                _ => {}
+            }
+            if let Some(list) = lists.last_mut() {
+                list.push(token);
+            }
+        }
+        let none = lists.len() == 1 && lists[0].is_empty() && parameters.is_empty();
+        let too_many = parameters.is_empty() && !none;
+        if too_many || (!none && lists.len() != parameters.len()) {
+            let message = format!("the macro {} takes {} argument(s), {} given", name.kind, parameters.len(), lists.len());
+            errors.push(Diagnostic::error(name.span, message));
+            lists.resize(parameters.len(), Vec::new());
+        }
+        Some(Arguments { lists, end, newline })
+    }
+
+    /// The body of a macro with the arguments in place of the parameters.
+    fn substitute(
+        &self,
+        definition: &Macro,
+        parameters: &[Text],
+        arguments: &[Vec<Token>],
+        macros: &mut Macros,
+        errors: &mut Vec<Diagnostic>,
+    ) -> Result<Vec<Token>, TooMuch> {
+        let argument_of = |token: &Token| {
+            let name = macro_name(&token.kind)?;
+            parameters.iter().position(|p| *p == name).and_then(|i| Some((i, arguments.get(i)?)))
+        };
+        let mut expanded: Vec<Option<Vec<Token>>> = vec![None; parameters.len().min(MAX_PARAMETERS)];
+        let body = &definition.body;
+        let is_paste = |i: usize| body.get(i).is_some_and(|t: &Token| t.kind == Tok::Hash(true));
+        let mut out: Vec<Token> = Vec::new();
+        // Whether what stands left of a `##` came to nothing.
+        let mut left_is_empty = false;
+        let mut i = 0;
+        while i < body.len() {
+            let token = &body[i];
+            if token.kind == Tok::Hash(false)
+                && let Some((_, argument)) = body.get(i + 1).and_then(argument_of)
+            {
+                out.push(Token { kind: Tok::Str(stringize(argument)), ..token.clone() });
+                i += 2;
+                continue;
+            }
+            if token.kind == Tok::Hash(true) && i + 1 < body.len() {
+                let mut right =
+                    argument_of(&body[i + 1]).map_or_else(|| vec![body[i + 1].clone()], |(_, argument)| argument.clone()).into_iter();
+                if !left_is_empty && let Some(a) = out.pop() {
+                    out.push(right.next().map_or(a.clone(), |b| paste(&a, &b)));
+                }
+                left_is_empty &= right.len() == 0;
+                out.extend(right);
+                i += 2;
+                continue;
+            }
+            match argument_of(token) {
+                Some((_, argument)) if is_paste(i + 1) => {
+                    left_is_empty = argument.is_empty();
+                    out.extend(argument.iter().cloned());
+                }
+                Some((index, argument)) => {
+                    if expanded[index].is_none() {
+                        let mut feed = Slice(argument.clone().into());
+                        let list = self.expand_all(&mut feed, macros, errors)?;
+                        expanded[index] = Some(list);
+                    }
+                    macros.produced += argument.len();
+                    out.extend(expanded[index].iter().flatten().cloned());
+                }
+                None => {
+                    left_is_empty = false;
+                    out.push(token.clone());
+                }
+            }
+            if out.len() > MAX_TOKENS {
+                return Err(TooMuch);
+            }
+            i += 1;
+        }
+        Ok(out)
+    }
+
+    fn expand_all(&self, feed: &mut dyn Feed, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Result<Vec<Token>, TooMuch> {
+        let mut out = Vec::new();
+        let mut inner = Expander::new(feed, self.depth + 1);
+        if inner.depth > MAX_MACRO_DEPTH {
+            loop {
+                let token = inner.raw(macros, errors);
+                if token.kind == Tok::End {
+                    return Ok(out);
+                }
+                out.push(token);
+            }
+        }
+        // Macros being expanded around the argument stay disabled in it.
+        inner.disabled = self.disabled.clone();
+        inner.disabled.extend(self.pending.iter().filter_map(|p| p.name.clone()));
+        loop {
+            let token = inner.next(macros, errors)?;
+            if token.kind == Tok::End {
+                return Ok(out);
+            }
+            out.push(token);
+        }
+    }
+}
+
+struct Arguments {
+    lists: Vec<Vec<Token>>,
+    end: Span,
+    /// Whether the use spanned lines.
+    newline: bool,
+}
+
+/// A list of tokens as a feed.
+struct Slice(VecDeque<Token>);
+
+impl Feed for Slice {
+    fn next(&mut self, _: &mut Macros, _: &mut Vec<Diagnostic>) -> Token {
+        self.0.pop_front().unwrap_or(Token { kind: Tok::End, span: Span::default(), newline: false, first: false })
+    }
+}
+
+fn spelling(kind: &Tok) -> String {
+    match kind {
+        Tok::Name(name) => name.to_string(),
+        Tok::Key(key) => key.text().to_owned(),
+        Tok::Number(n) => n.to_string(),
+        Tok::Str(text) => format!("\"{text}\""),
+        Tok::Op(op) => op.text().to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn stringize(tokens: &[Token]) -> Text {
+    let words: Vec<String> = tokens.iter().map(|t| spelling(&t.kind)).collect();
+    words.join(" ").replace('\\', "\\\\").replace('"', "\\\"").into()
+}
+
+/// The token spelled by two tokens written together.
+fn paste(a: &Token, b: &Token) -> Token {
+    let text = spelling(&a.kind) + &spelling(&b.kind);
+    let mut tokens = crate::lexer::lex(a.span.file, &text);
+    let kind = if tokens.len() == 2 {
+        tokens.swap_remove(0).kind
+    } else {
+        Tok::Bad(format!("`{text}`, pasted together by `##`, which is no token").into())
+    };
+    Token { kind, ..a.clone() }
+}

@@ -1,0 +1,366 @@
+//! The resolved model: every name looked up, every structure flattened to its leaves.
+//!
+//! A variable of a user-defined type becomes one variable for each scalar field, its *leaf*. Arrays of
+//! structures make their leaves arrays: the field `c` of `a[i].b[j].c` is one flat array, and the
+//! element is found at `i * len(b) + j`, each index checked by itself.
+
+use crate::ast::{Binary, Formula, Ident, Probe, Unary};
+use crate::token::Text;
+use source::Span;
+
+/// A resolved model.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// The global variables' leaves.
+    pub globals: Vec<Leaf>,
+    /// Channel types, each one once.
+    pub channel_types: Vec<ChannelType>,
+    /// Channels that exist from the beginning: name and type, in the order of their numbers.
+    pub channels: Vec<(String, usize)>,
+    /// Names of messages.
+    pub mtypes: Vec<MtypeSet>,
+    /// Process types in the order of the text.
+    pub processes: Vec<Process>,
+    /// `never`, `trace`, `notrace`.
+    pub automata: Vec<AutomatonModel>,
+    /// `ltl` blocks.
+    pub formulas: Vec<(Ident, Formula)>,
+    /// Whether the model speaks of priorities.
+    pub uses_priorities: bool,
+    /// Labels that are looked at from outside their process type: process type and name.
+    pub remote_labels: Vec<(usize, Text)>,
+}
+
+/// One named set of messages. The value of `names[i]` is `i + 1`.
+#[derive(Debug)]
+pub struct MtypeSet {
+    /// Its name; none for plain `mtype`.
+    pub name: Option<Text>,
+    /// The names in the order of their values.
+    pub names: Vec<Text>,
+}
+
+/// Types of leaves and of fields of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scalar {
+    /// One bit.
+    Bit,
+    /// Eight bits, unsigned.
+    Byte,
+    /// 16 bits, signed.
+    Short,
+    /// 32 bits, signed.
+    Int,
+    /// So many bits.
+    Unsigned(u8),
+    /// A message's name; the number of its set.
+    Mtype(u8),
+    /// A channel.
+    Chan,
+}
+
+/// A scalar variable or a flat array of scalars.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// Its name, with the names of the fields on the way to it.
+    pub name: String,
+    /// The type of its elements.
+    pub ty: Scalar,
+    /// The lengths of the arrays on the way to it, outermost first; none for a scalar.
+    pub dimensions: Vec<u32>,
+    /// Initial values: none for zeros, or one for each element.
+    pub initial: Vec<i32>,
+    /// Whether it was declared `hidden`.
+    pub hidden: bool,
+    /// Where it was declared.
+    pub span: Span,
+}
+
+impl Leaf {
+    /// The number of elements.
+    pub fn length(&self) -> usize {
+        self.dimensions.iter().map(|&d| d as usize).product()
+    }
+
+    /// Whether it needs an index.
+    pub fn is_array(&self) -> bool {
+        !self.dimensions.is_empty()
+    }
+}
+
+/// Capacity and message type of a channel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ChannelType {
+    /// The number of messages; 0 for rendezvous.
+    pub capacity: u32,
+    /// The fields of a message.
+    pub fields: Vec<Scalar>,
+}
+
+/// A process type.
+#[derive(Debug)]
+pub struct Process {
+    /// Its name.
+    pub name: Ident,
+    /// Whether it is `init`.
+    pub is_init: bool,
+    /// How many instances exist from the beginning.
+    pub active: u32,
+    /// Its local variables' leaves, parameters first.
+    pub locals: Vec<Leaf>,
+    /// How many of the locals are parameters.
+    pub parameters: usize,
+    /// What happens when an instance is created, in order.
+    pub prologue: Vec<(Action, Span)>,
+    /// Its priority, if declared.
+    pub priority: Option<u8>,
+    /// The condition for every step.
+    pub provided: Option<Ex>,
+    /// Non-determinism is an error.
+    pub deterministic: bool,
+    /// What it does.
+    pub body: Seq,
+    /// Its closing brace.
+    pub end: Span,
+}
+
+/// A claim or a trace automaton.
+#[derive(Debug)]
+pub struct AutomatonModel {
+    /// Which.
+    pub kind: crate::ast::AutomatonKind,
+    /// Its name.
+    pub name: Ident,
+    /// Its local variables, which SPIN warns about.
+    pub locals: Vec<Leaf>,
+    /// What it does.
+    pub body: Seq,
+    /// Its closing brace.
+    pub end: Span,
+}
+
+/// Which table a leaf is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The globals.
+    Global,
+    /// The locals of the process type at hand.
+    Local,
+}
+
+/// An element of a leaf.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Which table.
+    pub scope: Scope,
+    /// Which leaf.
+    pub leaf: usize,
+    /// One index for each dimension.
+    pub indices: Vec<Ex>,
+    /// The leaf's type.
+    pub ty: Scalar,
+}
+
+/// A resolved expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ex {
+    /// A number.
+    Const(i32),
+    /// A variable.
+    Load(Place),
+    /// `_pid`.
+    Pid,
+    /// `_nr_pr`.
+    ProcessCount,
+    /// `_last`.
+    Last,
+    /// An operator before an operand.
+    Unary(Unary, Box<Ex>),
+    /// An operator between operands.
+    Binary(Binary, Box<Ex>, Box<Ex>),
+    /// A choice between values.
+    Conditional(Box<Ex>, Box<Ex>, Box<Ex>),
+    /// The creation of a process.
+    Run {
+        /// Its type.
+        process: usize,
+        /// The parameters.
+        arguments: Vec<Ex>,
+        /// Its priority, if given.
+        priority: Option<u8>,
+    },
+    /// A question about a channel.
+    Probe(Probe, Box<Ex>),
+    /// Whether a message could be received.
+    Poll {
+        /// The channel.
+        channel: Box<Ex>,
+        /// Any message, not only the first.
+        any: bool,
+        /// Values to be matched.
+        fields: Vec<Option<Ex>>,
+    },
+    /// `enabled(pid)`.
+    Enabled(Box<Ex>),
+    /// `pc_value(pid)`.
+    PcValue(Box<Ex>),
+    /// `get_priority(pid)`.
+    GetPriority(Box<Ex>),
+    /// `timeout`.
+    Timeout,
+    /// `np_`.
+    NonProgress,
+    /// `P[pid]@label`.
+    RemoteLabel {
+        /// The process type.
+        process: usize,
+        /// Which instance.
+        pid: Option<Box<Ex>>,
+        /// The label.
+        label: Text,
+    },
+    /// `P[pid]:variable`.
+    RemoteLoad {
+        /// The process type.
+        process: usize,
+        /// Which instance.
+        pid: Option<Box<Ex>>,
+        /// The variable among the locals of that type.
+        place: Place,
+    },
+}
+
+/// Where a value goes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Into a variable.
+    Place(Place),
+    /// Into `_`: nowhere.
+    Nowhere,
+    /// Into `_priority`.
+    Priority,
+}
+
+/// A field of a receive.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Field {
+    /// Must be equal to this.
+    Match(Ex),
+    /// Is stored here.
+    Store(Target),
+}
+
+/// A basic statement: what one transition does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Blocks until the expression is not zero.
+    Guard(Ex),
+    /// Stores a value.
+    Assign(Target, Ex),
+    /// Stores values in the first elements of an array.
+    Fill {
+        /// The array's table.
+        scope: Scope,
+        /// The array.
+        leaf: usize,
+        /// What its elements become.
+        values: Vec<Ex>,
+    },
+    /// Makes a new channel for each of these elements of a leaf.
+    NewChannels {
+        /// The leaf's table.
+        scope: Scope,
+        /// The leaf.
+        leaf: usize,
+        /// The type of the channels.
+        channel_type: usize,
+        /// How many.
+        count: u32,
+    },
+    /// The guard `1`, written so: `skip`, `true`. SPIN drops some of them.
+    True,
+    /// Does nothing: the declaration of a structure, passed on the way.
+    Skip,
+    /// Sends.
+    Send {
+        /// The channel.
+        channel: Ex,
+        /// Keep the messages sorted.
+        sorted: bool,
+        /// The fields.
+        arguments: Vec<Ex>,
+    },
+    /// Receives.
+    Receive {
+        /// The channel.
+        channel: Ex,
+        /// Any message that matches.
+        any: bool,
+        /// The message stays.
+        keep: bool,
+        /// The fields.
+        fields: Vec<Field>,
+    },
+    /// Must be true.
+    Assert(Ex),
+    /// Prints.
+    Print(Text, Vec<Ex>),
+    /// Prints a message's name; the number of the set.
+    PrintMtype(Ex, u8),
+    /// Changes a priority.
+    SetPriority(Ex, Ex),
+    /// Claims to be the only receiver (true) or sender (false).
+    Exclusive(bool, Ex),
+}
+
+/// A sequence of statements.
+pub type Seq = Vec<Stm>;
+
+/// The blocks around a place, outermost first; labels are looked up along it.
+pub type ScopePath = std::rc::Rc<[u32]>;
+
+/// A resolved statement.
+#[derive(Debug)]
+pub struct Stm {
+    /// What it is.
+    pub node: Node,
+    /// What the user wrote.
+    pub span: Span,
+}
+
+/// Kinds of resolved statements.
+#[derive(Debug)]
+pub enum Node {
+    /// One transition.
+    Basic(Action),
+    /// `else`.
+    Else,
+    /// `goto`.
+    Goto(Ident, ScopePath),
+    /// `break`.
+    Break,
+    /// `if … fi`.
+    If(Vec<Seq>),
+    /// `do … od`.
+    Do(Vec<Seq>),
+    /// A loop that SPIN builds by itself, for `for` and `select`: the first assignment belongs to the
+    /// sequence around, before any label of the statement.
+    Loop {
+        /// Before the loop.
+        first: Action,
+        /// The option that goes on, from its guard to the counting.
+        round: Seq,
+        /// Whether leaving needs that the guard fails.
+        leave_on_else: bool,
+    },
+    /// `atomic`.
+    Atomic(Seq),
+    /// `d_step`.
+    DStep(Seq),
+    /// `{ … }`.
+    Block(Seq),
+    /// `a unless b`.
+    Unless(Box<Stm>, Box<Stm>),
+    /// `L: s`.
+    Label(Ident, ScopePath, Box<Stm>),
+}

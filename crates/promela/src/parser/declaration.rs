@@ -1,0 +1,204 @@
+//! Declarations: variables, parameters, typedefs, sets of message names.
+
+use super::{Parsed, Parser};
+use crate::ast::{Declaration, Ident, Initial, MtypeSet, TypeName, Typedef, Variable, Visibility};
+use crate::token::{Key, Op, Tok};
+use source::{Diagnostic, Span};
+
+impl Parser {
+    /// Whether a declaration of variables begins here.
+    pub(super) fn at_declaration(&self) -> bool {
+        match self.peek() {
+            Tok::Key(
+                Key::Hidden
+                | Key::Show
+                | Key::Local
+                | Key::Bit
+                | Key::Bool
+                | Key::Byte
+                | Key::Pid
+                | Key::Short
+                | Key::Int
+                | Key::Unsigned
+                | Key::Mtype
+                | Key::Chan,
+            ) => true,
+            Tok::Name(name) => self.names.typedefs.contains(name) && matches!(self.peek_at(1), Tok::Name(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether `mtype = {`, `mtype:set = {` or `mtype {` stands here.
+    pub(super) fn at_mtype_set(&self) -> bool {
+        match (self.peek_at(1), self.peek_at(2), self.peek_at(3)) {
+            (Tok::Op(Op::LBrace | Op::Assign), _, _) => true,
+            (Tok::Op(Op::Colon), Tok::Name(_), next) => *next == Tok::Op(Op::Assign),
+            _ => false,
+        }
+    }
+
+    pub(super) fn mtype_set(&mut self) -> Parsed<MtypeSet> {
+        self.advance();
+        let set = if self.eat_op(Op::Colon) { Some(self.expect_name("the set's name")?) } else { None };
+        self.eat_op(Op::Assign);
+        let open = self.expect_op(Op::LBrace, "before the names of messages")?;
+        let mut names = Vec::new();
+        loop {
+            match self.peek() {
+                Tok::Name(_) => names.push(self.expect_name("a name")?),
+                Tok::Op(Op::Comma | Op::Semi) | Tok::ImpliedSemi => drop(self.advance()),
+                Tok::Op(Op::RBrace) => break,
+                _ => {
+                    self.expect_name("the name of a message")?;
+                }
+            }
+        }
+        self.close_brace(open)?;
+        Ok(MtypeSet { set, names })
+    }
+
+    pub(super) fn typedef(&mut self) -> Parsed<Typedef> {
+        self.advance();
+        let name = self.expect_name("the name of the type")?;
+        let open = self.expect_op(Op::LBrace, "after the name of the type")?;
+        let mut fields = Vec::new();
+        loop {
+            self.skip_separators();
+            if !self.at_declaration() {
+                break;
+            }
+            fields.push(self.declaration()?);
+        }
+        if fields.is_empty() {
+            self.error(name.span, format!("the type `{}` has no fields", name.text));
+        }
+        self.close_brace(open)?;
+        Ok(Typedef { name, fields })
+    }
+
+    pub(super) fn parameters(&mut self) -> Parsed<Vec<Declaration>> {
+        let mut parameters = Vec::new();
+        while !self.is_op(Op::RParen) {
+            if !self.at_declaration() {
+                let message = format!("expected a parameter's type, found {}", self.peek());
+                return Err(self.error(self.span(), message));
+            }
+            parameters.push(self.declaration()?);
+            if self.at_separator() {
+                self.skip_separators();
+            } else {
+                break;
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// `hidden byte a = 1, b[3]`.
+    pub(super) fn declaration(&mut self) -> Parsed<Declaration> {
+        let start = self.span();
+        let visibility = match self.peek() {
+            Tok::Key(Key::Hidden) => Visibility::Hidden,
+            Tok::Key(Key::Show) => Visibility::Show,
+            Tok::Key(Key::Local) => Visibility::Local,
+            _ => Visibility::Normal,
+        };
+        if visibility != Visibility::Normal {
+            self.advance();
+        }
+        let ty = self.type_name()?;
+        let mut variables = vec![self.variable()?];
+        while self.is_op(Op::Comma) {
+            let comma = self.advance();
+            if self.at_declaration() {
+                let diagnostic = Diagnostic::error(comma, "expected `;` between declarations, found `,`")
+                    .with_hint("a `,` continues the list of names of one type");
+                return Err(self.report(diagnostic));
+            }
+            variables.push(self.variable()?);
+        }
+        Ok(Declaration { visibility, ty, variables, span: start.to(self.last_span()) })
+    }
+
+    /// The type of a variable or of a field of a message.
+    fn type_name(&mut self) -> Parsed<TypeName> {
+        let ty = match self.peek().clone() {
+            Tok::Key(Key::Bit | Key::Bool) => TypeName::Bit,
+            Tok::Key(Key::Byte | Key::Pid) => TypeName::Byte,
+            Tok::Key(Key::Short) => TypeName::Short,
+            Tok::Key(Key::Int) => TypeName::Int,
+            Tok::Key(Key::Unsigned) => TypeName::Unsigned,
+            Tok::Key(Key::Chan) => TypeName::Chan,
+            Tok::Key(Key::Mtype) => {
+                self.advance();
+                let set = if self.eat_op(Op::Colon) { Some(self.expect_name("the name of a set of messages")?) } else { None };
+                return Ok(TypeName::Mtype(set));
+            }
+            Tok::Name(text) => {
+                let span = self.advance();
+                return Ok(TypeName::User(Ident { text, span }));
+            }
+            found => return Err(self.error(self.span(), format!("expected a type, found {found}"))),
+        };
+        self.advance();
+        Ok(ty)
+    }
+
+    fn variable(&mut self) -> Parsed<Variable> {
+        let name = self.expect_name("the name of a variable")?;
+        let width = if self.eat_op(Op::Colon) { Some(self.primary()?) } else { None };
+        let length = if self.eat_op(Op::LBracket) {
+            let length = self.expression()?;
+            self.expect_op(Op::RBracket, "after the length of the array")?;
+            Some(length)
+        } else {
+            None
+        };
+        let initial = if self.eat_op(Op::Assign) { Some(self.initial()?) } else { None };
+        let span = name.span.to(self.last_span());
+        Ok(Variable { name, width, length, initial, span })
+    }
+
+    fn initial(&mut self) -> Parsed<Initial> {
+        if self.eat_op(Op::LBracket) {
+            let capacity = self.expression()?;
+            self.expect_op(Op::RBracket, "after the channel's capacity")?;
+            if !self.eat_key(Key::Of) {
+                let message = format!("expected `of` after the channel's capacity, found {}", self.peek());
+                return Err(self.error(self.span(), message));
+            }
+            let open = self.expect_op(Op::LBrace, "before the message's types")?;
+            let mut fields = Vec::new();
+            loop {
+                let start = self.span();
+                let ty = self.type_name()?;
+                fields.push((ty, start.to(self.last_span())));
+                if !self.eat_op(Op::Comma) && !self.eat_op(Op::Semi) {
+                    break;
+                }
+            }
+            while *self.peek() == Tok::ImpliedSemi {
+                self.advance();
+            }
+            self.close_brace(open)?;
+            return Ok(Initial::Channel { capacity, fields });
+        }
+        if self.is_op(Op::LBrace) {
+            let open = self.advance();
+            let mut values = vec![self.expression()?];
+            while self.eat_op(Op::Comma) {
+                values.push(self.expression()?);
+            }
+            while *self.peek() == Tok::ImpliedSemi {
+                self.advance();
+            }
+            self.close_brace(open)?;
+            return Ok(Initial::List(values));
+        }
+        Ok(Initial::Value(self.expression()?))
+    }
+
+    /// A place for an identifier that the parser makes up.
+    pub(super) fn made_up(text: &str, span: Span) -> Ident {
+        Ident { text: text.into(), span }
+    }
+}

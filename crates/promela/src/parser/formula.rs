@@ -1,0 +1,166 @@
+//! `ltl` blocks: formulas over expressions.
+//!
+//! One grammar for both, as in SPIN: the temporal operators sit between `&&` and the bitwise ones, and
+//! `[]`, `<>`, `X`, `!` bind like unary operators. `->`, `U`, `W`, `V` group to the left.
+
+use super::{Parsed, Parser};
+use crate::ast::{Binary, Expr, ExprKind, Formula, Ident, Ltl, Unary};
+use crate::limits::MAX_EXPRESSION_DEPTH;
+use crate::token::{Key, Op, Tok};
+
+/// What stands between two operands.
+#[derive(Clone, Copy)]
+enum Between {
+    Implies,
+    Equivalent,
+    Or,
+    And,
+    Until,
+    WeakUntil,
+    Release,
+    Arithmetic(Binary),
+}
+
+impl Parser {
+    pub(super) fn ltl(&mut self) -> Parsed<Ltl> {
+        let span = self.advance();
+        let name = match self.peek() {
+            Tok::Name(_) => self.expect_name("a name")?,
+            _ => {
+                let text = format!("ltl_{}", self.formulas).into();
+                self.formulas += 1;
+                Ident { text, span }
+            }
+        };
+        let open = self.expect_op(Op::LBrace, "before the formula")?;
+        let formula = self.formula(0)?;
+        self.skip_separators();
+        self.close_brace(open)?;
+        Ok(Ltl { name, formula })
+    }
+
+    fn formula(&mut self, least: u8) -> Parsed<Formula> {
+        self.enter_expression()?;
+        let result = self.formula_at(least);
+        self.expression_depth -= 1;
+        result
+    }
+
+    fn formula_at(&mut self, least: u8) -> Parsed<Formula> {
+        let mut left = self.formula_operand()?;
+        let mut length = 0;
+        while let Some((between, level)) = self.between() {
+            if level < least {
+                break;
+            }
+            length += 1;
+            if length > MAX_EXPRESSION_DEPTH {
+                return Err(self.error(self.span(), "the formula is too long"));
+            }
+            let operator = self.advance();
+            let right = self.formula(level + 1)?;
+            let (l, r) = (Box::new(left), Box::new(right));
+            left = match between {
+                Between::Implies => Formula::Implies(l, r),
+                Between::Equivalent => Formula::Equivalent(l, r),
+                Between::Or => Formula::Or(l, r),
+                Between::And => Formula::And(l, r),
+                Between::Until => Formula::Until(l, r),
+                Between::WeakUntil => Formula::WeakUntil(l, r),
+                Between::Release => Formula::Release(l, r),
+                Between::Arithmetic(op) => match (*l, *r) {
+                    (Formula::Atom(a), Formula::Atom(b)) => {
+                        let span = a.span.to(b.span);
+                        let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
+                        Formula::Atom(Expr { kind, span })
+                    }
+                    _ => {
+                        let message = "this operator needs values, not formulas, on both sides";
+                        return Err(self.error(operator, message));
+                    }
+                },
+            };
+        }
+        Ok(left)
+    }
+
+    fn between(&self) -> Option<(Between, u8)> {
+        Some(match self.peek() {
+            Tok::Op(Op::Arrow) => (Between::Implies, 1),
+            Tok::Op(Op::Equiv) => (Between::Equivalent, 1),
+            Tok::Op(Op::OrOr | Op::LtlOr) => (Between::Or, 2),
+            Tok::Op(Op::AndAnd | Op::LtlAnd) => (Between::And, 3),
+            Tok::Name(word) => match &**word {
+                "implies" => (Between::Implies, 1),
+                "equivalent" => (Between::Equivalent, 1),
+                "U" | "until" | "stronguntil" => (Between::Until, 5),
+                "W" | "weakuntil" => (Between::WeakUntil, 5),
+                "V" | "release" => (Between::Release, 5),
+                _ => return None,
+            },
+            Tok::Op(op) => {
+                let (op, level) = Binary::of(*op)?;
+                (Between::Arithmetic(op), level + 4)
+            }
+            _ => return None,
+        })
+    }
+
+    fn formula_operand(&mut self) -> Parsed<Formula> {
+        let unary = |f: fn(Box<Formula>) -> Formula, operand| f(Box::new(operand));
+        match self.peek().clone() {
+            Tok::Op(Op::LBracket) if *self.peek_at(1) == Tok::Op(Op::RBracket) => {
+                self.advance();
+                self.advance();
+                Ok(unary(Formula::Always, self.unary_operand()?))
+            }
+            Tok::Op(Op::Lt) if *self.peek_at(1) == Tok::Op(Op::Gt) => {
+                self.advance();
+                self.advance();
+                Ok(unary(Formula::Eventually, self.unary_operand()?))
+            }
+            Tok::Name(word) if matches!(&*word, "X" | "next" | "always" | "eventually") => {
+                self.advance();
+                let operand = self.unary_operand()?;
+                Ok(match &*word {
+                    "always" => unary(Formula::Always, operand),
+                    "eventually" => unary(Formula::Eventually, operand),
+                    _ => unary(Formula::Next, operand),
+                })
+            }
+            Tok::Op(Op::Bang) => {
+                self.advance();
+                Ok(unary(Formula::Not, self.unary_operand()?))
+            }
+            Tok::Op(Op::Minus | Op::Tilde) => {
+                let op = if self.is_op(Op::Minus) { Unary::Negate } else { Unary::Complement };
+                let start = self.advance();
+                match self.unary_operand()? {
+                    Formula::Atom(operand) => {
+                        let span = start.to(operand.span);
+                        Ok(Formula::Atom(Expr { kind: ExprKind::Unary(op, Box::new(operand)), span }))
+                    }
+                    _ => Err(self.error(start, "this operator needs a value, not a formula")),
+                }
+            }
+            Tok::Op(Op::LParen) => {
+                self.advance();
+                let inner = self.formula(0)?;
+                self.expect_op(Op::RParen, "after the formula")?;
+                Ok(inner)
+            }
+            Tok::Key(Key::CExpr) => {
+                self.refuse_c();
+                Err(super::Reported)
+            }
+            _ => Ok(Formula::Atom(self.primary()?)),
+        }
+    }
+
+    fn unary_operand(&mut self) -> Parsed<Formula> {
+        self.enter_expression()?;
+        let result = self.formula_operand();
+        self.expression_depth -= 1;
+        result
+    }
+}

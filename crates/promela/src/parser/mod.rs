@@ -1,0 +1,462 @@
+//! From tokens to the syntax tree.
+//!
+//! Recursive descent with a bounded depth. A mistake is reported, the text up to the next place where
+//! a statement or a unit can begin is skipped, and parsing goes on, so that one run shows several
+//! mistakes. Inlines are expanded here, by token, as SPIN does: their arguments are text, not values.
+
+mod declaration;
+mod expression;
+mod formula;
+mod inline;
+mod statement;
+
+use crate::ast::{Automaton, AutomatonKind, Ident, Model, Proctype, Unit};
+use crate::limits::{MAX_DIAGNOSTICS, MAX_STATEMENTS};
+use crate::token::{Key, Op, Text, Tok, Token};
+use inline::InlineDefinition;
+use source::{Diagnostic, Span, did_you_mean};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// The model in these tokens, as far as it can be read, and what is wrong with it.
+pub fn parse(tokens: Vec<Token>, end: Span) -> (Model, Vec<Diagnostic>) {
+    let names = Names::collect(&tokens);
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        end,
+        names,
+        diagnostics: Vec::new(),
+        statement_depth: 0,
+        expression_depth: 0,
+        statements: 0,
+        inlines: Vec::new(),
+        inline_tokens: 0,
+        inline_ended: false,
+        claims: 0,
+        formulas: 0,
+    };
+    parser.find_inlines();
+    let model = parser.model();
+    (model, parser.diagnostics)
+}
+
+/// Names that change how text around them is read, wherever in the text they are defined.
+#[derive(Default)]
+struct Names {
+    proctypes: HashSet<Text>,
+    typedefs: HashSet<Text>,
+    inlines: HashMap<Text, Rc<InlineDefinition>>,
+}
+
+impl Names {
+    fn collect(tokens: &[Token]) -> Names {
+        let mut names = Names::default();
+        for pair in tokens.windows(2) {
+            if let (Tok::Key(key), Tok::Name(name)) = (&pair[0].kind, &pair[1].kind) {
+                match key {
+                    Key::Proctype | Key::DProctype => drop(names.proctypes.insert(name.clone())),
+                    Key::Typedef => drop(names.typedefs.insert(name.clone())),
+                    _ => {}
+                }
+            }
+        }
+        names
+    }
+}
+
+/// The parser's state: where it reads, what it has found wrong.
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    /// The end of the text being read, for messages.
+    end: Span,
+    names: Names,
+    diagnostics: Vec<Diagnostic>,
+    statement_depth: usize,
+    expression_depth: usize,
+    statements: usize,
+    /// The inlines being expanded, outermost first.
+    inlines: Vec<inline::Call>,
+    inline_tokens: usize,
+    /// Whether the statement read last was a call of an inline, which needs no separator.
+    inline_ended: bool,
+    claims: usize,
+    formulas: usize,
+}
+
+/// A mistake that has been reported; the caller decides where to go on.
+#[derive(Clone, Copy, Debug)]
+struct Reported;
+
+type Parsed<T> = Result<T, Reported>;
+
+impl Parser {
+    // --- Reading tokens ---------------------------------------------------------------------------
+
+    fn peek(&self) -> &Tok {
+        self.peek_at(0)
+    }
+
+    fn peek_at(&self, ahead: usize) -> &Tok {
+        self.tokens.get(self.at + ahead).map_or(&Tok::End, |t| &t.kind)
+    }
+
+    fn span(&self) -> Span {
+        self.tokens.get(self.at).map_or(self.end, |t| t.span)
+    }
+
+    /// The place of the token read last.
+    fn last_span(&self) -> Span {
+        self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or(self.end, |t| t.span)
+    }
+
+    fn advance(&mut self) -> Span {
+        let span = self.span();
+        self.at = (self.at + 1).min(self.tokens.len());
+        span
+    }
+
+    fn is_op(&self, op: Op) -> bool {
+        *self.peek() == Tok::Op(op)
+    }
+
+    fn is_key(&self, key: Key) -> bool {
+        *self.peek() == Tok::Key(key)
+    }
+
+    fn eat_op(&mut self, op: Op) -> bool {
+        let found = self.is_op(op);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn eat_key(&mut self, key: Key) -> bool {
+        let found = self.is_key(key);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect_op(&mut self, op: Op, what: &str) -> Parsed<Span> {
+        if self.is_op(op) {
+            return Ok(self.advance());
+        }
+        let message = format!("expected `{}` {what}, found {}", op.text(), self.peek());
+        Err(self.error(self.span(), message))
+    }
+
+    fn expect_name(&mut self, what: &str) -> Parsed<Ident> {
+        if let Tok::Name(text) = self.peek() {
+            let text = text.clone();
+            return Ok(Ident { text, span: self.advance() });
+        }
+        let message = format!("expected {what}, found {}", self.peek());
+        let hint = match self.peek() {
+            Tok::Key(key) => Some(format!("`{}` is a word of the language", key.text())),
+            _ => None,
+        };
+        let diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
+        Err(self.report(diagnostic))
+    }
+
+    fn at_separator(&self) -> bool {
+        matches!(self.peek(), Tok::Op(Op::Semi | Op::Arrow) | Tok::ImpliedSemi)
+    }
+
+    fn skip_separators(&mut self) {
+        while self.at_separator() {
+            self.advance();
+        }
+    }
+
+    // --- Reporting --------------------------------------------------------------------------------
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        if self.diagnostics.len() <= MAX_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
+        }
+        Reported
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>) -> Reported {
+        self.report(Diagnostic::error(span, message))
+    }
+
+    fn count_statement(&mut self) -> Parsed<()> {
+        self.statements += 1;
+        if self.statements <= MAX_STATEMENTS {
+            return Ok(());
+        }
+        let at = self.span();
+        self.at = self.tokens.len();
+        Err(self.error(at, "the model has too many statements"))
+    }
+
+    // --- Units ------------------------------------------------------------------------------------
+
+    fn model(&mut self) -> Model {
+        let mut model = Model::default();
+        loop {
+            self.skip_separators();
+            if *self.peek() == Tok::End {
+                return model;
+            }
+            let before = self.at;
+            if self.unit(&mut model).is_err() {
+                self.skip_to_unit(before);
+            }
+        }
+    }
+
+    /// Skips to a word that begins a unit, past blocks.
+    fn skip_to_unit(&mut self, before: usize) {
+        if self.at == before {
+            self.advance();
+        }
+        let mut braces = 0usize;
+        loop {
+            match self.peek() {
+                Tok::End => return,
+                Tok::Op(Op::LBrace) => braces += 1,
+                Tok::Op(Op::RBrace) => {
+                    braces = braces.saturating_sub(1);
+                    if braces == 0 {
+                        self.advance();
+                        return;
+                    }
+                }
+                Tok::Key(Key::Proctype | Key::DProctype | Key::Active | Key::Never | Key::Typedef | Key::Inline) => return,
+                Tok::Key(Key::Init | Key::Ltl) if braces == 0 => return,
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    fn unit(&mut self, model: &mut Model) -> Parsed<()> {
+        match self.peek().clone() {
+            Tok::Key(Key::Active | Key::Proctype | Key::DProctype) => {
+                let proctype = self.proctype()?;
+                model.units.push(Unit::Proctype(proctype));
+            }
+            Tok::Key(Key::Init) => {
+                let init = self.init()?;
+                model.units.push(Unit::Proctype(init));
+            }
+            Tok::Key(Key::Never | Key::Trace | Key::Notrace) => {
+                let automaton = self.automaton()?;
+                model.units.push(Unit::Automaton(automaton));
+            }
+            Tok::Key(Key::Ltl) => {
+                let ltl = self.ltl()?;
+                model.units.push(Unit::Ltl(ltl));
+            }
+            Tok::Key(Key::Typedef) => {
+                let typedef = self.typedef()?;
+                model.units.push(Unit::Typedef(typedef));
+            }
+            Tok::Key(Key::Inline) => self.skip_inline_definition(),
+            Tok::Key(Key::CCode | Key::CDecl | Key::CExpr | Key::CState | Key::CTrack) => {
+                self.refuse_c();
+            }
+            Tok::Key(Key::Mtype) if self.at_mtype_set() => {
+                let set = self.mtype_set()?;
+                model.units.push(Unit::Mtype(set));
+            }
+            _ if self.at_declaration() => {
+                let declaration = self.declaration()?;
+                self.end_of_declaration();
+                model.units.push(Unit::Declaration(declaration));
+            }
+            found => return Err(self.unknown_unit(&found)),
+        }
+        Ok(())
+    }
+
+    /// After a declaration between units a `;` is customary; without one, say so and go on.
+    fn end_of_declaration(&mut self) {
+        let next_line = self.tokens.get(self.at).is_none_or(|t| t.newline);
+        if !self.at_separator() && !next_line {
+            let message = format!("expected `;` after the declaration, found {}", self.peek());
+            self.error(self.last_span().after(), message);
+        }
+    }
+
+    fn unknown_unit(&mut self, found: &Tok) -> Reported {
+        let mut diagnostic = Diagnostic::error(self.span(), format!("{found} cannot stand outside a process"));
+        if let Tok::Name(name) = found {
+            let words = [
+                "proctype",
+                "active",
+                "init",
+                "never",
+                "ltl",
+                "typedef",
+                "inline",
+                "mtype",
+                "chan",
+                "byte",
+                "bool",
+                "bit",
+                "short",
+                "int",
+                "unsigned",
+                "pid",
+                "hidden",
+                "local",
+                "show",
+                "trace",
+                "notrace",
+                "D_proctype",
+            ];
+            let types = self.names.typedefs.iter().map(|t| &**t);
+            let hint = did_you_mean(name, words.into_iter().chain(types));
+            diagnostic.message = format!("`{name}` does not begin a declaration");
+            diagnostic = diagnostic.with_hint_opt(hint);
+        } else if matches!(found, Tok::Op(Op::RBrace)) {
+            diagnostic = diagnostic.with_hint("there is one `}` too many before this place");
+        }
+        self.report(diagnostic)
+    }
+
+    fn proctype(&mut self) -> Parsed<Proctype> {
+        let mut active = None;
+        if self.is_key(Key::Active) {
+            let span = self.advance();
+            let mut count = crate::ast::Expr { kind: crate::ast::ExprKind::Number(1), span };
+            if self.eat_op(Op::LBracket) {
+                count = self.expression()?;
+                self.expect_op(Op::RBracket, "after the number of processes")?;
+            }
+            active = Some(count);
+        }
+        let deterministic = self.is_key(Key::DProctype);
+        if !deterministic && !self.is_key(Key::Proctype) {
+            let message = format!("expected `proctype` after `active`, found {}", self.peek());
+            return Err(self.error(self.span(), message));
+        }
+        self.advance();
+        let name = self.expect_name("the name of the process type")?;
+        self.expect_op(Op::LParen, "after the name of the process type")?;
+        let parameters = self.parameters()?;
+        self.expect_op(Op::RParen, "after the parameters")?;
+        let (mut priority, mut provided) = (None, None);
+        loop {
+            if self.eat_key(Key::Priority) {
+                priority = Some(self.primary()?);
+            } else if self.eat_key(Key::Provided) {
+                self.expect_op(Op::LParen, "after `provided`")?;
+                provided = Some(self.expression()?);
+                self.expect_op(Op::RParen, "after the condition of `provided`")?;
+            } else {
+                break;
+            }
+        }
+        let (body, end) = self.body()?;
+        Ok(Proctype { name, is_init: false, deterministic, active, parameters, priority, provided, body, end })
+    }
+
+    fn init(&mut self) -> Parsed<Proctype> {
+        let span = self.advance();
+        let one = crate::ast::Expr { kind: crate::ast::ExprKind::Number(1), span };
+        // Some models write `init()`.
+        if self.is_op(Op::LParen) && *self.peek_at(1) == Tok::Op(Op::RParen) {
+            self.advance();
+            self.advance();
+        }
+        let priority = if self.eat_key(Key::Priority) { Some(self.primary()?) } else { None };
+        let (body, end) = self.body()?;
+        Ok(Proctype {
+            name: Ident { text: ":init:".into(), span },
+            is_init: true,
+            deterministic: false,
+            active: Some(one),
+            parameters: Vec::new(),
+            priority,
+            provided: None,
+            body,
+            end,
+        })
+    }
+
+    fn automaton(&mut self) -> Parsed<Automaton> {
+        let key = self.peek().clone();
+        let span = self.advance();
+        let (kind, default) = match key {
+            Tok::Key(Key::Trace) => (AutomatonKind::Trace, ":trace:".to_owned()),
+            Tok::Key(Key::Notrace) => (AutomatonKind::Notrace, ":notrace:".to_owned()),
+            _ => {
+                let name = format!("never_{}", self.claims);
+                self.claims += 1;
+                (AutomatonKind::Never, name)
+            }
+        };
+        let name = match self.peek() {
+            Tok::Name(_) if kind == AutomatonKind::Never => self.expect_name("a name")?,
+            _ => Ident { text: default.into(), span },
+        };
+        let (body, end) = self.body()?;
+        Ok(Automaton { kind, name, body, end })
+    }
+
+    /// `{ … }` of a process or a claim, and the place of its end.
+    fn body(&mut self) -> Parsed<(Vec<crate::ast::Step>, Span)> {
+        while *self.peek() == Tok::ImpliedSemi {
+            self.advance();
+        }
+        let open = self.expect_op(Op::LBrace, "at the beginning of the body")?;
+        let steps = self.sequence(open);
+        let end = self.close_brace(open)?;
+        Ok((steps, end))
+    }
+
+    /// The `}` that belongs to `open`.
+    fn close_brace(&mut self, open: Span) -> Parsed<Span> {
+        if self.is_op(Op::RBrace) {
+            return Ok(self.advance());
+        }
+        let message = format!("expected `}}`, found {}", self.peek());
+        let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `{`");
+        Err(self.report(diagnostic))
+    }
+
+    /// Embedded C at the present place: one sentence, then past it.
+    fn refuse_c(&mut self) {
+        let word = self.peek().to_string();
+        let span = self.advance();
+        self.report(
+            Diagnostic::error(span, format!("{word}: embedded C code is not supported"))
+                .with_hint("rewrite this part in Promela: nothing here compiles or runs C"),
+        );
+        while matches!(self.peek(), Tok::Str(_)) {
+            self.advance();
+        }
+        if self.is_op(Op::LBracket) {
+            self.skip_brackets(Op::LBracket, Op::RBracket);
+        }
+        if self.is_op(Op::LBrace) {
+            self.skip_brackets(Op::LBrace, Op::RBrace);
+        }
+    }
+
+    /// From an opening bracket past the one that closes it.
+    fn skip_brackets(&mut self, open: Op, close: Op) {
+        let mut depth = 0usize;
+        loop {
+            match self.peek() {
+                Tok::End => return,
+                Tok::Op(op) if *op == open => depth += 1,
+                Tok::Op(op) if *op == close => depth -= 1,
+                _ => {}
+            }
+            self.advance();
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,507 @@
+//! Sequences and statements.
+
+use super::{Parsed, Parser, Reported};
+use crate::ast::{Binary, Expr, ExprKind, Range, Receive, Reference, Step, Stmt, StmtKind};
+use crate::limits::MAX_STATEMENT_DEPTH;
+use crate::token::{Key, Op, Tok};
+use source::{Diagnostic, Span, did_you_mean};
+
+/// The most values for which SPIN turns a `select` into one choice.
+const SELECT_CHOICE: i32 = 32;
+
+impl Parser {
+    /// Steps up to something that closes the sequence, which is left to the caller.
+    pub(super) fn sequence(&mut self, open: Span) -> Vec<Step> {
+        let mut steps = Vec::new();
+        loop {
+            self.skip_separators();
+            if self.at_end_of_sequence() {
+                break;
+            }
+            let before = self.at;
+            if self.count_statement().is_err() {
+                break;
+            }
+            match self.step(&mut steps) {
+                Ok(()) => self.between_steps(),
+                Err(Reported) => {
+                    self.skip_to_step(before);
+                    let span = self.last_span();
+                    steps.push(Step::Statement(Stmt { kind: StmtKind::Error, span }));
+                }
+            }
+        }
+        let executable = |s: &Step| matches!(s, Step::Statement(_) | Step::Declaration(_));
+        if !steps.iter().any(executable) && !matches!(self.peek(), Tok::End) {
+            self.report(
+                Diagnostic::error(open, "a sequence needs at least one statement").with_hint("write `skip` if nothing is to be done"),
+            );
+        }
+        steps
+    }
+
+    fn at_end_of_sequence(&self) -> bool {
+        matches!(self.peek(), Tok::End | Tok::Op(Op::RBrace | Op::Sep) | Tok::Key(Key::Od | Key::Fi))
+    }
+
+    /// After a step: a separator, the end, or nothing after `}` and `else`.
+    fn between_steps(&mut self) {
+        if self.at_separator() || self.at_end_of_sequence() {
+            return;
+        }
+        let last = self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map(|t| &t.kind);
+        let optional = matches!(last, Some(Tok::Op(Op::RBrace) | Tok::Key(Key::Else | Key::Od | Key::Fi)));
+        let inline_end = last == Some(&Tok::Op(Op::RParen)) && self.inline_ended;
+        if optional || inline_end {
+            return;
+        }
+        let mut message = format!("expected `;` or `->` before {}", self.peek());
+        let mut hint = None;
+        match self.peek() {
+            Tok::Op(Op::Assign) => {
+                message = "only a variable can be assigned to".to_owned();
+                hint = Some("`==` compares".to_owned());
+            }
+            Tok::Bad(reason) => message = reason.to_string(),
+            Tok::Hash(_) => message = "`#` must be the first character of its line".to_owned(),
+            _ => {}
+        }
+        let diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
+        self.report(diagnostic);
+        if !self.could_begin_step() {
+            self.skip_to_step(self.at);
+        }
+    }
+
+    fn could_begin_step(&self) -> bool {
+        !matches!(self.peek(), Tok::Op(_) | Tok::Bad(_) | Tok::Hash(_) | Tok::Number(_) | Tok::Str(_)) || self.is_op(Op::LBrace)
+    }
+
+    /// Skips to the next separator or closing word on this level.
+    fn skip_to_step(&mut self, before: usize) {
+        if self.at == before {
+            self.advance();
+        }
+        let mut nesting = 0usize;
+        loop {
+            match self.peek() {
+                Tok::End => return,
+                Tok::Op(Op::LBrace) | Tok::Key(Key::If | Key::Do) => nesting += 1,
+                Tok::Op(Op::RBrace) | Tok::Key(Key::Fi | Key::Od) if nesting > 0 => nesting -= 1,
+                Tok::Op(Op::RBrace | Op::Sep | Op::Semi | Op::Arrow) | Tok::Key(Key::Fi | Key::Od) | Tok::ImpliedSemi if nesting == 0 => {
+                    return;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    fn step(&mut self, steps: &mut Vec<Step>) -> Parsed<()> {
+        self.inline_ended = false;
+        match self.peek() {
+            Tok::Key(key @ (Key::Xr | Key::Xs)) => {
+                let receives = *key == Key::Xr;
+                let start = self.advance();
+                let mut channels = vec![self.reference()?];
+                while self.eat_op(Op::Comma) {
+                    channels.push(self.reference()?);
+                }
+                steps.push(Step::Exclusive(receives, channels, start.to(self.last_span())));
+                return Ok(());
+            }
+            Tok::Key(Key::Mtype) if self.at_mtype_set() => {
+                self.error(self.span(), "names of messages must be declared outside processes");
+                self.mtype_set()?;
+                return Ok(());
+            }
+            Tok::Key(Key::Typedef) => {
+                self.error(self.span(), "types must be defined outside processes");
+                self.typedef()?;
+                return Ok(());
+            }
+            _ if self.at_declaration() => {
+                let declaration = self.declaration()?;
+                steps.push(Step::Declaration(declaration));
+                return Ok(());
+            }
+            _ => {}
+        }
+        let first = if self.is_key(Key::Select) && self.inlines.is_empty() {
+            match self.wide_select()? {
+                Some((assignment, choice)) => {
+                    steps.push(Step::Statement(assignment));
+                    choice
+                }
+                None => self.statement()?,
+            }
+        } else {
+            self.statement()?
+        };
+        let unless = self.is_key(Key::Unless) || (*self.peek() == Tok::ImpliedSemi && *self.peek_at(1) == Tok::Key(Key::Unless));
+        if !unless {
+            steps.push(Step::Statement(first));
+            return Ok(());
+        }
+        if !self.eat_key(Key::Unless) {
+            self.advance();
+            self.advance();
+        }
+        let escape = self.statement()?;
+        let span = first.span.to(escape.span);
+        let kind = StmtKind::Unless(Box::new(first), Box::new(escape));
+        steps.push(Step::Statement(Stmt { kind, span }));
+        Ok(())
+    }
+
+    pub(super) fn statement(&mut self) -> Parsed<Stmt> {
+        self.statement_depth += 1;
+        let result = if self.statement_depth > MAX_STATEMENT_DEPTH {
+            Err(self.error(self.span(), "statements are nested too deeply"))
+        } else {
+            self.statement_inside()
+        };
+        self.statement_depth -= 1;
+        result
+    }
+
+    fn statement_inside(&mut self) -> Parsed<Stmt> {
+        let start = self.span();
+        let kind = match self.peek().clone() {
+            Tok::Key(Key::If) => StmtKind::If(self.options(Key::If, Key::Fi)?),
+            Tok::Key(Key::Do) => StmtKind::Do(self.options(Key::Do, Key::Od)?),
+            Tok::Key(Key::For) => self.for_loop()?,
+            Tok::Key(Key::Select) => self.select()?,
+            Tok::Key(Key::Atomic) => StmtKind::Atomic(self.block_after_word()?),
+            Tok::Key(Key::DStep) => StmtKind::DStep(self.block_after_word()?),
+            Tok::Op(Op::LBrace) => StmtKind::Block(self.block()?),
+            Tok::Key(Key::Goto) => {
+                self.advance();
+                StmtKind::Goto(self.expect_name("the name of a label after `goto`")?)
+            }
+            Tok::Key(Key::Break) => self.word(StmtKind::Break),
+            Tok::Key(Key::Else) => self.word(StmtKind::Else),
+            Tok::Key(Key::Assert) => {
+                self.advance();
+                StmtKind::Assert(self.expression()?)
+            }
+            Tok::Key(Key::Printf) => self.printf()?,
+            Tok::Key(Key::Printm) => {
+                self.advance();
+                self.expect_op(Op::LParen, "after `printm`")?;
+                let value = self.expression()?;
+                self.expect_op(Op::RParen, "after the argument of `printm`")?;
+                StmtKind::Printm(value)
+            }
+            Tok::Key(Key::SetPriority) => {
+                self.advance();
+                self.expect_op(Op::LParen, "after `set_priority`")?;
+                let process = self.expression()?;
+                self.expect_op(Op::Comma, "between process and priority")?;
+                let priority = self.expression()?;
+                self.expect_op(Op::RParen, "after the priority")?;
+                StmtKind::SetPriority(process, priority)
+            }
+            Tok::Key(Key::Return) => {
+                self.advance();
+                let value = self.expression()?;
+                StmtKind::Assign(self.return_target(start)?, value)
+            }
+            Tok::Key(Key::CCode | Key::CDecl) => {
+                self.refuse_c();
+                StmtKind::Error
+            }
+            Tok::Name(name) => return self.statement_with_name(&name),
+            Tok::Key(Key::Od | Key::Fi | Key::Unless) | Tok::Op(Op::RBrace | Op::Sep) => {
+                let message = format!("expected a statement, found {}", self.peek());
+                return Err(self.error(start, message));
+            }
+            _ => StmtKind::Expr(self.expression()?),
+        };
+        Ok(Stmt { kind, span: start.to(self.last_span()) })
+    }
+
+    fn word(&mut self, kind: StmtKind) -> StmtKind {
+        self.advance();
+        kind
+    }
+
+    /// A label, a call, an assignment, a message, or an expression that begins with a name.
+    fn statement_with_name(&mut self, name: &crate::token::Text) -> Parsed<Stmt> {
+        let start = self.span();
+        let is_process = self.names.proctypes.contains(name);
+        if *self.peek_at(1) == Tok::Op(Op::Colon) && !is_process {
+            return self.labelled();
+        }
+        if self.at_inline_call(0) {
+            let stmt = self.inline_call(None)?;
+            self.inline_ended = true;
+            return Ok(Stmt { span: start.to(self.last_span()), ..stmt });
+        }
+        if *self.peek_at(1) == Tok::Op(Op::LParen) {
+            return Err(self.unknown_call(name));
+        }
+        if is_process {
+            let left = self.primary()?;
+            let guard = self.binary(left, 0)?;
+            return Ok(Stmt { span: guard.span, kind: StmtKind::Expr(guard) });
+        }
+        let before = self.at;
+        let reference = self.reference()?;
+        let kind = match self.peek() {
+            Tok::Op(Op::Assign) => {
+                self.advance();
+                if self.at_inline_call(0) {
+                    let stmt = self.inline_call(Some(reference))?;
+                    self.inline_ended = true;
+                    return Ok(Stmt { span: start.to(self.last_span()), ..stmt });
+                }
+                StmtKind::Assign(reference, self.expression()?)
+            }
+            Tok::Op(op @ (Op::Incr | Op::Decr)) => {
+                let binary = if *op == Op::Incr { Binary::Add } else { Binary::Sub };
+                let span = reference.span.to(self.advance());
+                StmtKind::Assign(reference.clone(), plus_one(binary, reference, span))
+            }
+            Tok::Op(op @ (Op::Bang | Op::SortedSend)) => {
+                let sorted = *op == Op::SortedSend;
+                self.advance();
+                let arguments = self.send_arguments()?;
+                StmtKind::Send { channel: reference, sorted, arguments }
+            }
+            Tok::Op(Op::Query | Op::RandomRecv) if *self.peek_at(1) != Tok::Op(Op::LBracket) => {
+                let any = self.is_op(Op::RandomRecv);
+                self.advance();
+                let keep = self.eat_op(Op::Lt);
+                let (arguments, evaluated) = self.receive_arguments()?;
+                if keep {
+                    self.expect_op(Op::Gt, "after the message")?;
+                }
+                StmtKind::Receive(Receive { channel: reference, any, keep, arguments, evaluated })
+            }
+            _ => return self.guard_after(reference, before),
+        };
+        Ok(Stmt { kind, span: start.to(self.last_span()) })
+    }
+
+    /// An expression whose first operand has been read as a reference.
+    fn guard_after(&mut self, reference: Reference, before: usize) -> Parsed<Stmt> {
+        let span = reference.span;
+        let polls = matches!(self.peek(), Tok::Op(Op::Query | Op::RandomRecv));
+        let left = if polls {
+            // A poll: read it again as an operand.
+            self.at = before;
+            self.primary()?
+        } else {
+            Expr { kind: ExprKind::Ref(reference), span }
+        };
+        let guard = self.binary(left, 0)?;
+        Ok(Stmt { span: guard.span, kind: StmtKind::Expr(guard) })
+    }
+
+    fn unknown_call(&mut self, name: &str) -> Reported {
+        let inlines = self.names.inlines.keys().map(|k| &**k);
+        let words = ["printf", "assert", "printm", "run", "select", "for", "len", "full", "empty"];
+        let hint = if self.names.proctypes.contains(name) {
+            Some(format!("`run {name}(…)` starts a process"))
+        } else {
+            did_you_mean(name, inlines.chain(words))
+        };
+        let message = format!("there is no inline `{name}`");
+        self.report(Diagnostic::error(self.span(), message).with_hint_opt(hint))
+    }
+
+    fn labelled(&mut self) -> Parsed<Stmt> {
+        let label = self.expect_name("a label")?;
+        self.advance();
+        while *self.peek() == Tok::ImpliedSemi {
+            self.advance();
+        }
+        let start = label.span;
+        if self.at_declaration() || self.is_key(Key::Xr) || self.is_key(Key::Xs) {
+            let diagnostic = Diagnostic::error(start, "a label cannot stand before a declaration")
+                .with_hint("put it before the first statement after the declarations");
+            return Err(self.report(diagnostic));
+        }
+        // A label at the end of a sequence labels a `skip`.
+        let stmt = if self.at_end_of_sequence() || self.at_separator() {
+            let one = Expr { kind: ExprKind::Number(1), span: start };
+            Stmt { kind: StmtKind::Expr(one), span: start }
+        } else {
+            self.statement()?
+        };
+        let span = start.to(stmt.span);
+        Ok(Stmt { kind: StmtKind::Label(label, Box::new(stmt)), span })
+    }
+
+    /// `word { … }`.
+    fn block_after_word(&mut self) -> Parsed<Vec<Step>> {
+        self.advance();
+        while *self.peek() == Tok::ImpliedSemi {
+            self.advance();
+        }
+        self.block()
+    }
+
+    fn block(&mut self) -> Parsed<Vec<Step>> {
+        let open = self.expect_op(Op::LBrace, "at the beginning of a block")?;
+        let steps = self.sequence(open);
+        self.close_brace(open)?;
+        Ok(steps)
+    }
+
+    /// The options of `if` or `do`, and the closing word.
+    fn options(&mut self, open: Key, close: Key) -> Parsed<Vec<Vec<Step>>> {
+        let start = self.advance();
+        let mut options = Vec::new();
+        self.skip_separators();
+        if !self.is_op(Op::Sep) {
+            let message = format!("expected `::` after `{}`, found {}", open.text(), self.peek());
+            self.error(self.span(), message);
+            // Read what stands there as an option, to find further mistakes.
+            options.push(self.sequence(start));
+        }
+        while self.is_op(Op::Sep) {
+            let sep = self.advance();
+            options.push(self.sequence(sep));
+        }
+        if self.eat_key(close) {
+            return Ok(options);
+        }
+        let mut diagnostic = Diagnostic::error(self.span(), format!("expected `{}`, found {}", close.text(), self.peek()))
+            .with_label(start, format!("to close this `{}`", open.text()));
+        let other = if close == Key::Od { Key::Fi } else { Key::Od };
+        let confused = self.is_key(other);
+        if confused {
+            diagnostic = diagnostic.with_hint("`do` is closed by `od`, `if` by `fi`");
+        }
+        let reported = self.report(diagnostic);
+        if confused {
+            self.advance();
+            return Ok(options);
+        }
+        // The closing word is missing: the sequence around goes on from here.
+        if self.at_end_of_sequence() { Ok(options) } else { Err(reported) }
+    }
+
+    fn printf(&mut self) -> Parsed<StmtKind> {
+        self.advance();
+        self.expect_op(Op::LParen, "after `printf`")?;
+        let Tok::Str(format) = self.peek().clone() else {
+            let message = format!("expected a string after `printf(`, found {}", self.peek());
+            return Err(self.error(self.span(), message));
+        };
+        self.advance();
+        let arguments = if self.eat_op(Op::Comma) { self.expressions()? } else { Vec::new() };
+        self.expect_op(Op::RParen, "after the arguments of `printf`")?;
+        Ok(StmtKind::Printf(format, arguments))
+    }
+
+    /// The fields of a send; `t(a,b)` is `t,a,b`.
+    fn send_arguments(&mut self) -> Parsed<Vec<Expr>> {
+        let mut arguments = vec![self.expression()?];
+        if self.eat_op(Op::LParen) {
+            arguments.extend(self.expressions()?);
+            self.expect_op(Op::RParen, "after the message")?;
+            return Ok(arguments);
+        }
+        while self.eat_op(Op::Comma) {
+            arguments.push(self.expression()?);
+        }
+        Ok(arguments)
+    }
+
+    fn for_loop(&mut self) -> Parsed<StmtKind> {
+        self.advance();
+        self.expect_op(Op::LParen, "after `for`")?;
+        let variable = self.reference()?;
+        // `in` is a word of the language here alone.
+        let range = if *self.peek() == Tok::Name("in".into()) {
+            self.advance();
+            Range::In(self.reference()?)
+        } else {
+            self.expect_op(Op::Colon, "or `in` after the variable of `for`")?;
+            let (from, to) = self.bounds()?;
+            Range::Values(from, to)
+        };
+        self.expect_op(Op::RParen, "after the range of `for`")?;
+        self.skip_separators();
+        let body = self.block()?;
+        Ok(StmtKind::For { variable, range, body })
+    }
+
+    fn bounds(&mut self) -> Parsed<(Expr, Expr)> {
+        let from = self.expression()?;
+        self.expect_op(Op::DotDot, "between the bounds")?;
+        let to = self.expression()?;
+        Ok((from, to))
+    }
+
+    /// `select (v : a .. b)`. With numbers for bounds and a plain name SPIN makes it one choice, if
+    /// there are not too many values; otherwise, and always in an inline, it counts up.
+    fn select(&mut self) -> Parsed<StmtKind> {
+        let start = self.advance();
+        self.expect_op(Op::LParen, "after `select`")?;
+        let variable = self.reference()?;
+        self.expect_op(Op::Colon, "after the variable of `select`")?;
+        let (from, to) = self.bounds()?;
+        self.expect_op(Op::RParen, "after the range of `select`")?;
+        if let (true, Some((low, high))) = (self.inlines.is_empty(), plain_range(&variable, &from, &to)) {
+            let span = start.to(self.last_span());
+            if low > high {
+                return Err(self.error(span, "the range of `select` is empty"));
+            }
+            if high - low <= SELECT_CHOICE {
+                let options = (low..=high).map(|n| vec![assign(&variable, n, span)]);
+                return Ok(StmtKind::If(options.collect()));
+            }
+        }
+        Ok(StmtKind::Select { variable, from, to })
+    }
+
+    /// A `select` with numbers for bounds that has too many values for one choice: SPIN reads
+    /// `v = a; do :: v < b -> v++ :: break od` in its place.
+    fn wide_select(&mut self) -> Parsed<Option<(Stmt, Stmt)>> {
+        let before = self.at;
+        let start = self.span();
+        let kind = self.select()?;
+        let span = start.to(self.last_span());
+        if let StmtKind::Select { variable, from, to } = &kind
+            && let Some((low, _)) = plain_range(variable, from, to)
+        {
+            let Step::Statement(first) = assign(variable, low, span) else { return Ok(None) };
+            let number = |expr: &Expr| Box::new(expr.clone());
+            let left = Box::new(Expr { kind: ExprKind::Ref(variable.clone()), span });
+            let less = Expr { kind: ExprKind::Binary(Binary::Lt, left, number(to)), span };
+            let guard = Step::Statement(Stmt { kind: StmtKind::Expr(less), span });
+            let next = plus_one(Binary::Add, variable.clone(), span);
+            let next = Stmt { kind: StmtKind::Assign(variable.clone(), next), span };
+            let leave = Step::Statement(Stmt { kind: StmtKind::Break, span });
+            let options = vec![vec![guard, Step::Statement(next)], vec![leave]];
+            return Ok(Some((first, Stmt { kind: StmtKind::Do(options), span })));
+        }
+        self.at = before;
+        Ok(None)
+    }
+}
+
+/// Bounds written as numbers, for a variable whose name is made of letters and digits alone.
+fn plain_range(variable: &Reference, from: &Expr, to: &Expr) -> Option<(i32, i32)> {
+    let [part] = variable.parts.as_slice() else { return None };
+    let plain = part.index.is_none() && part.name.text.bytes().all(|b| b.is_ascii_alphanumeric());
+    match (&from.kind, &to.kind) {
+        (ExprKind::Number(a), ExprKind::Number(b)) if plain => Some((*a, *b)),
+        _ => None,
+    }
+}
+
+fn assign(variable: &Reference, value: i32, span: Span) -> Step {
+    let value = Expr { kind: ExprKind::Number(value), span };
+    Step::Statement(Stmt { kind: StmtKind::Assign(variable.clone(), value), span })
+}
+
+fn plus_one(op: Binary, variable: Reference, span: Span) -> Expr {
+    let left = Expr { kind: ExprKind::Ref(variable), span };
+    let one = Expr { kind: ExprKind::Number(1), span };
+    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(one)), span }
+}

@@ -1,0 +1,504 @@
+//! The preprocessor: directives, files included, `-D` definitions.
+//!
+//! SPIN pipes its input through the C preprocessor; we do the same work on tokens, so that every
+//! token keeps the place it was written at and no other program is needed. Directives are handled
+//! while tokens are fed to the expander of [`crate::macros`], so a directive may even stand between
+//! the arguments of a macro.
+
+use crate::condition;
+use crate::lexer::lex;
+use crate::limits::{MAX_BYTES, MAX_INCLUDE_DEPTH, MAX_PARAMETERS};
+use crate::macros::{Expander, Feed, Macro, Macros, macro_name};
+use crate::token::{Op, Text, Tok, Token};
+use source::{Diagnostic, FileId, SourceMap, Span, did_you_mean};
+
+/// A file that was asked for by `#include`.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Its name, as positions should show it.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Who finds included files. The front-end itself never touches a file system.
+pub trait Loader {
+    /// The file `wanted`, included by the file named `from`; or one sentence why not.
+    fn load(&mut self, wanted: &str, from: &str) -> Result<Loaded, String>;
+}
+
+impl<F: FnMut(&str, &str) -> Result<Loaded, String>> Loader for F {
+    fn load(&mut self, wanted: &str, from: &str) -> Result<Loaded, String> {
+        self(wanted, from)
+    }
+}
+
+/// A loader for texts that include nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Loader for NoFiles {
+    fn load(&mut self, _: &str, _: &str) -> Result<Loaded, String> {
+        Err("no files can be included here".to_owned())
+    }
+}
+
+/// The tokens of a file after preprocessing, without an end token, and what was wrong.
+pub fn preprocess(
+    map: &mut SourceMap,
+    file: FileId,
+    loader: &mut dyn Loader,
+    defines: &[(String, String)],
+) -> (Vec<Token>, Vec<Diagnostic>) {
+    let mut errors = Vec::new();
+    let mut macros = Macros::default();
+    for (name, value) in defines {
+        define_from_outside(map, &mut macros, &mut errors, name, value);
+    }
+    let mut source = Source { map, loader, files: Vec::new(), conditions: Vec::new(), bytes: 0 };
+    source.enter(file, None, &mut errors);
+    let mut tokens = Vec::new();
+    let mut expander = Expander::new(&mut source, 0);
+    while let Ok(token) = expander.next(&mut macros, &mut errors) {
+        if token.kind == Tok::End {
+            break;
+        }
+        tokens.push(token);
+    }
+    for open in source.conditions {
+        errors.push(
+            Diagnostic::error(open.span, "this condition has no `#endif`")
+                .with_hint("every `#if`, `#ifdef` and `#ifndef` needs its `#endif` in the same file"),
+        );
+    }
+    (tokens, errors)
+}
+
+/// `-D NAME=VALUE`. The definition gets a file of its own to point at.
+fn define_from_outside(map: &mut SourceMap, macros: &mut Macros, errors: &mut Vec<Diagnostic>, name: &str, value: &str) {
+    let text = format!("{name} {value}");
+    let file = map.add(format!("<-D {name}>"), text.clone());
+    let tokens = lex(file, &text);
+    if let Err(error) = define(&tokens[..tokens.len() - 1], Span::new(file, 0, text.len()), macros) {
+        errors.push(error);
+    }
+}
+
+struct OpenFile {
+    id: FileId,
+    tokens: std::vec::IntoIter<Token>,
+    /// How many conditions were open when the file was entered.
+    conditions: usize,
+}
+
+struct Condition {
+    span: Span,
+    /// Whether the current part is read.
+    live: bool,
+    /// Whether some part has been read, so that further ones are not.
+    taken: bool,
+    /// Whether `#else` has been seen.
+    last: bool,
+    /// Whether the text around the condition is read.
+    outer: bool,
+}
+
+struct Source<'a> {
+    map: &'a mut SourceMap,
+    loader: &'a mut dyn Loader,
+    files: Vec<OpenFile>,
+    conditions: Vec<Condition>,
+    bytes: usize,
+}
+
+impl Source<'_> {
+    fn enter(&mut self, id: FileId, at: Option<Span>, errors: &mut Vec<Diagnostic>) {
+        let text = self.map.text(id);
+        self.bytes += text.len();
+        let at = at.unwrap_or(Span::point(id, 0));
+        if self.bytes > MAX_BYTES {
+            errors.push(Diagnostic::error(at, "the files are too large to be a model"));
+            return;
+        }
+        let tokens = lex(id, text).into_iter();
+        self.files.push(OpenFile { id, tokens, conditions: self.conditions.len() });
+    }
+
+    fn live(&self) -> bool {
+        self.conditions.last().is_none_or(|c| c.live)
+    }
+
+    /// The rest of a directive's line.
+    fn line(&mut self) -> Vec<Token> {
+        let mut line = Vec::new();
+        if let Some(file) = self.files.last_mut() {
+            while file.tokens.as_slice().first().is_some_and(|t| !t.first && t.kind != Tok::End) {
+                line.extend(file.tokens.next());
+            }
+        }
+        line
+    }
+
+    fn directive(&mut self, hash: Span, macros: &mut Macros, errors: &mut Vec<Diagnostic>) {
+        let line = self.line();
+        let Some(head) = line.first() else { return };
+        let rest = &line[1..];
+        let span = line.last().map_or(hash, |last| hash.to(last.span));
+        let Some(name) = macro_name(&head.kind) else {
+            // `# 12 "file"`: a mark left by another preprocessor.
+            if !matches!(head.kind, Tok::Number(_)) && self.live() {
+                errors.push(Diagnostic::error(head.span, format!("{} is no directive", head.kind)));
+            }
+            return;
+        };
+        match &*name {
+            "if" | "ifdef" | "ifndef" => {
+                let outer = self.live();
+                let live = outer && self.holds(&name, rest, span, macros, errors);
+                let condition = Condition { span, live, taken: live, last: false, outer };
+                self.conditions.push(condition);
+            }
+            "elif" | "else" | "endif" => self.next_part(&name, rest, span, macros, errors),
+            _ if !self.live() => {}
+            "define" => {
+                let old = define(rest, span, macros).unwrap_or_else(|error| {
+                    errors.push(error);
+                    None
+                });
+                if let Some(old) = old {
+                    errors.push(Diagnostic::warning(span, "the macro gets a new meaning").with_label(old.span, "it was defined here"));
+                }
+            }
+            "undef" => match rest.first().and_then(|t| macro_name(&t.kind)) {
+                Some(name) => macros.undefine(&name),
+                None => errors.push(Diagnostic::error(span, "`#undef` needs a name")),
+            },
+            "include" => self.include(span, rest, errors),
+            "error" | "warning" => {
+                let text = rest.first().zip(rest.last()).map_or("", |(first, last)| self.map.snippet(first.span.to(last.span)));
+                let text = format!("#{name}: {text}");
+                errors.push(if &*name == "error" { Diagnostic::error(span, text) } else { Diagnostic::warning(span, text) });
+            }
+            "line" | "pragma" | "ident" => {}
+            _ => {
+                let known = ["define", "undef", "include", "if", "ifdef", "ifndef", "elif", "else", "endif", "error", "line"];
+                errors.push(Diagnostic::error(head.span, format!("`#{name}` is no directive")).with_hint_opt(did_you_mean(&name, known)));
+            }
+        }
+    }
+
+    /// `#elif`, `#else`, `#endif`.
+    fn next_part(&mut self, name: &str, rest: &[Token], span: Span, macros: &mut Macros, errors: &mut Vec<Diagnostic>) {
+        let first = self.files.last().map_or(0, |f| f.conditions);
+        if self.conditions.len() <= first {
+            errors.push(Diagnostic::error(span, format!("`#{name}` without an `#if`")));
+            return;
+        }
+        if name == "endif" {
+            self.conditions.pop();
+            return;
+        }
+        let wanted = match self.conditions.last() {
+            Some(c) => c.outer && !c.taken,
+            None => false,
+        };
+        let holds = wanted && (name == "else" || self.holds("if", rest, span, macros, errors));
+        let Some(condition) = self.conditions.last_mut() else { return };
+        if condition.last {
+            errors
+                .push(Diagnostic::error(span, format!("`#{name}` after `#else`")).with_label(condition.span, "the condition begins here"));
+        }
+        condition.live = holds;
+        condition.taken |= holds;
+        condition.last |= name == "else";
+    }
+
+    fn holds(&mut self, name: &str, rest: &[Token], span: Span, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> bool {
+        if name != "if" {
+            let Some(tested) = rest.first().and_then(|t| macro_name(&t.kind)) else {
+                errors.push(Diagnostic::error(span, format!("`#{name}` needs a name")));
+                return false;
+            };
+            return macros.is_defined(&tested) == (name == "ifdef");
+        }
+        let tokens = replace_defined(rest, macros);
+        let mut feed = Line(tokens.into_iter());
+        let mut expander = Expander::new(&mut feed, 0);
+        let mut expanded = Vec::new();
+        while let Ok(token) = expander.next(macros, errors) {
+            if token.kind == Tok::End {
+                break;
+            }
+            expanded.push(token);
+        }
+        condition::evaluate(&expanded, span).unwrap_or_else(|error| {
+            errors.push(error);
+            false
+        })
+    }
+
+    fn include(&mut self, span: Span, rest: &[Token], errors: &mut Vec<Diagnostic>) {
+        let wanted = match rest.first().map(|t| (&t.kind, t.span)) {
+            Some((Tok::Str(text), _)) => text.to_string(),
+            Some((Tok::Op(Op::Lt), open)) => {
+                let end = rest.last().map_or(open, |t| t.span);
+                let text = self.map.snippet(Span { start: open.end, ..open.to(end) });
+                text.trim_end_matches('>').to_owned()
+            }
+            _ => {
+                errors.push(Diagnostic::error(span, "`#include` needs the name of a file").with_hint("write `#include \"name\"`"));
+                return;
+            }
+        };
+        if self.files.len() >= MAX_INCLUDE_DEPTH {
+            let message = format!("files include each other {MAX_INCLUDE_DEPTH} levels deep");
+            errors.push(Diagnostic::error(span, message));
+            return;
+        }
+        let from = self.map.name(span.file).to_owned();
+        match self.loader.load(&wanted, &from) {
+            Ok(loaded) => {
+                let id = self.map.add(loaded.name, loaded.text);
+                self.enter(id, Some(span), errors);
+            }
+            Err(why) => {
+                let message = format!("cannot include `{wanted}`: {why}");
+                errors.push(Diagnostic::error(span, message));
+            }
+        }
+    }
+}
+
+impl Feed for Source<'_> {
+    fn next(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Token {
+        let mut newline = false;
+        loop {
+            let Some(file) = self.files.last_mut() else {
+                let span = Span::default();
+                return Token { kind: Tok::End, span, newline: true, first: true };
+            };
+            let conditions = file.conditions;
+            let id = file.id;
+            match file.tokens.next() {
+                Some(token) if token.kind == Tok::Hash(false) && token.first => {
+                    self.directive(token.span, macros, errors);
+                    newline = true;
+                }
+                Some(token) if token.kind == Tok::End => {
+                    if self.files.len() == 1 {
+                        // The end of the main file is the end of everything; stay there.
+                        let end = Span::point(id, self.map.text(id).len());
+                        self.files[0].tokens = vec![token.clone()].into_iter();
+                        return Token { span: end, newline: true, ..token };
+                    }
+                    self.files.pop();
+                    for open in self.conditions.drain(conditions..) {
+                        errors.push(Diagnostic::error(open.span, "this condition has no `#endif` in its file"));
+                    }
+                    newline = true;
+                }
+                Some(mut token) if self.live() => {
+                    token.newline |= newline;
+                    return token;
+                }
+                Some(_) => newline = true,
+                None => {
+                    self.files.pop();
+                }
+            }
+        }
+    }
+}
+
+/// A line of tokens as a feed.
+struct Line(std::vec::IntoIter<Token>);
+
+impl Feed for Line {
+    fn next(&mut self, _: &mut Macros, _: &mut Vec<Diagnostic>) -> Token {
+        self.0.next().unwrap_or(Token { kind: Tok::End, span: Span::default(), newline: false, first: false })
+    }
+}
+
+/// `defined X` and `defined(X)` as numbers, before macros are expanded.
+fn replace_defined(line: &[Token], macros: &Macros) -> Vec<Token> {
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(token) = line.get(i) {
+        i += 1;
+        if token.kind != Tok::Name("defined".into()) {
+            out.push(token.clone());
+            continue;
+        }
+        let open = line.get(i).is_some_and(|t| t.kind == Tok::Op(Op::LParen));
+        i += usize::from(open);
+        let name = line.get(i).and_then(|t| macro_name(&t.kind));
+        i += 1 + usize::from(open);
+        let known = name.is_some_and(|name| macros.is_defined(&name));
+        out.push(Token { kind: Tok::Number(i32::from(known)), ..token.clone() });
+    }
+    out
+}
+
+/// What follows `#define`: name, parameters, body. The replaced macro is returned.
+fn define(line: &[Token], span: Span, macros: &mut Macros) -> Result<Option<Macro>, Diagnostic> {
+    let Some((name, name_span)) = line.first().and_then(|t| Some((macro_name(&t.kind)?, t.span))) else {
+        return Err(Diagnostic::error(span, "`#define` needs a name"));
+    };
+    let mut at = 1;
+    let mut parameters = None;
+    let opens = line.get(1).filter(|t| t.kind == Tok::Op(Op::LParen) && t.span.start == name_span.end);
+    if let Some(open) = opens {
+        let (names, after) = parameter_names(line, open.span)?;
+        parameters = Some(names);
+        at = after;
+    }
+    let body: Vec<Token> = line[at..].to_vec();
+    Ok(macros.define(name, Macro { parameters, body: body.into(), span }))
+}
+
+/// `(a, b, c)` from the second token of the line on, and the index after it.
+fn parameter_names(line: &[Token], open: Span) -> Result<(Vec<Text>, usize), Diagnostic> {
+    let mut names = Vec::new();
+    let mut at = 2;
+    if line.get(at).is_some_and(|t| t.kind == Tok::Op(Op::RParen)) {
+        return Ok((names, at + 1));
+    }
+    loop {
+        match line.get(at).and_then(|t| macro_name(&t.kind)) {
+            Some(name) if names.len() < MAX_PARAMETERS => names.push(name),
+            _ => return Err(Diagnostic::error(open, "the parameters of a macro are names")),
+        }
+        match line.get(at + 1).map(|t| &t.kind) {
+            Some(Tok::Op(Op::Comma)) => at += 2,
+            Some(Tok::Op(Op::RParen)) => return Ok((names, at + 2)),
+            _ => return Err(Diagnostic::error(open, "the parameters of a macro are not closed")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str, defines: &[(&str, &str)]) -> (String, Vec<Diagnostic>) {
+        let mut map = SourceMap::new();
+        let file = map.add("main.pml", text);
+        let defines: Vec<_> = defines.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        let mut loader = |wanted: &str, from: &str| {
+            if wanted == "inc.h" {
+                Ok(Loaded { name: "inc.h".into(), text: "#define FROM_INC 7\nincluded\n".into() })
+            } else if wanted == "self.h" {
+                Ok(Loaded { name: "self.h".into(), text: "#include \"self.h\"\n".into() })
+            } else {
+                Err(format!("{from} wants a file that is not there"))
+            }
+        };
+        let (tokens, errors) = preprocess(&mut map, file, &mut loader, &defines);
+        let words: Vec<String> = tokens
+            .iter()
+            .map(|t| {
+                let text = t.kind.to_string().replace('`', "");
+                if t.newline { format!("|{text}") } else { text }
+            })
+            .collect();
+        (words.join(" "), errors)
+    }
+
+    fn clean(text: &str) -> String {
+        let (out, errors) = run(text, &[]);
+        assert!(errors.is_empty(), "{errors:?}");
+        out
+    }
+
+    #[test]
+    fn macros_expand_with_and_without_parameters() {
+        assert_eq!(clean("#define N 3\n#define P(a,b) a+N*b\nx = P(1, (2,3))"), "|x = 1 + 3 * ( 2 , 3 )");
+        assert_eq!(clean("#define f(x) x x\n#define g f\ng(1) g f (f(2))"), "|1 1 f 2 2 2 2");
+        assert_eq!(clean("#define f x\nf (1)"), "|x ( 1 )");
+        assert_eq!(clean("#define a b\n#define b a\na b"), "|a b");
+        assert_eq!(clean("#define E\nx E y\nE z"), "|x y |z");
+    }
+
+    #[test]
+    fn strings_and_pasting() {
+        assert_eq!(clean("#define s(x) #x\ns(a b)"), "|a string");
+        assert_eq!(clean("#define c(a,b) a##b\nc(x,1) c(do,) c(,y)"), "|x1 do y");
+    }
+
+    #[test]
+    fn conditions_choose_one_part() {
+        let text = "#if defined(A) && A > 1\none\n#elif B\ntwo\n#else\nthree\n#endif\nend";
+        assert_eq!(run(text, &[]).0, "|three |end");
+        assert_eq!(run(text, &[("B", "1")]).0, "|two |end");
+        assert_eq!(run(text, &[("A", "2"), ("B", "1")]).0, "|one |end");
+        assert_eq!(clean("#if 0\n#if 1\na\n#else\nb\n#endif\n'x\n#else\nc\n#endif"), "|c");
+        assert_eq!(clean("#ifndef X\na\n#endif\n#ifdef X\nb\n#endif"), "|a");
+    }
+
+    #[test]
+    fn conditions_do_not_divide_by_zero_where_c_would_not() {
+        assert_eq!(clean("#if defined(N) && 10 / N\na\n#endif\nb"), "|b");
+        assert_eq!(run("#if 1 / 0\n#endif", &[]).1.len(), 1);
+    }
+
+    #[test]
+    fn included_files_define_macros_and_bring_tokens() {
+        assert_eq!(clean("#include \"inc.h\"\nFROM_INC"), "|included |7");
+        assert_eq!(clean("#include <inc.h>\nFROM_INC"), "|included |7");
+        assert_eq!(run("#include \"nothing.h\"", &[]).1.len(), 1);
+        assert_eq!(run("#include \"self.h\"", &[]).1.len(), 1);
+    }
+
+    #[test]
+    fn line_ends_survive_as_marks() {
+        assert_eq!(clean("#define M(x,y) x y\na\nM(p\n,\nq) r"), "|a |p q |r");
+    }
+
+    #[test]
+    fn tokens_of_a_macro_are_placed_where_it_is_used() {
+        let mut map = SourceMap::new();
+        let text = "#define INC(v) v = v + ONE\n#define ONE 1\nINC(xy); z";
+        let file = map.add("m", text);
+        let (tokens, _) = preprocess(&mut map, file, &mut NoFiles, &[]);
+        let texts: Vec<&str> = tokens.iter().map(|t| map.snippet(t.span)).collect();
+        assert_eq!(texts, ["INC(xy)", "INC(xy)", "INC(xy)", "INC(xy)", "INC(xy)", ";", "z"]);
+    }
+
+    #[test]
+    fn bombs_are_defused() {
+        let mut text = String::from("#define a0 x x\n");
+        for i in 1..64 {
+            text += &format!("#define a{i} a{} a{}\n", i - 1, i - 1);
+        }
+        text += "a63";
+        let (_, errors) = run(&text, &[]);
+        assert!(errors.iter().any(|e| e.message.contains("too many tokens")));
+        let (_, errors) = run(&format!("#define f(x) x\n{}", "f(".repeat(5000)), &[]);
+        assert!(!errors.is_empty());
+        let nested = format!("#define f(x) x\n{}1{}", "f(".repeat(300), ")".repeat(300));
+        run(&nested, &[]);
+        let (_, errors) = run(&format!("#if {}1", "(".repeat(100_000)), &[]);
+        assert!(!errors.is_empty());
+    }
+
+    #[test]
+    fn misuse_is_reported() {
+        for text in [
+            "#if 1",
+            "#endif",
+            "#else",
+            "#if 1\n#else\n#else\n#endif",
+            "#define",
+            "#define f(1) x",
+            "#frobnicate",
+            "#error no",
+            "#define f(a) a\nf(1,2)",
+            "#include",
+            "#if (1\n#endif",
+            "#define f(a) a\nf(1",
+        ] {
+            assert!(run(text, &[]).1.iter().any(Diagnostic::is_error), "{text}");
+        }
+        assert!(clean("# 12 \"file.c\" 2\nx").contains('x'));
+    }
+}

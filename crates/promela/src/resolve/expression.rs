@@ -1,0 +1,336 @@
+//! Expressions.
+
+use super::Resolver;
+use super::constant;
+use super::place::{Found, MAX_FIELDS};
+use super::types::Ty;
+use crate::ast::{self, Binary, Expr, ExprKind, Formula, Ident, Reference};
+use crate::model::{Ex, Field, Place, Scope, Target};
+use source::{Diagnostic, Span, did_you_mean};
+
+impl Resolver<'_> {
+    /// An expression; zero where it is wrong, which has been reported.
+    pub(super) fn expr(&mut self, expr: &Expr) -> Ex {
+        match &expr.kind {
+            ExprKind::Number(n) => Ex::Const(*n),
+            ExprKind::Ref(reference) => self.value(reference),
+            ExprKind::Unary(op, a) => {
+                if *op == ast::Unary::Not
+                    && let ExprKind::Probe(probe, _) = &a.kind
+                    && *probe != ast::Probe::Len
+                {
+                    self.report(
+                        Diagnostic::warning(expr.span, "SPIN does not allow `!` before this operator")
+                            .with_hint("use `nfull` for `!full`, `nempty` for `!empty`, and so on"),
+                    );
+                }
+                match self.expr(a) {
+                    Ex::Const(n) => Ex::Const(constant::unary(*op, n)),
+                    a => Ex::Unary(*op, Box::new(a)),
+                }
+            }
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expr.span),
+            ExprKind::Conditional(c, a, b) => {
+                let (c, a, b) = (self.expr(c), self.expr(a), self.expr(b));
+                Ex::Conditional(Box::new(c), Box::new(a), Box::new(b))
+            }
+            ExprKind::Run { name, arguments, priority } => self.run(name, arguments, priority.as_deref(), expr.span),
+            ExprKind::Probe(probe, channel) => Ex::Probe(*probe, Box::new(self.channel_value(channel))),
+            ExprKind::Poll(receive) => {
+                let fields = self.fields(receive, true);
+                let channel = Box::new(self.channel_value(&receive.channel));
+                let fields = fields
+                    .into_iter()
+                    .map(|f| match f {
+                        Field::Match(value) => Some(value),
+                        Field::Store(_) => None,
+                    })
+                    .collect();
+                Ex::Poll { channel, any: receive.any, fields }
+            }
+            ExprKind::Enabled(pid) => Ex::Enabled(Box::new(self.expr(pid))),
+            ExprKind::PcValue(pid) => Ex::PcValue(Box::new(self.expr(pid))),
+            ExprKind::GetPriority(pid) => {
+                self.model.uses_priorities = true;
+                Ex::GetPriority(Box::new(self.expr(pid)))
+            }
+            ExprKind::Timeout => Ex::Timeout,
+            ExprKind::NonProgress => Ex::NonProgress,
+            ExprKind::RemoteLabel { process, pid, label } => {
+                let pid = pid.as_ref().map(|pid| Box::new(self.expr(pid)));
+                let Some(process) = self.process_index(process) else { return Ex::Const(0) };
+                let known = (process, label.text.clone());
+                if !self.model.remote_labels.contains(&known) {
+                    self.model.remote_labels.push(known);
+                }
+                Ex::RemoteLabel { process, pid, label: label.text.clone() }
+            }
+            ExprKind::RemoteVariable { process, pid, variable } => {
+                let pid = pid.as_ref().map(|pid| Box::new(self.expr(pid)));
+                let place = self.remote_place(process, variable);
+                match place {
+                    Some((process, place)) => Ex::RemoteLoad { process, pid, place },
+                    None => Ex::Const(0),
+                }
+            }
+            ExprKind::Error => Ex::Const(0),
+        }
+    }
+
+    fn binary(&mut self, op: Binary, a: &Expr, b: &Expr, span: Span) -> Ex {
+        self.check_mtypes(a, b);
+        let (left, right) = (self.expr(a), self.expr(b));
+        if let (Ex::Const(x), Ex::Const(y)) = (&left, &right) {
+            match constant::binary(op, *x, *y) {
+                Some(value) => return Ex::Const(value),
+                None => {
+                    let diagnostic = Diagnostic::warning(span, "this divides by zero whenever it is reached");
+                    self.report(diagnostic);
+                }
+            }
+        }
+        Ex::Binary(op, Box::new(left), Box::new(right))
+    }
+
+    /// Two sides that are names of messages of different sets cannot have been meant.
+    fn check_mtypes(&mut self, a: &Expr, b: &Expr) {
+        let (Some(x), Some(y)) = (self.mtype_of(a), self.mtype_of(b)) else { return };
+        if x != y {
+            let name = |set: u8| match &self.model.mtypes[set as usize].name {
+                Some(name) => format!("`mtype:{name}`"),
+                None => "`mtype`".to_owned(),
+            };
+            let message = format!("{} and {} are different sets of messages", name(x), name(y));
+            self.report(Diagnostic::warning(a.span.to(b.span), message));
+        }
+    }
+
+    /// The set of messages an expression belongs to, if it plainly does.
+    pub(super) fn mtype_of(&self, expr: &Expr) -> Option<u8> {
+        let ExprKind::Ref(reference) = &expr.kind else { return None };
+        let [part] = reference.parts.as_slice() else { return None };
+        if let Some(&(_, set)) = self.mtypes.get(&part.name.text) {
+            return Some(set);
+        }
+        match self.symbol(&part.name.text)?.ty {
+            Ty::Scalar(crate::model::Scalar::Mtype(set)) => Some(set),
+            _ => None,
+        }
+    }
+
+    /// A name as a value.
+    fn value(&mut self, reference: &Reference) -> Ex {
+        if let [part] = reference.parts.as_slice() {
+            if let Some(&(value, _)) = self.mtypes.get(&part.name.text) {
+                return Ex::Const(value);
+            }
+            match &*part.name.text {
+                "_pid" => return Ex::Pid,
+                "_nr_pr" => return Ex::ProcessCount,
+                "_last" => return Ex::Last,
+                "_priority" => {
+                    self.model.uses_priorities = true;
+                    return Ex::GetPriority(Box::new(Ex::Pid));
+                }
+                "_" => {
+                    self.error(reference.span, "`_` can be written but not read");
+                    return Ex::Const(0);
+                }
+                _ => {}
+            }
+        }
+        self.place(reference).map_or(Ex::Const(0), Ex::Load)
+    }
+
+    /// Where an assignment or a receive puts a value.
+    pub(super) fn target(&mut self, reference: &Reference) -> Target {
+        if let [part] = reference.parts.as_slice() {
+            match &*part.name.text {
+                "_" => return Target::Nowhere,
+                "_priority" => {
+                    self.model.uses_priorities = true;
+                    return Target::Priority;
+                }
+                name @ ("_pid" | "_nr_pr" | "_last") => {
+                    self.error(reference.span, format!("`{name}` cannot be changed"));
+                    return Target::Nowhere;
+                }
+                name if self.mtypes.contains_key(name) => {
+                    self.error(reference.span, format!("`{name}` is the name of a message, no variable"));
+                    return Target::Nowhere;
+                }
+                _ => {}
+            }
+        }
+        self.place(reference).map_or(Target::Nowhere, Target::Place)
+    }
+
+    fn run(&mut self, name: &Ident, arguments: &[Expr], priority: Option<&Expr>, span: Span) -> Ex {
+        let mut values = Vec::new();
+        for argument in arguments {
+            self.values(argument, &mut values);
+        }
+        let priority = priority.and_then(|p| self.priority(p));
+        if let Some(step) = self.current.as_ref().and_then(|c| c.d_step) {
+            let diagnostic =
+                Diagnostic::error(span, "`run` cannot stand in a `d_step`").with_label(step, "this one").with_hint("use `atomic`");
+            self.report(diagnostic);
+        }
+        let Some(process) = self.process_index(name) else { return Ex::Const(0) };
+        let wanted = self.headers[process].parameters;
+        if values.len() != wanted {
+            let header = &self.headers[process];
+            let message = format!("`{}` takes {wanted} argument(s), {} given", header.name, values.len());
+            let diagnostic = Diagnostic::error(span, message).with_label(header.span, "defined here");
+            self.report(diagnostic);
+            return Ex::Const(0);
+        }
+        Ex::Run { process, arguments: values, priority }
+    }
+
+    /// The values of an argument: one, or those of a structure's fields.
+    pub(super) fn values(&mut self, argument: &Expr, out: &mut Vec<Ex>) {
+        match self.structure(argument) {
+            Some(places) => out.extend(places.into_iter().map(Ex::Load)),
+            None => out.push(self.expr(argument)),
+        }
+    }
+
+    /// The scalars of an argument that is a structure.
+    fn structure(&mut self, argument: &Expr) -> Option<Vec<Place>> {
+        let ExprKind::Ref(reference) = &argument.kind else { return None };
+        let head = reference.parts.first()?;
+        if self.mtypes.contains_key(&head.name.text) {
+            return None;
+        }
+        // Look first, quietly: only structures are treated here.
+        if !self.is_structure(reference) {
+            return None;
+        }
+        match self.find(reference)? {
+            Found::Whole { scope, ty: Ty::User(index), first, indices, length: None } => {
+                let mut places = Vec::new();
+                self.spread(scope, index, first, &indices, argument.span, &mut places);
+                Some(places)
+            }
+            _ => None,
+        }
+    }
+
+    fn is_structure(&self, reference: &Reference) -> bool {
+        let Some(symbol) = reference.parts.first().and_then(|p| self.symbol(&p.name.text)) else {
+            return false;
+        };
+        let mut ty = symbol.ty;
+        for part in &reference.parts[1..] {
+            let Ty::User(index) = ty else { return false };
+            match self.types[index].fields.iter().find(|f| f.name == part.name.text) {
+                Some(field) => ty = field.ty,
+                None => return false,
+            }
+        }
+        matches!(ty, Ty::User(_))
+    }
+
+    /// The fields of a receive or a poll.
+    pub(super) fn fields(&mut self, receive: &ast::Receive, poll: bool) -> Vec<Field> {
+        let mut fields = Vec::new();
+        for (argument, evaluated) in receive.arguments.iter().zip(&receive.evaluated) {
+            if *evaluated {
+                let mut values = Vec::new();
+                self.values(argument, &mut values);
+                fields.extend(values.into_iter().map(Field::Match));
+                continue;
+            }
+            if let Some(places) = self.structure(argument) {
+                fields.extend(places.into_iter().map(|p| Field::Store(Target::Place(p))));
+                continue;
+            }
+            match &argument.kind {
+                ExprKind::Ref(reference) if !self.is_mtype(reference) => {
+                    let target = self.target(reference);
+                    fields.push(Field::Store(target));
+                }
+                _ => match self.expr(argument) {
+                    value @ Ex::Const(_) => fields.push(Field::Match(value)),
+                    _ => {
+                        self.report(
+                            Diagnostic::error(argument.span, "a message is received into variables")
+                                .with_hint("`eval(…)` compares with the value of an expression"),
+                        );
+                        fields.push(Field::Store(Target::Nowhere));
+                    }
+                },
+            }
+        }
+        if fields.len() > MAX_FIELDS {
+            self.error(receive.channel.span, format!("a message has {MAX_FIELDS} fields at most"));
+            fields.truncate(MAX_FIELDS);
+        }
+        if !poll {
+            self.check_twice(&fields, receive.channel.span);
+        }
+        fields
+    }
+
+    /// `q?x,x` stores two fields in one variable.
+    fn check_twice(&mut self, fields: &[Field], span: Span) {
+        let scalar = |field: &Field| match field {
+            Field::Store(Target::Place(p)) if p.indices.is_empty() => Some((p.scope, p.leaf)),
+            _ => None,
+        };
+        for (i, field) in fields.iter().enumerate() {
+            if let Some(place) = scalar(field)
+                && fields[..i].iter().any(|f| scalar(f) == Some(place))
+            {
+                self.error(span, "one variable receives two fields of the message");
+                return;
+            }
+        }
+    }
+
+    fn is_mtype(&self, reference: &Reference) -> bool {
+        matches!(reference.parts.as_slice(), [part] if self.mtypes.contains_key(&part.name.text))
+    }
+
+    fn remote_place(&mut self, process: &Ident, variable: &Reference) -> Option<(usize, Place)> {
+        let index = self.process_index(process)?;
+        let (head, fields) = variable.parts.split_first()?;
+        let Some(symbol) = self.headers[index].outline.get(&head.name.text).cloned() else {
+            let header = &self.headers[index];
+            let hint = did_you_mean(&head.name.text, header.outline.keys().map(|k| &**k));
+            let message = format!("`{}` has no variable `{}`", header.name, head.name.text);
+            self.report(Diagnostic::error(head.name.span, message).with_hint_opt(hint));
+            return None;
+        };
+        match self.follow(&symbol, head, fields)? {
+            Found::Scalar(place) => Some((index, Place { scope: Scope::Local, ..place })),
+            Found::Whole { .. } => {
+                self.error(variable.span, "only a scalar of another process can be read");
+                None
+            }
+        }
+    }
+
+    /// Looks up the names in a formula.
+    pub(super) fn check_formula(&mut self, formula: &Formula) {
+        match formula {
+            Formula::Atom(atom) => {
+                self.expr(atom);
+            }
+            Formula::Not(f) | Formula::Next(f) | Formula::Always(f) | Formula::Eventually(f) => {
+                self.check_formula(f);
+            }
+            Formula::And(a, b)
+            | Formula::Or(a, b)
+            | Formula::Implies(a, b)
+            | Formula::Equivalent(a, b)
+            | Formula::Until(a, b)
+            | Formula::WeakUntil(a, b)
+            | Formula::Release(a, b) => {
+                self.check_formula(a);
+                self.check_formula(b);
+            }
+        }
+    }
+}

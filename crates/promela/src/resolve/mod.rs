@@ -1,0 +1,375 @@
+//! Names, types, constants: from the syntax tree to the resolved model.
+//!
+//! Scopes are SPIN 6's: a block opens one, a name is visible from its declaration to the end of its
+//! block, and all variables of a process exist as long as the process, whatever block they stand in.
+//! Declarations before the first statement of a process are initialised when an instance is created;
+//! every later one is a statement that stores its initial value, zero by default, each time it is
+//! passed.
+
+mod constant;
+mod expression;
+mod place;
+mod statement;
+mod types;
+mod variables;
+
+use crate::ast::{self, Expr, ExprKind, Ident, Unit};
+use crate::limits::{MAX_DIAGNOSTICS, MAX_MTYPES};
+use crate::model::{AutomatonModel, ChannelType, Leaf, Model, MtypeSet, Process, Scope};
+use crate::token::Text;
+use source::{Diagnostic, Span, did_you_mean};
+use std::collections::HashMap;
+use types::{Symbol, UserType};
+
+/// Names that mean something by themselves.
+pub(crate) const PREDEFINED: [&str; 5] = ["_pid", "_nr_pr", "_last", "_priority", "_"];
+
+/// The resolved model and what is wrong with the text.
+pub fn resolve(tree: &ast::Model) -> (Model, Vec<Diagnostic>) {
+    let mut resolver = Resolver {
+        tree,
+        model: Model::default(),
+        diagnostics: Vec::new(),
+        mtypes: HashMap::new(),
+        types: Vec::new(),
+        globals: HashMap::new(),
+        headers: Vec::new(),
+        current: None,
+        elements: 0,
+    };
+    resolver.all();
+    (resolver.model, resolver.diagnostics)
+}
+
+/// What is known of a process type before its body is looked at.
+#[derive(Debug)]
+struct Header {
+    name: Text,
+    span: Span,
+    /// How many values `run` has to give.
+    parameters: usize,
+    /// Variables of the whole process, by name, for references from outside.
+    outline: HashMap<Text, Symbol>,
+    locals: Vec<Leaf>,
+}
+
+/// The process type or claim whose body is being resolved.
+#[derive(Debug, Default)]
+struct Current {
+    locals: Vec<Leaf>,
+    /// Visible names, one table for each open block.
+    scopes: Vec<HashMap<Text, Symbol>>,
+    /// Numbers of the open blocks, for labels.
+    path: Vec<u32>,
+    blocks: u32,
+    /// Whether a declaration is still initialised with the process.
+    initialising: bool,
+    prologue: Vec<(crate::model::Action, Span)>,
+    loops: usize,
+    /// All names ever declared, for hints and for references from outside.
+    outline: HashMap<Text, Symbol>,
+    in_claim: bool,
+    d_step: Option<Span>,
+    channel_loops: usize,
+}
+
+struct Resolver<'a> {
+    tree: &'a ast::Model,
+    model: Model,
+    diagnostics: Vec<Diagnostic>,
+    /// Name of a message: its value and the number of its set.
+    mtypes: HashMap<Text, (i32, u8)>,
+    types: Vec<UserType>,
+    globals: HashMap<Text, Symbol>,
+    headers: Vec<Header>,
+    current: Option<Current>,
+    /// Elements of all leaves so far, to bound memory.
+    elements: usize,
+}
+
+impl Resolver<'_> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() <= MAX_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(span, message));
+    }
+
+    fn table(&mut self, scope: Scope) -> &mut Vec<Leaf> {
+        match (scope, self.current.as_mut()) {
+            (Scope::Local, Some(current)) => &mut current.locals,
+            _ => &mut self.model.globals,
+        }
+    }
+
+    fn all(&mut self) {
+        let tree = self.tree;
+        for unit in &tree.units {
+            if let Unit::Mtype(set) = unit {
+                self.define_mtypes(set);
+            }
+        }
+        for unit in &tree.units {
+            match unit {
+                Unit::Typedef(typedef) => self.define_type(typedef),
+                Unit::Declaration(declaration) => self.declare_globals(declaration),
+                _ => {}
+            }
+        }
+        self.initialise_globals();
+        for unit in &tree.units {
+            if let Unit::Proctype(proctype) = unit {
+                self.declare_process(proctype);
+            }
+        }
+        for unit in &tree.units {
+            if let Unit::Proctype(proctype) = unit {
+                self.process(proctype);
+            }
+        }
+        for unit in &tree.units {
+            match unit {
+                Unit::Automaton(automaton) => self.automaton(automaton),
+                Unit::Ltl(ltl) => {
+                    self.check_formula(&ltl.formula);
+                    self.model.formulas.push((ltl.name.clone(), ltl.formula.clone()));
+                }
+                _ => {}
+            }
+        }
+        let active: u32 = self.model.processes.iter().map(|p| p.active).sum();
+        if active == 0 && !self.diagnostics.iter().any(Diagnostic::is_error) {
+            let span = tree.units.iter().find_map(|u| match u {
+                Unit::Proctype(p) => Some(p.name.span),
+                _ => None,
+            });
+            self.report(
+                Diagnostic::error(span.unwrap_or_default(), "no process runs in this model")
+                    .with_hint("write `init { … }`, or `active` before a `proctype`"),
+            );
+        }
+    }
+
+    // --- Names of messages ------------------------------------------------------------------------
+
+    /// SPIN numbers the names of a declaration backwards, and later declarations after earlier ones.
+    fn define_mtypes(&mut self, set: &ast::MtypeSet) {
+        let index = self.mtype_set(set.set.as_ref());
+        for name in set.names.iter().rev() {
+            if self.mtypes.contains_key(&name.text) {
+                let message = format!("the message name `{}` is declared twice", name.text);
+                self.error(name.span, message);
+                continue;
+            }
+            let names = &mut self.model.mtypes[index as usize].names;
+            names.push(name.text.clone());
+            let value = names.len();
+            if value > MAX_MTYPES {
+                self.error(name.span, format!("more than {MAX_MTYPES} names in a set of messages"));
+                return;
+            }
+            self.mtypes.insert(name.text.clone(), (value as i32, index));
+        }
+    }
+
+    fn mtype_set(&mut self, name: Option<&Ident>) -> u8 {
+        let text = name.map(|n| n.text.clone());
+        let found = self.model.mtypes.iter().position(|m| m.name == text);
+        let index = found.unwrap_or_else(|| {
+            self.model.mtypes.push(MtypeSet { name: text, names: Vec::new() });
+            self.model.mtypes.len() - 1
+        });
+        u8::try_from(index).unwrap_or_else(|_| {
+            if let Some(name) = name {
+                self.error(name.span, "too many sets of messages");
+            }
+            0
+        })
+    }
+
+    // --- Constants --------------------------------------------------------------------------------
+
+    /// The value of a constant expression; an error is reported if it is none.
+    fn constant(&mut self, expr: &Expr) -> Option<i32> {
+        match self.try_constant(expr) {
+            Ok(value) => Some(value),
+            Err(at) => {
+                self.report(
+                    Diagnostic::error(at, "this is not known before the model runs")
+                        .with_hint("a number, an expression over numbers, or a macro is needed here"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The value of an expression over numbers, or the place that is none.
+    fn try_constant(&self, expr: &Expr) -> Result<i32, Span> {
+        match &expr.kind {
+            ExprKind::Number(n) => Ok(*n),
+            ExprKind::Unary(op, a) => Ok(constant::unary(*op, self.try_constant(a)?)),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.try_constant(a)?, self.try_constant(b)?);
+                constant::binary(*op, a, b).ok_or(expr.span)
+            }
+            ExprKind::Conditional(c, a, b) => {
+                let chosen = if self.try_constant(c)? != 0 { a } else { b };
+                self.try_constant(chosen)
+            }
+            ExprKind::Ref(reference) => match reference.parts.as_slice() {
+                [part] if part.index.is_none() => {
+                    if let Some(&(value, _)) = self.mtypes.get(&part.name.text) {
+                        return Ok(value);
+                    }
+                    // SPIN lets an initialised variable stand for its initial value.
+                    self.globals.get(&part.name.text).filter(|s| s.length.is_none()).and_then(|s| self.initial_number(s)).ok_or(expr.span)
+                }
+                _ => Err(expr.span),
+            },
+            _ => Err(expr.span),
+        }
+    }
+
+    /// The number a global is declared with, before initial values are computed.
+    fn initial_number(&self, symbol: &Symbol) -> Option<i32> {
+        self.tree.units.iter().find_map(|unit| {
+            let Unit::Declaration(declaration) = unit else { return None };
+            let variable = declaration.variables.iter().find(|v| v.name.span == symbol.span)?;
+            match &variable.initial {
+                Some(ast::Initial::Value(Expr { kind: ExprKind::Number(n), .. })) => Some(*n),
+                _ => None,
+            }
+        })
+    }
+
+    // --- Process types ----------------------------------------------------------------------------
+
+    fn declare_process(&mut self, proctype: &ast::Proctype) {
+        if let Some(old) = self.headers.iter().find(|h| h.name == proctype.name.text) {
+            let what = if proctype.is_init { "`init`".to_owned() } else { format!("`{}`", old.name) };
+            let diagnostic =
+                Diagnostic::error(proctype.name.span, format!("{what} is defined twice")).with_label(old.span, "the first definition");
+            self.report(diagnostic);
+        }
+        // The parameters are resolved twice: here for callers, with the body for good.
+        let known = self.diagnostics.len();
+        self.open_process(false);
+        self.declare_parameters(proctype);
+        let current = self.current.take().unwrap_or_default();
+        self.diagnostics.truncate(known);
+        self.headers.push(Header {
+            name: proctype.name.text.clone(),
+            span: proctype.name.span,
+            parameters: current.locals.len(),
+            outline: current.outline,
+            locals: current.locals,
+        });
+    }
+
+    fn open_process(&mut self, in_claim: bool) {
+        self.current = Some(Current { scopes: vec![HashMap::new()], initialising: true, in_claim, ..Current::default() });
+    }
+
+    fn declare_parameters(&mut self, proctype: &ast::Proctype) {
+        for declaration in &proctype.parameters {
+            for variable in &declaration.variables {
+                if let Some(length) = &variable.length {
+                    self.error(length.span, "a parameter cannot be an array");
+                }
+                if variable.initial.is_some() {
+                    self.error(variable.span, "a parameter cannot have an initial value");
+                }
+                let plain = ast::Variable { length: None, initial: None, ..variable.clone() };
+                let Some(first) = self.declare(declaration, &plain) else { continue };
+                if self.table(Scope::Local)[first..].iter().any(Leaf::is_array) {
+                    self.error(variable.span, "a parameter's type cannot contain arrays");
+                }
+            }
+        }
+    }
+
+    fn process(&mut self, proctype: &ast::Proctype) {
+        self.open_process(false);
+        self.declare_parameters(proctype);
+        let parameters = self.table(Scope::Local).len();
+        let active = match &proctype.active {
+            None => 0,
+            Some(count) => match self.constant(count) {
+                Some(n @ 0..=255) => n as u32,
+                Some(_) => {
+                    self.error(count.span, "there can be 255 processes at most");
+                    0
+                }
+                None => 0,
+            },
+        };
+        let priority = proctype.priority.as_ref().and_then(|p| self.priority(p));
+        let provided = proctype.provided.as_ref().map(|condition| self.expr(condition));
+        let body = self.block(&proctype.body);
+        let current = self.current.take().unwrap_or_default();
+        if let Some(header) = self.headers.get_mut(self.model.processes.len()) {
+            header.outline = current.outline;
+            header.locals.clone_from(&current.locals);
+        }
+        self.model.processes.push(Process {
+            name: proctype.name.clone(),
+            is_init: proctype.is_init,
+            active,
+            locals: current.locals,
+            parameters,
+            prologue: current.prologue,
+            priority,
+            provided,
+            deterministic: proctype.deterministic,
+            body,
+            end: proctype.end,
+        });
+    }
+
+    fn priority(&mut self, expr: &Expr) -> Option<u8> {
+        self.model.uses_priorities = true;
+        match self.constant(expr)? {
+            n @ 1..=255 => Some(n as u8),
+            _ => {
+                self.error(expr.span, "a priority is from 1 to 255");
+                None
+            }
+        }
+    }
+
+    fn automaton(&mut self, automaton: &ast::Automaton) {
+        self.open_process(true);
+        let body = self.block(&automaton.body);
+        let current = self.current.take().unwrap_or_default();
+        self.model.automata.push(AutomatonModel {
+            kind: automaton.kind,
+            name: automaton.name.clone(),
+            locals: current.locals,
+            body,
+            end: automaton.end,
+        });
+    }
+
+    fn process_index(&mut self, name: &Ident) -> Option<usize> {
+        let found = self.headers.iter().position(|h| h.name == name.text);
+        if found.is_none() {
+            let hint = did_you_mean(&name.text, self.headers.iter().map(|h| &*h.name));
+            let message = format!("there is no process type `{}`", name.text);
+            self.report(Diagnostic::error(name.span, message).with_hint_opt(hint));
+        }
+        found
+    }
+
+    // --- Channel types ----------------------------------------------------------------------------
+
+    fn channel_type(&mut self, ty: ChannelType) -> usize {
+        let types = &mut self.model.channel_types;
+        types.iter().position(|t| *t == ty).unwrap_or_else(|| {
+            types.push(ty);
+            types.len() - 1
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! References: which leaf, which element.
+
+use super::types::{Symbol, Ty};
+use super::{PREDEFINED, Resolver};
+use crate::ast::{ExprKind, Ident, Part, Reference};
+use crate::model::{Ex, Place, Scalar, Scope};
+use source::{Diagnostic, Span, did_you_mean};
+
+/// The most fields of a message.
+pub(super) const MAX_FIELDS: usize = 32;
+
+/// What a reference stands for.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A scalar.
+    Scalar(Place),
+    /// A structure, or a whole array: not a value.
+    Whole {
+        scope: Scope,
+        ty: Ty,
+        /// Its first leaf.
+        first: usize,
+        /// The indices given on the way.
+        indices: Vec<Ex>,
+        /// The length, if it is an array without its index.
+        length: Option<u32>,
+    },
+}
+
+impl Resolver<'_> {
+    /// The variable with this name that is visible here.
+    pub(super) fn symbol(&self, name: &str) -> Option<&Symbol> {
+        let local = self.current.as_ref().and_then(|c| c.scopes.iter().rev().find_map(|scope| scope.get(name)));
+        local.or_else(|| self.globals.get(name))
+    }
+
+    fn undeclared(&mut self, name: &Ident) {
+        let locals = self.current.iter().flat_map(|c| c.scopes.iter().flat_map(|s| s.keys()));
+        let known = locals.chain(self.globals.keys()).chain(self.mtypes.keys()).map(|k| &**k);
+        let mut names: Vec<&str> = known.chain(PREDEFINED).collect();
+        names.sort_unstable();
+        let gone = self.current.as_ref().and_then(|c| c.outline.get(&name.text)).map(|s| s.span);
+        let hint = did_you_mean(&name.text, names);
+        let mut diagnostic = Diagnostic::error(name.span, format!("`{}` is not declared", name.text)).with_hint_opt(hint);
+        if let Some(span) = gone {
+            diagnostic = diagnostic.with_label(span, "this one is not visible here");
+        }
+        self.report(diagnostic);
+    }
+
+    /// What a reference stands for; nothing, and an error reported, if it is wrong.
+    pub(super) fn find(&mut self, reference: &Reference) -> Option<Found> {
+        let (head, fields) = reference.parts.split_first()?;
+        let Some(symbol) = self.symbol(&head.name.text).cloned() else {
+            self.undeclared(&head.name);
+            return None;
+        };
+        self.follow(&symbol, head, fields)
+    }
+
+    /// From a variable along its fields.
+    pub(super) fn follow(&mut self, symbol: &Symbol, head: &Part, fields: &[Part]) -> Option<Found> {
+        let mut first = symbol.first;
+        let mut ty = symbol.ty;
+        let mut length = symbol.length;
+        let mut part = head;
+        let mut rest = fields;
+        let mut indices = Vec::new();
+        loop {
+            let whole = self.index(part, length, &mut indices)?;
+            let Some((next, after)) = rest.split_first() else {
+                return Some(match ty {
+                    Ty::Scalar(scalar) if !whole => Found::Scalar(Place { scope: symbol.scope, leaf: first, indices, ty: scalar }),
+                    _ => {
+                        let length = if whole { length } else { None };
+                        Found::Whole { scope: symbol.scope, ty, first, indices, length }
+                    }
+                });
+            };
+            if whole {
+                self.missing_index(part);
+                return None;
+            }
+            let Ty::User(index) = ty else {
+                let message = format!("`{}` is no structure: it has no fields", part.name.text);
+                self.error(next.name.span, message);
+                return None;
+            };
+            let Some(field) = self.types[index].fields.iter().find(|f| f.name == next.name.text) else {
+                let user = &self.types[index];
+                let hint = did_you_mean(&next.name.text, user.fields.iter().map(|f| &*f.name));
+                let message = format!("the type `{}` has no field `{}`", user.name, next.name.text);
+                let diagnostic = Diagnostic::error(next.name.span, message).with_hint_opt(hint);
+                self.report(diagnostic);
+                return None;
+            };
+            first += field.offset;
+            ty = field.ty;
+            length = field.length;
+            part = next;
+            rest = after;
+        }
+    }
+
+    /// Adds a part's index; true if it is an array without one.
+    fn index(&mut self, part: &Part, length: Option<u32>, indices: &mut Vec<Ex>) -> Option<bool> {
+        match (&part.index, length) {
+            (None, length) => Some(length.is_some()),
+            (Some(index), Some(length)) => {
+                let value = self.expr(index);
+                if let Ex::Const(n) = value
+                    && (n < 0 || n as u32 >= length)
+                {
+                    let message = format!("the index {n} is outside `{}`, which has {length} element(s)", part.name.text);
+                    self.error(index.span, message);
+                    return None;
+                }
+                indices.push(value);
+                Some(false)
+            }
+            (Some(index), None) => {
+                // SPIN allows `x[0]` for a scalar.
+                if matches!(index.kind, ExprKind::Number(0)) {
+                    return Some(false);
+                }
+                let message = format!("`{}` is no array", part.name.text);
+                self.error(index.span, message);
+                None
+            }
+        }
+    }
+
+    fn missing_index(&mut self, part: &Part) {
+        let message = format!("the array `{}` needs an index here", part.name.text);
+        self.error(part.name.span, message);
+    }
+
+    /// A reference that must be a scalar.
+    pub(super) fn place(&mut self, reference: &Reference) -> Option<Place> {
+        match self.find(reference)? {
+            Found::Scalar(place) => Some(place),
+            Found::Whole { length: Some(_), .. } => {
+                if let Some(last) = reference.parts.last() {
+                    self.missing_index(last);
+                }
+                None
+            }
+            Found::Whole { .. } => {
+                self.report(Diagnostic::error(reference.span, "a whole structure cannot be used here").with_hint("name one of its fields"));
+                None
+            }
+        }
+    }
+
+    /// All scalars of a structure in order, as places.
+    pub(super) fn spread(&mut self, scope: Scope, index: usize, first: usize, indices: &[Ex], span: Span, out: &mut Vec<Place>) {
+        for i in 0..self.types[index].fields.len() {
+            if out.len() > MAX_FIELDS {
+                return;
+            }
+            let field = &self.types[index].fields[i];
+            let (ty, length, leaf) = (field.ty, field.length, first + field.offset);
+            match (ty, length) {
+                (Ty::Scalar(scalar), None) => {
+                    out.push(Place { scope, leaf, indices: indices.to_vec(), ty: scalar });
+                }
+                (Ty::Scalar(scalar), Some(length)) => {
+                    for k in 0..length.min(MAX_FIELDS as u32 + 1) {
+                        let mut indices = indices.to_vec();
+                        indices.push(Ex::Const(k as i32));
+                        out.push(Place { scope, leaf, indices, ty: scalar });
+                    }
+                }
+                (Ty::User(inner), None) => self.spread(scope, inner, leaf, indices, span, out),
+                (Ty::User(_), Some(_)) => {
+                    self.error(span, "an array of structures cannot be passed");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A reference to a channel, as a value.
+    pub(super) fn channel_value(&mut self, reference: &Reference) -> Ex {
+        if let [part] = reference.parts.as_slice()
+            && &*part.name.text == "STDIN"
+            && self.symbol("STDIN").is_none()
+        {
+            self.error(reference.span, "`STDIN` works in SPIN's simulations alone; it is not supported");
+            return Ex::Const(0);
+        }
+        let Some(place) = self.place(reference) else { return Ex::Const(0) };
+        if !matches!(place.ty, Scalar::Chan | Scalar::Byte | Scalar::Int | Scalar::Short) {
+            self.error(reference.span, "this is no channel");
+        }
+        Ex::Load(place)
+    }
+}

@@ -1,0 +1,418 @@
+//! Statements: scopes opened and closed, declarations turned into what they do.
+
+use super::Resolver;
+use super::place::Found;
+use super::types::Ty;
+use crate::ast::{self, Binary, Expr, Initial, Range, Reference, Step, Stmt, StmtKind, Visibility};
+use crate::model::{Action, Ex, Field, Node, Place, Scalar, Scope, ScopePath, Seq, Stm, Target};
+use source::{Diagnostic, Span};
+use std::collections::HashMap;
+
+impl Resolver<'_> {
+    /// A sequence in braces.
+    pub(super) fn block(&mut self, steps: &[Step]) -> Seq {
+        if let Some(current) = &mut self.current {
+            current.blocks += 1;
+            current.path.push(current.blocks);
+            current.scopes.push(HashMap::new());
+        }
+        let seq = self.sequence(steps);
+        if let Some(current) = &mut self.current {
+            current.scopes.pop();
+            current.path.pop();
+        }
+        seq
+    }
+
+    fn sequence(&mut self, steps: &[Step]) -> Seq {
+        let mut seq = Vec::new();
+        for step in steps {
+            match step {
+                Step::Declaration(declaration) => self.local_declaration(declaration, &mut seq),
+                Step::Exclusive(receives, channels, span) => {
+                    self.exclusive(*receives, channels, *span, &mut seq);
+                }
+                Step::Statement(stmt) => {
+                    let stm = self.statement(stmt);
+                    seq.push(stm);
+                }
+            }
+        }
+        seq
+    }
+
+    fn path(&self) -> ScopePath {
+        self.current.as_ref().map_or_else(|| [].into(), |c| c.path.as_slice().into())
+    }
+
+    fn local_declaration(&mut self, declaration: &ast::Declaration, seq: &mut Seq) {
+        if declaration.visibility == Visibility::Hidden {
+            self.error(declaration.span, "only a global can be hidden");
+        }
+        for variable in &declaration.variables {
+            let initialising = self.current.as_ref().is_some_and(|c| c.initialising);
+            let outer = self.table(Scope::Local).len();
+            // The initial value is read before the name becomes visible.
+            let Some(ty) = self.peek_ty(declaration, variable) else { continue };
+            if initialising {
+                let first = outer;
+                if self.declare(declaration, variable) == Some(first) {
+                    self.initialise_local(first, ty, variable);
+                }
+                continue;
+            }
+            if matches!(variable.initial, Some(Initial::Channel { .. })) {
+                self.report(
+                    Diagnostic::error(variable.span, "a channel must be created before the first statement")
+                        .with_hint("move this declaration to the beginning of the process"),
+                );
+                self.declare(declaration, &ast::Variable { initial: None, ..variable.clone() });
+                continue;
+            }
+            let plain = ast::Variable { initial: None, ..variable.clone() };
+            let Some(first) = self.declare(declaration, &plain) else { continue };
+            // The fields' own initial values are set with the process, wherever it is declared.
+            self.initialise_local(first, ty, &plain);
+            let action = self.store_initial(first, ty, variable);
+            seq.push(Stm { node: Node::Basic(action), span: variable.span });
+        }
+    }
+
+    fn peek_ty(&mut self, declaration: &ast::Declaration, variable: &ast::Variable) -> Option<Ty> {
+        let known = self.diagnostics.len();
+        let ty = self.ty(&declaration.ty, variable);
+        if ty.is_some() {
+            self.diagnostics.truncate(known);
+        }
+        ty
+    }
+
+    /// What a declaration after the first statement does when it is passed.
+    fn store_initial(&mut self, leaf: usize, ty: Ty, variable: &ast::Variable) -> Action {
+        let Ty::Scalar(scalar) = ty else { return Action::Skip };
+        let scope = Scope::Local;
+        let length = variable.length.as_ref().and_then(|_| self.array_length(variable));
+        let place = |indices| Target::Place(Place { scope, leaf, indices, ty: scalar });
+        match (&variable.initial, length) {
+            (None, None) => Action::Assign(place(Vec::new()), Ex::Const(0)),
+            // Without initial values SPIN resets the first element alone.
+            (None, Some(_)) => Action::Assign(place(vec![Ex::Const(0)]), Ex::Const(0)),
+            (Some(Initial::Value(expr)), None) => {
+                let value = self.expr(expr);
+                Action::Assign(place(Vec::new()), value)
+            }
+            (Some(Initial::Value(expr)), Some(length)) => {
+                let value = self.expr(expr);
+                Action::Fill { scope, leaf, values: vec![value; length as usize] }
+            }
+            (Some(Initial::List(exprs)), Some(length)) => {
+                let mut values: Vec<Ex> = exprs.iter().map(|e| self.expr(e)).collect();
+                let last = values.last().cloned().unwrap_or(Ex::Const(0));
+                values.resize(length as usize, last);
+                Action::Fill { scope, leaf, values }
+            }
+            (Some(Initial::List(_)), None) => {
+                self.error(variable.span, "only an array has a list of initial values");
+                Action::Skip
+            }
+            (Some(Initial::Channel { .. }), _) => Action::Skip,
+        }
+    }
+
+    fn exclusive(&mut self, receives: bool, channels: &[Reference], span: Span, seq: &mut Seq) {
+        let initialising = self.current.as_ref().is_some_and(|c| c.initialising);
+        for channel in channels {
+            let value = self.exclusive_channel(channel);
+            let Some(value) = value else { continue };
+            for value in value {
+                let action = Action::Exclusive(receives, value);
+                match &mut self.current {
+                    Some(current) => current.prologue.push((action, span)),
+                    None => seq.push(Stm { node: Node::Basic(action), span }),
+                }
+            }
+        }
+        if !initialising {
+            self.report(Diagnostic::warning(span, "the claim holds from the beginning of the process, not from this place"));
+        }
+    }
+
+    /// A channel named by `xr` or `xs`; a whole array claims each of its elements.
+    fn exclusive_channel(&mut self, channel: &Reference) -> Option<Vec<Ex>> {
+        match self.find(channel)? {
+            Found::Scalar(place) => Some(vec![Ex::Load(place)]),
+            Found::Whole { scope, ty: Ty::Scalar(ty), first, indices, length: Some(length) } => Some(
+                (0..length)
+                    .map(|k| {
+                        let mut indices = indices.clone();
+                        indices.push(Ex::Const(k as i32));
+                        Ex::Load(Place { scope, leaf: first, indices, ty })
+                    })
+                    .collect(),
+            ),
+            Found::Whole { .. } => {
+                self.error(channel.span, "this is no channel");
+                None
+            }
+        }
+    }
+
+    pub(super) fn statement(&mut self, stmt: &Stmt) -> Stm {
+        let span = stmt.span;
+        // Composite statements open sequences, plain ones are statements: both end the initialising
+        // part of a process.
+        if let Some(current) = &mut self.current {
+            current.initialising = false;
+        }
+        let node = match &stmt.kind {
+            StmtKind::Expr(Expr { kind: ast::ExprKind::Number(1), .. }) => Node::Basic(Action::True),
+            StmtKind::Expr(expr) => {
+                self.check_run(expr);
+                Node::Basic(Action::Guard(self.expr(expr)))
+            }
+            StmtKind::Assign(reference, expr) => {
+                let value = self.expr(expr);
+                Node::Basic(Action::Assign(self.target(reference), value))
+            }
+            StmtKind::Send { channel, sorted, arguments } => {
+                let mut values = Vec::new();
+                for argument in arguments {
+                    self.values(argument, &mut values);
+                }
+                self.check_fields(channel, values.len(), span);
+                let channel = self.channel_value(channel);
+                Node::Basic(Action::Send { channel, sorted: *sorted, arguments: values })
+            }
+            StmtKind::Receive(receive) => {
+                let fields = self.fields(receive, false);
+                self.check_fields(&receive.channel, fields.len(), span);
+                let channel = self.channel_value(&receive.channel);
+                Node::Basic(Action::Receive { channel, any: receive.any, keep: receive.keep, fields })
+            }
+            StmtKind::Assert(expr) => Node::Basic(Action::Assert(self.expr(expr))),
+            StmtKind::Printf(format, arguments) => {
+                let arguments = arguments.iter().map(|a| self.expr(a)).collect();
+                Node::Basic(Action::Print(format.clone(), arguments))
+            }
+            StmtKind::Printm(expr) => {
+                let set = self.mtype_of(expr).unwrap_or(0);
+                Node::Basic(Action::PrintMtype(self.expr(expr), set))
+            }
+            StmtKind::SetPriority(process, priority) => {
+                self.model.uses_priorities = true;
+                let (process, priority) = (self.expr(process), self.expr(priority));
+                Node::Basic(Action::SetPriority(process, priority))
+            }
+            StmtKind::Else => Node::Else,
+            StmtKind::Goto(label) => Node::Goto(label.clone(), self.path()),
+            StmtKind::Break => {
+                if self.current.as_ref().is_some_and(|c| c.loops == 0) {
+                    self.error(span, "`break` outside a loop");
+                }
+                Node::Break
+            }
+            StmtKind::If(options) => Node::If(options.iter().map(|option| self.sequence(option)).collect()),
+            StmtKind::Do(options) => {
+                self.enter_loop();
+                let options = options.iter().map(|option| self.sequence(option)).collect();
+                self.leave_loop();
+                Node::Do(options)
+            }
+            StmtKind::For { variable, range, body } => self.for_loop(variable, range, body, span),
+            StmtKind::Select { variable, from, to } => self.select(variable, from, to, span),
+            StmtKind::Atomic(steps) => Node::Atomic(self.block(steps)),
+            StmtKind::DStep(steps) => Node::DStep(self.d_step(steps, span)),
+            StmtKind::Block(steps) => Node::Block(self.block(steps)),
+            StmtKind::Unless(main, escape) => {
+                let main = self.statement(main);
+                let escape = self.statement(escape);
+                Node::Unless(Box::new(main), Box::new(escape))
+            }
+            StmtKind::Label(label, stmt) => {
+                let path = self.path();
+                Node::Label(label.clone(), path, Box::new(self.statement(stmt)))
+            }
+            StmtKind::Error => Node::Basic(Action::Skip),
+        };
+        Stm { node, span }
+    }
+
+    fn d_step(&mut self, steps: &[Step], span: Span) -> Seq {
+        let outer = self.current.as_mut().and_then(|c| c.d_step.replace(span));
+        let seq = self.block(steps);
+        if let Some(current) = &mut self.current {
+            current.d_step = outer;
+        }
+        seq
+    }
+
+    fn enter_loop(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.loops += 1;
+        }
+    }
+
+    fn leave_loop(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.loops -= 1;
+        }
+    }
+
+    /// `run` starts one process and its guard is its number: SPIN allows nothing around it.
+    fn check_run(&mut self, expr: &Expr) {
+        fn runs(expr: &Expr) -> usize {
+            match &expr.kind {
+                ast::ExprKind::Run { arguments, .. } => 1 + arguments.iter().map(runs).sum::<usize>(),
+                ast::ExprKind::Unary(_, a) => runs(a),
+                ast::ExprKind::Binary(_, a, b) => runs(a) + runs(b),
+                ast::ExprKind::Conditional(a, b, c) => runs(a) + runs(b) + runs(c),
+                _ => 0,
+            }
+        }
+        let count = runs(expr);
+        if count > 1 {
+            self.error(expr.span, "one expression can start one process only");
+        } else if count == 1 && !matches!(expr.kind, ast::ExprKind::Run { .. }) {
+            self.report(
+                Diagnostic::error(expr.span, "`run` cannot be part of a larger condition")
+                    .with_hint("store the new process's number first: `p = run P()`"),
+            );
+        }
+    }
+
+    /// The number of fields, where the channel's declaration is known.
+    fn check_fields(&mut self, channel: &Reference, given: usize, span: Span) {
+        let [part] = channel.parts.as_slice() else { return };
+        let Some(symbol) = self.symbol(&part.name.text).cloned() else { return };
+        let Some((_, types)) = &symbol.channel else { return };
+        let known = self.diagnostics.len();
+        let fields: Vec<(ast::TypeName, Span)> = types.iter().map(|t| (t.clone(), span)).collect();
+        let capacity = Expr { kind: ast::ExprKind::Number(0), span };
+        let types_before = self.model.channel_types.len();
+        let ty = self.channel(&capacity, &fields).map(|ty| self.model.channel_types[ty].fields.len());
+        self.model.channel_types.truncate(types_before);
+        self.diagnostics.truncate(known);
+        if let Some(wanted) = ty.filter(|wanted| *wanted != given) {
+            let message = format!("a message of `{}` has {wanted} field(s), {given} given", part.name.text);
+            let diagnostic = Diagnostic::error(span, message).with_label(symbol.span, "declared here");
+            self.report(diagnostic);
+        }
+    }
+
+    // --- Loops SPIN builds by itself ----------------------------------------------------------------
+
+    fn for_loop(&mut self, variable: &Reference, range: &Range, body: &[Step], span: Span) -> Node {
+        match range {
+            Range::Values(from, to) => {
+                let from = self.expr(from);
+                let Some(place) = self.counter(variable) else { return Node::Basic(Action::Skip) };
+                let to = self.expr(to);
+                self.counting(place, from, Binary::Le, to, Vec::new(), body, span)
+            }
+            Range::In(collection) => self.for_in(variable, collection, body, span),
+        }
+    }
+
+    /// The variable of a `for` or a `select`: a scalar with a plain name.
+    fn counter(&mut self, variable: &Reference) -> Option<Place> {
+        let place = self.place(variable)?;
+        if place.ty == Scalar::Chan {
+            self.error(variable.span, "a channel cannot count");
+            return None;
+        }
+        Some(place)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn counting(&mut self, place: Place, from: Ex, compare: Binary, to: Ex, before_body: Seq, body: &[Step], span: Span) -> Node {
+        let value = || Box::new(Ex::Load(place.clone()));
+        let basic = |action| Stm { node: Node::Basic(action), span };
+        let mut round = vec![basic(Action::Guard(Ex::Binary(compare, value(), Box::new(to))))];
+        round.extend(before_body);
+        self.enter_loop();
+        round.extend(self.block(body));
+        self.leave_loop();
+        let next = Ex::Binary(Binary::Add, value(), Box::new(Ex::Const(1)));
+        round.push(basic(Action::Assign(Target::Place(place.clone()), next)));
+        let first = Action::Assign(Target::Place(place), from);
+        Node::Loop { first, round, leave_on_else: true }
+    }
+
+    fn for_in(&mut self, variable: &Reference, collection: &Reference, body: &[Step], span: Span) -> Node {
+        let nothing = Node::Basic(Action::Skip);
+        let Some(found) = self.find(collection) else { return nothing };
+        match found {
+            Found::Whole { length: Some(length), .. } => {
+                let Some(place) = self.counter(variable) else { return nothing };
+                let last = Ex::Const(length as i32 - 1);
+                self.counting(place, Ex::Const(0), Binary::Le, last, Vec::new(), body, span)
+            }
+            Found::Scalar(channel) if channel.ty == Scalar::Chan => self.for_in_channel(variable, collection, channel, body, span),
+            _ => {
+                self.report(
+                    Diagnostic::error(collection.span, "`for … in` needs an array or a channel")
+                        .with_hint("write `for (i : a .. b)` for a range of numbers"),
+                );
+                nothing
+            }
+        }
+    }
+
+    /// Each message is taken from the channel, put back at its end, and given to the body.
+    fn for_in_channel(&mut self, variable: &Reference, collection: &Reference, channel: Place, body: &[Step], span: Span) -> Node {
+        let nothing = Node::Basic(Action::Skip);
+        let capacity = match collection.parts.as_slice() {
+            [part] => self.symbol(&part.name.text).and_then(|s| s.channel.as_ref()).map(|c| c.0),
+            _ => None,
+        };
+        let places = match self.find(variable) {
+            Some(Found::Whole { scope, ty: Ty::User(index), first, indices, length: None }) => {
+                let mut places = Vec::new();
+                self.spread(scope, index, first, &indices, variable.span, &mut places);
+                places
+            }
+            Some(_) => {
+                self.report(
+                    Diagnostic::error(variable.span, "the messages of a channel are given in a structure")
+                        .with_hint("declare a `typedef` with the fields of the message"),
+                );
+                return nothing;
+            }
+            None => return nothing,
+        };
+        let Some(counter) = self.hidden_counter(capacity.unwrap_or(255), span) else { return nothing };
+        let queue = Ex::Load(channel);
+        let fields = places.iter().map(|p| Field::Store(Target::Place(p.clone()))).collect();
+        let receive = Action::Receive { channel: queue.clone(), any: false, keep: false, fields };
+        let arguments = places.into_iter().map(Ex::Load).collect();
+        let send = Action::Send { channel: queue.clone(), sorted: false, arguments };
+        let rotate = [receive, send].map(|action| Stm { node: Node::Basic(action), span }).into();
+        let length = Ex::Probe(ast::Probe::Len, Box::new(queue));
+        self.counting(counter, Ex::Const(0), Binary::Lt, length, rotate, body, span)
+    }
+
+    /// A variable of the front-end's own. Loops in the same block share it, as in SPIN.
+    fn hidden_counter(&mut self, capacity: u32, span: Span) -> Option<Place> {
+        let current = self.current.as_ref()?;
+        let path: Vec<String> = current.path.iter().map(ToString::to_string).collect();
+        let name = format!("for'{}", path.join("'"));
+        let ty = if capacity > 255 { Scalar::Short } else { Scalar::Byte };
+        let known = current.locals.iter().position(|l| l.name == name);
+        let leaf = known.unwrap_or_else(|| self.add_leaves(Scope::Local, &name, Ty::Scalar(ty), None, Visibility::Normal, span));
+        Some(Place { scope: Scope::Local, leaf, indices: Vec::new(), ty })
+    }
+
+    fn select(&mut self, variable: &Reference, from: &Expr, to: &Expr, span: Span) -> Node {
+        let (from, to) = (self.expr(from), self.expr(to));
+        let Some(place) = self.counter(variable) else { return Node::Basic(Action::Skip) };
+        let value = || Box::new(Ex::Load(place.clone()));
+        let basic = |action| Stm { node: Node::Basic(action), span };
+        let next = Ex::Binary(Binary::Add, value(), Box::new(Ex::Const(1)));
+        let round = vec![
+            basic(Action::Guard(Ex::Binary(Binary::Lt, value(), Box::new(to)))),
+            basic(Action::Assign(Target::Place(place.clone()), next)),
+        ];
+        let first = Action::Assign(Target::Place(place.clone()), from);
+        Node::Loop { first, round, leave_on_else: false }
+    }
+}

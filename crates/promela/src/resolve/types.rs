@@ -1,0 +1,228 @@
+//! User-defined types and the leaves of variables.
+
+use super::Resolver;
+use crate::ast::{self, Ident, TypeName, Visibility};
+use crate::limits::{MAX_ARRAY, MAX_TYPEDEF_DEPTH};
+use crate::model::{Leaf, Scalar, Scope};
+use crate::token::Text;
+use source::{Diagnostic, Span, did_you_mean};
+
+/// A user-defined type with its fields laid out one after the other.
+#[derive(Debug)]
+pub(super) struct UserType {
+    pub name: Text,
+    pub fields: Vec<Field>,
+    /// How many leaves a variable of this type has.
+    pub leaves: usize,
+    /// How deep types are nested in it.
+    pub depth: usize,
+    pub span: Span,
+}
+
+/// A field of a user-defined type.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub name: Text,
+    pub ty: Ty,
+    pub length: Option<u32>,
+    /// The first of its leaves, counted from the first of the type's.
+    pub offset: usize,
+    pub initial: Option<ast::Initial>,
+    pub span: Span,
+}
+
+/// The type of a variable or a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ty {
+    /// A scalar.
+    Scalar(Scalar),
+    /// A user-defined type.
+    User(usize),
+}
+
+/// A declared variable.
+#[derive(Clone, Debug)]
+pub(super) struct Symbol {
+    pub scope: Scope,
+    pub ty: Ty,
+    pub length: Option<u32>,
+    /// The first of its leaves in its table.
+    pub first: usize,
+    pub span: Span,
+    /// The channel it is initialised with, if it is one: needed by `for (x in q)`.
+    pub channel: Option<(u32, Vec<ast::TypeName>)>,
+}
+
+impl Resolver<'_> {
+    pub(super) fn leaves_of(&self, ty: Ty) -> usize {
+        match ty {
+            Ty::Scalar(_) => 1,
+            Ty::User(index) => self.types[index].leaves,
+        }
+    }
+
+    pub(super) fn define_type(&mut self, typedef: &ast::Typedef) {
+        if let Some(old) = self.types.iter().find(|t| t.name == typedef.name.text) {
+            let message = format!("the type `{}` is defined twice", old.name);
+            let diagnostic = Diagnostic::error(typedef.name.span, message).with_label(old.span, "the first definition");
+            self.report(diagnostic);
+            return;
+        }
+        let mut user = UserType { name: typedef.name.text.clone(), fields: Vec::new(), leaves: 0, depth: 1, span: typedef.name.span };
+        for declaration in &typedef.fields {
+            for variable in &declaration.variables {
+                let Some(ty) = self.ty(&declaration.ty, variable) else { continue };
+                if let Some(old) = user.fields.iter().find(|f| f.name == variable.name.text) {
+                    let message = format!("the field `{}` is declared twice", old.name);
+                    let diagnostic = Diagnostic::error(variable.name.span, message).with_label(old.span, "the first declaration");
+                    self.report(diagnostic);
+                    continue;
+                }
+                if let Ty::User(inner) = ty {
+                    user.depth = user.depth.max(self.types[inner].depth + 1);
+                }
+                let length = self.array_length(variable);
+                user.fields.push(Field {
+                    name: variable.name.text.clone(),
+                    ty,
+                    length,
+                    offset: user.leaves,
+                    initial: variable.initial.clone(),
+                    span: variable.name.span,
+                });
+                user.leaves += self.leaves_of(ty);
+            }
+        }
+        if user.depth > MAX_TYPEDEF_DEPTH || user.leaves > MAX_ARRAY {
+            self.error(typedef.name.span, "types are nested too deeply");
+            return;
+        }
+        self.types.push(user);
+    }
+
+    /// The type a declaration gives to one of its variables.
+    pub(super) fn ty(&mut self, name: &TypeName, variable: &ast::Variable) -> Option<Ty> {
+        if !matches!(name, TypeName::Unsigned)
+            && let Some(width) = &variable.width
+        {
+            self.error(width.span, "only an `unsigned` has a width");
+        }
+        let scalar = match name {
+            TypeName::Unsigned => Scalar::Unsigned(self.width(variable)),
+            TypeName::User(ident) => return self.user_type(ident).map(Ty::User),
+            other => self.scalar(other)?,
+        };
+        Some(Ty::Scalar(scalar))
+    }
+
+    /// A type that is neither `unsigned` nor user-defined.
+    pub(super) fn scalar(&mut self, name: &TypeName) -> Option<Scalar> {
+        Some(match name {
+            TypeName::Bit => Scalar::Bit,
+            TypeName::Byte => Scalar::Byte,
+            TypeName::Short => Scalar::Short,
+            TypeName::Int => Scalar::Int,
+            TypeName::Chan => Scalar::Chan,
+            TypeName::Mtype(set) => Scalar::Mtype(self.mtype_set(set.as_ref())),
+            TypeName::Unsigned | TypeName::User(_) => return None,
+        })
+    }
+
+    pub(super) fn user_type(&mut self, ident: &Ident) -> Option<usize> {
+        let found = self.types.iter().position(|t| t.name == ident.text);
+        if found.is_none() {
+            let hint = did_you_mean(&ident.text, self.types.iter().map(|t| &*t.name));
+            let message = format!("the type `{}` is not defined before this place", ident.text);
+            self.report(Diagnostic::error(ident.span, message).with_hint_opt(hint));
+        }
+        found
+    }
+
+    fn width(&mut self, variable: &ast::Variable) -> u8 {
+        let Some(width) = &variable.width else {
+            self.report(
+                Diagnostic::error(variable.name.span, "an `unsigned` needs a width")
+                    .with_hint(format!("write `unsigned {} : 8`", variable.name.text)),
+            );
+            return 16;
+        };
+        match self.constant(width) {
+            Some(n @ 1..=31) => n as u8,
+            Some(_) => {
+                self.error(width.span, "the width of an `unsigned` is from 1 to 31");
+                16
+            }
+            None => 16,
+        }
+    }
+
+    pub(super) fn array_length(&mut self, variable: &ast::Variable) -> Option<u32> {
+        let length = variable.length.as_ref()?;
+        match self.constant(length) {
+            Some(n) if n >= 1 && (n as usize) <= MAX_ARRAY => Some(n as u32),
+            Some(n) if n < 1 => {
+                self.error(length.span, format!("an array cannot have {n} elements"));
+                Some(1)
+            }
+            Some(n) => {
+                self.error(length.span, format!("an array of {n} elements is too large"));
+                Some(1)
+            }
+            None => Some(1),
+        }
+    }
+
+    /// Adds the leaves of a variable to a table and gives the index of the first.
+    pub(super) fn add_leaves(
+        &mut self,
+        table: Scope,
+        name: &str,
+        ty: Ty,
+        length: Option<u32>,
+        visibility: Visibility,
+        span: Span,
+    ) -> usize {
+        let first = self.table(table).len();
+        let mut leaves = Vec::new();
+        self.expand(name, ty, length, &[], &mut leaves);
+        let mut elements = self.elements;
+        for (name, ty, dimensions) in leaves {
+            let length: usize = dimensions.iter().fold(1, |n: usize, &d| n.saturating_mul(d as usize));
+            elements = elements.saturating_add(length);
+            let hidden = visibility == Visibility::Hidden;
+            let leaf = Leaf { name, ty, dimensions, initial: Vec::new(), hidden, span };
+            self.table(table).push(leaf);
+        }
+        if elements > MAX_ARRAY {
+            self.elements = 0;
+            self.error(span, "the variables are too large");
+            for leaf in &mut self.table(table)[first..] {
+                leaf.dimensions.iter_mut().for_each(|d| *d = 1);
+            }
+        } else {
+            self.elements = elements;
+        }
+        first
+    }
+
+    fn expand(&self, name: &str, ty: Ty, length: Option<u32>, outer: &[u32], leaves: &mut Vec<(String, Scalar, Vec<u32>)>) {
+        let mut dimensions = outer.to_vec();
+        dimensions.extend(length);
+        match ty {
+            Ty::Scalar(scalar) => {
+                // SPIN keeps arrays of bits and of narrow unsigned numbers as arrays of bytes.
+                let scalar = match scalar {
+                    Scalar::Bit | Scalar::Unsigned(_) if length.is_some() => Scalar::Byte,
+                    other => other,
+                };
+                leaves.push((name.to_owned(), scalar, dimensions));
+            }
+            Ty::User(index) => {
+                for field in &self.types[index].fields {
+                    let name = format!("{name}.{}", field.name);
+                    self.expand(&name, field.ty, field.length, &dimensions, leaves);
+                }
+            }
+        }
+    }
+}

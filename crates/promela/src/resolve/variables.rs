@@ -1,0 +1,438 @@
+//! Declarations of variables and what they start with.
+
+use super::constant;
+use super::types::{Symbol, Ty};
+use super::{Resolver, place};
+use crate::ast::{Declaration, Expr, ExprKind, Ident, Initial, TypeName, Unit, Variable};
+use crate::limits::MAX_CAPACITY;
+use crate::model::{Action, ChannelType, Ex, Scalar, Scope};
+use crate::token::Text;
+use source::{Diagnostic, Span};
+
+impl Resolver<'_> {
+    pub(super) fn declare_globals(&mut self, declaration: &Declaration) {
+        for variable in &declaration.variables {
+            self.declare(declaration, variable);
+        }
+    }
+
+    /// Adds a variable to the innermost open scope; the index of its first leaf.
+    pub(super) fn declare(&mut self, declaration: &Declaration, variable: &Variable) -> Option<usize> {
+        let ty = self.ty(&declaration.ty, variable)?;
+        let length = self.array_length(variable);
+        let name = &variable.name;
+        self.check_name(name);
+        let scope = if self.current.is_some() { Scope::Local } else { Scope::Global };
+        let leaf_name = self.unique_name(&name.text);
+        let first = self.add_leaves(scope, &leaf_name, ty, length, declaration.visibility, name.span);
+        let channel = match &variable.initial {
+            Some(Initial::Channel { capacity, fields }) => {
+                let capacity = self.try_constant(capacity).ok().and_then(|n| u32::try_from(n).ok());
+                capacity.map(|n| (n, fields.iter().map(|(ty, _)| ty.clone()).collect()))
+            }
+            _ => None,
+        };
+        let symbol = Symbol { scope, ty, length, first, span: name.span, channel };
+        match &mut self.current {
+            Some(current) => {
+                current.outline.entry(name.text.clone()).or_insert_with(|| symbol.clone());
+                if let Some(scope) = current.scopes.last_mut() {
+                    scope.insert(name.text.clone(), symbol);
+                }
+            }
+            None => drop(self.globals.insert(name.text.clone(), symbol)),
+        }
+        Some(first)
+    }
+
+    /// Whether a name may be declared here.
+    fn check_name(&mut self, name: &Ident) {
+        let old = match &self.current {
+            Some(current) => current.scopes.last().and_then(|s| s.get(&name.text)),
+            None => self.globals.get(&name.text),
+        };
+        if let Some(old) = old {
+            let diagnostic =
+                Diagnostic::error(name.span, format!("`{}` is declared twice", name.text)).with_label(old.span, "the first declaration");
+            self.report(diagnostic);
+        } else if self.mtypes.contains_key(&name.text) {
+            let message = format!("`{}` is the name of a message", name.text);
+            self.error(name.span, message);
+        } else if super::PREDEFINED.contains(&&*name.text) {
+            let message = format!("`{}` is predefined and cannot be declared", name.text);
+            self.error(name.span, message);
+        }
+    }
+
+    /// The name of a leaf: as written, with a number if another block has used it already.
+    fn unique_name(&self, name: &Text) -> String {
+        let Some(current) = &self.current else { return name.to_string() };
+        let taken = |candidate: &str| {
+            current.locals.iter().any(|l| l.name == candidate || l.name.strip_prefix(candidate).is_some_and(|rest| rest.starts_with('.')))
+        };
+        if !taken(name) {
+            return name.to_string();
+        }
+        let mut n = 2;
+        loop {
+            let candidate = format!("{name}'{n}");
+            if !taken(&candidate) {
+                return candidate;
+            }
+            n += 1;
+        }
+    }
+
+    // --- Initial values of globals ------------------------------------------------------------------
+
+    /// SPIN initialises globals type by type, in this order, and within a type in the order of the
+    /// text; what is not initialised yet reads as zero. Channels get their numbers on the way.
+    pub(super) fn initialise_globals(&mut self) {
+        let rank = |ty: &Ty| match ty {
+            Ty::Scalar(Scalar::Unsigned(_)) => 0,
+            Ty::Scalar(Scalar::Bit) => 1,
+            Ty::Scalar(Scalar::Byte) => 2,
+            Ty::Scalar(Scalar::Chan) => 3,
+            Ty::Scalar(Scalar::Mtype(_)) => 4,
+            Ty::Scalar(Scalar::Short) => 5,
+            Ty::Scalar(Scalar::Int) => 6,
+            Ty::User(_) => 7,
+        };
+        let mut declared = Vec::new();
+        for unit in &self.tree.units {
+            let Unit::Declaration(declaration) = unit else { continue };
+            for variable in &declaration.variables {
+                let symbol = self.globals.get(&variable.name.text);
+                if let Some(symbol) = symbol.filter(|s| s.span == variable.name.span) {
+                    declared.push((symbol.clone(), variable));
+                }
+            }
+        }
+        declared.sort_by_key(|(symbol, _)| rank(&symbol.ty));
+        for (symbol, variable) in declared {
+            let count = symbol.length.unwrap_or(1) as usize;
+            match symbol.ty {
+                Ty::Scalar(_) => {
+                    let name = variable.name.text.to_string();
+                    self.initialise_leaf(symbol.first, 0, count, variable.initial.as_ref(), &name);
+                }
+                Ty::User(index) => {
+                    if let Some(initial) = &variable.initial {
+                        self.no_struct_value(initial, variable.span);
+                    }
+                    for element in 0..count {
+                        let mut name = variable.name.text.to_string();
+                        if symbol.length.is_some() {
+                            name += &format!("[{element}]");
+                        }
+                        self.initialise_struct(index, symbol.first, element, &name);
+                    }
+                }
+            }
+        }
+    }
+
+    fn no_struct_value(&mut self, _: &Initial, span: Span) {
+        self.report(
+            Diagnostic::error(span, "a structure cannot be initialised as a whole")
+                .with_hint("give the fields initial values in the `typedef`"),
+        );
+    }
+
+    /// The fields of one element of a structure. `element` counts through all dimensions so far.
+    fn initialise_struct(&mut self, index: usize, first: usize, element: usize, name: &str) {
+        for i in 0..self.types[index].fields.len() {
+            let field = &self.types[index].fields[i];
+            let count = field.length.unwrap_or(1) as usize;
+            let leaf = first + field.offset;
+            let name = format!("{name}.{}", field.name);
+            match field.ty {
+                Ty::Scalar(_) => {
+                    let initial = field.initial.clone();
+                    self.initialise_leaf(leaf, element * count, count, initial.as_ref(), &name);
+                }
+                Ty::User(inner) => {
+                    let is_array = field.length.is_some();
+                    for k in 0..count {
+                        let name = if is_array { format!("{name}[{k}]") } else { name.clone() };
+                        self.initialise_struct(inner, leaf, element * count + k, &name);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Elements `from..from + count` of a global leaf.
+    fn initialise_leaf(&mut self, leaf: usize, from: usize, count: usize, initial: Option<&Initial>, name: &str) {
+        let Some(initial) = initial else { return };
+        let values: Vec<i32> = match initial {
+            Initial::Value(expr) => {
+                let value = self.global_value(expr);
+                vec![value; count]
+            }
+            Initial::List(exprs) => {
+                let mut values: Vec<i32> = exprs.iter().map(|e| self.global_value(e)).collect();
+                self.check_list(values.len(), count, exprs);
+                // SPIN goes on with the last value of a list that is too short.
+                let last = values.last().copied().unwrap_or(0);
+                values.resize(count, last);
+                values
+            }
+            Initial::Channel { capacity, fields } => {
+                let Some(ty) = self.channel(capacity, fields) else { return };
+                if self.model.globals[leaf].ty != Scalar::Chan {
+                    self.error(capacity.span, "only a `chan` can be initialised with a channel");
+                    return;
+                }
+                let is_array = self.model.globals[leaf].is_array();
+                (0..count)
+                    .map(|k| {
+                        let name = if is_array { format!("{name}[{k}]") } else { name.to_owned() };
+                        self.model.channels.push((name, ty));
+                        self.model.channels.len() as i32
+                    })
+                    .collect()
+            }
+        };
+        let leaf = &mut self.model.globals[leaf];
+        let length = leaf.length();
+        leaf.initial.resize(length, 0);
+        for (k, value) in values.into_iter().enumerate() {
+            if let Some(slot) = leaf.initial.get_mut(from + k) {
+                *slot = leaf.ty.truncate(value);
+            }
+        }
+    }
+
+    fn check_list(&mut self, given: usize, wanted: usize, exprs: &[Expr]) {
+        let Some(span) = exprs.first().zip(exprs.last()).map(|(a, b)| a.span.to(b.span)) else {
+            return;
+        };
+        if given > wanted {
+            self.error(span, format!("{given} values for an array of {wanted}"));
+        } else if given < wanted {
+            let message = format!("{given} values for an array of {wanted}: the last one is repeated");
+            self.report(Diagnostic::warning(span, message));
+        }
+    }
+
+    /// An initial value of a global: an expression over numbers and globals initialised before.
+    fn global_value(&mut self, expr: &Expr) -> i32 {
+        match self.try_global_value(expr) {
+            Ok(value) => value,
+            Err(at) => {
+                self.error(at, "the initial value of a global must be known before the model runs");
+                0
+            }
+        }
+    }
+
+    fn try_global_value(&self, expr: &Expr) -> Result<i32, Span> {
+        match &expr.kind {
+            ExprKind::Number(n) => Ok(*n),
+            ExprKind::Unary(op, a) => Ok(constant::unary(*op, self.try_global_value(a)?)),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.try_global_value(a)?, self.try_global_value(b)?);
+                constant::binary(*op, a, b).ok_or(expr.span)
+            }
+            ExprKind::Conditional(c, a, b) => {
+                let chosen = if self.try_global_value(c)? != 0 { a } else { b };
+                self.try_global_value(chosen)
+            }
+            ExprKind::Ref(reference) => {
+                let [part] = reference.parts.as_slice() else { return Err(expr.span) };
+                if let Some(&(value, _)) = self.mtypes.get(&part.name.text) {
+                    return Ok(value);
+                }
+                let symbol = self.globals.get(&part.name.text).ok_or(expr.span)?;
+                let index = match (&part.index, symbol.length) {
+                    (None, None) => 0,
+                    (Some(index), Some(_)) => self.try_global_value(index)?,
+                    _ => return Err(expr.span),
+                };
+                let leaf = &self.model.globals[symbol.first];
+                if !matches!(symbol.ty, Ty::Scalar(_)) || index < 0 || index as usize >= leaf.length() {
+                    return Err(expr.span);
+                }
+                Ok(leaf.initial.get(index as usize).copied().unwrap_or(0))
+            }
+            _ => Err(expr.span),
+        }
+    }
+
+    /// The type of a channel that is declared.
+    pub(super) fn channel(&mut self, capacity: &Expr, fields: &[(TypeName, Span)]) -> Option<usize> {
+        let slots = self.constant(capacity)?;
+        if !(0..=255).contains(&slots) {
+            let message = if (0..=MAX_CAPACITY).contains(&slots) {
+                format!("a channel of {slots} messages: 255 is the most")
+            } else {
+                format!("a channel cannot hold {slots} messages")
+            };
+            self.error(capacity.span, message);
+            return None;
+        }
+        let mut scalars = Vec::new();
+        for (ty, span) in fields {
+            self.message_fields(ty, *span, &mut scalars)?;
+        }
+        if scalars.len() > place::MAX_FIELDS {
+            let message = format!("a message has {} fields: {} is the most", scalars.len(), place::MAX_FIELDS);
+            self.error(capacity.span, message);
+            return None;
+        }
+        Some(self.channel_type(ChannelType { capacity: slots as u32, fields: scalars }))
+    }
+
+    /// The scalars of a field; a structure's, one after the other.
+    fn message_fields(&mut self, ty: &TypeName, span: Span, out: &mut Vec<Scalar>) -> Option<()> {
+        match ty {
+            TypeName::Unsigned => {
+                self.error(span, "an `unsigned` cannot be a field of a message");
+                None
+            }
+            TypeName::User(name) => {
+                let index = self.user_type(name)?;
+                self.struct_fields(index, span, out)
+            }
+            other => {
+                out.push(self.scalar(other)?);
+                Some(())
+            }
+        }
+    }
+
+    fn struct_fields(&mut self, index: usize, span: Span, out: &mut Vec<Scalar>) -> Option<()> {
+        for i in 0..self.types[index].fields.len() {
+            let field = &self.types[index].fields[i];
+            let (ty, length) = (field.ty, field.length);
+            match ty {
+                Ty::Scalar(Scalar::Unsigned(_)) => {
+                    let message = format!("the field `{}` of a message is `unsigned`", field.name);
+                    self.error(span, message);
+                    return None;
+                }
+                Ty::Scalar(scalar) => {
+                    let count = length.unwrap_or(1) as usize;
+                    // An array's elements are kept as bytes in the variable, but a field of the
+                    // message has the declared type.
+                    out.extend(std::iter::repeat_n(scalar, count.min(place::MAX_FIELDS + 1)));
+                }
+                Ty::User(_) if length.is_some() => {
+                    self.error(span, "a message cannot contain an array of structures");
+                    return None;
+                }
+                Ty::User(inner) => self.struct_fields(inner, span, out)?,
+            }
+            if out.len() > place::MAX_FIELDS {
+                break;
+            }
+        }
+        Some(())
+    }
+
+    // --- Initial values of locals -------------------------------------------------------------------
+
+    /// What a local starts with, as actions to be done when the process is created.
+    pub(super) fn initialise_local(&mut self, first: usize, ty: Ty, variable: &Variable) {
+        let length = variable.length.as_ref().and_then(|_| self.array_length(variable));
+        let count = length.unwrap_or(1);
+        match ty {
+            Ty::Scalar(_) => {
+                let initial = variable.initial.clone();
+                self.initialise_local_leaf(first, count, initial.as_ref(), variable.span);
+            }
+            Ty::User(index) => {
+                if let Some(initial) = &variable.initial {
+                    self.no_struct_value(initial, variable.span);
+                }
+                self.initialise_local_struct(index, first, count, variable.span);
+            }
+        }
+    }
+
+    fn initialise_local_struct(&mut self, index: usize, first: usize, copies: u32, span: Span) {
+        for i in 0..self.types[index].fields.len() {
+            let field = &self.types[index].fields[i];
+            let count = copies.saturating_mul(field.length.unwrap_or(1));
+            let leaf = first + field.offset;
+            match field.ty {
+                Ty::Scalar(_) => {
+                    let initial = field.initial.clone();
+                    let own = field.length.unwrap_or(1) as usize;
+                    match initial {
+                        // One list for each copy of the structure.
+                        Some(Initial::List(list)) => {
+                            let list: Vec<Expr> = (0..own).filter_map(|k| list.get(k).or(list.last()).cloned()).collect();
+                            let all = list.iter().cycle().take(count as usize).cloned().collect();
+                            self.initialise_local_leaf(leaf, count, Some(&Initial::List(all)), span);
+                        }
+                        other => self.initialise_local_leaf(leaf, count, other.as_ref(), span),
+                    }
+                }
+                Ty::User(inner) => self.initialise_local_struct(inner, leaf, count, span),
+            }
+        }
+    }
+
+    fn initialise_local_leaf(&mut self, leaf: usize, count: u32, initial: Option<&Initial>, span: Span) {
+        let scope = Scope::Local;
+        let action = match initial {
+            None => return,
+            Some(Initial::Value(expr)) => {
+                let value = self.expr(expr);
+                self.fill(leaf, vec![value; count as usize])
+            }
+            Some(Initial::List(exprs)) => {
+                self.check_list(exprs.len(), count as usize, exprs);
+                let mut values: Vec<_> = exprs.iter().map(|e| self.expr(e)).collect();
+                let last = values.last().cloned().unwrap_or(Ex::Const(0));
+                values.resize(count as usize, last);
+                self.fill(leaf, values)
+            }
+            Some(Initial::Channel { capacity, fields }) => {
+                let Some(channel_type) = self.channel(capacity, fields) else { return };
+                if self.table(scope)[leaf].ty != Scalar::Chan {
+                    self.error(capacity.span, "only a `chan` can be initialised with a channel");
+                    return;
+                }
+                Action::NewChannels { scope, leaf, channel_type, count }
+            }
+        };
+        if let (Some(current), true) = (&mut self.current, action != Action::Skip) {
+            current.prologue.push((action, span));
+        }
+    }
+
+    /// Values for a new local: known ones go into its table, others are stored by the prologue.
+    fn fill(&mut self, leaf: usize, values: Vec<Ex>) -> Action {
+        let known: Option<Vec<i32>> = values
+            .iter()
+            .map(|value| match value {
+                Ex::Const(n) => Some(*n),
+                _ => None,
+            })
+            .collect();
+        match known {
+            Some(known) => {
+                let leaf = &mut self.table(Scope::Local)[leaf];
+                leaf.initial = known.into_iter().map(|n| leaf.ty.truncate(n)).collect();
+                Action::Skip
+            }
+            None => Action::Fill { scope: Scope::Local, leaf, values },
+        }
+    }
+}
+
+impl Scalar {
+    /// What is left of a value that is stored.
+    pub(crate) fn truncate(self, value: i32) -> i32 {
+        match self {
+            Scalar::Bit => value & 1,
+            Scalar::Byte | Scalar::Mtype(_) | Scalar::Chan => value & 0xff,
+            Scalar::Short => i32::from(value as i16),
+            Scalar::Int => value,
+            Scalar::Unsigned(bits) => value & ((1i64 << bits) - 1) as i32,
+        }
+    }
+}

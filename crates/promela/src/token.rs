@@ -1,0 +1,133 @@
+//! Tokens of Promela, and of its preprocessor.
+
+use source::Span;
+use std::fmt;
+use std::rc::Rc;
+
+/// An identifier, a string: shared text.
+pub type Text = Rc<str>;
+
+/// One token with the place the user wrote it at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Token {
+    /// What it is.
+    pub kind: Tok,
+    /// Where it is. For a token that came out of a macro: where the macro was used.
+    pub span: Span,
+    /// Whether a line ended between this token and the one before.
+    pub newline: bool,
+    /// Whether it is the first of a line as the preprocessor counts lines: a comment or a `\\` over
+    /// the line end does not begin a new one.
+    pub first: bool,
+}
+
+/// The kinds of tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tok {
+    /// An identifier that is no keyword.
+    Name(Text),
+    /// A keyword.
+    Key(Key),
+    /// A decimal number or a quoted character.
+    Number(i32),
+    /// The text between double quotes, escapes as written.
+    Str(Text),
+    /// An operator or a bracket.
+    Op(Op),
+    /// A statement separator that a line end stands for.
+    ImpliedSemi,
+    /// A `#` or `##`, outside directives never valid.
+    Hash(bool),
+    /// Something that is no token, with the reason. An error only if it is used.
+    Bad(Text),
+    /// The end of the input.
+    End,
+}
+
+macro_rules! keywords {
+    ($($variant:ident $text:literal,)*) => {
+        /// The words of Promela.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        pub enum Key { $($variant,)* }
+
+        impl Key {
+            /// The keyword spelled this way.
+            pub fn from_text(text: &str) -> Option<Key> {
+                match text { $($text => Some(Key::$variant),)* _ => None }
+            }
+
+            /// The spelling.
+            pub fn text(self) -> &'static str {
+                match self { $(Key::$variant => $text,)* }
+            }
+
+            /// All spellings.
+            pub const ALL: &'static [&'static str] = &[$($text,)*];
+        }
+    };
+}
+
+keywords! {
+    Active "active", Assert "assert", Atomic "atomic", Bit "bit", Bool "bool", Break "break", Byte "byte",
+    CCode "c_code", CDecl "c_decl", CExpr "c_expr", CState "c_state", CTrack "c_track", Chan "chan",
+    DProctype "D_proctype", DStep "d_step", Do "do", Else "else", Empty "empty", Enabled "enabled",
+    Eval "eval", False "false", Fi "fi", For "for", Full "full", GetPriority "get_priority",
+    Goto "goto", Hidden "hidden", If "if", Init "init", Inline "inline", Int "int",
+    Len "len", Local "local", Ltl "ltl", Mtype "mtype", Nempty "nempty", Never "never",
+    Nfull "nfull", Notrace "notrace", Np "np_", Od "od", Of "of", PcValue "pc_value", Pid "pid",
+    Printf "printf", Printm "printm", Priority "priority", Proctype "proctype",
+    Provided "provided", Return "return", Run "run", Select "select",
+    SetPriority "set_priority", Short "short", Show "show", Skip "skip", Timeout "timeout",
+    Trace "trace", True "true", Typedef "typedef", Unless "unless", Unsigned "unsigned",
+    Xr "xr", Xs "xs",
+}
+
+macro_rules! operators {
+    ($($variant:ident $text:literal,)*) => {
+        /// Operators and brackets.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        pub enum Op { $($variant,)* }
+
+        impl Op {
+            /// The spelling.
+            pub fn text(self) -> &'static str {
+                match self { $(Op::$variant => $text,)* }
+            }
+
+            /// The longest operator at the beginning of `text`.
+            pub fn at_start(text: &str) -> Option<Op> {
+                // Longer spellings first; the table below is ordered that way.
+                const TABLE: &[(&str, Op)] = &[$(($text, Op::$variant),)*];
+                TABLE.iter().find(|(spelling, _)| text.starts_with(spelling)).map(|&(_, op)| op)
+            }
+        }
+    };
+}
+
+operators! {
+    Equiv "<->",
+    Sep "::", Arrow "->", Decr "--", Incr "++", Shl "<<", Le "<=", Shr ">>", Ge ">=", EqEq "==",
+    Ne "!=", SortedSend "!!", RandomRecv "??", AndAnd "&&", OrOr "||", DotDot "..",
+    LtlAnd "/\\", LtlOr "\\/",
+    LParen "(", RParen ")", LBrace "{", RBrace "}", LBracket "[", RBracket "]", Semi ";",
+    Comma ",", Colon ":", Dot ".", Assign "=", Lt "<", Gt ">", Bang "!", Query "?", Plus "+",
+    Minus "-", Star "*", Slash "/", Percent "%", Amp "&", Pipe "|", Caret "^", Tilde "~", At "@",
+}
+
+impl fmt::Display for Tok {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tok::Name(name) => write!(f, "`{name}`"),
+            Tok::Key(key) => write!(f, "`{}`", key.text()),
+            Tok::Number(n) => write!(f, "`{n}`"),
+            Tok::Str(_) => f.write_str("a string"),
+            Tok::Op(op) => write!(f, "`{}`", op.text()),
+            Tok::ImpliedSemi => f.write_str("the end of the line"),
+            Tok::Hash(_) => f.write_str("`#`"),
+            Tok::Bad(reason) => f.write_str(reason),
+            Tok::End => f.write_str("the end of the file"),
+        }
+    }
+}

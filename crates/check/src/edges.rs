@@ -3,7 +3,7 @@
 //! This is a listener to an ordinary search, not a second one: states get their numbers in the order in which the search meets them,
 //! the initial state number 0.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, StoreKind};
 use crate::run::{Checked, Refusal, run_with};
 use bytecode::Verified;
 use contract::{Action, Answer, Cancel, Edge, Interest, Observer, Property, StateId, StopReason, Verdict};
@@ -28,8 +28,8 @@ pub fn run_with_edges(
     cancel: &Cancel,
     observer: &dyn Observer,
 ) -> Result<Checked, Refusal> {
-    // One worker: the numbering is part of the answer.
-    let plan = Plan { threads: 1, property: None, ..*plan };
+    // One worker, because the numbering is part of the answer; and the store whose names for states never change.
+    let plan = Plan { threads: 1, store: StoreKind::Plain, property: None, ..*plan };
     let recorder = Recorder {
         budget: plan.limits.memory.unwrap_or(u64::MAX),
         cancel: cancel.clone(),

@@ -60,7 +60,7 @@ pub(crate) fn run_with(
     if let Some(checked) = broken_at_birth(&narrator, plan) {
         return Ok(checked);
     }
-    let task = Task { property, limits: plan.limits, cancel: cancel.clone(), observer, ..Task::default() };
+    let task = Task { property, limits: plan.limits, cancel: cancel.clone(), observer, threads: plan.threads, ..Task::default() };
     let system = Interpreter::new(Arc::clone(program));
     let outcome = match plan.store {
         StoreKind::Plain => search(&system, &store::Plain::with_budget(plan.limits.memory.unwrap_or(u64::MAX)), plan.order, &task),
@@ -105,4 +105,43 @@ fn confirm(narrator: &Narrator, mut outcome: Outcome) -> Checked {
         }
     }
     Checked { outcome, steps }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::{Action, Fault, FaultKind, TraceStep};
+
+    const STUCK: &str = "process P() {\n STEP N\n ;: false\n LDC 0\n NEXZ\n STEP N\n STEP T\n}\nstart P\n";
+
+    fn narrator() -> Narrator {
+        let mut map = source::SourceMap::new();
+        let file = map.add("stuck.epa", STUCK);
+        let program = bytecode::asm::assemble(&map, file).expect("a good program");
+        Narrator::new(Arc::new(bytecode::verify(program).expect("a good program")))
+    }
+
+    fn claim(trace: Trace, kind: FaultKind) -> Verdict {
+        let violation = Violation { fault: Fault::new(kind, "claimed"), trace };
+        let outcome = Outcome { verdict: Verdict::Violated(Box::new(violation)), statistics: Statistics::default() };
+        confirm(&narrator(), outcome).outcome.verdict
+    }
+
+    /// No engine is believed: a violation that the reference interpreter does not find is none.
+    #[test]
+    fn only_true_violations_pass() {
+        let narrator = narrator();
+        let initial = narrator.initial().0.expect("a state");
+        let step = narrator.steps(&initial).expect("a state").remove(0);
+        let good = Trace { initial: initial.clone(), steps: vec![TraceStep { action: step.action, state: step.state }], loop_start: None };
+        let Verdict::Violated(violation) = claim(good.clone(), FaultKind::Deadlock) else { panic!("a true deadlock was not believed") };
+        assert_eq!(violation.fault.position.map(|at| at.line), Some(3), "the stuck process has a place");
+
+        let refused = |trace: Trace, kind| assert!(matches!(claim(trace, kind), Verdict::Unknown(StopReason::TraceLost(_))));
+        refused(good.clone(), FaultKind::Assertion);
+        refused(Trace { initial, ..Trace::default() }, FaultKind::Deadlock);
+        refused(Trace { initial: vec![9, 9], ..good.clone() }, FaultKind::Deadlock);
+        let elsewhere = TraceStep { action: Action::new(0, 1), ..good.steps[0].clone() };
+        refused(Trace { steps: vec![elsewhere], ..good }, FaultKind::Deadlock);
+    }
 }

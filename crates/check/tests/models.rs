@@ -1,0 +1,111 @@
+//! Every model of the project, through every combination of parts: what its header promises must be found.
+//!
+//! A header has one line `; expect: states=… transitions=… verdict=… violation=…`: the numbers are those of the whole state space,
+//! verdict and violation those of a check.
+
+use bytecode::Verified;
+use check::{Checked, Order, Plan, StoreKind};
+use contract::{Cancel, Quiet, Verdict};
+use languages::{NoFiles, Source};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+struct Model {
+    name: String,
+    program: Arc<Verified>,
+    expected: HashMap<String, String>,
+}
+
+/// The pairs `key=value` of a line; a value with blanks is in quotes.
+fn pairs(line: &str) -> HashMap<String, String> {
+    let mut pairs = HashMap::new();
+    let mut rest = line.trim();
+    while let Some((key, behind)) = rest.split_once('=') {
+        let (value, next) = match behind.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => behind.split_once(' ').unwrap_or((behind, "")),
+        };
+        pairs.insert(key.trim().to_owned(), value.to_owned());
+        rest = next.trim();
+    }
+    pairs
+}
+
+fn models() -> Vec<Model> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/asm");
+    let mut models = Vec::new();
+    for entry in std::fs::read_dir(&folder).expect("the models") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let expected = text.lines().find_map(|line| line.strip_prefix("; expect:")).unwrap_or_else(|| panic!("{name} expects nothing"));
+        let source = Source { name: &name, bytes: text.as_bytes(), defines: &[], files: &mut NoFiles };
+        let loaded = languages::load(source).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
+        models.push(Model { expected: pairs(expected), name, program: Arc::new(loaded.program) });
+    }
+    models.sort_by(|a, b| a.name.cmp(&b.name));
+    models
+}
+
+fn run(model: &Model, plan: &Plan) -> Checked {
+    check::run(&model.program, plan, &Cancel::default(), &Quiet).expect("a sound plan")
+}
+
+/// What is different from what was promised.
+fn differences(order: Order, store: StoreKind, threads: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    for model in models() {
+        let mut compare = |what: &str, found_value: String| {
+            let promised = model.expected.get(what).cloned().unwrap_or_default();
+            if promised != found_value {
+                found.push(format!("{}: {what}: promised `{promised}`, found `{found_value}`", model.name));
+            }
+        };
+        let space = run(&model, &Plan { order, store, threads, ..Plan::space() }).outcome;
+        compare("states", space.statistics.states.to_string());
+        compare("transitions", space.statistics.transitions.to_string());
+        let checked = run(&model, &Plan { order, store, threads, ..Plan::check() });
+        let (verdict, violation) = match &checked.outcome.verdict {
+            Verdict::Holds => ("holds", String::new()),
+            Verdict::Violated(violation) => ("violated", violation.fault.kind.name().to_owned()),
+            Verdict::Unknown(reason) => ("unknown", reason.name().to_owned()),
+        };
+        compare("verdict", verdict.to_owned());
+        compare("violation", violation);
+    }
+    found
+}
+
+/// One test for each order, store and number of workers.
+macro_rules! combinations {
+    ($($name:ident: $order:ident, $store:ident, $threads:literal;)*) => {
+        $(#[test]
+        fn $name() {
+            let differences = differences(Order::$order, StoreKind::$store, $threads);
+            assert!(differences.is_empty(), "\n{}\n", differences.join("\n"));
+        })*
+
+        #[test]
+        fn no_combination_is_forgotten() {
+            let tested = [$((Order::$order, StoreKind::$store),)*];
+            for &order in Order::ALL {
+                for &store in StoreKind::ALL {
+                    let sound = Plan { order, store, ..Plan::check() }.refuse().is_ok();
+                    assert_eq!(tested.contains(&(order, store)), sound, "{order} over {store}");
+                }
+            }
+        }
+    };
+}
+
+combinations! {
+    breadth_first_plain: Breadth, Plain, 1;
+    breadth_first_plain_two_workers: Breadth, Plain, 2;
+    depth_first_plain: Depth, Plain, 1;
+}
+
+#[test]
+fn there_are_models() {
+    assert!(models().len() >= 9);
+}

@@ -1,0 +1,162 @@
+//! The library as an embedder uses it.
+
+use everypath::{
+    Cancel, Error, Fault, FaultKind, Limits, Observer, Order, Plan, Program, Progress, StopReason, Successors, System, Verdict,
+};
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const PING_PONG: &str = r#"
+channel c = [1] of { byte }
+global byte got
+
+process Ping() {
+    ;: c!7
+    LDC c
+    LDC 7
+    SEND 1
+    STEP N
+    ;: end
+    STEP T
+}
+
+process Pong() {
+    ;: c?got
+    LDC c
+    RECV 1, {}, first
+    PUSH r0
+    STG got
+    STEP N
+    ;: assert(got == 7)
+    LDG got
+    LDC 7
+    EQ
+    ASSERT
+    STEP N
+    ;: end
+    STEP T
+}
+
+start Ping, Pong
+"#;
+
+const ENDLESS: &str = "global int n\nprocess P() {\nagain: LDG n\n LDC 1\n ADD\n STG n\n STEP N\n JMP again\n}\nstart P\n";
+
+fn load(text: &str) -> Program {
+    Program::load("test.epa", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn steps_are_told_in_the_words_of_the_source() {
+    let program = load(PING_PONG);
+    let initial = program.initial().expect("a state");
+    let steps = program.successors(&initial).expect("a state of the program");
+    assert_eq!(steps.len(), 1, "the receiver waits");
+    assert_eq!(steps[0].label(), "Ping(0): c!7");
+    assert_eq!(steps[0].first().position.as_ref().map(|at| (at.file.as_str(), at.line)), Some(("test.epa", 6)));
+    let next = steps[0].state.as_ref().expect("no fault");
+    let view = program.view(next).expect("a state");
+    assert!(view.values().iter().any(|named| named.name == "c" && named.value == "[7]"), "{view:?}");
+    assert!(!program.is_valid_end(&initial).expect("a state"));
+}
+
+/// A search of one's own, over the fast interface and over the telling one, sees what `check` sees.
+#[test]
+fn a_search_of_ones_own_sees_the_same_states() {
+    let program = load(PING_PONG);
+    let checked = program.check(&Plan::space()).expect("a sound plan");
+    let mut system = program.system();
+    let mut out = Successors::new();
+    let initial = program.initial().expect("a state");
+    let mut seen = HashSet::from([initial.clone()]);
+    let mut queue = VecDeque::from([initial]);
+    let mut transitions = 0;
+    while let Some(state) = queue.pop_front() {
+        out.clear();
+        system.successors(&state, &mut out);
+        let told = program.successors(&state).expect("a state of the program");
+        let fast: Vec<_> = out.iter().map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
+        assert_eq!(fast, told.iter().map(|step| step.state.clone()).collect::<Vec<_>>());
+        for next in fast.into_iter().flatten() {
+            transitions += 1;
+            if seen.insert(next.clone()) {
+                queue.push_back(next);
+            }
+        }
+    }
+    let numbers = &checked.outcome.statistics;
+    assert_eq!((seen.len() as u64, transitions), (numbers.states, numbers.transitions));
+    assert_eq!(checked.outcome.verdict, Verdict::Holds);
+}
+
+#[test]
+fn violations_come_with_steps_that_can_be_replayed() {
+    let program = load(&PING_PONG.replace("LDC c\n    LDC 7", "LDC c\n    LDC 8"));
+    for order in [Order::Breadth, Order::Depth] {
+        let checked = program.check(&Plan { order, ..Plan::check() }).expect("a sound plan");
+        let Verdict::Violated(violation) = &checked.outcome.verdict else { panic!("{checked:?}") };
+        assert_eq!(violation.fault.kind, FaultKind::Assertion);
+        assert_eq!(program.replay(&violation.trace).expect("its own trace"), checked.steps);
+        // A trace has a text form.
+        let read = violation.trace.to_string().parse().expect("its own text");
+        assert_eq!(violation.trace, read);
+    }
+}
+
+#[test]
+fn a_program_that_fails_before_its_first_state_is_told() {
+    let text = "process P() {\n local byte x\n.prologue\n LDC 1\n LDC 0\n DIV\n STL x\n RET\n.entry\n STEP T\n}\nstart P\n";
+    let program = load(text);
+    assert!(matches!(program.initial(), Err(Error::Initial(Fault { kind: FaultKind::DivisionByZero, .. }))));
+    for plan in [Plan::check(), Plan::space()] {
+        let checked = program.check(&plan).expect("a sound plan");
+        let Verdict::Violated(violation) = checked.outcome.verdict else { panic!("{checked:?}") };
+        assert_eq!(violation.fault.kind, FaultKind::DivisionByZero);
+    }
+}
+
+#[test]
+fn errors_are_values() {
+    assert!(matches!(Program::load("x.epa", b"garbage"), Err(Error::Program(_))));
+    assert!(matches!(Program::load("x.unknown", b""), Err(Error::Program(_))));
+    assert!(matches!(Program::load("x.epb", b"\x89EPB"), Err(Error::Program(_))));
+    let program = load(PING_PONG);
+    let initial = program.initial().expect("a state");
+    for wrong in [&initial[1..], &[], &[0xff; 40], &[initial.as_slice(), &[0]].concat()] {
+        assert!(matches!(program.successors(wrong), Err(Error::State(_))), "{wrong:?}");
+        assert!(matches!(program.view(wrong), Err(Error::State(_))), "{wrong:?}");
+        assert!(matches!(program.is_valid_end(wrong), Err(Error::State(_))), "{wrong:?}");
+    }
+}
+
+#[test]
+fn text_and_binary_round_trip() {
+    let program = load(PING_PONG);
+    let text = program.to_assembly();
+    assert_eq!(load(&text).to_assembly(), text);
+    let again = Program::load("again.epb", &program.to_binary()).expect("our own binary");
+    assert_eq!(again.to_assembly(), text);
+    assert_eq!(again.initial().expect("a state"), program.initial().expect("a state"));
+}
+
+#[test]
+fn a_check_can_be_watched_limited_and_stopped() {
+    struct Watcher(AtomicU32, Cancel);
+    impl Observer for Watcher {
+        fn progress(&self, progress: &Progress) {
+            assert!(progress.states > 0);
+            self.0.fetch_add(1, Ordering::Relaxed);
+            self.1.cancel();
+        }
+    }
+    let program = load(ENDLESS);
+    let cancel = Cancel::default();
+    let watcher = Watcher(AtomicU32::new(0), cancel.clone());
+    let checked = program.check_with(&Plan::check(), &cancel, &watcher).expect("a sound plan");
+    assert_eq!(checked.outcome.verdict, Verdict::Unknown(StopReason::Interrupted));
+    assert!(watcher.0.load(Ordering::Relaxed) > 0);
+    let limits = Limits { depth: Some(10), ..Limits::default() };
+    let checked = program.check(&Plan { limits, ..Plan::check() }).expect("a sound plan");
+    assert_eq!(checked.outcome.verdict, Verdict::Unknown(StopReason::Depth));
+    assert_eq!(checked.outcome.statistics.states, 11);
+}

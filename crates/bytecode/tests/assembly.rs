@@ -330,3 +330,10 @@ fn programs_that_break_rules_are_printed_too() {
     p.spans[0].file = bytecode::FileIndex(3);
     assert!(disassemble(&p).contains("LDG ?9"));
 }
+
+#[test]
+fn the_example_of_the_document_is_a_program() {
+    let document = include_str!("../../../docs/assembly.md");
+    let example = document.split("```").nth(1).expect("a program between fences");
+    assert!(verify(good(example)).is_ok());
+}

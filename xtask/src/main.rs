@@ -1,6 +1,7 @@
 //! Development commands: `cargo xtask NAME`. One module a command; nothing here is part of the product.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod fuzz;
 
 use clap::{Parser, Subcommand};
@@ -17,7 +18,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run every fuzz target for a bounded time.
+    /// Measure states per second and bytes per state
+    Bench(bench::Arguments),
+    /// Run every fuzz target for a bounded time
     Fuzz(fuzz::Arguments),
 }
 
@@ -26,6 +29,7 @@ type Failure = String;
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
     };
     match result {

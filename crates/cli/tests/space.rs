@@ -93,7 +93,7 @@ fn half_a_graph_is_not_written() {
     assert!(!folder.has("graph.aut"));
     assert!(run.err.contains("graph.aut"), "{run:?}");
     // The graph itself counts against the budget.
-    let json = folder.run(&["space", "model.epa", "--memory", "2M", "-o", "graph.aut", "--json"]).exits(3).json();
+    let json = folder.run(&["space", "model.epa", "--memory", "8M", "-o", "graph.aut", "--json"]).exits(3).json();
     assert_eq!(json["reason"], "memory");
     assert!(!folder.has("graph.aut"));
 }

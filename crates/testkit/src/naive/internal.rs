@@ -239,9 +239,8 @@ impl Naive {
         let index = if indexed { a.pop()? } else { 0 };
         let number = a.pop()?;
         let length = self.program.processes[ty].locals[local].length.unwrap_or(1);
-        if !(0..i64::from(length)).contains(&i64::from(index))
-            && !(self.is(Mutant::RemoteIndexUnchecked) && a.state.process(number).is_none())
-        {
+        let unchecked = self.is(Mutant::RemoteIndexUnchecked) && a.state.process(number).is_none();
+        if !unchecked && !(0..i64::from(length)).contains(&i64::from(index)) {
             return a.fault(FaultKind::Index);
         }
         let right_type = |p: &&Process| p.ty == ty || self.is(Mutant::RemoteIgnoresTheType);

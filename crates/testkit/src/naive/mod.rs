@@ -27,7 +27,7 @@ pub struct Limits {
     pub deterministic: u32,
     /// Most `STEP I` in a row.
     pub invisible: u32,
-    /// From this many states inside one transition on, each is explored once.
+    /// Once more continuations than this were followed within one transition, none is followed twice.
     pub merge: usize,
     /// Most instructions executed to answer one question.
     pub instructions: u64,
@@ -98,6 +98,8 @@ pub struct Naive {
     mutant: Option<Mutant>,
     /// Instructions left for the present question.
     fuel: Cell<u64>,
+    /// How many activations are inside one another at present.
+    nesting: Cell<usize>,
 }
 
 impl Naive {
@@ -119,6 +121,7 @@ impl Naive {
             limits: Limits::default(),
             mutant,
             fuel: Cell::new(0),
+            nesting: Cell::new(0),
         };
         naive.locations = (0..program.processes.len()).map(|ty| naive.m_location(ty)).collect();
         naive

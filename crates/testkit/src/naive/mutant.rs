@@ -42,7 +42,7 @@ mutants! {
     "I-JMPZ": JmpzIsJmpnz;
     "I-NDET": NdetBackwards;
     "I-ELSE": OffersComplete, AnswersCompleteWithoutReceiving;
-    "I-UNLESS": UnlessBackwards, UnansweredOffersSucceed, AnsweredOffersDoNotSucceed;
+    "I-UNLESS": UnlessTakesBoth, UnansweredOffersSucceed, AnsweredOffersDoNotSucceed;
     "I-CALL": CallSkipsOne;
     "I-RET": RetFallsThrough;
     "I-RUN": ParametersBackwards, NoPrologue;

@@ -80,8 +80,6 @@ pub(super) enum End {
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     pub end: End,
-    /// The address of its last instruction.
-    pub at: Addr,
     /// The state reached; meaningless after a fault.
     pub state: State,
     pub offer: Option<Offer>,
@@ -137,7 +135,14 @@ impl Naive {
 
     /// The paths of a process in a state, in order.
     pub(super) fn paths_of(&self, state: &State, p: usize, how: Circumstances) -> Result<Vec<Path>, Refusal> {
-        self.paths(self.a_act(state.clone(), p, how))
+        // By the rules an activation inside another is inside no third: a trial of ENABLED or of UNLESS, and an answer to an offer made there.
+        if self.nesting.get() > 8 {
+            return Err(Refusal::TooMuchWork);
+        }
+        self.nesting.set(self.nesting.get() + 1);
+        let paths = self.paths(self.a_act(state.clone(), p, how));
+        self.nesting.set(self.nesting.get() - 1);
+        paths
     }
 
     /// The paths that continue an active process, in order.
@@ -199,13 +204,8 @@ impl Naive {
         for path in &paths {
             succeeds |= self.completes(path, &a.how) || self.is_answered(a.p, path, &a.how)?;
         }
-        if !succeeds {
-            let others = self.paths_from(&a, a.m + 1)?;
-            if self.is(Mutant::UnlessBackwards) {
-                paths.splice(0..0, others);
-            } else {
-                paths.extend(others);
-            }
+        if !succeeds || self.is(Mutant::UnlessTakesBoth) {
+            paths.extend(self.paths_from(&a, a.m + 1)?);
         }
         Ok(paths)
     }
@@ -268,8 +268,7 @@ impl Naive {
                 process.location = location;
             }
         }
-        let at = a.addr();
-        Ok(vec![Path { end: End::Step(mode), at, state: a.state, offer: a.offer, received: a.received, log: a.log }])
+        Ok(vec![Path { end: End::Step(mode), state: a.state, offer: a.offer, received: a.received, log: a.log }])
     }
 
     /// **E-TERM**: the process and the channels it owns are removed: those created between its own creation and the next process's.
@@ -291,6 +290,6 @@ impl Naive {
 
     /// **F-FATAL**: the path ends without a state.
     fn f_fatal(&self, a: Active, fault: Fault) -> Path {
-        Path { end: End::Fault(fault), at: fault.addr, state: a.state, offer: a.offer, received: a.received, log: a.log }
+        Path { end: End::Fault(fault), state: a.state, offer: a.offer, received: a.received, log: a.log }
     }
 }

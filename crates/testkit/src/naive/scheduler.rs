@@ -12,10 +12,13 @@ type Inside = (State, usize);
 struct Sequence {
     /// The process whose transition it is.
     initiator: usize,
-    /// The states that the present sequence of `STEP I` has been in.
-    been_in: Vec<Inside>,
-    /// Every such state of this transition.
-    explored: HashSet<Inside>,
+    /// Where that process stood before.
+    began_at: Addr,
+    /// The states on the way to here that a `STEP I` led to.
+    way: Vec<Inside>,
+    /// All states that a `STEP I` led to and that were followed, and how many times any was.
+    followed: HashSet<Inside>,
+    times: usize,
     /// How many steps go on at present.
     depth: usize,
 }
@@ -24,10 +27,8 @@ struct Sequence {
 #[derive(Default)]
 struct Found {
     outcomes: Vec<Outcome>,
-    /// Some continuation came back to a state the sequence has been in.
-    came_back: bool,
-    /// Some continuation reached a state explored before (the end of S-ENDLESS).
-    merged: bool,
+    /// Whether some continuation was cut (rule S-ENDLESS).
+    cut: bool,
 }
 
 impl Found {
@@ -37,8 +38,7 @@ impl Found {
 
     fn add(&mut self, other: Found) {
         self.outcomes.extend(other.outcomes);
-        self.came_back |= other.came_back;
-        self.merged |= other.merged;
+        self.cut |= other.cut;
     }
 }
 
@@ -87,8 +87,12 @@ impl Naive {
         let free = State { exclusive: None, ..state.clone() };
         let mut outcomes = Vec::new();
         for path in self.paths_of(&free, p, Circumstances { timeout, ..Circumstances::default() })? {
-            let mut sequence = Sequence { initiator: p, been_in: Vec::new(), explored: HashSet::new(), depth: 0 };
-            outcomes.extend(self.outcomes_of(&mut sequence, p, path)?.outcomes);
+            let began_at = self.location_of(&free, p);
+            let log = path.log.clone();
+            let mut sequence = Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, depth: 0 };
+            let found = self.outcomes_of(&mut sequence, p, path)?;
+            let endless = found.outcomes.is_empty() && found.cut;
+            outcomes.extend(if endless { self.endless(&sequence, log).outcomes } else { found.outcomes });
         }
         Ok(outcomes)
     }
@@ -163,27 +167,23 @@ impl Naive {
             return Ok(self.s_normal(sequence, path));
         }
         let inside = (path.state.clone(), p);
-        if sequence.been_in.contains(&inside) {
-            return Ok(Found { came_back: true, ..Found::default() });
+        let again = sequence.times > self.limits.merge && sequence.followed.contains(&inside);
+        if sequence.way.contains(&inside) || again {
+            return Ok(Found { cut: !self.is(Mutant::EndlessInvisibleIsBlocked), ..Found::default() });
         }
-        if sequence.explored.contains(&inside) && sequence.explored.len() >= self.limits.merge {
-            return Ok(Found { merged: true, ..Found::default() });
+        if sequence.way.len() >= self.limits.invisible as usize {
+            return Ok(self.endless(sequence, path.log));
         }
-        if sequence.been_in.len() >= self.limits.invisible as usize {
-            return Ok(self.endless(sequence, &path, path.at));
-        }
-        sequence.explored.insert(inside.clone());
-        sequence.been_in.push(inside);
+        sequence.times += 1;
+        sequence.followed.insert(inside.clone());
+        sequence.way.push(inside);
         let mut found = Found::default();
         for next in self.paths_of(&path.state, p, self.going_on(&path, false))? {
             found.add(self.outcomes_of(sequence, p, next)?);
         }
-        sequence.been_in.pop();
-        if !found.outcomes.is_empty() || found.merged {
-            return Ok(Found { came_back: false, ..found });
-        }
-        if found.came_back && !self.is(Mutant::EndlessInvisibleIsBlocked) {
-            return Ok(self.endless(sequence, &path, path.at));
+        sequence.way.pop();
+        if !found.outcomes.is_empty() || found.cut {
+            return Ok(found);
         }
         let exclusive = if self.is(Mutant::BlockedKeepsThePrivilege) { Some(p) } else { None };
         Ok(self.outcome(sequence, path.state, exclusive, path.log))
@@ -194,11 +194,8 @@ impl Naive {
         let mut been_in = HashSet::new();
         loop {
             if !been_in.insert(path.state.clone()) || been_in.len() > self.limits.deterministic as usize {
-                if self.is(Mutant::EndlessDeterministicIsBlocked) {
-                    let fault = Fault { kind: FaultKind::Blocked, addr: path.at };
-                    return Ok(self.fatal(sequence, path.log, fault));
-                }
-                return Ok(self.endless(sequence, &path, path.at));
+                let blocked = self.is(Mutant::EndlessDeterministicIsBlocked);
+                return Ok(if blocked { self.blocked(sequence, p, path) } else { self.endless(sequence, path.log) });
             }
             let how = self.going_on(&path, true);
             let mut completing = self.paths_of(&path.state, p, how.clone())?;
@@ -214,8 +211,7 @@ impl Naive {
                 if self.is(Mutant::BlockedDeterministicEnds) {
                     return Ok(self.outcome(sequence, path.state, None, path.log));
                 }
-                let fault = Fault { kind: FaultKind::Blocked, addr: path.at };
-                return Ok(self.fatal(sequence, path.log, fault));
+                return Ok(self.blocked(sequence, p, path));
             };
             if first.end != End::Step(Mode::Deterministic) {
                 return self.outcomes_of(sequence, p, first);
@@ -224,8 +220,19 @@ impl Naive {
         }
     }
 
-    fn endless(&self, sequence: &Sequence, path: &Path, addr: Addr) -> Found {
-        self.fatal(sequence, path.log.clone(), Fault { kind: FaultKind::Endless, addr })
+    /// `Blocked` is reported where the process stands.
+    fn blocked(&self, sequence: &Sequence, p: usize, path: Path) -> Found {
+        let addr = self.location_of(&path.state, p);
+        self.fatal(sequence, path.log, Fault { kind: FaultKind::Blocked, addr })
+    }
+
+    /// `Endless` is reported where the transition began.
+    fn endless(&self, sequence: &Sequence, log: Log) -> Found {
+        self.fatal(sequence, log, Fault { kind: FaultKind::Endless, addr: sequence.began_at })
+    }
+
+    fn location_of(&self, state: &State, p: usize) -> Addr {
+        Addr(state.process(p as i32).map_or(0, |process| self.locations[process.ty][process.location]) as u32)
     }
 
     /// **S-RENDEZVOUS**: each other process's answers.

@@ -1,0 +1,82 @@
+//! The reference interpreter against the naive evaluator: random programs, state by state.
+//!
+//! A difference is shown as the smallest program that the shrinker finds, with the state and both answers. `EVERYPATH_SEEDS=from..to` looks at
+//! other programs.
+
+use bytecode::{Verified, asm};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use testkit::compare::{Comparison, Difference, Extent, compare};
+use testkit::{random, shrink};
+use vm::Interpreter;
+
+/// How many states of a program are looked at.
+const STATES: usize = 60;
+
+fn difference(program: &Verified) -> Comparison {
+    compare(program, &mut Interpreter::new(Arc::new(program.clone())), STATES)
+}
+
+fn report(seed: u64, program: &Verified) -> String {
+    let differs = |program: &Verified| matches!(difference(program), Comparison::Different(_));
+    let small = shrink::shrink(program.program(), 20_000, &mut |program| differs(program));
+    let small = bytecode::verify(small).expect("the shrinker keeps programs well-formed");
+    let Comparison::Different(shown) = difference(&small) else { return format!("seed {seed}: the difference is gone") };
+    let Difference { state, rules, engine } = *shown;
+    format!("seed {seed}\n{}\nin {state:?}\nthe rules:\n{rules}\nthe interpreter:\n{engine}", asm::disassemble(small.program()))
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    let given = std::env::var("EVERYPATH_SEEDS").ok();
+    let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    range.unwrap_or(0..3500)
+}
+
+#[test]
+fn random_programs_behave_the_same() {
+    let seeds = seeds();
+    let next = AtomicU64::new(seeds.start);
+    let (mut total, mut programs, mut refused, mut reports) = (Extent::default(), 0, 0, Vec::new());
+    std::thread::scope(|scope| {
+        let work = || {
+            let (mut total, mut programs, mut refused, mut reports) = (Extent::default(), 0, 0, Vec::new());
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= seeds.end || reports.len() >= 2 {
+                    return (total, programs, refused, reports);
+                }
+                let Some(program) = random::verified(seed) else {
+                    refused += 1;
+                    continue;
+                };
+                match difference(&program) {
+                    Comparison::Same(extent) => {
+                        programs += 1;
+                        total.states += extent.states;
+                        total.transitions += extent.transitions;
+                        total.faults += extent.faults;
+                        total.ends += extent.ends;
+                    }
+                    Comparison::Refused(_) => refused += 1,
+                    Comparison::Different(_) => reports.push(report(seed, &program)),
+                }
+            }
+        };
+        let workers: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            let (t, p, r, found) = worker.join().expect("no worker panics");
+            total.states += t.states;
+            total.transitions += t.transitions;
+            total.faults += t.faults;
+            total.ends += t.ends;
+            programs += p;
+            refused += r;
+            reports.extend(found);
+        }
+    });
+    println!("seeds {seeds:?}: {programs} programs, {refused} refused, {total:?}");
+    assert!(reports.is_empty(), "\n{}", reports.join("\n\n"));
+    // Fewer would mean that the generator or the evaluator has gone lame.
+    assert!(programs as u64 * 20 >= (seeds.end - seeds.start) * 19, "only {programs} programs were compared");
+    assert!(total.transitions > 10 * programs, "the programs do nothing: {total:?}");
+}

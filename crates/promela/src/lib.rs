@@ -9,6 +9,7 @@
 //! | `parser` | tokens | syntax tree, inlines expanded |
 //! | `resolve` | syntax tree | model: names looked up, structures flattened |
 //! | [`graph`] | model | control graphs with exactly SPIN's control states |
+//! | `codegen` | control graphs | byte-code |
 //!
 //! Nothing here reads files or prints: included files come through a [`Loader`], findings go out as
 //! [`Diagnostic`]s.
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+mod codegen;
 mod condition;
 pub mod graph;
 mod layout;
@@ -31,6 +33,7 @@ mod token;
 pub use preprocess::{Loaded, Loader, NoFiles};
 pub use token::Text;
 
+use bytecode::Program;
 use graph::Graph;
 use model::Model;
 use source::{Diagnostic, FileId, SourceMap, Span};
@@ -83,6 +86,42 @@ pub fn analyse(
     let wrong = diagnostics.iter().any(Diagnostic::is_error);
     let analysed = Analysed { model, graphs, automata };
     ((!wrong).then_some(analysed), diagnostics)
+}
+
+/// A compiled model.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The program; absent if something is wrong.
+    pub program: Option<Program>,
+    /// Errors and warnings, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What the model itself wants to be checked.
+    pub properties: Properties,
+}
+
+/// The properties a model states besides its assertions.
+#[derive(Debug, Default)]
+pub struct Properties {
+    /// `ltl` blocks: name and formula.
+    pub formulas: Vec<(ast::Ident, ast::Formula)>,
+    /// `never`, `trace` and `notrace`, each with its control graph.
+    pub automata: Vec<(model::AutomatonModel, Graph)>,
+}
+
+/// Compiles a model. `file` is its main file in `map`; files it includes are added there.
+pub fn compile(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Compiled {
+    let (analysed, mut diagnostics) = analyse(map, file, loader, defines);
+    let Some(mut analysed) = analysed else {
+        return Compiled { program: None, diagnostics, properties: Properties::default() };
+    };
+    let name = map.name(file).to_owned();
+    let program = codegen::generate(map, &name, &analysed.model, &analysed.graphs, &mut diagnostics);
+    let automata = std::mem::take(&mut analysed.model.automata);
+    let properties = Properties {
+        formulas: std::mem::take(&mut analysed.model.formulas),
+        automata: automata.into_iter().zip(analysed.automata).collect(),
+    };
+    Compiled { program, diagnostics, properties }
 }
 
 /// Errors and warnings in the order of the text; each one once.

@@ -72,6 +72,8 @@ pub struct Leaf {
     pub initial: Vec<i32>,
     /// Whether it was declared `hidden`.
     pub hidden: bool,
+    /// Whether its value matters within a transition only.
+    pub scratch: bool,
     /// Where it was declared.
     pub span: Span,
 }

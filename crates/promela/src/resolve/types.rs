@@ -190,7 +190,7 @@ impl Resolver<'_> {
             let length: usize = dimensions.iter().fold(1, |n: usize, &d| n.saturating_mul(d as usize));
             elements = elements.saturating_add(length);
             let hidden = visibility == Visibility::Hidden;
-            let leaf = Leaf { name, ty, dimensions, initial: Vec::new(), hidden, span };
+            let leaf = Leaf { name, ty, dimensions, initial: Vec::new(), hidden, scratch: false, span };
             self.table(table).push(leaf);
         }
         if elements > MAX_ARRAY {

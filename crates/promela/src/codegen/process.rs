@@ -1,0 +1,321 @@
+//! The code of a process type: its states, one after the other.
+
+use super::emitter::{Emitter, Mark};
+use crate::graph::{Deterministic, Effect, Graph, Inner, State, Transition};
+use crate::model::{Action, Ex};
+use bytecode::{Addr, LabelKind, Mode, Op};
+use std::collections::{BTreeSet, HashMap};
+
+/// Nodes of `d_step`s whose code is still to be made: which transition, which node.
+#[derive(Default)]
+struct Inside {
+    marks: HashMap<(u32, usize), Mark>,
+    todo: Vec<(Transition, usize)>,
+}
+
+impl Emitter<'_> {
+    /// The code of a process type; its entry.
+    pub(super) fn process(&mut self, index: usize) -> Addr {
+        self.current = index;
+        let graph = &self.graphs[index];
+        let entry = self.address();
+        let mut inside = Inside::default();
+        for number in live_states(graph) {
+            let Some(state) = graph.state(number) else { continue };
+            let mark = self.state(index, number);
+            self.place(mark);
+            self.state_labels(graph, state);
+            self.state_code(graph, state, &mut inside);
+        }
+        while let Some((transition, node)) = inside.todo.pop() {
+            self.inner_code(graph, &transition, node, &mut inside);
+        }
+        entry
+    }
+
+    /// Labels of a state: the user's, and one for what other labels say about it.
+    fn state_labels(&mut self, graph: &Graph, state: &State) {
+        let provided = self.model.processes[self.current].provided.is_some();
+        let is_end = state.transitions.iter().any(|t| t.effect == Effect::End);
+        let mut missing = LabelKind { end: state.end && (provided || !is_end), progress: state.progress, accept: state.accept };
+        let mut names: Vec<String> = Vec::new();
+        for (i, (name, at)) in graph.labels.iter().enumerate() {
+            let twice = graph.labels[..i].iter().any(|(n, _)| n == name);
+            if *at != state.number {
+                continue;
+            }
+            let kind =
+                LabelKind { end: name.starts_with("end"), progress: name.starts_with("progress"), accept: name.starts_with("accept") };
+            missing.end &= !kind.end;
+            missing.progress &= !kind.progress;
+            missing.accept &= !kind.accept;
+            let name = if twice { format!("{name}'{}", state.number) } else { name.clone() };
+            if !names.contains(&name) {
+                names.push(name.clone());
+                self.label(name, kind);
+            }
+        }
+        if missing != LabelKind::default() {
+            self.label(format!("state'{}", state.number), missing);
+        }
+    }
+
+    fn state_code(&mut self, graph: &Graph, state: &State, inside: &mut Inside) {
+        if let Some(first) = state.transitions.first() {
+            self.position(first.span);
+        }
+        if let Some(provided) = &self.model.processes[self.current].provided {
+            self.expr(provided);
+            self.emit(Op::Nexz {});
+        }
+        // Escapes, outermost first; the state's own transitions come last.
+        let transitions: Vec<&Transition> = state.transitions.iter().filter(|t| !is_never(graph, t)).collect();
+        let mut groups: Vec<&[&Transition]> = transitions.chunk_by(|a, b| a.escape == b.escape).collect();
+        let Some(own) = groups.pop() else {
+            self.emit(Op::Nex {});
+            return;
+        };
+        let marks: Vec<Mark> = groups.iter().map(|_| self.mark()).collect();
+        for mark in &marks {
+            self.emit(Op::Unless { target: mark.addr() });
+        }
+        self.options(graph, own, inside);
+        for (group, mark) in groups.into_iter().zip(marks) {
+            self.place(mark);
+            self.options(graph, group, inside);
+        }
+    }
+
+    /// A choice. An `else` stands for the case that nothing before it is possible.
+    fn options(&mut self, graph: &Graph, options: &[&Transition], inside: &mut Inside) {
+        let Some(last_else) = options.iter().rposition(|t| is_else(t)) else {
+            let mut rest = options.iter().peekable();
+            while let Some(option) = rest.next() {
+                let next = rest.peek().is_some().then(|| self.fork());
+                self.option(graph, option, inside);
+                if let Some(next) = next {
+                    self.place(next);
+                }
+            }
+            return;
+        };
+        let (before, after) = (&options[..last_else], &options[last_else + 1..]);
+        let next = (!after.is_empty()).then(|| self.fork());
+        let otherwise = options[last_else];
+        if before.is_empty() {
+            self.option(graph, otherwise, inside);
+        } else if before.iter().any(|t| sends(graph, t)) {
+            // `ELSE` does not wait for an answer to a rendezvous; `UNLESS` does.
+            let mark = self.mark();
+            self.emit(Op::Unless { target: mark.addr() });
+            self.option(graph, otherwise, inside);
+            self.place(mark);
+            self.options(graph, before, inside);
+        } else {
+            let mark = self.mark();
+            self.emit(Op::Else { target: mark.addr() });
+            self.options(graph, before, inside);
+            self.place(mark);
+            self.option(graph, otherwise, inside);
+        }
+        if let Some(next) = next {
+            self.place(next);
+            self.options(graph, after, inside);
+        }
+    }
+
+    /// `NDET`: what follows, and as another possibility what stands at the mark.
+    fn fork(&mut self) -> Mark {
+        let mark = self.mark();
+        self.emit(Op::Ndet { target: mark.addr() });
+        mark
+    }
+
+    fn option(&mut self, graph: &Graph, transition: &Transition, inside: &mut Inside) {
+        self.position(transition.span);
+        match &transition.effect {
+            Effect::Never => self.emit(Op::Nex {}),
+            Effect::End => self.emit(Op::Step { mode: Mode::Terminate }),
+            Effect::Skip | Effect::Else => self.leave(transition),
+            Effect::Action(action) => {
+                let (action, span) = &graph.actions[*action];
+                self.action(action, *span);
+                self.leave(transition);
+            }
+            Effect::Deterministic(body) => {
+                self.enter(graph, transition, body, body.start, inside);
+            }
+        }
+    }
+
+    /// The end of a transition.
+    fn leave(&mut self, transition: &Transition) {
+        let mode = if transition.atomic { Mode::Invisible } else { Mode::Normal };
+        self.emit(Op::Step { mode });
+        let target = self.state(self.current, transition.target);
+        self.emit(Op::Jmp { target: target.addr() });
+    }
+
+    // --- d_step -------------------------------------------------------------------------------------
+
+    /// The first statement of a `d_step`. A choice takes its first possible option.
+    fn enter(&mut self, graph: &Graph, transition: &Transition, body: &Deterministic, node: usize, inside: &mut Inside) {
+        let mut options = Vec::new();
+        first_statements(body, node, &mut options, &mut BTreeSet::new());
+        let Some((&last, earlier)) = options.split_last() else {
+            self.leave(transition);
+            return;
+        };
+        let marks: Vec<Mark> = earlier.iter().map(|_| self.mark()).collect();
+        for mark in &marks {
+            self.emit(Op::Unless { target: mark.addr() });
+        }
+        self.inner_statement(graph, transition, body, last, inside);
+        for (&option, mark) in earlier.iter().zip(marks) {
+            self.place(mark);
+            self.inner_statement(graph, transition, body, option, inside);
+        }
+    }
+
+    /// A statement of a `d_step` and the way on.
+    fn inner_statement(&mut self, graph: &Graph, transition: &Transition, body: &Deterministic, node: usize, inside: &mut Inside) {
+        let Inner::Basic(effect, next, span) = &body.nodes[node] else {
+            self.leave(transition);
+            return;
+        };
+        self.position(*span);
+        if let Effect::Action(action) = effect {
+            let (action, span) = &graph.actions[*action];
+            self.action(action, *span);
+            if matches!(action, Action::Guard(Ex::Const(0))) {
+                return;
+            }
+        }
+        if body.nodes[*next] == Inner::Exit {
+            self.leave(transition);
+        } else {
+            self.go_on(transition, *next, inside);
+        }
+    }
+
+    fn go_on(&mut self, transition: &Transition, node: usize, inside: &mut Inside) {
+        self.emit(Op::Step { mode: Mode::Deterministic });
+        let key = (transition.id, node);
+        let mark = match inside.marks.get(&key) {
+            Some(&mark) => mark,
+            None => {
+                let mark = self.mark();
+                inside.marks.insert(key, mark);
+                inside.todo.push((transition.clone(), node));
+                mark
+            }
+        };
+        self.emit(Op::Jmp { target: mark.addr() });
+    }
+
+    /// The code of a node that is reached inside a `d_step`.
+    fn inner_code(&mut self, graph: &Graph, transition: &Transition, node: usize, inside: &mut Inside) {
+        let Effect::Deterministic(body) = &transition.effect else { return };
+        if let Some(&mark) = inside.marks.get(&(transition.id, node)) {
+            self.place(mark);
+        }
+        match &body.nodes[node] {
+            Inner::Exit => {}
+            Inner::Basic(..) => self.inner_statement(graph, transition, body, node, inside),
+            Inner::Choice(options, span) => {
+                self.position(*span);
+                // The machine takes the first option that completes: no `ELSE` is needed.
+                let mut rest = options.iter().peekable();
+                while let Some(&option) = rest.next() {
+                    let next = rest.peek().is_some().then(|| self.fork());
+                    match &body.nodes[option] {
+                        Inner::Basic(..) => {
+                            self.inner_statement(graph, transition, body, option, inside);
+                        }
+                        Inner::Choice(_, span) => {
+                            self.position(*span);
+                            self.go_on(transition, option, inside);
+                        }
+                        Inner::Exit => self.leave(transition),
+                    }
+                    if let Some(next) = next {
+                        self.place(next);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The states that can be reached, the first one first.
+fn live_states(graph: &Graph) -> Vec<u32> {
+    let mut seen = BTreeSet::new();
+    let mut order = Vec::new();
+    let mut todo = vec![graph.start];
+    while let Some(number) = todo.pop() {
+        let Some(state) = graph.state(number) else { continue };
+        if !seen.insert(number) {
+            continue;
+        }
+        order.push(number);
+        let targets = state.transitions.iter().filter(|t| !is_never(graph, t)).map(|t| t.target);
+        todo.extend(targets);
+    }
+    if order.len() > 1 {
+        order[1..].sort_unstable();
+    }
+    order
+}
+
+/// Whether a transition is never possible.
+fn is_never(graph: &Graph, transition: &Transition) -> bool {
+    match &transition.effect {
+        Effect::Never => true,
+        Effect::Action(action) => {
+            matches!(graph.actions[*action].0, Action::Guard(ref ex) if is_false(ex))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the code of a guard would block before its end whatever the state.
+fn is_false(ex: &Ex) -> bool {
+    match ex {
+        Ex::Const(n) => *n == 0,
+        Ex::Binary(crate::ast::Binary::And, a, b) => is_false(a) || is_false(b),
+        _ => false,
+    }
+}
+
+fn is_else(transition: &Transition) -> bool {
+    match &transition.effect {
+        Effect::Else => true,
+        Effect::Deterministic(body) => {
+            matches!(body.nodes.get(body.start), Some(Inner::Basic(Effect::Else, ..)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a transition could be a rendezvous send.
+fn sends(graph: &Graph, transition: &Transition) -> bool {
+    match &transition.effect {
+        Effect::Action(action) => matches!(graph.actions[*action].0, Action::Send { .. }),
+        _ => false,
+    }
+}
+
+/// The statements a `d_step` can begin with, in the order they are tried.
+fn first_statements(body: &Deterministic, node: usize, out: &mut Vec<usize>, seen: &mut BTreeSet<usize>) {
+    if !seen.insert(node) {
+        return;
+    }
+    match &body.nodes[node] {
+        Inner::Choice(options, _) => {
+            for &option in options {
+                first_statements(body, option, out, seen);
+            }
+        }
+        Inner::Basic(..) | Inner::Exit => out.push(node),
+    }
+}

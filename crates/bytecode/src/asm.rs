@@ -1,8 +1,8 @@
 //! The text form of programs, `.epa`: written by hand for examples and tests, printed to see what a front-end made.
 //!
 //! The language is described in `docs/assembly.md`. It is line-oriented, so each line is understood, or complained about, by itself:
-//! [`lexer`] cuts a line into tokens, [`parser`] turns lines into declarations and leaves the operands of instructions as tokens, and
-//! [`resolve`] gives names their numbers, reading operands through the operation table. [`print`] goes the other way. For every program whose
+//! `lexer` cuts a line into tokens, `parser` turns lines into declarations and leaves the operands of instructions as tokens, and
+//! `resolve` gives names their numbers, reading operands through the operation table. `print` goes the other way. For every program whose
 //! tables the verifier accepts, assembling what was printed gives the same program.
 
 mod lexer;

@@ -1,7 +1,8 @@
 //! The byte-code: the contract between languages and engines.
 //!
 //! Front-ends produce a [`Program`]; [`verify()`] rejects malformed ones with a position and gives a [`Verified`] program, the only thing
-//! engines accept; [`Layout`] says where everything lies in a state. The machine follows Weber, "An embeddable virtual machine for state space
+//! engines accept; [`Layout`] says where everything lies in a state. Programs have a text form ([`asm`]) and a binary one ([`binary`]), both
+//! described in `docs/assembly.md`. The machine follows Weber, "An embeddable virtual machine for state space
 //! generation" (NIPS), and is specified, rule by rule, in `docs/bytecode.md`.
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! The verifier: rejects malformed programs before anything runs.
 //!
 //! It decides the rules V-… of `docs/bytecode.md`, in three parts: what can be seen in the tables and in single instructions
-//! ([`tables`]), what follows from walking the code ([`flow`]), and whether states have a layout. What passes is a [`Verified`]
+//! (`tables`), what follows from walking the code (`flow`), and whether states have a layout. What passes is a [`Verified`]
 //! program, and engines may then index tables, pop the stack and run a step to its end without asking again.
 
 mod error;

@@ -335,8 +335,7 @@ impl OperandSink for Operands<'_, '_> {
     }
 
     fn channel_type(&mut self, value: ChannelTypeId) -> Written {
-        let name = |printer: &Printer<'_>| printer.program.channel_types.get(value.index()).map(|ty| ty.name.clone());
-        self.operand(|printer, out| printer.named(out, name(printer).as_ref(), value.index()))
+        self.operand(|printer, out| printer.named(out, printer.program.channel_types.get(value.index()).map(|ty| &ty.name), value.index()))
     }
 
     fn receive(&mut self, value: Receive) -> Written {

@@ -24,6 +24,8 @@ pub fn assemble(map: &SourceMap, file: FileId) -> Result<Program, Vec<Diagnostic
     }
     let unit = parser::parse(map.text(file), file, &mut complaints);
     let program = resolve::program(unit, map, file, &mut complaints);
+    // In the order in which a reader meets them, not in the order of our passes.
+    complaints.0.sort_by_key(|diagnostic| diagnostic.span.start);
     if complaints.0.is_empty() { Ok(program) } else { Err(complaints.0) }
 }
 

@@ -227,10 +227,9 @@ start Q
     assert_eq!(
         places(text),
         [
-            "LDX",
-            "i",
             "x2",
-            "Q",
+            "i",
+            "LDX",
             "i",
             "x",
             "y",
@@ -248,6 +247,7 @@ start Q
             "3",
             ",",
             "end",
+            "Q"
         ]
     );
 }

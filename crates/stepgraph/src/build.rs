@@ -473,7 +473,7 @@ impl<'p> Builder<'p> {
             }
             Op::Getprio {} => {
                 let number = p.pop()?;
-                self.pool.add(Expr::Priority(number, addr))
+                self.pool.add(Expr::Priority(number))
             }
             Op::Len {} | Op::Empty {} | Op::Full {} => {
                 let query = match op {

@@ -104,8 +104,8 @@ pub enum Expr {
     LocationOf(ExprId),
     /// Whether a process of a type is at a location.
     IsAt(ExprId, ProcessId, Option<Location>),
-    /// The priority of a process.
-    Priority(ExprId, Addr),
+    /// The priority of a process; 0 if there is none.
+    Priority(ExprId),
     /// A question to a channel.
     Channel(ChannelQuery, ExprId, Addr),
     /// Whether a receive would find a message.
@@ -222,7 +222,7 @@ impl Pool {
         let own = match expr {
             Expr::Const(_) | Expr::Temp(_) | Expr::Pid => Traits::default(),
             Expr::Load(_) => Traits { reads: true, ..Traits::default() },
-            Expr::Element(..) | Expr::RemoteElement(..) | Expr::Priority(..) | Expr::Channel(..) | Expr::Poll { .. } => {
+            Expr::Element(..) | Expr::RemoteElement(..) | Expr::Channel(..) | Expr::Poll { .. } => {
                 Traits { faults: true, reads: true, compound: true }
             }
             Expr::Checked(..) | Expr::Div(..) | Expr::Mod(..) => Traits { faults: true, reads: false, compound: true },
@@ -258,7 +258,7 @@ impl Expr {
             | Expr::Enabled(a)
             | Expr::LocationOf(a)
             | Expr::IsAt(a, _, _)
-            | Expr::Priority(a, _)
+            | Expr::Priority(a)
             | Expr::Channel(_, a, _) => each(*a),
             Expr::RemoteElement(a, _, _, b, _) | Expr::Binary(_, a, b) | Expr::Div(a, b, _) | Expr::Mod(a, b, _) => {
                 each(*a);

@@ -93,7 +93,7 @@ pub enum Effect {
 pub enum Node {
     /// Both, the first first.
     Choice(NodeId, NodeId),
-    /// The first; the second if the first has no path that completes.
+    /// The first; the second if the first has no path that succeeds.
     Else(NodeId, NodeId),
     /// The first, the escape; the second if the first has no path that succeeds.
     Unless(NodeId, NodeId),

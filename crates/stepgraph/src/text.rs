@@ -208,7 +208,7 @@ impl Writer<'_> {
             Expr::IsAt(p, ty, l) => {
                 format!("{}[{}]@{}", self.program.program().processes[ty.index()].name, sub(*p), l.map_or(-1, |l| l.0 as i32))
             }
-            Expr::Priority(p, _) => format!("priority({})", sub(*p)),
+            Expr::Priority(p) => format!("priority({})", sub(*p)),
             Expr::Channel(query, c, _) => {
                 let word = match query {
                     ChannelQuery::Length => "len",

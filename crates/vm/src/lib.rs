@@ -16,9 +16,11 @@ use contract::{Action, FaultCode, Position, Successors, System};
 use log::{Events, Silent};
 use memory::Memory;
 use scheduler::Scheduler;
+
 use std::sync::Arc;
 
 pub use log::Event;
+pub use scheduler::SequenceLimits;
 
 /// A transition with everything that happened in it, for traces and simulation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,12 +39,19 @@ pub struct Explained {
 #[derive(Clone)]
 pub struct Interpreter {
     program: Arc<Verified>,
+    limits: SequenceLimits,
 }
 
 impl Interpreter {
     /// An interpreter of a verified program.
     pub fn new(program: Arc<Verified>) -> Self {
-        Interpreter { program }
+        Interpreter { program, limits: SequenceLimits::default() }
+    }
+
+    /// One with other limits than the specification's, so that tests can reach them.
+    #[doc(hidden)]
+    pub fn with_limits(program: Arc<Verified>, limits: SequenceLimits) -> Self {
+        Interpreter { program, limits }
     }
 
     /// The program.
@@ -69,7 +78,7 @@ impl Interpreter {
         let Some(memory) = Memory::load(self.program.layout(), state) else { return };
         let mut last = None;
         let mut choice = 0;
-        Scheduler::new(&self.program).transitions(&memory, &mut |outcome: scheduler::Outcome<L>| {
+        Scheduler::new(&self.program, self.limits).transitions(&memory, &mut |outcome: scheduler::Outcome<L>| {
             choice = if last == Some(outcome.process) { choice + 1 } else { 0 };
             last = Some(outcome.process);
             each(Action::new(outcome.process as u32, choice), outcome);
@@ -79,7 +88,7 @@ impl Interpreter {
 
 impl System for Interpreter {
     fn initial(&mut self, out: &mut Successors) {
-        match Scheduler::new(&self.program).initial() {
+        match Scheduler::new(&self.program, self.limits).initial() {
             Ok((memory, fault)) => emit(out, Action::default(), Some(memory.bytes()), fault),
             Err(fault) => emit(out, Action::default(), None, Some(fault)),
         }
@@ -92,7 +101,7 @@ impl System for Interpreter {
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {
-        Memory::load(self.program.layout(), state).is_none_or(|memory| Scheduler::new(&self.program).is_valid_end(&memory))
+        Memory::load(self.program.layout(), state).is_none_or(|memory| Scheduler::new(&self.program, self.limits).is_valid_end(&memory))
     }
 
     fn components(&self, state: &[u8], out: &mut Vec<u32>) {

@@ -1,8 +1,8 @@
 //! Internal transitions and the paths they form (sections 2 and 3 of `docs/bytecode.md`).
 //!
 //! The paths of a process from its location are enumerated depth first, in the order of I-NDET, with an explicit stack of what is still to
-//! be tried. ELSE and UNLESS leave a note on that stack instead of an alternative: when everything above the note has been tried, the counts of
-//! completed and successful paths say whether its side is to be taken.
+//! be tried. ELSE and UNLESS leave a note on that stack instead of an alternative: when everything above the note has been tried, the count of
+//! paths that succeeded says whether its side is to be taken.
 
 use crate::log::{Event, Log};
 use crate::memory::Memory;
@@ -17,7 +17,7 @@ pub(crate) struct Circumstances {
     pub deterministic: bool,
     /// Whether this is the evaluation of an ENABLED.
     pub enabled_query: bool,
-    /// Whether the first path that completes is enough.
+    /// Whether the first path that succeeds is enough.
     pub first_only: bool,
 }
 
@@ -46,6 +46,8 @@ struct Active<L> {
     registers: [i32; REGISTERS],
     stack: Vec<i32>,
     memory: Memory,
+    /// Whether it has received an offer on this path.
+    answered: bool,
     fault: Option<Fault>,
     log: L,
 }
@@ -53,7 +55,6 @@ struct Active<L> {
 /// What is still to be tried.
 enum Pending<L> {
     Alternative(Active<L>),
-    IfNoneCompleted(Active<L>, usize),
     IfNoneSucceeded(Active<L>, usize),
 }
 
@@ -91,7 +92,7 @@ impl<'p> Paths<'p> {
         paths
     }
 
-    /// Appends the paths of `process`, and says how many of them completed (I-ELSE).
+    /// Appends the paths of `process`, and says how many of them succeeded (I-ELSE).
     fn enumerate<L: Log>(
         &self,
         process: usize,
@@ -102,32 +103,39 @@ impl<'p> Paths<'p> {
         paths: &mut Vec<Path<L>>,
     ) -> usize {
         let Some(pc) = self.location(process, memory) else { return 0 };
-        let active = Active { process, pc, registers: [0; REGISTERS], stack: Vec::new(), memory: memory.clone(), fault, log: log.clone() };
+        let active = Active {
+            process,
+            pc,
+            registers: [0; REGISTERS],
+            stack: Vec::new(),
+            memory: memory.clone(),
+            answered: false,
+            fault,
+            log: log.clone(),
+        };
         let mut pending = vec![Pending::Alternative(active)];
-        let (mut completed, mut succeeded) = (0, 0);
+        let mut succeeded = 0;
         while let Some(next) = pending.pop() {
             let active = match next {
                 Pending::Alternative(active) => active,
-                Pending::IfNoneCompleted(active, before) if completed == before => active,
                 Pending::IfNoneSucceeded(active, before) if succeeded == before => active,
                 _ => continue,
             };
-            let Some(path) = self.execute(active, how, &mut pending, (completed, succeeded)) else { continue };
+            let Some(path) = self.execute(active, how, &mut pending, succeeded) else { continue };
             let offered = path.memory.offer.is_some() && matches!(path.ending, Ending::Step(..));
             if offered {
                 let before = paths.len();
-                self.answers(&path, paths);
+                self.answers(&path, how, paths);
                 succeeded += usize::from(paths.len() > before);
             } else {
-                completed += 1;
                 succeeded += 1;
                 paths.push(path);
-                if how.first_only {
-                    break;
-                }
+            }
+            if how.first_only && succeeded > 0 {
+                break;
             }
         }
-        completed
+        succeeded
     }
 
     /// The address at which a process rests.
@@ -137,7 +145,7 @@ impl<'p> Paths<'p> {
         self.program.locations().address(ty, location)
     }
 
-    /// Whether some path of `process` completes (I-ENABLED).
+    /// Whether some path of `process` succeeds (I-ENABLED).
     pub fn enabled(&self, process: usize, memory: &Memory, timeout: bool) -> bool {
         let how = Circumstances { timeout, enabled_query: true, first_only: true, ..Circumstances::default() };
         let mut memory = memory.clone();
@@ -146,7 +154,7 @@ impl<'p> Paths<'p> {
     }
 
     /// The paths of other processes that receive the offer with which `offered` ended.
-    fn answers<L: Log>(&self, offered: &Path<L>, paths: &mut Vec<Path<L>>) {
+    fn answers<L: Log>(&self, offered: &Path<L>, how: Circumstances, paths: &mut Vec<Path<L>>) {
         if let Ending::Step(Mode::Deterministic, step) = offered.ending {
             let fault = Some(Fault { kind: FaultKind::Rendezvous, addr: step });
             let memory = offered.memory.clone();
@@ -157,18 +165,13 @@ impl<'p> Paths<'p> {
             return;
         }
         for other in (0..offered.memory.process_count()).filter(|&other| other != offered.process) {
-            self.enumerate(other, &offered.memory, offered.fault, &offered.log, Circumstances::default(), paths);
+            let how = Circumstances { enabled_query: how.enabled_query, ..Circumstances::default() };
+            self.enumerate(other, &offered.memory, offered.fault, &offered.log, how, paths);
         }
     }
 
     /// Runs one path to its end; the alternatives it passes go to `pending`. `None` if it is blocked.
-    fn execute<L: Log>(
-        &self,
-        mut a: Active<L>,
-        how: Circumstances,
-        pending: &mut Vec<Pending<L>>,
-        (completed, succeeded): (usize, usize),
-    ) -> Option<Path<L>> {
+    fn execute<L: Log>(&self, mut a: Active<L>, how: Circumstances, pending: &mut Vec<Pending<L>>, succeeded: usize) -> Option<Path<L>> {
         loop {
             match self.instruction(&mut a, how) {
                 Next::Continue => a.pc = a.pc.next(),
@@ -178,7 +181,7 @@ impl<'p> Paths<'p> {
                     a.pc = a.pc.next();
                 }
                 Next::Else(target) => {
-                    pending.push(Pending::IfNoneCompleted(Active { pc: target, ..a.clone() }, completed));
+                    pending.push(Pending::IfNoneSucceeded(Active { pc: target, ..a.clone() }, succeeded));
                     a.pc = a.pc.next();
                 }
                 Next::Unless(target) => {
@@ -191,6 +194,7 @@ impl<'p> Paths<'p> {
                     a.note(kind);
                     a.pc = a.pc.next();
                 }
+                Next::Fault(_) | Next::Raised(_) if a.answering() => return None,
                 Next::Fault(kind) => {
                     let fault = Fault { kind, addr: a.pc };
                     return Some(a.fail(fault));
@@ -202,7 +206,7 @@ impl<'p> Paths<'p> {
 
     /// E-STEP and E-TERM.
     fn end<L: Log>(&self, mut a: Active<L>, mode: Mode) -> Option<Path<L>> {
-        if a.memory.offer.as_ref().is_some_and(|offer| offer.sender != a.process) {
+        if a.answering() {
             return None; // Answering, but the offer was not received.
         }
         let (process, step) = (a.process, a.pc);
@@ -363,15 +367,16 @@ impl<'p> Paths<'p> {
             }
             Op::Getprio {} => {
                 let number = a.pop();
-                let Some(at) = self.priority_of(a, number) else { return Next::Fault(F::Process) };
-                a.push(a.memory.bytes()[at] as i32);
+                let priority = self.priority_of(a, number).map_or(0, |at| a.memory.bytes()[at] as i32);
+                a.push(priority);
             }
             Op::Setprio {} => {
                 let priority = a.pop();
                 let number = a.pop();
-                let Some(at) = self.priority_of(a, number) else { return Next::Fault(F::Process) };
                 let Ok(priority @ 1..) = u8::try_from(priority) else { return Next::Fault(F::Priority) };
-                a.memory.bytes_mut()[at] = priority;
+                if let Some(at) = self.priority_of(a, number) {
+                    a.memory.bytes_mut()[at] = priority;
+                }
             }
 
             Op::Chnew { ty } => {
@@ -454,6 +459,7 @@ impl<'p> Paths<'p> {
             registers: [0; REGISTERS],
             stack: vec![outside.0 as i32],
             memory: std::mem::take(memory),
+            answered: false,
             fault: None,
             log: crate::log::Silent,
         };
@@ -490,11 +496,11 @@ impl<'p> Paths<'p> {
         if self.claimed_by_other(a, channel.claims, target.1, 1) {
             a.note(FaultKind::ExclusiveSend);
         }
-        if a.memory.offer.as_ref().is_some_and(|o| o.sender != a.process) {
+        if a.answering() {
             return Next::Blocked;
         }
         if channel.capacity == 0 {
-            if how.deterministic || a.memory.offer.is_some() {
+            if how.deterministic || a.answered || a.memory.offer.is_some() {
                 return Next::Blocked;
             }
             a.memory.make_offer(layout, a.process, number, target.0, &message);
@@ -520,11 +526,12 @@ impl<'p> Paths<'p> {
         if self.claimed_by_other(a, channel.claims, target.1, 0) {
             a.note(FaultKind::ExclusiveReceive);
         }
-        let answering = a.memory.offer.as_ref().is_some_and(|o| o.sender != a.process);
+        let answering = a.answering();
         let message = if channel.capacity == 0 {
             if !answering || !how.takes() {
                 return Next::Blocked;
             }
+            a.answered = true;
             a.memory.take_offer(number, mask, &wanted)
         } else if answering {
             return Next::Blocked;
@@ -615,6 +622,11 @@ impl<L: Log> Active<L> {
         let Some(offset) = slot.element(index) else { return Next::Fault(FaultKind::Index) };
         self.memory.write(slot.ty, base + offset, value);
         Next::Continue
+    }
+
+    /// Whether an offer of another process has still to be received.
+    fn answering(&self) -> bool {
+        self.memory.offer.as_ref().is_some_and(|offer| offer.sender != self.process)
     }
 
     /// F-FATAL: the path ends here.

@@ -8,12 +8,22 @@ use crate::paths::{Circumstances, Ending, Path, Paths};
 use bytecode::{Addr, Fault, FaultKind, Mode, Verified};
 use std::collections::HashSet;
 
-/// Longest deterministic sequence (S-ENDLESS).
-const MAX_DETERMINISTIC: u32 = 1 << 24;
-/// Longest invisible sequence (S-ENDLESS).
-const MAX_INVISIBLE: usize = 1 << 20;
-/// How many continuations a transition follows before it follows each state once only (S-ENDLESS).
-const FOLLOW_ONCE_AFTER: usize = 4096;
+/// How long a transition may be (S-ENDLESS).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SequenceLimits {
+    /// Steps of a deterministic sequence.
+    pub deterministic: u32,
+    /// Steps of an invisible sequence.
+    pub invisible: usize,
+    /// How many continuations a transition follows before it follows each state once only.
+    pub follow_once_after: usize,
+}
+
+impl Default for SequenceLimits {
+    fn default() -> Self {
+        SequenceLimits { deterministic: 1 << 24, invisible: 1 << 20, follow_once_after: 4096 }
+    }
+}
 
 /// The visible result of a transition.
 pub(crate) struct Outcome<L> {
@@ -40,11 +50,12 @@ struct Level<L> {
 pub(crate) struct Scheduler<'p> {
     program: &'p Verified,
     paths: Paths<'p>,
+    limits: SequenceLimits,
 }
 
 impl<'p> Scheduler<'p> {
-    pub fn new(program: &'p Verified) -> Self {
-        Scheduler { program, paths: Paths::new(program) }
+    pub fn new(program: &'p Verified, limits: SequenceLimits) -> Self {
+        Scheduler { program, paths: Paths::new(program), limits }
     }
 
     /// The initial state, or the fault that happens on the way to it (M-INITIAL).
@@ -78,7 +89,7 @@ impl<'p> Scheduler<'p> {
         if let Some(at) = self.program.layout().exclusive
             && let Some(holder) = (memory.bytes()[at] as usize).checked_sub(1)
         {
-            if self.process_transitions(memory, holder, false, emit) {
+            if !self.outranked(memory, holder, false) && self.process_transitions(memory, holder, false, emit) {
                 return;
             }
             free.bytes_mut()[at] = 0;
@@ -123,7 +134,7 @@ impl<'p> Scheduler<'p> {
 
     /// Everything one first path leads to.
     fn follow<L: Log>(&self, initiator: usize, start: Addr, first: Path<L>, emit: &mut dyn FnMut(Outcome<L>)) {
-        let mut followed = Followed::default();
+        let mut followed = Followed { follow_once_after: self.limits.follow_once_after, ..Followed::default() };
         let mut levels = vec![Level { paths: vec![first].into_iter(), entered: None, fruitful: false, cut: false }];
         loop {
             let depth = levels.len();
@@ -146,13 +157,16 @@ impl<'p> Scheduler<'p> {
                 Ending::Step(Mode::Invisible, _) => {
                     if !followed.enter(path.process, path.memory.bytes()) {
                         level.cut = true;
-                    } else if depth > MAX_INVISIBLE {
+                    } else if depth > self.limits.invisible {
                         level.fruitful = true;
                         followed.leave();
                         let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
                         emit(Outcome { process: initiator, state: None, fault, log: path.log });
                     } else {
-                        let next = self.paths.of(path.process, &path.memory, path.fault, &path.log, Circumstances::default());
+                        let next = match self.outranked(&path.memory, path.process, false) {
+                            true => Vec::new(),
+                            false => self.paths.of(path.process, &path.memory, path.fault, &path.log, Circumstances::default()),
+                        };
                         levels.push(Level { paths: next.into_iter(), entered: Some(path), fruitful: false, cut: false });
                     }
                 }
@@ -191,7 +205,7 @@ impl<'p> Scheduler<'p> {
         let mut steps = 0_u32;
         while let Ending::Step(Mode::Deterministic, _) = path.ending {
             let returned = kept.as_ref().is_some_and(|k| k.bytes() == path.memory.bytes());
-            if returned || steps >= MAX_DETERMINISTIC {
+            if returned || steps >= self.limits.deterministic {
                 return Err((Fault { kind: FaultKind::Endless, addr: start }, path.log));
             }
             if steps.is_power_of_two() {
@@ -262,6 +276,7 @@ struct Followed {
     on_way: HashSet<(usize, Vec<u8>)>,
     all: HashSet<(usize, Vec<u8>)>,
     count: usize,
+    follow_once_after: usize,
 }
 
 /// Up to this length the way is searched without a hash set.
@@ -279,7 +294,7 @@ impl Followed {
             }
             self.on_way.contains(&key)
         };
-        if on_way || (self.count >= FOLLOW_ONCE_AFTER && self.all.contains(&key)) {
+        if on_way || (self.count >= self.follow_once_after && self.all.contains(&key)) {
             return false;
         }
         self.count += 1;

@@ -36,7 +36,7 @@ fn prints_are_told_to_an_observer() {
 /// What the interpreter tells about each transition of a state.
 fn prints(interpreter: &Interpreter, state: &[u8]) -> Vec<Vec<(usize, u16, Vec<i32>)>> {
     let printed = |event: &vm::Event| match event {
-        vm::Event::Print { process, format, values } => Some((*process as usize, format.0, values.clone())),
+        vm::Event::Print { process, format, values } => Some((*process, format.0, values.clone())),
         _ => None,
     };
     interpreter.explain(state).iter().map(|explained| explained.events.iter().filter_map(printed).collect()).collect()

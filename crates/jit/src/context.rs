@@ -1,0 +1,289 @@
+//! What native code and the run time share.
+//!
+//! A [`Context`] belongs to one worker. Its first part has a fixed shape that native code reads and writes by offset; what only the run time
+//! needs follows. Three [`Source`]s hold the states that can be under expansion at once: the state the search asked about, a state inside a
+//! sequence of invisible steps, and the half-done state of a rendezvous; queries about other processes use a fourth.
+
+use bytecode::{Layout, LayoutError, Shape, StateMap, Verified};
+use contract::Successors;
+
+/// Bytes past the end of a state that native code may read or write when it copies.
+pub(crate) const PADDING: usize = 64;
+
+/// Where a channel is.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct ChannelAt {
+    pub offset: u32,
+    pub ty: u32,
+}
+
+/// A state under expansion, with padding, and where its processes and channels are.
+#[derive(Clone, Default)]
+pub(crate) struct Source {
+    pub bytes: Vec<u8>,
+    pub len: usize,
+    /// 256 entries: room for the processes a step creates.
+    pub processes: Vec<u32>,
+    /// Type of each process.
+    pub types: Vec<u8>,
+    pub process_count: u32,
+    pub channels: Vec<ChannelAt>,
+    pub channel_count: u32,
+}
+
+impl Source {
+    /// Takes in a state.
+    pub fn load(&mut self, layout: &Layout, state: &[u8]) -> Result<(), LayoutError> {
+        if self.bytes.len() < state.len() + PADDING {
+            self.bytes.resize(state.len() + PADDING, 0);
+        }
+        self.bytes[..state.len()].copy_from_slice(state);
+        self.len = state.len();
+        if self.processes.is_empty() {
+            self.processes.resize(256, 0);
+            self.types.resize(256, 0);
+            self.channels.resize(256, ChannelAt::default());
+            for (slot, &(ty, offset)) in self.channels.iter_mut().zip(&layout.channels) {
+                *slot = ChannelAt { offset: offset as u32, ty: ty.0 as u32 };
+            }
+        }
+        let mut at = layout.fixed;
+        if state.len() < at {
+            return Err(LayoutError::Truncated);
+        }
+        let mut processes = 0;
+        let mut channels = layout.channels.len();
+        let types = layout.processes.len();
+        while at < state.len() {
+            let code = state[at] as usize;
+            if code < types {
+                if processes >= 255 {
+                    return Err(LayoutError::TooManyInstances);
+                }
+                self.processes[processes] = at as u32;
+                self.types[processes] = code as u8;
+                processes += 1;
+                at += layout.processes[code].size;
+            } else {
+                let ty = layout.channel_types.get(code - types).ok_or(LayoutError::UnknownShape(at))?;
+                if channels >= 255 {
+                    return Err(LayoutError::TooManyInstances);
+                }
+                self.channels[channels] = ChannelAt { offset: at as u32 + 1, ty: (code - types) as u32 };
+                channels += 1;
+                at += 1 + ty.size;
+            }
+        }
+        if at != state.len() {
+            return Err(LayoutError::Truncated);
+        }
+        self.process_count = processes as u32;
+        self.channel_count = channels as u32;
+        Ok(())
+    }
+}
+
+/// The part of a [`Context`] that describes the state native code works on. Saved and restored as a whole.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    /// The state to read, until something is written.
+    pub src: *const u8,
+    pub src_len: usize,
+    /// The copy to write.
+    pub dst: *mut u8,
+    pub dst_len: usize,
+    pub processes: *mut u32,
+    pub types: *mut u8,
+    pub channels: *mut ChannelAt,
+    pub process_count: u32,
+    pub channel_count: u32,
+    /// Counts in the copy.
+    pub dst_process_count: u32,
+    pub dst_channel_count: u32,
+    /// What TIMEOUT gives.
+    pub timeout: u32,
+    /// The fault the transition carries already.
+    pub fault_in: u32,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        View {
+            src: std::ptr::null(),
+            src_len: 0,
+            dst: std::ptr::null_mut(),
+            dst_len: 0,
+            processes: std::ptr::null_mut(),
+            types: std::ptr::null_mut(),
+            channels: std::ptr::null_mut(),
+            process_count: 0,
+            channel_count: 0,
+            dst_process_count: 0,
+            dst_channel_count: 0,
+            timeout: 0,
+            fault_in: 0,
+        }
+    }
+}
+
+/// What the helpers do with the ends of paths.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Purpose {
+    /// Hand them to the search as they come, as long as none has to go on first.
+    #[default]
+    Direct,
+    /// Keep them in order.
+    Record,
+    /// Only count those that succeed.
+    Probe,
+}
+
+/// The end of a path, kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    /// The process that goes on.
+    pub process: u32,
+    /// The mode's code; [`FATAL`] for a fault without a state.
+    pub mode: u8,
+    pub start: usize,
+    pub len: usize,
+    pub fault: u32,
+}
+
+/// In place of a mode: a fatal fault.
+pub(crate) const FATAL: u8 = 255;
+
+/// The working memory of one worker.
+#[repr(C)]
+pub(crate) struct Context {
+    pub view: View,
+    /// A fault that a helper noticed and that does not end the path.
+    pub noted: u32,
+    /// The channel of the pending offer.
+    pub offer_channel: i32,
+    /// Where a helper found a message.
+    pub place: u32,
+    /// Values to and from helpers: arguments, fields.
+    pub values: [i32; 32],
+    /// The fields of the pending offer.
+    pub offer: [i32; 32],
+    // From here on for the run time only.
+    pub program: *const Verified,
+    pub out: *mut Successors,
+    pub purpose: Purpose,
+    pub hits: u32,
+    pub ends: Vec<End>,
+    pub end_bytes: Vec<u8>,
+    pub initiator: u32,
+    pub choice: u32,
+    pub emitted: usize,
+    /// The control location from which the transition started.
+    pub start_addr: u32,
+    pub asked: Source,
+    pub inside: Source,
+    pub half_done: Source,
+    pub probed: Source,
+    pub probed_half_done: Source,
+    pub probe_dst: Vec<u8>,
+    /// Copies of the state at alternatives that come after a write.
+    pub saved: Vec<(Vec<u8>, u32, u32)>,
+    /// Where the copies of the innermost native code begin.
+    pub save_base: usize,
+    /// The state kept to find endless deterministic sequences.
+    pub kept: Option<Vec<u8>>,
+    pub kept_steps: u32,
+    pub map: StateMap,
+    pub code: *const crate::compile::Tables,
+    pub prologue_fault: u32,
+    /// Whether something must be set in a state before it is shown.
+    pub must_finish: bool,
+}
+
+impl Context {
+    pub fn new(program: &Verified, code: &crate::compile::Tables) -> Context {
+        let scratch = |v: &[bytecode::Variable]| v.iter().any(|v| v.scratch);
+        let declared = program.program();
+        let must_finish = program.layout().exclusive.is_some()
+            || program.layout().last.is_some()
+            || scratch(&declared.globals)
+            || declared.processes.iter().any(|p| scratch(&p.locals));
+        Context {
+            view: View::default(),
+            noted: 0,
+            offer_channel: 0,
+            place: 0,
+            values: [0; 32],
+            offer: [0; 32],
+            program,
+            out: std::ptr::null_mut(),
+            purpose: Purpose::Direct,
+            hits: 0,
+            ends: Vec::new(),
+            end_bytes: Vec::new(),
+            initiator: 0,
+            choice: 0,
+            emitted: 0,
+            start_addr: 0,
+            asked: Source::default(),
+            inside: Source::default(),
+            half_done: Source::default(),
+            probed: Source::default(),
+            probed_half_done: Source::default(),
+            probe_dst: Vec::new(),
+            saved: Vec::new(),
+            save_base: 0,
+            kept: None,
+            kept_steps: 0,
+            map: StateMap::default(),
+            code,
+            prologue_fault: 0,
+            must_finish,
+        }
+    }
+}
+
+/// The view of a source; the copy is set by whoever starts native code.
+pub(crate) fn view_of(source: &mut Source) -> View {
+    View {
+        src: source.bytes.as_ptr(),
+        src_len: source.len,
+        processes: source.processes.as_mut_ptr(),
+        types: source.types.as_mut_ptr(),
+        channels: source.channels.as_mut_ptr(),
+        process_count: source.process_count,
+        channel_count: source.channel_count,
+        dst_process_count: source.process_count,
+        dst_channel_count: source.channel_count,
+        ..View::default()
+    }
+}
+
+/// Sets what an observer sees besides the steps' own effects: the privilege, who moved last, scratch variables (S-NORMAL, S-ATOMIC,
+/// S-SCRATCH).
+pub(crate) fn finish(program: &Verified, map: &mut StateMap, state: &mut [u8], holder: Option<u32>, initiator: u32) {
+    let layout = program.layout();
+    if let Some(at) = layout.exclusive {
+        state[at] = holder.map_or(0, |h| h as u8 + 1);
+    }
+    if let Some(at) = layout.last {
+        state[at] = initiator as u8;
+    }
+    let reset = |state: &mut [u8], base: usize, slots: &[bytecode::Slot], variables: &[bytecode::Variable]| {
+        for (slot, variable) in slots.iter().zip(variables).filter(|(_, v)| v.scratch) {
+            for i in 0..slot.elements {
+                slot.ty.write(variable.initial(i), &mut state[base + slot.offset + i * slot.ty.width()..]);
+            }
+        }
+    };
+    let declared = program.program();
+    reset(state, 0, &layout.globals, &declared.globals);
+    if declared.processes.iter().any(|p| p.locals.iter().any(|v| v.scratch)) && map.read(layout, state).is_ok() {
+        for process in &map.processes {
+            if let Shape::Process(ty) = process.shape {
+                reset(state, process.offset, &layout.processes[ty.index()].locals, &declared.processes[ty.index()].locals);
+            }
+        }
+    }
+}

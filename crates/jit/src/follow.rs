@@ -1,0 +1,175 @@
+//! What happens between native functions: sequences of invisible steps (S-INVISIBLE, S-ENDLESS of `docs/bytecode.md`).
+//!
+//! Native code keeps the ends of paths; here they are followed in order, with a level for each continuation, exactly as the reference
+//! interpreter does. The states passed through are kept in one growing buffer.
+
+use crate::context::{Context, End, FATAL, Purpose, View, view_of};
+use bytecode::{Addr, Fault, FaultKind, Mode};
+use std::collections::HashSet;
+
+/// Longest invisible sequence (S-ENDLESS).
+const MAX_INVISIBLE: usize = 1 << 20;
+/// How many continuations a transition follows before it follows each state once only (S-ENDLESS).
+const FOLLOW_ONCE_AFTER: usize = 4096;
+/// Up to this many levels the way is searched from one end to the other.
+const SHORT_WAY: usize = 16;
+
+/// A continuation: which kept ends are its own, and how they came out.
+struct Level {
+    /// The next end to follow, and the last.
+    next: usize,
+    until: usize,
+    /// The end that led here.
+    entered: End,
+    fruitful: bool,
+    cut: bool,
+}
+
+/// The states of a sequence passed through so far.
+#[derive(Default)]
+struct Followed {
+    on_way: HashSet<(u32, Vec<u8>)>,
+    all: HashSet<(u32, Vec<u8>)>,
+    count: usize,
+}
+
+impl Context {
+    fn end_state(&self, end: &End) -> &[u8] {
+        &self.end_bytes[end.start..end.start + end.len]
+    }
+
+    /// Follows everything native code kept, in order, and forgets it.
+    pub fn follow_kept(&mut self) {
+        let mut first = 0;
+        let kept = self.ends.len();
+        while first < kept {
+            let end = self.ends[first];
+            self.follow(end);
+            first += 1;
+        }
+        self.ends.clear();
+        self.end_bytes.clear();
+    }
+
+    /// Hands a kept end to the search.
+    fn show(&mut self, end: &End) {
+        if end.mode == FATAL {
+            self.commit_failure(end.fault);
+            return;
+        }
+        let holder = (end.mode == Mode::Atomic as u8).then_some(end.process);
+        let (start, len) = (end.start, end.len);
+        // SAFETY: `out` is the search's buffer, exclusively ours during the expansion.
+        let slot = unsafe { &mut *self.out }.slot(len);
+        slot.copy_from_slice(&self.end_bytes[start..start + len]);
+        self.view.dst = slot.as_mut_ptr();
+        self.commit(len, holder, end.fault);
+    }
+
+    /// Everything one first path leads to.
+    fn follow(&mut self, first: End) {
+        if first.mode != Mode::Invisible as u8 {
+            self.show(&first);
+            return;
+        }
+        let mut followed = Followed::default();
+        let mut levels: Vec<Level> = Vec::new();
+        if !self.enter(first, &mut levels, &mut followed) {
+            return;
+        }
+        loop {
+            let depth = levels.len();
+            let Some(level) = levels.last_mut() else { return };
+            if level.next < level.until {
+                let end = self.ends[level.next];
+                level.next += 1;
+                if end.mode != Mode::Invisible as u8 {
+                    level.fruitful = true;
+                    self.show(&end);
+                } else if depth > MAX_INVISIBLE {
+                    level.fruitful = true;
+                    self.endless();
+                } else if !self.enter(end, &mut levels, &mut followed)
+                    && let Some(level) = levels.last_mut()
+                {
+                    level.cut = true;
+                }
+                continue;
+            }
+            let Some(done) = levels.pop() else { return };
+            if followed.on_way.len() > depth - 1 || depth > SHORT_WAY {
+                let key = (done.entered.process, self.end_state(&done.entered).to_vec());
+                followed.on_way.remove(&key);
+            }
+            let blocked = !done.fruitful && !done.cut;
+            if blocked {
+                let visible = End { mode: Mode::Normal as u8, ..done.entered };
+                self.show(&visible);
+            }
+            // The ends of this level are the youngest: give their room back.
+            self.forget_behind(&done.entered, levels.last());
+            match levels.last_mut() {
+                Some(above) => {
+                    above.fruitful |= done.fruitful || blocked;
+                    above.cut |= done.cut;
+                }
+                None if done.cut && !done.fruitful => self.endless(),
+                None => {}
+            }
+        }
+    }
+
+    /// Truncates the kept ends to those some level still needs.
+    fn forget_behind(&mut self, entered: &End, above: Option<&Level>) {
+        let until = match above {
+            Some(level) => level.until,
+            None => return,
+        };
+        self.ends.truncate(until);
+        let bytes = self.ends.last().map_or(0, |e| e.start + e.len).max(entered.start + entered.len);
+        self.end_bytes.truncate(bytes);
+    }
+
+    fn endless(&mut self) {
+        let fault = Fault { kind: FaultKind::Endless, addr: Addr(self.start_addr) };
+        self.commit_failure(fault.code());
+    }
+
+    /// Continues a sequence in the state of `end`; `false` if the continuation is cut.
+    fn enter(&mut self, end: End, levels: &mut Vec<Level>, followed: &mut Followed) -> bool {
+        let on_way = if levels.len() <= SHORT_WAY {
+            let state = self.end_state(&end);
+            levels.iter().any(|l| l.entered.process == end.process && self.end_state(&l.entered) == state)
+        } else {
+            if followed.on_way.is_empty() {
+                followed.on_way = levels.iter().map(|l| (l.entered.process, self.end_state(&l.entered).to_vec())).collect();
+            }
+            followed.on_way.contains(&(end.process, self.end_state(&end).to_vec()))
+        };
+        let key = || (end.process, self.end_state(&end).to_vec());
+        if on_way || (followed.count >= FOLLOW_ONCE_AFTER && followed.all.contains(&key())) {
+            return false;
+        }
+        followed.count += 1;
+        // A short sequence is over before anyone looks into `all`.
+        followed.all.insert(key());
+        if levels.len() > SHORT_WAY {
+            followed.on_way.insert(key());
+        }
+        let layout = self.program().layout();
+        let mut inside = std::mem::take(&mut self.inside);
+        let loaded = inside.load(layout, &self.end_bytes[end.start..end.start + end.len]);
+        self.inside = inside;
+        let next = self.ends.len();
+        if loaded.is_ok() && end.process < self.inside.process_count {
+            let mut inside = std::mem::take(&mut self.inside);
+            self.view = View { fault_in: end.fault, ..view_of(&mut inside) };
+            self.inside = inside;
+            self.purpose = Purpose::Record;
+            self.renew_dst();
+            self.call(end.process, false);
+        }
+        levels.push(Level { next, until: self.ends.len(), entered: end, fruitful: false, cut: false });
+        true
+    }
+}

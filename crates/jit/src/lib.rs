@@ -1,0 +1,251 @@
+//! Native code for programs, without a C compiler: the step graph goes through Cranelift, in milliseconds.
+//!
+//! [`Native`] is a [`System`] like the reference interpreter and gives the same successors in the same order. It differs in how: each control
+//! location is a function that writes successors straight into the search's buffer ([`emit`]); what is rare or large is left to helpers
+//! ([`helpers`]); what joins several steps to one transition happens in between ([`follow`]).
+
+mod compile;
+mod context;
+mod emit;
+mod expr;
+mod follow;
+mod helpers;
+
+pub use compile::CompileError;
+
+use bytecode::{Mode, Op, Verified};
+use compile::Tables;
+use context::{Context, Purpose, View, view_of};
+use contract::{Action, FaultCode, Successors, System};
+use std::sync::Arc;
+
+/// A program in native code.
+pub struct Native {
+    // The context points into both, so they are declared after it and dropped after it.
+    context: Box<Context>,
+    tables: Arc<Tables>,
+    program: Arc<Verified>,
+    initial: Arc<Result<(Vec<u8>, u32), u32>>,
+    /// Whether a second pass, with TIMEOUT, can find more.
+    uses_timeout: bool,
+    uses_priorities: bool,
+    describe: fn(&Verified, FaultCode) -> contract::Fault,
+    components: fn(&bytecode::Layout, &[u8], &mut Vec<u32>),
+}
+
+// SAFETY: the context's pointers lead into the shared tables and program, which are Sync and kept alive here, and into buffers the context
+// owns; `out` and the views are only set while an expansion runs.
+unsafe impl Send for Native {}
+
+/// What an engine of a program borrows from outside: words, not behaviour.
+#[derive(Clone, Copy)]
+pub struct Describe {
+    /// Explains a fault code.
+    pub fault: fn(&Verified, FaultCode) -> contract::Fault,
+    /// Gives the ends of a state's components.
+    pub components: fn(&bytecode::Layout, &[u8], &mut Vec<u32>),
+}
+
+impl Native {
+    /// Compiles a program.
+    pub fn compile(program: Arc<Verified>, describe: Describe) -> Result<Native, CompileError> {
+        let tables = Arc::new(Tables::compile(&program)?);
+        let context = Box::new(Context::new(&program, &tables));
+        let code = &program.program().code;
+        let uses_timeout = code.iter().any(|op| matches!(op, Op::Timeout {}));
+        let uses_priorities = program.layout().processes.iter().any(|p| p.priority.is_some());
+        let mut native = Native {
+            context,
+            tables,
+            uses_timeout,
+            uses_priorities,
+            initial: Arc::new(Err(0)),
+            describe: describe.fault,
+            components: describe.components,
+            program,
+        };
+        native.initial = Arc::new(native.initial_state());
+        Ok(native)
+    }
+
+    /// M-INITIAL: the state, with the fault its making carries, or the fault that prevents it.
+    fn initial_state(&mut self) -> Result<(Vec<u8>, u32), u32> {
+        let layout = self.program.layout();
+        let declared = self.program.program();
+        let mut bytes = vec![0; layout.fixed];
+        for (slot, variable) in layout.globals.iter().zip(&declared.globals) {
+            for i in 0..slot.elements {
+                slot.ty.write(variable.initial(i), &mut bytes[slot.offset + i * slot.ty.width()..]);
+            }
+        }
+        let mut out = Successors::new();
+        let context = &mut *self.context;
+        context.out = &mut out;
+        if context.asked.load(layout, &bytes).is_err() {
+            return Err(0);
+        }
+        let mut asked = std::mem::take(&mut context.asked);
+        context.view = view_of(&mut asked);
+        context.asked = asked;
+        context.purpose = Purpose::Direct;
+        context.renew_dst();
+        context.noted = 0;
+        out.slot(bytes.len())[..bytes.len()].copy_from_slice(&bytes);
+        let mut noted = 0;
+        for &ty in &declared.instances {
+            context.values = [0; 32];
+            let process = &declared.processes[ty.index()];
+            let number = helpers::run(context, ty.0 as u32, process.params as u32, process.entry.0);
+            if number < 0 {
+                return Err((-number) as u32);
+            }
+            if noted == 0 {
+                noted = std::mem::take(&mut context.noted);
+            }
+            context.noted = 0;
+        }
+        let len = context.view.dst_len;
+        let state = out.slot(len).to_vec();
+        Ok((state, noted))
+    }
+
+    /// The transitions of one process from the state asked about; says whether there were any.
+    fn process(&mut self, process: u32, timeout: bool) -> bool {
+        let context = &mut *self.context;
+        let before = context.emitted;
+        context.initiator = process;
+        context.choice = 0;
+        let ty = context.asked.types[process as usize];
+        let offset = context.asked.processes[process as usize] as usize;
+        let layout = &self.program.layout().processes[ty as usize];
+        let location = layout.location(&context.asked.bytes[offset..]);
+        let start = self.program.locations().address(bytecode::ProcessId(ty), location);
+        context.start_addr = start.unwrap_or_default().0;
+        context.purpose = Purpose::Direct;
+        context.view.timeout = timeout as u32;
+        context.call(process, false);
+        if !context.ends.is_empty() {
+            context.follow_kept();
+            self.look_at_asked();
+        }
+        self.context.emitted != before
+    }
+
+    /// Makes the state asked about the one native code works on.
+    fn look_at_asked(&mut self) {
+        let context = &mut *self.context;
+        let mut asked = std::mem::take(&mut context.asked);
+        context.view = View { ..view_of(&mut asked) };
+        context.asked = asked;
+        context.purpose = Purpose::Direct;
+        context.renew_dst();
+    }
+
+    /// S-PRIORITY.
+    fn outranked(&mut self, process: u32, timeout: bool) -> bool {
+        let priority = |context: &Context, p: u32| {
+            let ty = context.asked.types[p as usize] as usize;
+            let at = self.program.layout().processes[ty].priority?;
+            Some(context.asked.bytes[context.asked.processes[p as usize] as usize + at])
+        };
+        let Some(own) = priority(&self.context, process) else { return false };
+        for other in 0..self.context.asked.process_count {
+            if priority(&self.context, other).is_some_and(|p| p > own) {
+                let (state, len) = (self.context.asked.bytes.as_ptr(), self.context.asked.len);
+                if self.context.probe(state, len, other, timeout as u32) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+impl Clone for Native {
+    fn clone(&self) -> Self {
+        Native {
+            context: Box::new(Context::new(&self.program, &self.tables)),
+            tables: self.tables.clone(),
+            program: self.program.clone(),
+            initial: self.initial.clone(),
+            uses_timeout: self.uses_timeout,
+            uses_priorities: self.uses_priorities,
+            describe: self.describe,
+            components: self.components,
+        }
+    }
+}
+
+impl System for Native {
+    fn initial(&mut self, out: &mut Successors) {
+        match &*self.initial {
+            Ok((state, 0)) => out.push(state, Action::default()),
+            Ok((state, fault)) => match FaultCode::new(*fault) {
+                Some(fault) => out.push_faulty(state, Action::default(), fault),
+                None => out.push(state, Action::default()),
+            },
+            Err(fault) => {
+                if let Some(fault) = FaultCode::new(*fault) {
+                    out.fail(Action::default(), fault);
+                }
+            }
+        }
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        let layout = self.program.layout();
+        let exclusive = layout.exclusive;
+        if self.context.asked.load(layout, state).is_err() {
+            return;
+        }
+        self.context.out = out;
+        self.context.emitted = 0;
+        self.look_at_asked();
+        if let Some(at) = exclusive
+            && let Some(holder) = (state[at] as u32).checked_sub(1)
+        {
+            let possible = holder < self.context.asked.process_count && !(self.uses_priorities && self.outranked(holder, false));
+            if possible && self.process(holder, false) {
+                return;
+            }
+            self.context.asked.bytes[at] = 0;
+        }
+        let count = self.context.asked.process_count;
+        for timeout in [false, true] {
+            let mut moved = false;
+            for process in 0..count {
+                if self.uses_priorities && self.outranked(process, timeout) {
+                    continue;
+                }
+                moved |= self.process(process, timeout);
+            }
+            if moved || !self.uses_timeout {
+                return;
+            }
+        }
+    }
+
+    fn is_valid_end(&mut self, state: &[u8]) -> bool {
+        let layout = self.program.layout();
+        if self.context.asked.load(layout, state).is_err() {
+            return true;
+        }
+        let program = self.program.program();
+        (0..self.context.asked.process_count as usize).all(|p| {
+            let ty = self.context.asked.types[p];
+            let offset = self.context.asked.processes[p] as usize;
+            let location = layout.processes[ty as usize].location(&state[offset..]);
+            let address = self.program.locations().address(bytecode::ProcessId(ty), location);
+            address
+                .is_some_and(|at| program.label_kind_at(at).end || matches!(program.code[at.index()], Op::Step { mode: Mode::Terminate }))
+        })
+    }
+
+    fn components(&self, state: &[u8], out: &mut Vec<u32>) {
+        (self.components)(self.program.layout(), state, out);
+    }
+
+    fn describe_fault(&self, code: FaultCode) -> contract::Fault {
+        (self.describe)(&self.program, code)
+    }
+}

@@ -199,6 +199,7 @@ pub(crate) struct Context {
     pub prologue_fault: u32,
     /// Whether something must be set in a state before it is shown.
     pub must_finish: bool,
+    pub uses_priorities: bool,
 }
 
 impl Context {
@@ -240,7 +241,25 @@ impl Context {
             code,
             prologue_fault: 0,
             must_finish,
+            uses_priorities: program.layout().processes.iter().any(|p| p.priority.is_some()),
         }
+    }
+
+    /// Whether a process of higher priority keeps this one from moving (S-PRIORITY).
+    pub fn outranked(&mut self, source: fn(&mut Context) -> &mut Source, process: u32, timeout: bool) -> bool {
+        if !self.uses_priorities {
+            return false;
+        }
+        let layout = self.program().layout();
+        let priority = |source: &Source, p: u32| {
+            let at = layout.processes[source.types[p as usize] as usize].priority?;
+            Some(source.bytes[source.processes[p as usize] as usize + at])
+        };
+        let looked_at = source(self);
+        let Some(own) = priority(looked_at, process) else { return false };
+        let (state, len) = (looked_at.bytes.as_ptr(), looked_at.len);
+        let above: Vec<u32> = (0..looked_at.process_count).filter(|&p| priority(looked_at, p).is_some_and(|p| p > own)).collect();
+        above.into_iter().any(|other| self.probe(state, len, other, timeout as u32))
     }
 }
 

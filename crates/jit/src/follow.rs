@@ -161,7 +161,8 @@ impl Context {
         let loaded = inside.load(layout, &self.end_bytes[end.start..end.start + end.len]);
         self.inside = inside;
         let next = self.ends.len();
-        if loaded.is_ok() && end.process < self.inside.process_count {
+        let exists = loaded.is_ok() && end.process < self.inside.process_count;
+        if exists && !self.outranked(|c| &mut c.inside, end.process, false) {
             let mut inside = std::mem::take(&mut self.inside);
             self.view = View { fault_in: end.fault, ..view_of(&mut inside) };
             self.inside = inside;

@@ -119,8 +119,9 @@ impl Context {
         self.ends.push(End { process, mode, start, len, fault });
     }
 
-    /// Runs native code over another source and comes back to the present one.
-    fn visit(&mut self, source: fn(&mut Context) -> &mut Source, timeout: u32, fault: u32, body: impl FnOnce(&mut Context)) {
+    /// Runs native code over another source and comes back to the present one. Gives the place of the copy it left behind, which may have
+    /// moved.
+    fn visit(&mut self, source: fn(&mut Context) -> &mut Source, timeout: u32, fault: u32, body: impl FnOnce(&mut Context)) -> *mut u8 {
         let before = self.view;
         let mut taken = std::mem::take(source(self));
         self.view = View { timeout, fault_in: fault, ..view_of(&mut taken) };
@@ -129,11 +130,7 @@ impl Context {
         self.save_base += SAVES;
         body(self);
         self.save_base -= SAVES;
-        let dst = self.view.dst;
-        self.view = before;
-        if self.purpose != Purpose::Probe {
-            self.view.dst = dst;
-        }
+        std::mem::replace(&mut self.view, before).dst
     }
 }
 
@@ -188,7 +185,7 @@ pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -
         return 0;
     }
     let before = (ctx.ends.len(), ctx.emitted, ctx.hits);
-    ctx.visit(place, 0, fault, |ctx| {
+    ctx.view.dst = ctx.visit(place, 0, fault, |ctx| {
         for other in (0..ctx.view.process_count).filter(|&other| other != process) {
             ctx.call(other, true);
         }

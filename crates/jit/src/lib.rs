@@ -28,7 +28,6 @@ pub struct Native {
     initial: Arc<Result<(Vec<u8>, u32), u32>>,
     /// Whether a second pass, with TIMEOUT, can find more.
     uses_timeout: bool,
-    uses_priorities: bool,
     describe: fn(&Verified, FaultCode) -> contract::Fault,
     components: fn(&bytecode::Layout, &[u8], &mut Vec<u32>),
 }
@@ -53,12 +52,10 @@ impl Native {
         let context = Box::new(Context::new(&program, &tables));
         let code = &program.program().code;
         let uses_timeout = code.iter().any(|op| matches!(op, Op::Timeout {}));
-        let uses_priorities = program.layout().processes.iter().any(|p| p.priority.is_some());
         let mut native = Native {
             context,
             tables,
             uses_timeout,
-            uses_priorities,
             initial: Arc::new(Err(0)),
             describe: describe.fault,
             components: describe.components,
@@ -140,25 +137,6 @@ impl Native {
         context.purpose = Purpose::Direct;
         context.renew_dst();
     }
-
-    /// S-PRIORITY.
-    fn outranked(&mut self, process: u32, timeout: bool) -> bool {
-        let priority = |context: &Context, p: u32| {
-            let ty = context.asked.types[p as usize] as usize;
-            let at = self.program.layout().processes[ty].priority?;
-            Some(context.asked.bytes[context.asked.processes[p as usize] as usize + at])
-        };
-        let Some(own) = priority(&self.context, process) else { return false };
-        for other in 0..self.context.asked.process_count {
-            if priority(&self.context, other).is_some_and(|p| p > own) {
-                let (state, len) = (self.context.asked.bytes.as_ptr(), self.context.asked.len);
-                if self.context.probe(state, len, other, timeout as u32) {
-                    return true;
-                }
-            }
-        }
-        false
-    }
 }
 
 impl Clone for Native {
@@ -169,7 +147,6 @@ impl Clone for Native {
             program: self.program.clone(),
             initial: self.initial.clone(),
             uses_timeout: self.uses_timeout,
-            uses_priorities: self.uses_priorities,
             describe: self.describe,
             components: self.components,
         }
@@ -204,7 +181,7 @@ impl System for Native {
         if let Some(at) = exclusive
             && let Some(holder) = (state[at] as u32).checked_sub(1)
         {
-            let possible = holder < self.context.asked.process_count && !(self.uses_priorities && self.outranked(holder, false));
+            let possible = holder < self.context.asked.process_count && !self.context.outranked(|c| &mut c.asked, holder, false);
             if possible && self.process(holder, false) {
                 return;
             }
@@ -214,7 +191,7 @@ impl System for Native {
         for timeout in [false, true] {
             let mut moved = false;
             for process in 0..count {
-                if self.uses_priorities && self.outranked(process, timeout) {
+                if self.context.outranked(|c| &mut c.asked, process, timeout) {
                     continue;
                 }
                 moved |= self.process(process, timeout);

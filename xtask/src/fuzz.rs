@@ -10,9 +10,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// LLVM's coverage instrumentation, as libFuzzer expects it.
-const COVERAGE: [&str; 6] = [
+/// LLVM's coverage instrumentation, as libFuzzer expects it; and every assertion on, because one that fails is a finding.
+const COVERAGE: [&str; 7] = [
     "--cfg=fuzzing",
+    "-Cdebug-assertions",
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
@@ -64,18 +65,24 @@ fn run_target(folder: &Path, program: &Path, target: &str, seconds: u32) -> Resu
     for made in [&corpus, &artifacts] {
         fs::create_dir_all(made).map_err(|error| format!("{}: {error}", made.display()))?;
     }
-    println!("fuzz target `{target}`, {seconds} s");
     // Hangs and unbounded allocation are findings too: hence the limits on one input.
-    let status = Command::new(program)
+    let output = Command::new(program)
         .args(["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=256", "-max_len=4096"])
         .args(["-verbosity=0", "-print_final_stats=1"])
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
         .arg(&corpus)
         .args(Some(folder.join("seeds").join(target)).filter(|seeds| seeds.is_dir()))
-        .status()
+        .output()
         .map_err(|error| format!("{}: {error}", program.display()))?;
-    if status.success() { Ok(()) } else { Err(format!("fuzz target `{target}` found something: see fuzz/artifacts/{target}")) }
+    let told = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        eprintln!("{told}");
+        return Err(format!("fuzz target `{target}` found something: see fuzz/artifacts/{target}"));
+    }
+    let inputs = told.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    println!("fuzz target `{target}`: nothing found in {seconds} s, {} inputs", inputs.unwrap_or("?").trim());
+    Ok(())
 }
 
 /// The names of the programs in a manifest.

@@ -3,7 +3,7 @@
 //! The verbs and the common options are fixed: scripts and other people's tools rely on them.
 
 use crate::quantity;
-use check::{Order, StoreKind};
+use check::{Engine, Order, StoreKind};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -9,6 +9,7 @@ use std::thread;
 pub fn plan(base: Plan, arguments: &EngineArguments) -> Plan {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     Plan {
+        engine: arguments.engine,
         order: arguments.search,
         store: arguments.store,
         reduce: base.reduce && !arguments.no_por,

@@ -122,3 +122,20 @@ fn an_interrupt_ends_with_what_is_known() {
     assert_eq!(json["reason"], "interrupted");
     assert!(json["states"].as_u64() > Some(1), "{json}");
 }
+
+#[test]
+fn promela_is_read_with_its_definitions_and_included_files() {
+    let folder = Folder::with(
+        "model.pml",
+        "#include \"parts/limit.h\"\nbyte n;\nactive proctype P() { do :: n < LIMIT -> n++ :: else -> break od; assert(n < WRONG) }\n",
+    );
+    std::fs::create_dir(folder.path("parts")).expect("the folder can be written");
+    folder.write("parts/limit.h", "#define LIMIT 3\n");
+    let run = |wrong: &str, code| folder.run(&["check", "model.pml", "--json", "-D", wrong]).exits(code).json();
+    assert_eq!(run("WRONG=4", 0)["verdict"], "holds");
+    let json = run("WRONG=3", 1);
+    assert_eq!(json["violation"]["kind"], "assertion");
+    assert_eq!(json["violation"]["line"], 3);
+    let run = folder.run(&["check", "model.pml"]).exits(2);
+    assert!(run.err.contains("WRONG") && run.err.contains("model.pml:3:"), "{run:?}");
+}

@@ -8,7 +8,7 @@ mod load;
 
 pub use load::{Files, Loaded, NoFiles, Rejected, Source, load};
 
-use load::{Front, assembly, binary};
+use load::{Front, assembly, binary, promela};
 
 /// A language that programs can be written in.
 pub struct Language {
@@ -25,6 +25,7 @@ pub struct Language {
 pub const LANGUAGES: &[Language] = &[
     Language { name: "byte-code", endings: &["epb"], magic: Some(&bytecode::binary::MAGIC), front: binary },
     Language { name: "byte-code assembly", endings: &["epa"], magic: None, front: assembly },
+    Language { name: "Promela", endings: &["pml", "pm", "prom", "promela"], magic: None, front: promela },
 ];
 
 /// The language of a file: by its first bytes if they tell, otherwise by the ending of its name.

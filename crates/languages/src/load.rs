@@ -118,6 +118,16 @@ pub(crate) fn binary(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut 
     }
 }
 
+/// Promela.
+pub(crate) fn promela(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<Program> {
+    let file = text(map, &source, diagnostics)?;
+    let Source { files, defines, .. } = source;
+    let mut loader = |wanted: &str, from: &str| files.read(wanted, from).map(|(name, text)| ::promela::Loaded { name, text });
+    let compiled = ::promela::compile(map, file, &mut loader, defines);
+    diagnostics.extend(compiled.diagnostics);
+    compiled.program
+}
+
 /// The source as text in the map.
 fn text(map: &mut SourceMap, source: &Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<FileId> {
     match std::str::from_utf8(source.bytes) {

@@ -1,0 +1,84 @@
+//! Every language by its name and by its content, and what is said when there is none.
+
+use languages::{Files, LANGUAGES, Loaded, NoFiles, Rejected, Source, language, load};
+
+const ASSEMBLY: &str = "process P() {\n STEP T\n}\nstart P\n";
+const PROMELA: &str = "active proctype P() { skip }\n";
+
+fn read(name: &str, bytes: &[u8], defines: &[(&str, &str)], files: &mut dyn Files) -> Result<Loaded, Rejected> {
+    let defines: Vec<(String, String)> = defines.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    load(Source { name, bytes, defines: &defines, files })
+}
+
+/// The rejection, with at least one error and text that can be shown.
+fn rejected(name: &str, bytes: &[u8], defines: &[(&str, &str)]) -> String {
+    let rejected = read(name, bytes, defines, &mut NoFiles).expect_err("a rejection");
+    assert!(rejected.diagnostics.iter().any(|diagnostic| diagnostic.is_error()));
+    source::render_all(&rejected.map, &rejected.diagnostics)
+}
+
+#[test]
+fn languages_are_told_by_ending_or_content() {
+    fn named(name: &str, bytes: &[u8]) -> Option<&'static str> {
+        language(name, bytes).map(|language| language.name)
+    }
+    assert_eq!(named("a.epa", b""), Some("byte-code assembly"));
+    assert_eq!(named("dir.x/A.EPA", b""), Some("byte-code assembly"));
+    for ending in ["pml", "pm", "prom", "promela"] {
+        assert_eq!(named(&format!("a.{ending}"), b""), Some("Promela"));
+    }
+    assert_eq!(named("a.epb", b""), Some("byte-code"));
+    assert_eq!(named("anything", &bytecode::binary::MAGIC), Some("byte-code"));
+    assert_eq!(named("anything", b""), None);
+    assert_eq!(named("epa", b""), None);
+}
+
+#[test]
+fn no_ending_belongs_to_two_languages() {
+    let mut endings: Vec<&str> = LANGUAGES.iter().flat_map(|language| language.endings).copied().collect();
+    let all = endings.len();
+    endings.sort_unstable();
+    endings.dedup();
+    assert_eq!(endings.len(), all);
+}
+
+#[test]
+fn each_language_gives_a_program() {
+    let assembled = read("a.epa", ASSEMBLY.as_bytes(), &[], &mut NoFiles).expect("a program");
+    assert_eq!(assembled.program.program().processes[0].name, "P");
+    let binary = bytecode::binary::encode(assembled.program.program());
+    let decoded = read("a.epb", &binary, &[], &mut NoFiles).expect("a program");
+    assert_eq!(decoded.program.program(), assembled.program.program());
+    let compiled = read("a.pml", PROMELA.as_bytes(), &[], &mut NoFiles).expect("a program");
+    assert_eq!(compiled.program.program().processes[0].name, "P");
+}
+
+#[test]
+fn definitions_and_included_files_reach_the_preprocessor() {
+    struct One;
+    impl Files for One {
+        fn read(&mut self, wanted: &str, from: &str) -> Result<(String, String), String> {
+            match (wanted, from) {
+                ("common.h", "a.pml") => Ok(("common.h".to_owned(), "byte shared = N;\n".to_owned())),
+                _ => Err("there is only one".to_owned()),
+            }
+        }
+    }
+    let model = b"#include \"common.h\"\nactive proctype P() { shared++ }\n";
+    let loaded = read("a.pml", model, &[("N", "7")], &mut One).expect("a program");
+    assert_eq!(loaded.program.program().globals[0].init, [7]);
+    assert!(read("a.pml", model, &[("N", "7")], &mut NoFiles).is_err());
+    assert!(read("a.pml", b"#include \"other.h\"\n", &[], &mut One).is_err());
+}
+
+#[test]
+fn rejections_say_why() {
+    assert!(rejected("a.doc", b"x", &[]).contains(".pml"));
+    assert!(rejected("a.epa", b"\xff", &[]).contains("UTF-8"));
+    assert!(rejected("a.pml", b"\xff", &[]).contains("UTF-8"));
+    assert!(rejected("a.epb", b"", &[]).contains("a.epb"));
+    assert!(rejected("a.epa", ASSEMBLY.as_bytes(), &[("N", "1")]).contains("-D"));
+    assert!(rejected("a.pml", b"active proctype P( {", &[]).contains("a.pml:1:"));
+    // What the verifier refuses is shown where it was written.
+    assert!(rejected("a.epa", b"process P() {\n LDC 1\n STEP N\n STEP T\n}\n", &[]).contains("a.epa:3:"));
+}

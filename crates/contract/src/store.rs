@@ -65,6 +65,11 @@ pub trait Store: Sync {
 
     /// The memory in use, measured, in bytes.
     fn bytes(&self) -> u64;
+
+    /// What the store is at present, in a word; changes when a store reorganises itself in a way users like to know of.
+    fn form(&self) -> &'static str {
+        ""
+    }
 }
 
 /// One worker's access to a [`Store`].

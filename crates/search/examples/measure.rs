@@ -3,7 +3,7 @@
 
 use contract::{Action, Outcome, Store, Successors, System, Verdict};
 use search::{Task, breadth_first, depth_first};
-use store::Plain;
+use store::{Compact, Plain};
 
 /// The filter lock: mutual exclusion for `n` processes by `n - 1` waiting rooms.
 #[derive(Clone)]
@@ -134,6 +134,7 @@ fn orders<S: System + Clone, T: Store>(words: &[String], system: (&str, &S), sto
 
 fn stores<S: System + Clone>(words: &[String], name: &str, system: S) {
     orders(words, (name, &system), ("plain", &Plain::new));
+    orders(words, (name, &system), ("compact", &Compact::new));
 }
 
 fn main() {

@@ -111,6 +111,12 @@ impl Arena {
         }
     }
 
+    /// Asks for the line of memory at `place`.
+    #[inline(always)]
+    pub fn prefetch(&self, place: u64) {
+        crate::memory::prefetch(self.region.start().wrapping_add(place as usize * GRAIN));
+    }
+
     /// Whether the state at `place` is `state`.
     ///
     /// # Safety

@@ -10,11 +10,19 @@
 
 mod arena;
 mod budget;
+mod calibrate;
+mod compact;
+mod dictionary;
+mod encoder;
 mod hash;
 mod memory;
 mod plain;
+mod roots;
+mod shape;
 mod sync;
 mod table;
+mod turn;
 
+pub use compact::{Compact, CompactWorker};
 pub use hash::hash_bytes;
 pub use plain::{Plain, PlainWorker};

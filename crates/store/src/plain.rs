@@ -7,7 +7,8 @@ use crate::arena::{Arena, Piece};
 use crate::budget::Budget;
 use crate::hash::hash_bytes;
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering, lock};
-use crate::table::{FIRST_BUCKET_BITS, Lookup, Table};
+use crate::table::{FIRST_BUCKET_BITS, Lookup, Next, Table};
+use crate::turn::Turn;
 use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
 
 /// New states a worker inserts before it tells the others.
@@ -15,26 +16,70 @@ const TELL_EVERY: u64 = 64;
 
 /// Whole state vectors behind a table of fingerprints. Exact and readable.
 #[derive(Debug)]
-pub struct Plain {
-    arena: Option<Arena>,
-    table: Mutex<Option<Arc<Table>>>,
+pub struct Plain(Arc<Shared>);
+
+/// What the workers of a store share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    arena: Arena,
+    table: Mutex<Arc<Table>>,
     budget: Arc<Budget>,
     len: AtomicU64,
 }
 
 impl Plain {
     /// An empty store without a budget.
+    ///
+    /// # Panics
+    /// As [`with_budget`](Self::with_budget).
     pub fn new() -> Self {
         Self::with_budget(u64::MAX)
     }
 
-    /// An empty store that uses at most `budget` bytes.
+    /// An empty store that uses at most `budget` bytes, but not less than a few kilobytes.
+    ///
+    /// # Panics
+    /// If the system refuses even those few kilobytes, as memory allocation does everywhere else.
     pub fn with_budget(budget: u64) -> Self {
-        let budget = Arc::new(Budget::new(budget));
-        // A system that refuses even the first few kilobytes gives a store that is full from the beginning.
-        let arena = Arena::new(budget.clone());
-        let table = arena.as_ref().and_then(|arena| Table::new(FIRST_BUCKET_BITS, arena.place_bits(), None, budget.clone()).ok());
-        Plain { arena, table: Mutex::new(table.map(Arc::new)), budget, len: AtomicU64::new(0) }
+        Plain(Arc::new(Shared::new(Arc::new(Budget::new(budget.max(LEAST_BUDGET))))))
+    }
+}
+
+/// Enough for the first table.
+const LEAST_BUDGET: u64 = 64 << 10;
+
+impl Shared {
+    pub fn new(budget: Arc<Budget>) -> Shared {
+        let arena = Arena::new(budget.clone()).expect("address space for an empty store");
+        let table = Table::new(FIRST_BUCKET_BITS, arena.place_bits(), None, budget.clone()).expect("memory for an empty store");
+        Shared { arena, table: Mutex::new(Arc::new(table)), budget, len: AtomicU64::new(0) }
+    }
+
+    pub fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Makes the store refuse new states, for good; what is there can be visited by [`PlainWorker::drain`].
+    pub fn close(&self) {
+        loop {
+            let table = lock(&self.table).clone();
+            if table.close() {
+                return;
+            }
+            self.follow(&table);
+        }
+    }
+
+    /// Helps to fill the table that replaces `table`, and returns it; nothing if there is none.
+    fn follow(&self, table: &Table) -> Option<Arc<Table>> {
+        let Some(Next::Table(next)) = table.next() else { return None };
+        // SAFETY: places in the table were written to this arena before they were published there.
+        table.help(&next, |place| hash_state(unsafe { self.arena.state(place) }));
+        let mut current = lock(&self.table);
+        if current.slots() < next.slots() {
+            *current = next.clone();
+        }
+        Some(next)
     }
 }
 
@@ -47,28 +92,33 @@ impl Default for Plain {
 impl Store for Plain {
     const EXACT: bool = true;
     const STABLE_NAMES: bool = true;
-    type Worker<'s> = PlainWorker<'s>;
+    type Worker<'s> = PlainWorker;
 
-    fn worker(&self) -> PlainWorker<'_> {
-        let parts = self.arena.as_ref().zip(lock(&self.table).clone());
-        PlainWorker { store: self, parts, piece: Piece::default(), untold: 0, refused: false }
+    fn worker(&self) -> PlainWorker {
+        PlainWorker::new(self.0.clone())
     }
 
     fn len(&self) -> u64 {
-        self.len.load(Ordering::Relaxed)
+        self.0.len()
     }
 
     fn bytes(&self) -> u64 {
-        self.budget.used()
+        self.0.budget.used()
     }
+}
+
+/// The hash under which a state is entered. The lowest byte is left to others who want to mark it.
+#[inline]
+pub(crate) fn hash_state(state: &[u8]) -> u64 {
+    hash_bytes(state) & !0xff
 }
 
 /// One worker's access to a [`Plain`] store.
 #[derive(Debug)]
-pub struct PlainWorker<'s> {
-    store: &'s Plain,
-    /// The arena and the table this worker knows as the present one; nothing if there was no memory for them.
-    parts: Option<(&'s Arena, Arc<Table>)>,
+pub struct PlainWorker {
+    store: Arc<Shared>,
+    /// The table this worker knows as the present one.
+    table: Arc<Table>,
     piece: Piece,
     /// States inserted since the others were told.
     untold: u64,
@@ -76,57 +126,43 @@ pub struct PlainWorker<'s> {
     refused: bool,
 }
 
-impl PlainWorker<'_> {
-    #[cold]
-    fn tell(&mut self) {
-        let len = self.store.len.fetch_add(self.untold, Ordering::Relaxed) + self.untold;
-        self.untold = 0;
-        let Some((_, table)) = &self.parts else { return };
-        if !self.refused && len * 4 > table.slots() * 3 {
-            self.refused = table.grow().is_err();
-        }
-        self.follow();
+impl PlainWorker {
+    pub(crate) fn new(store: Arc<Shared>) -> Self {
+        let table = lock(&store.table).clone();
+        PlainWorker { store, table, piece: Piece::default(), untold: 0, refused: false }
     }
 
-    /// If the table is being replaced, helps and goes on in the next one.
-    #[cold]
-    fn follow(&mut self) {
-        let Some((arena, table)) = &mut self.parts else { return };
-        while let Some(next) = table.next() {
-            // SAFETY: places in the table were written to this arena before they were published there.
-            table.help(&next, |place| hash_bytes(unsafe { arena.state(place) }));
-            let mut current = lock(&self.store.table);
-            if current.as_ref().is_none_or(|current| current.slots() < next.slots()) {
-                *current = Some(next.clone());
-            }
-            *table = next;
+    /// Inserts a state whose [`hash_state`] is `hash`; nothing if the store is closed and the state is not there.
+    #[inline]
+    pub(crate) fn try_insert(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
+        let arena = &self.store.arena;
+        // SAFETY: places in the table were written to this arena before they were published there.
+        match self.table.find(hash, |place| unsafe { arena.is(place, state) }) {
+            Some(place) => Ok(Some(Inserted { id: StateId(place), new: false })),
+            None => self.insert_new(hash, state),
         }
     }
-}
 
-impl PlainWorker<'_> {
     /// Inserts what is probably new.
     #[inline(never)]
-    fn insert_new(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+    fn insert_new(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
         let mut piece = self.piece;
         let mut written = None;
         loop {
-            let Some((arena, table)) = &self.parts else {
-                return Err(StoreFull { needed: u64::MAX, budget: self.store.budget.limit() });
-            };
-            // SAFETY: places in the table were written to this arena before they were published there.
+            let arena = &self.store.arena;
+            // SAFETY: as above.
             let same = |place| unsafe { arena.is(place, state) };
             let mut make = || match written {
                 Some(place) => Ok(place),
                 None => arena.write(&mut piece, state).inspect(|&place| written = Some(place)),
             };
-            let mut lookup = table.find_or_insert(hash, same, &mut make)?;
+            let mut lookup = self.table.find_or_insert(hash, same, &mut make)?;
             if lookup == Lookup::Full {
                 // Almost empty and yet no room: these states share their hash.
-                if self.store.len() * 4 < table.slots() {
-                    lookup = table.insert_overflow(hash, same, &mut make)?;
+                if self.store.len() * 4 < self.table.slots() {
+                    lookup = self.table.insert_overflow(hash, same, &mut make)?;
                 } else {
-                    table.grow()?;
+                    self.table.grow()?;
                 }
             }
             match lookup {
@@ -135,7 +171,7 @@ impl PlainWorker<'_> {
                     if piece.is_successor_of(&self.piece) {
                         self.piece = piece;
                     }
-                    return Ok(Inserted { id: StateId(place), new: false });
+                    return Ok(Some(Inserted { id: StateId(place), new: false }));
                 }
                 Lookup::Inserted => {
                     self.piece = piece;
@@ -143,36 +179,82 @@ impl PlainWorker<'_> {
                     if self.untold == TELL_EVERY {
                         self.tell();
                     }
-                    return Ok(Inserted { id: StateId(written.unwrap_or_default()), new: true });
+                    return Ok(Some(Inserted { id: StateId(written.unwrap_or_default()), new: true }));
                 }
-                Lookup::Frozen | Lookup::Full => self.follow(),
+                Lookup::Frozen | Lookup::Full => {
+                    if !self.follow() {
+                        return Ok(None);
+                    }
+                }
             }
         }
     }
+
+    #[cold]
+    fn tell(&mut self) {
+        let len = self.store.len.fetch_add(self.untold, Ordering::Relaxed) + self.untold;
+        self.untold = 0;
+        if !self.refused && len * 4 > self.table.slots() * 3 {
+            self.refused = self.table.grow().is_err();
+        }
+        self.follow();
+    }
+
+    /// If the table is being replaced, helps and goes on in the next one; `false` if the store is closed.
+    #[cold]
+    fn follow(&mut self) -> bool {
+        while let Some(next) = self.store.follow(&self.table) {
+            self.table = next;
+        }
+        self.table.next().is_none()
+    }
+
+    /// Helps to visit all states of a closed store, in small batches; see [`Turn::share`] for the answer.
+    pub(crate) fn drain(&mut self, turn: &Turn, mut visit: impl FnMut(&[&[u8]]) -> bool) -> bool {
+        self.follow();
+        let arena = &self.store.arena;
+        let mut places = Vec::with_capacity(64);
+        let mut flush = |places: &mut Vec<u64>| {
+            // SAFETY: these places were found in the table.
+            let states: Vec<&[u8]> = places.iter().map(|&place| unsafe { arena.state(place) }).collect();
+            places.clear();
+            visit(&states)
+        };
+        self.table.drain_blocks(turn, |place| match place {
+            Some(place) => {
+                arena.prefetch(place);
+                places.push(place);
+                places.len() < 64 || flush(&mut places)
+            }
+            // The end of a block.
+            None => flush(&mut places),
+        })
+    }
+
+    /// Up to `count` states from all over the store.
+    pub(crate) fn sample(&self, count: usize) -> Vec<Vec<u8>> {
+        let arena = &self.store.arena;
+        // SAFETY: these places were found in the table.
+        self.table.sample(count).into_iter().map(|place| unsafe { arena.state(place) }.to_vec()).collect()
+    }
 }
 
-impl StoreWorker for PlainWorker<'_> {
+impl StoreWorker for PlainWorker {
     #[inline]
     fn hash(&mut self, state: &[u8]) -> u64 {
-        hash_bytes(state)
+        hash_state(state)
     }
 
     #[inline]
     fn prefetch(&self, hash: u64) {
-        if let Some((_, table)) = &self.parts {
-            table.prefetch(hash);
-        }
+        self.table.prefetch(hash);
     }
 
     #[inline]
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        if let Some((arena, table)) = &self.parts
-            // SAFETY: places in the table were written to this arena before they were published there.
-            && let Some(place) = table.find(hash, |place| unsafe { arena.is(place, state) })
-        {
-            return Ok(Inserted { id: StateId(place), new: false });
-        }
-        self.insert_new(hash, state)
+        let budget = self.store.budget.limit();
+        // A store that is used on its own is never closed.
+        self.try_insert(hash, state)?.ok_or(StoreFull { needed: u64::MAX, budget })
     }
 
     fn keeps(&self, _: StateId) -> bool {
@@ -180,16 +262,15 @@ impl StoreWorker for PlainWorker<'_> {
     }
 
     fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
-        let Some((arena, _)) = &self.parts else { return false };
         out.clear();
         // SAFETY: the contract gives names only to those who inserted the state or learnt the name from them, so the record is
         // complete and visible.
-        out.extend_from_slice(unsafe { arena.state(id.0) });
+        out.extend_from_slice(unsafe { self.store.arena.state(id.0) });
         true
     }
 }
 
-impl Drop for PlainWorker<'_> {
+impl Drop for PlainWorker {
     fn drop(&mut self) {
         self.store.len.fetch_add(self.untold, Ordering::Relaxed);
     }

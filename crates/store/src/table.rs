@@ -18,7 +18,8 @@
 
 use crate::budget::Budget;
 use crate::memory::{Words, prefetch};
-use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, lock, wait_until};
+use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, lock};
+use crate::turn::Turn;
 use contract::StoreFull;
 
 /// Slots in a bucket: one cache line.
@@ -44,10 +45,19 @@ pub(crate) enum Lookup {
     Found(u64),
     /// It was not; it is now, at the place given.
     Inserted,
-    /// The table is being replaced: [`Table::help`], and ask the next one.
+    /// The table is being replaced; see [`Table::next`].
     Frozen,
     /// No room within reach: grow.
     Full,
+}
+
+/// What comes after a table.
+#[derive(Clone, Debug)]
+pub(crate) enum Next {
+    /// A larger one: [`Table::help`] to fill it.
+    Table(Arc<Table>),
+    /// Something else; see [`Table::close`].
+    Closed,
 }
 
 #[derive(Debug)]
@@ -58,15 +68,14 @@ pub(crate) struct Table {
     /// How many bits of the hash below the home bucket's the slots of this table know.
     known: u32,
     budget: Arc<Budget>,
-    next: Mutex<Option<Arc<Table>>>,
+    next: Mutex<Option<Next>>,
     /// 1 as soon as `next` is there; read without the lock.
     growing: AtomicUsize,
     /// Hash and place of what found no room within reach. Empty unless more things share a hash than sixteen buckets hold, which
     /// nobody but an adversary achieves; then the table is slow but still right.
     overflow: Mutex<Vec<(u64, u64)>>,
-    /// The next block to be moved, and how many have been.
-    claimed: AtomicUsize,
-    moved: AtomicUsize,
+    /// The move to a larger table.
+    turn: Turn,
 }
 
 impl Table {
@@ -87,8 +96,7 @@ impl Table {
             next: Mutex::new(None),
             growing: AtomicUsize::new(0),
             overflow: Mutex::new(Vec::new()),
-            claimed: AtomicUsize::new(0),
-            moved: AtomicUsize::new(0),
+            turn: Turn::new(),
         })
     }
 
@@ -253,76 +261,104 @@ impl Table {
         Ok(Lookup::Inserted)
     }
 
-    /// The larger table, if this one is being replaced.
-    pub fn next(&self) -> Option<Arc<Table>> {
+    /// What replaces this table, if anything does.
+    pub fn next(&self) -> Option<Next> {
         if self.growing.load(Ordering::Acquire) == 0 { None } else { lock(&self.next).clone() }
     }
 
-    /// Makes a table of twice the size the next one, unless there is one already.
+    /// Makes a table of twice the size the next one, unless something comes next already.
     pub fn grow(&self) -> Result<(), StoreFull> {
         let mut next = lock(&self.next);
         if next.is_none() {
             let known = Some(self.known - 1).filter(|&known| known >= LEAST_KNOWN);
-            *next = Some(Arc::new(Table::new(self.bucket_bits + 1, self.place_bits, known, self.budget.clone())?));
-            // Under the lock of the overflow, so that nothing enters it after it was moved.
-            let _overflow = lock(&self.overflow);
-            self.growing.store(1, Ordering::Release);
+            let larger = Table::new(self.bucket_bits + 1, self.place_bits, known, self.budget.clone())?;
+            *next = Some(Next::Table(Arc::new(larger)));
+            self.announce();
         }
         Ok(())
     }
 
-    fn blocks(&self) -> usize {
-        (1usize << self.bucket_bits).div_ceil(BLOCK)
+    /// Makes this the last table, unless a larger one comes next already; says whether it did. Once [`drain`](Self::drain) is through,
+    /// nothing is inserted any more.
+    pub fn close(&self) -> bool {
+        let mut next = lock(&self.next);
+        if next.is_none() {
+            *next = Some(Next::Closed);
+            self.announce();
+        }
+        matches!(*next, Some(Next::Closed))
+    }
+
+    fn announce(&self) {
+        // Under the lock of the overflow, so that nothing enters it after it was moved.
+        let _overflow = lock(&self.overflow);
+        self.growing.store(1, Ordering::Release);
     }
 
     /// Helps to move everything to the `next` table and returns when it is there. `rehash` gives the hash of the thing at a place.
     pub fn help(&self, next: &Table, rehash: impl Fn(u64) -> u64) {
-        let blocks = self.blocks();
-        loop {
-            let block = self.claimed.fetch_add(1, Ordering::Relaxed);
-            if block >= blocks {
-                // Far from overflowing: each worker passes here once per table.
-                break;
-            }
-            if block == 0 {
-                for &(hash, place) in lock(&self.overflow).iter() {
-                    next.insert_moved(hash, place);
+        self.drain(&self.turn, |visited| {
+            let Some((bucket, slot)) = visited else { return true };
+            let place = slot & ((1u64 << self.place_bits) - 1);
+            let hash = match bucket {
+                Some(bucket) if next.known < self.known => {
+                    let distance = slot >> (64 - DISTANCE_BITS);
+                    let rest = (slot << DISTANCE_BITS) >> (64 - self.known);
+                    let home = self.home_of(bucket, rest, distance);
+                    home << (64 - self.bucket_bits) | rest << (64 - self.bucket_bits - self.known)
                 }
-            }
-            let first = block * BLOCK;
-            let last = (first + BLOCK).min(1 << self.bucket_bits);
-            for bucket in first..last {
-                self.move_bucket(bucket, next, &rehash);
-            }
-            self.moved.fetch_add(1, Ordering::Release);
-        }
-        wait_until(|| self.moved.load(Ordering::Acquire) >= blocks);
+                _ => rehash(place),
+            };
+            next.insert_moved(hash, place);
+            true
+        });
     }
 
-    fn move_bucket(&self, bucket: usize, next: &Table, rehash: &impl Fn(u64) -> u64) {
+    /// Helps to visit all places, and nothing after the last of each block of them. Nothing can be added to a block after its visit.
+    pub fn drain_blocks(&self, turn: &Turn, mut visit: impl FnMut(Option<u64>) -> bool) -> bool {
         let place_mask = (1u64 << self.place_bits) - 1;
+        self.drain(turn, |visited| visit(visited.map(|(_, slot)| slot & place_mask)))
+    }
+
+    /// Up to `count` places from all over the table.
+    pub fn sample(&self, count: usize) -> Vec<u64> {
+        let place_mask = (1u64 << self.place_bits) - 1;
+        let words = self.words.get();
+        // A stride without a common factor, so that all slots of a bucket have their turn.
+        let stride = (words.len() / (2 * count.max(1))).max(1) | 1;
+        let places = words.iter().step_by(stride).map(|word| word.load(Ordering::Acquire));
+        places.filter(|&slot| slot != EMPTY && slot != FROZEN).map(|slot| slot & place_mask).take(count).collect()
+    }
+
+    /// Freezes all empty slots and visits the others, with their bucket unless they are in the overflow; and nothing, after each block.
+    fn drain(&self, turn: &Turn, mut visit: impl FnMut(Option<(Option<usize>, u64)>) -> bool) -> bool {
+        let buckets = 1usize << self.bucket_bits;
+        turn.share(buckets.div_ceil(BLOCK), |block| {
+            if block == 0 && !lock(&self.overflow).iter().all(|&(_, place)| visit(Some((None, place)))) {
+                return false;
+            }
+            let first = block * BLOCK;
+            let last = (first + BLOCK).min(buckets);
+            (first..last).all(|bucket| self.freeze(bucket, |slot| visit(Some((Some(bucket), slot))))) && visit(None)
+        })
+    }
+
+    fn freeze(&self, bucket: usize, mut visit: impl FnMut(u64) -> bool) -> bool {
         let start = bucket << SLOTS_LOG;
         for word in &self.words.get()[start..start + SLOTS] {
             let mut slot = word.load(Ordering::Acquire);
             if slot == EMPTY {
-                match word.compare_exchange(EMPTY, FROZEN, Ordering::AcqRel, Ordering::Acquire) {
-                    // Whatever comes after an empty slot in a bucket is empty too, but must be frozen all the same: someone may
-                    // already be looking at it.
-                    Ok(_) => continue,
-                    Err(other) => slot = other,
-                }
+                // Whatever comes after an empty slot is empty too, but must be frozen all the same: someone may be looking at it.
+                slot = match word.compare_exchange(EMPTY, FROZEN, Ordering::AcqRel, Ordering::Acquire) {
+                    Ok(_) => FROZEN,
+                    Err(other) => other,
+                };
             }
-            let place = slot & place_mask;
-            let hash = if next.known > self.known {
-                rehash(place)
-            } else {
-                let distance = slot >> (64 - DISTANCE_BITS);
-                let rest = (slot << DISTANCE_BITS) >> (64 - self.known);
-                let home = self.home_of(bucket, rest, distance);
-                home << (64 - self.bucket_bits) | rest << (64 - self.bucket_bits - self.known)
-            };
-            next.insert_moved(hash, place);
+            if slot != FROZEN && !visit(slot) {
+                return false;
+            }
         }
+        true
     }
 
     /// Inserts what is known not to be there, while the table is visible to movers only.

@@ -3,17 +3,31 @@
 use contract::testing::{compare_with_hash_set, store_laws};
 use contract::{Store, StoreWorker};
 use proptest::prelude::*;
-use store::Plain;
+use store::{Compact, Plain};
 
 #[test]
 fn plain_obeys_the_laws() {
     store_laws(Plain::new);
 }
 
+#[test]
+fn compact_obeys_the_laws() {
+    store_laws(Compact::new);
+    // Learning too early gives bad layouts, which must be mended again and again.
+    store_laws(|| Compact::learning_from(u64::MAX, 50));
+}
+
+#[test]
+fn compact_when_needed_obeys_the_laws() {
+    // A budget that the plain stage of the larger tests exceeds.
+    store_laws(|| Compact::when_needed(4 << 20));
+}
+
 proptest! {
     #[test]
     fn plain_equals_a_hash_set(states in prop::collection::vec(prop::collection::vec(0u8..4, 0..6), 0..400)) {
-        compare_with_hash_set(&Plain::new(), states);
+        compare_with_hash_set(&Plain::new(), states.clone());
+        compare_with_hash_set(&Compact::learning_from(u64::MAX, 30), states);
     }
 }
 
@@ -46,4 +60,10 @@ fn keeps_its_budget<S: Store>(store: &S, budget: u64) {
 #[test]
 fn plain_keeps_its_budget() {
     keeps_its_budget(&Plain::with_budget(4 << 20), 4 << 20);
+}
+
+#[test]
+fn compact_keeps_its_budget() {
+    keeps_its_budget(&Compact::with_budget(4 << 20), 4 << 20);
+    keeps_its_budget(&Compact::when_needed(4 << 20), 4 << 20);
 }

@@ -1,0 +1,157 @@
+//! How to cut state vectors into pieces worth sharing, learnt from a sample of them.
+//!
+//! A state is stored as the numbers of its pieces. Long pieces need fewer bits in all, because what belongs together varies together;
+//! but a piece with many different contents needs a large dictionary. Which bytes belong together is not known here, so it is
+//! measured: starting from single bytes, neighbours are joined as long as the estimated memory shrinks. How many contents a piece will
+//! have in the end is extrapolated from how their number grew between half of the sample and the whole.
+
+use std::collections::HashMap;
+
+/// Bytes of dictionary one content costs.
+const ENTRY_BYTES: f64 = 24.0;
+/// What a piece costs in time, expressed in bytes of each state.
+const PIECE_BYTES: f64 = 0.04;
+/// How much larger than now the state space is expected to become.
+const EXPECTED_GROWTH: f64 = 64.0;
+
+/// One piece, over the sample: equal contents have equal numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    contents: Vec<u32>,
+    distinct: usize,
+    /// Contents expected in the end.
+    expected: f64,
+}
+
+impl Column {
+    /// A column from any numbering; `population` states are known of which this is a sample.
+    pub fn new(values: impl Iterator<Item = u64>, population: u64) -> Column {
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut contents = Vec::new();
+        let mut at_half = Vec::new();
+        for value in values {
+            let next = numbers.len() as u32;
+            contents.push(*numbers.entry(value).or_insert(next));
+            at_half.push(numbers.len());
+        }
+        let distinct = numbers.len();
+        let half = at_half.get(contents.len() / 2).copied().unwrap_or(distinct);
+        let exponent = (distinct as f64 / half.max(1) as f64).log2().clamp(0.0, 1.0);
+        let total = (population as f64 * EXPECTED_GROWTH).max(1.0);
+        let expected = (distinct as f64 * (total / contents.len().max(1) as f64).powf(exponent)).min(total);
+        Column { contents, distinct, expected }
+    }
+
+    fn join(&self, other: &Column, population: u64) -> Column {
+        let pairs = self.contents.iter().zip(&other.contents);
+        Column::new(pairs.map(|(&a, &b)| u64::from(a) << 32 | u64::from(b)), population)
+    }
+
+    /// Whether all states of the sample agree here.
+    fn is_constant(&self) -> bool {
+        self.distinct <= 1
+    }
+
+    /// Bytes a state costs in the end, on account of this piece.
+    fn cost(&self, population: u64) -> f64 {
+        let total = (population as f64 * EXPECTED_GROWTH).max(1.0);
+        self.expected.max(1.0).log2() / 8.0 + ENTRY_BYTES * self.expected / total + PIECE_BYTES
+    }
+
+    /// Bits the numbers of the contents will need before long.
+    pub fn bits(&self) -> u32 {
+        bits_for(self.distinct as u64) + u32::from(self.expected > 1.5 * self.distinct as f64)
+    }
+}
+
+/// The bits to tell `values` values apart.
+pub(crate) fn bits_for(values: u64) -> u32 {
+    u64::BITS - values.saturating_sub(1).leading_zeros()
+}
+
+/// Joins neighbouring columns as long as that saves memory and `may_join` (of their sizes, 1 for each column at the beginning) allows
+/// it, and further until their bits fit into `most_bits`. Returns how often which position was joined with the one after it.
+pub(crate) fn join_neighbours(
+    mut columns: Vec<Column>,
+    population: u64,
+    most_bits: u32,
+    may_join: impl Fn(usize, usize) -> bool,
+) -> (Vec<usize>, Vec<Column>) {
+    let mut sizes = vec![1usize; columns.len()];
+    let mut joins = Vec::new();
+    let mut join = |columns: &mut Vec<Column>, sizes: &mut Vec<usize>, at: usize, joined: Column| {
+        columns[at] = joined;
+        columns.remove(at + 1);
+        sizes[at] += sizes.remove(at + 1);
+        joins.push(at);
+    };
+    // Constant neighbours first: they cost nothing to join, and there may be many.
+    let mut at = 0;
+    while at + 1 < columns.len() {
+        if columns[at].is_constant() && columns[at + 1].is_constant() && may_join(sizes[at], sizes[at + 1]) {
+            let joined = columns[at].clone();
+            join(&mut columns, &mut sizes, at, joined);
+        } else {
+            at += 1;
+        }
+    }
+    let candidate = |columns: &[Column], sizes: &[usize], at: usize| {
+        may_join(sizes[at], sizes[at + 1]).then(|| {
+            let joined = columns[at].join(&columns[at + 1], population);
+            let saved = columns[at].cost(population) + columns[at + 1].cost(population) - joined.cost(population);
+            (saved, joined)
+        })
+    };
+    let mut candidates: Vec<_> = (0..columns.len().saturating_sub(1)).map(|at| candidate(&columns, &sizes, at)).collect();
+    loop {
+        let bits: u32 = columns.iter().map(Column::bits).sum();
+        let best = candidates.iter().enumerate().filter_map(|(at, c)| c.as_ref().map(|c| (at, c.0)));
+        let Some((at, saved)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+        if saved <= 0.0 && bits <= most_bits {
+            break;
+        }
+        if let Some((_, joined)) = candidates[at].take() {
+            join(&mut columns, &mut sizes, at, joined);
+        }
+        candidates.remove(at);
+        for neighbour in [at.checked_sub(1), Some(at)].into_iter().flatten() {
+            if neighbour < candidates.len() {
+                candidates[neighbour] = candidate(&columns, &sizes, neighbour);
+            }
+        }
+    }
+    (joins, columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::testing::Random;
+
+    #[test]
+    fn bits_tell_values_apart() {
+        assert_eq!([0, 1, 2, 3, 4, 5, 1 << 20, (1 << 20) + 1].map(bits_for), [0, 0, 1, 2, 2, 3, 20, 21]);
+    }
+
+    #[test]
+    fn what_varies_together_is_joined_and_what_does_not_is_not() {
+        let mut random = Random(8);
+        // Bytes 0 and 1 agree; 2 and 3 agree; each pair has many contents of its own.
+        let sample: Vec<[u64; 4]> = (0..4000).map(|_| [random.below(200), random.below(200)]).map(|[a, b]| [a, a ^ 1, b, b ^ 3]).collect();
+        let columns = (0..4).map(|i| Column::new(sample.iter().map(|s| s[i]), 4000)).collect();
+        let (joins, columns) = join_neighbours(columns, 4000, 64, |_, _| true);
+        assert_eq!(columns.len(), 2, "{joins:?}");
+        assert!(columns.iter().all(|c| c.distinct == 200));
+    }
+
+    #[test]
+    fn constants_are_joined_up_to_the_allowed_size_and_bits_are_made_to_fit() {
+        let columns = vec![Column::new((0..100).map(|_| 0), 100); 20];
+        let (_, columns) = join_neighbours(columns, 100, 64, |a, b| a + b <= 8);
+        assert_eq!(columns.len(), 3);
+        let mut random = Random(1);
+        let noise: Vec<Column> = (0..8).map(|_| Column::new((0..5000).map(|_| random.below(256)), 5000)).collect();
+        let (_, columns) = join_neighbours(noise, 5000, 56, |_, _| true);
+        assert!(columns.iter().map(Column::bits).sum::<u32>() <= 56);
+    }
+}

@@ -1,0 +1,434 @@
+//! The exact store that keeps states as keys of a few bytes, and the one that becomes it when memory gets short.
+//!
+//! It begins as a [`plain`](crate::plain) store, because the way to cut states into pieces must be learnt from states. After some
+//! tens of thousands of them, or when its memory budget demands it, all states move to a table of keys ([`roots`](crate::roots)) laid
+//! out as [`shape`](crate::shape) says. Later moves make the table larger, or its keys wider, or both. Every move is shared: whichever
+//! worker comes by helps, and goes on in the new place when everything is there.
+//!
+//! A state's name is its key, marked with the generation of the layout; it needs no look-up to be read, and can be read for ever.
+//! Names given in the plain stage are not kept.
+
+use crate::budget::Budget;
+use crate::encoder::{Encoder, NoKey, Translator};
+use crate::plain::{PlainWorker, Shared as PlainShared, hash_state};
+use crate::roots::{Entry, Geometry, Roots};
+use crate::shape::Layout;
+use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use crate::turn::Turn;
+use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+use std::sync::OnceLock;
+
+/// States after which a compact store has seen enough of them.
+const LEARN_FROM: u64 = 1 << 16;
+/// States the way to cut is learnt from.
+const SAMPLE: usize = 1 << 14;
+/// New states a worker inserts before it tells the others.
+const TELL_EVERY: u64 = 64;
+/// Where the generation lies in a ticket or name, above a key. Generation 0 marks the plain stage.
+const GENERATION_SHIFT: u32 = 56;
+/// A ticket that leads nowhere: the state must be encoded when it is inserted.
+const NO_TICKET: u64 = u64::MAX;
+
+/// States as keys of a few bytes. Exact; names are readable but change.
+#[derive(Debug)]
+pub struct Compact {
+    budget: Arc<Budget>,
+    /// When to leave the plain stage at the latest.
+    learn_from: u64,
+    stage: Mutex<Arc<Stage>>,
+    /// All layouts there have been, the first one with generation 1.
+    layouts: Mutex<Vec<Arc<Layout>>>,
+    len: AtomicU64,
+}
+
+/// Where the states are.
+#[derive(Debug)]
+struct Stage {
+    number: u64,
+    place: Place,
+    /// The move to the next stage; another one if it failed.
+    next: Mutex<Option<Arc<Move>>>,
+    /// 1 as soon as there is a move; read without the lock.
+    moving: AtomicUsize,
+}
+
+#[derive(Debug)]
+enum Place {
+    Plain(Arc<PlainShared>),
+    Keys { layout: Arc<Layout>, roots: Roots },
+}
+
+#[derive(Debug)]
+struct Move {
+    to: Arc<Stage>,
+    turn: Turn,
+    /// Why it can never succeed.
+    error: OnceLock<StoreFull>,
+    attempt: u32,
+}
+
+impl Stage {
+    fn new(number: u64, place: Place) -> Arc<Stage> {
+        Arc::new(Stage { number, place, next: Mutex::new(None), moving: AtomicUsize::new(0) })
+    }
+
+    fn next(&self) -> Option<Arc<Move>> {
+        if self.moving.load(Ordering::Acquire) == 0 { None } else { lock(&self.next).clone() }
+    }
+}
+
+impl Compact {
+    /// A compact store without a budget.
+    pub fn new() -> Self {
+        Self::with_budget(u64::MAX)
+    }
+
+    /// A compact store that uses at most `budget` bytes.
+    pub fn with_budget(budget: u64) -> Self {
+        Self::learning_from(budget, LEARN_FROM)
+    }
+
+    /// A compact store that learns from its first `states` states, few or many.
+    pub fn learning_from(budget: u64, states: u64) -> Self {
+        Self::staged(budget, states, budget)
+    }
+
+    /// A store that stays plain, and fast, as long as that leaves enough of `budget` to turn compact, and then does.
+    pub fn when_needed(budget: u64) -> Self {
+        Self::staged(budget, u64::MAX, budget / 10 * 7)
+    }
+
+    fn staged(budget: u64, learn_from: u64, plain: u64) -> Self {
+        let least = 1 << 18;
+        let budget = Arc::new(Budget::new(budget.max(least)));
+        let plain = Arc::new(Budget::part_of(budget.clone(), plain.max(least / 2)));
+        let stage = Stage::new(0, Place::Plain(Arc::new(PlainShared::new(plain))));
+        Compact { budget, learn_from, stage: Mutex::new(stage), layouts: Mutex::new(Vec::new()), len: AtomicU64::new(0) }
+    }
+}
+
+impl Default for Compact {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store for Compact {
+    const EXACT: bool = true;
+    const STABLE_NAMES: bool = false;
+    type Worker<'s> = CompactWorker<'s>;
+
+    fn worker(&self) -> CompactWorker<'_> {
+        let stage = lock(&self.stage).clone();
+        let access = Access::to(&stage);
+        CompactWorker { store: self, stage, access, layouts: Vec::new(), ids: Vec::new(), untold: 0, refused: false }
+    }
+
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.budget.used()
+    }
+
+    fn form(&self) -> &'static str {
+        match lock(&self.stage).place {
+            Place::Plain(_) => "plain",
+            Place::Keys { .. } => "compact",
+        }
+    }
+}
+
+/// One worker's access to a [`Compact`] store.
+#[derive(Debug)]
+pub struct CompactWorker<'s> {
+    store: &'s Compact,
+    stage: Arc<Stage>,
+    access: Access,
+    /// The layouts this worker has had to read, by generation.
+    layouts: Vec<Arc<Layout>>,
+    ids: Vec<u32>,
+    /// States inserted since the others were told.
+    untold: u64,
+    /// The budget did not allow a larger table: fill this one to the brim.
+    refused: bool,
+}
+
+/// What a worker needs for the stage it is in.
+#[derive(Debug)]
+enum Access {
+    Plain(PlainWorker),
+    Keys(Encoder),
+}
+
+impl Access {
+    fn to(stage: &Stage) -> Access {
+        match &stage.place {
+            Place::Plain(shared) => Access::Plain(PlainWorker::new(shared.clone())),
+            Place::Keys { layout, .. } => Access::Keys(Encoder::new(layout.clone())),
+        }
+    }
+}
+
+/// Why states must move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// The table is full, or the plain stage is over.
+    Full,
+    /// A state of this length does not fit the layout.
+    Misfit(usize),
+}
+
+fn ticket(layout: &Layout, key: u64) -> u64 {
+    u64::from(layout.generation) << GENERATION_SHIFT | key
+}
+
+impl CompactWorker<'_> {
+    #[inline(never)]
+    fn insert_slowly(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        loop {
+            match (&mut self.access, &self.stage.place) {
+                (Access::Plain(plain), _) => {
+                    let hash = if hash >> GENERATION_SHIFT == 0 { hash << 8 } else { hash_state(state) };
+                    match plain.try_insert(hash, state) {
+                        Ok(Some(inserted)) => return Ok(self.count(inserted)),
+                        Ok(None) => self.advance()?,
+                        Err(_) => {
+                            self.begin(Reason::Full)?;
+                            self.advance()?;
+                        }
+                    }
+                }
+                (Access::Keys(encoder), Place::Keys { roots, .. }) => {
+                    let key = match encoder.encode(state) {
+                        Ok(key) => key,
+                        Err(NoKey::Full(full)) => return Err(full),
+                        Err(NoKey::Misfit) => {
+                            self.begin(Reason::Misfit(state.len()))?;
+                            self.advance()?;
+                            continue;
+                        }
+                    };
+                    let id = StateId(ticket(&encoder.layout, key));
+                    match roots.insert(key) {
+                        Entry::Found => return Ok(Inserted { id, new: false }),
+                        Entry::Inserted => return Ok(self.count(Inserted { id, new: true })),
+                        Entry::Frozen => self.advance()?,
+                        Entry::Full => {
+                            self.begin(Reason::Full)?;
+                            self.advance()?;
+                        }
+                    }
+                }
+                (Access::Keys(_), Place::Plain(_)) => self.access = Access::to(&self.stage),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn count(&mut self, inserted: Inserted) -> Inserted {
+        if inserted.new {
+            self.untold += 1;
+            if self.untold == TELL_EVERY {
+                self.tell();
+            }
+        }
+        inserted
+    }
+
+    #[cold]
+    fn tell(&mut self) {
+        let len = self.store.len.fetch_add(self.untold, Ordering::Relaxed) + self.untold;
+        self.untold = 0;
+        let due = match &self.stage.place {
+            Place::Plain(_) => len >= self.store.learn_from,
+            Place::Keys { roots, .. } => len >= roots.geometry().threshold(),
+        };
+        if due && !self.refused {
+            self.refused = self.begin(Reason::Full).is_err();
+        }
+        // An error here means that there is no memory; the next insertion that needs some will say so.
+        let _ = self.advance();
+    }
+
+    /// Sees to it that there is a move that has not failed.
+    #[cold]
+    fn begin(&mut self, reason: Reason) -> Result<(), StoreFull> {
+        let mut next = lock(&self.stage.next);
+        let mut attempt = 0;
+        if let Some(current) = &*next {
+            if let Some(&full) = current.error.get() {
+                return Err(full);
+            }
+            if !current.turn.has_failed() {
+                return Ok(());
+            }
+            attempt = current.attempt + 1;
+        }
+        let budget = &self.store.budget;
+        let len = self.store.len() + self.untold;
+        let (layout, least_step) = match (&self.stage.place, &self.access) {
+            (Place::Plain(_), Access::Plain(worker)) => {
+                // A second attempt means that the states have outgrown what the sample promised: look at more of them.
+                (Arc::new(Layout::first(&worker.sample(SAMPLE << attempt.min(8)), len, budget)?), 0)
+            }
+            (Place::Plain(_), Access::Keys(_)) => return Ok(()),
+            (Place::Keys { layout, roots }, _) => {
+                let grown = roots.geometry().step() + u32::from(reason == Reason::Full);
+                let most_keys = roots.geometry().capacity();
+                let layout = match reason {
+                    Reason::Full if attempt == 0 && !layout.is_outgrown() => layout.clone(),
+                    Reason::Full => Arc::new(layout.next(0, &roots.sample(1 << 10), most_keys, budget)?),
+                    Reason::Misfit(len) => Arc::new(layout.next(len, &roots.sample(1 << 10), most_keys, budget)?),
+                };
+                (layout, grown)
+            }
+        };
+        let geometry = Geometry::for_keys(layout.key_bits, len, least_step + attempt);
+        let roots = Roots::new(geometry, budget.clone())?;
+        if let Place::Plain(shared) = &self.stage.place {
+            shared.close();
+        }
+        let to = Stage::new(self.stage.number + 1, Place::Keys { layout, roots });
+        *next = Some(Arc::new(Move { to, turn: Turn::new(), error: OnceLock::new(), attempt }));
+        self.stage.moving.store(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// If the states are moving, helps, and goes on in the next stage.
+    #[cold]
+    fn advance(&mut self) -> Result<(), StoreFull> {
+        while let Some(current) = self.stage.next() {
+            if !self.help(&current) {
+                if let Some(&full) = current.error.get() {
+                    return Err(full);
+                }
+                self.begin(Reason::Full)?;
+                continue;
+            }
+            let to = current.to.clone();
+            if let Place::Keys { layout, .. } = &to.place {
+                let mut layouts = lock(&self.store.layouts);
+                if layouts.len() < usize::from(layout.generation) {
+                    layouts.push(layout.clone());
+                }
+            }
+            let mut stage = lock(&self.store.stage);
+            if stage.number < to.number {
+                *stage = to.clone();
+            }
+            drop(stage);
+            self.access = Access::to(&to);
+            self.stage = to;
+            self.refused = false;
+        }
+        Ok(())
+    }
+
+    /// Moves some of the states; `true` when all are moved.
+    fn help(&mut self, current: &Move) -> bool {
+        let Place::Keys { layout, roots } = &current.to.place else { return false };
+        let fail = |no_key| {
+            if let NoKey::Full(full) = no_key {
+                let _ = current.error.set(full);
+            }
+            false
+        };
+        let enter = |keys: &[u64]| {
+            keys.iter().for_each(|&key| roots.prefetch(key));
+            keys.iter().all(|&key| matches!(roots.insert(key), Entry::Inserted | Entry::Found))
+        };
+        let mut keys = Vec::with_capacity(64);
+        match (&mut self.access, &self.stage.place) {
+            (Access::Plain(plain), _) => {
+                let mut encoder = Encoder::new(layout.clone());
+                plain.drain(&current.turn, |states| {
+                    keys.clear();
+                    for state in states {
+                        match encoder.encode(state) {
+                            Ok(key) => keys.push(key),
+                            Err(no_key) => return fail(no_key),
+                        }
+                    }
+                    enter(&keys)
+                })
+            }
+            (_, Place::Keys { layout: from, roots: old }) => {
+                if Arc::ptr_eq(from, layout) {
+                    return old.drain(&current.turn, enter);
+                }
+                let mut translator = Translator::new(from.clone(), layout.clone());
+                old.drain(&current.turn, |old_keys| {
+                    keys.clear();
+                    for &key in old_keys {
+                        match translator.translate(key) {
+                            Ok(key) => keys.push(key),
+                            Err(no_key) => return fail(no_key),
+                        }
+                    }
+                    enter(&keys)
+                })
+            }
+            (Access::Keys(_), Place::Plain(_)) => false,
+        }
+    }
+}
+
+impl StoreWorker for CompactWorker<'_> {
+    #[inline]
+    fn hash(&mut self, state: &[u8]) -> u64 {
+        match &mut self.access {
+            Access::Plain(_) => hash_state(state) >> 8,
+            Access::Keys(encoder) => encoder.encode(state).map_or(NO_TICKET, |key| ticket(&encoder.layout, key)),
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        match (&self.access, &self.stage.place) {
+            (Access::Plain(plain), _) => plain.prefetch(hash << 8),
+            (Access::Keys(_), Place::Keys { roots, .. }) => roots.prefetch(hash & ((1 << GENERATION_SHIFT) - 1)),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        if let Place::Keys { layout, roots } = &self.stage.place
+            && hash >> GENERATION_SHIFT == u64::from(layout.generation)
+        {
+            match roots.insert(hash & ((1 << GENERATION_SHIFT) - 1)) {
+                Entry::Found => return Ok(Inserted { id: StateId(hash), new: false }),
+                Entry::Inserted => return Ok(self.count(Inserted { id: StateId(hash), new: true })),
+                Entry::Frozen | Entry::Full => {}
+            }
+        }
+        self.insert_slowly(hash, state)
+    }
+
+    fn keeps(&self, id: StateId) -> bool {
+        id.0 >> GENERATION_SHIFT != 0
+    }
+
+    fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        let Some(position) = ((id.0 >> GENERATION_SHIFT) as usize).checked_sub(1) else {
+            return match &mut self.access {
+                Access::Plain(plain) => plain.read(id, out),
+                Access::Keys(_) => false,
+            };
+        };
+        if position >= self.layouts.len() {
+            self.layouts = lock(&self.store.layouts).clone();
+        }
+        let Some(layout) = self.layouts.get(position) else { return false };
+        layout.decode(id.0 & ((1 << GENERATION_SHIFT) - 1), &mut self.ids, out);
+        true
+    }
+}
+
+impl Drop for CompactWorker<'_> {
+    fn drop(&mut self) {
+        self.store.len.fetch_add(self.untold, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,425 @@
+//! A set of keys of up to 56 bits in hardly more memory than the keys' information: a quotienting hash table with bit-packed buckets.
+//!
+//! A key is scrambled by a bijection; the top of the result chooses the home bucket and is therefore not stored, only the rest is,
+//! with four bits that say how far from home it lies (Cleary, "Compact hash tables using bidirectional linear probing", 1984, has the
+//! idea; the distance replaces his bidirectional bookkeeping). A bucket is one cache line: a header of eight bits, then as many slots
+//! of the table's width as fit. With more buckets fewer bits remain to be stored: the table gets thinner as it grows. It grows by steps
+//! of 3/2 and 4/3, so that it is never much emptier than it need be.
+//!
+//! *Sharing.* Readers never wait: slots are only ever added, and the header that counts them is written last. A writer marks the header
+//! for the few instructions it takes to add a slot; taking the mark also proves that nothing was added since the writer looked, so
+//! there is nothing to look at twice. Growing freezes one bucket after the other, as in [`table`](crate::table), and is likewise
+//! cooperative.
+
+use crate::budget::Budget;
+use crate::memory::{Words, prefetch};
+use crate::sync::{Arc, AtomicU64, Ordering, spin_loop, yield_now};
+use crate::turn::Turn;
+use contract::StoreFull;
+
+/// The most bits a key may have.
+pub(crate) const MOST_KEY_BITS: u32 = 56;
+
+const WORDS: usize = 8;
+const HEADER_BITS: u32 = 8;
+const COUNT: u64 = 0x3f;
+const LATCH: u64 = 0x40;
+const FROZEN: u64 = 0x80;
+const DISTANCE_BITS: u32 = 4;
+const MOST_DISTANCE: u64 = if cfg!(loom) { 1 } else { (1 << DISTANCE_BITS) - 1 };
+/// Fewest bits of a scrambled key that are stored, so that no bucket has more slots than its header can count.
+const LEAST_REST_BITS: u32 = 4;
+/// Buckets moved at a time.
+const BLOCK: usize = if cfg!(loom) { 1 } else { 512 };
+const FIRST_STEP: u32 = if cfg!(loom) { 2 } else { 16 };
+
+const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
+const INVERSES: [u64; 2] = [inverse(FACTORS[0]), inverse(FACTORS[1])];
+
+/// The inverse of an odd number modulo 2⁶⁴ (Newton's iteration doubles the correct bits).
+const fn inverse(a: u64) -> u64 {
+    let mut x = a;
+    let mut round = 0;
+    while round < 5 {
+        x = x.wrapping_mul(2u64.wrapping_sub(a.wrapping_mul(x)));
+        round += 1;
+    }
+    x
+}
+
+/// The numbers that follow from key width and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    step: u32,
+    /// Bits of a scrambled key.
+    key_bits: u32,
+    buckets: u64,
+    /// `buckets` is this (1 or 3) times a power of two,
+    factor: u64,
+    /// and the bucket is the scrambled key times the factor, shifted by this.
+    shift: u32,
+    /// Bits of a slot.
+    width: u32,
+    slots: u64,
+}
+
+impl Geometry {
+    /// The table number `step` for keys of `key_bits` bits; each step is larger by a half or a third.
+    fn new(key_bits: u32, step: u32) -> Geometry {
+        let (factor, log) = if step.is_multiple_of(2) { (1, step / 2) } else { (3, (step - 3) / 2) };
+        let log_up = step.div_ceil(2);
+        let key_bits = key_bits.max(log_up + LEAST_REST_BITS);
+        let rest_bits = (key_bits - step / 2).max(LEAST_REST_BITS);
+        let width = rest_bits + DISTANCE_BITS;
+        let slots = u64::from((512 - HEADER_BITS) / width);
+        Geometry { step, key_bits, buckets: factor << log, factor, shift: key_bits - log, width, slots }
+    }
+
+    /// The smallest table for `keys` keys of `key_bits` bits that is at most as full as a new table should be.
+    pub fn for_keys(key_bits: u32, keys: u64, least_step: u32) -> Geometry {
+        let mut step = FIRST_STEP.max(least_step);
+        loop {
+            let geometry = Geometry::new(key_bits, step);
+            if keys * 4 <= geometry.threshold() * 3 {
+                return geometry;
+            }
+            step += 1;
+        }
+    }
+
+    pub fn step(&self) -> u32 {
+        self.step
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.buckets * 64
+    }
+
+    /// The number of slots.
+    pub fn capacity(&self) -> u64 {
+        self.buckets * self.slots
+    }
+
+    /// The number of keys at which the table should grow. The more slots a bucket has, the more evenly buckets fill.
+    pub fn threshold(&self) -> u64 {
+        self.capacity() * (74 + self.slots.min(30) / 2) / 100
+    }
+
+    #[inline(always)]
+    fn mask(&self) -> u64 {
+        (1 << self.key_bits) - 1
+    }
+
+    #[inline(always)]
+    fn scramble(&self, key: u64) -> u64 {
+        let (mask, half) = (self.mask(), self.key_bits.div_ceil(2));
+        let mut x = key.wrapping_mul(FACTORS[0]) & mask;
+        x ^= x >> half;
+        x = x.wrapping_mul(FACTORS[1]) & mask;
+        x ^ (x >> half)
+    }
+
+    #[inline(always)]
+    fn unscramble(&self, x: u64) -> u64 {
+        let (mask, half) = (self.mask(), self.key_bits.div_ceil(2));
+        // A shift by at least half the bits is its own inverse.
+        let mut key = (x ^ (x >> half)).wrapping_mul(INVERSES[1]) & mask;
+        key ^= key >> half;
+        key.wrapping_mul(INVERSES[0]) & mask
+    }
+
+    /// Home bucket and rest of a scrambled key.
+    #[inline(always)]
+    fn split(&self, x: u64) -> (u64, u64) {
+        let home = (x * self.factor) >> self.shift;
+        (home, x - self.base(home))
+    }
+
+    /// The smallest scrambled key at home in bucket `home`.
+    #[inline(always)]
+    fn base(&self, home: u64) -> u64 {
+        let start = home << self.shift;
+        if self.factor == 1 { start } else { start.div_ceil(3) }
+    }
+
+    fn offset(&self, rest: u64, distance: u64) -> u64 {
+        (distance - 1) * (rest.wrapping_mul(FACTORS[0]) >> 40 | 1) % self.buckets
+    }
+
+    #[inline(always)]
+    fn bucket(&self, home: u64, rest: u64, distance: u64) -> u64 {
+        match distance {
+            0 => home,
+            1 => home ^ 1,
+            _ => (home + self.offset(rest, distance)) % self.buckets,
+        }
+    }
+
+    #[inline(always)]
+    fn home_of(&self, bucket: u64, rest: u64, distance: u64) -> u64 {
+        match distance {
+            0 => bucket,
+            1 => bucket ^ 1,
+            _ => (bucket + self.buckets - self.offset(rest, distance)) % self.buckets,
+        }
+    }
+}
+
+/// The answer to an insertion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// The key was there.
+    Found,
+    /// The key is there now.
+    Inserted,
+    /// The table is being replaced.
+    Frozen,
+    /// No room within reach: grow.
+    Full,
+}
+
+#[derive(Debug)]
+pub(crate) struct Roots {
+    words: Words,
+    geometry: Geometry,
+    budget: Arc<Budget>,
+}
+
+/// The words of a bucket, and a zero after them to make reading across words simple.
+type Bucket = [u64; WORDS + 1];
+
+#[inline(always)]
+fn slot(bucket: &Bucket, bit: u32) -> u64 {
+    let (word, shift) = (bit as usize / 64 % WORDS, bit % 64);
+    bucket[word] >> shift | (bucket[word + 1] << 1) << (63 - shift)
+}
+
+impl Roots {
+    pub fn new(geometry: Geometry, budget: Arc<Budget>) -> Result<Roots, StoreFull> {
+        budget.take(geometry.bytes())?;
+        match Words::new(geometry.buckets as usize * WORDS) {
+            Some(words) => Ok(Roots { words, geometry, budget }),
+            None => {
+                budget.give_back(geometry.bytes());
+                Err(StoreFull { needed: budget.used() + geometry.bytes(), budget: budget.used() })
+            }
+        }
+    }
+
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline(always)]
+    fn bucket(&self, number: u64) -> &[AtomicU64] {
+        let start = number as usize * WORDS;
+        &self.words.get()[start..start + WORDS]
+    }
+
+    /// A bucket as it is at some moment, header included. All slots its header counts are complete.
+    #[inline(always)]
+    fn snapshot(bucket: &[AtomicU64]) -> Bucket {
+        let mut words = [0; WORDS + 1];
+        words[0] = bucket[0].load(Ordering::Acquire);
+        for (word, shared) in words[1..].iter_mut().zip(&bucket[1..]) {
+            *word = shared.load(Ordering::Relaxed);
+        }
+        words
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self, key: u64) {
+        let (home, _) = self.geometry.split(self.geometry.scramble(key));
+        prefetch(self.words.get().as_ptr().wrapping_add(home as usize * WORDS));
+    }
+
+    /// Inserts `key` unless it is there.
+    #[inline]
+    pub fn insert(&self, key: u64) -> Entry {
+        let g = &self.geometry;
+        let (home, rest) = g.split(g.scramble(key));
+        let mask = (1u64 << g.width) - 1;
+        for distance in 0..=MOST_DISTANCE {
+            let wanted = rest << DISTANCE_BITS | distance;
+            let bucket = self.bucket(g.bucket(home, rest, distance));
+            loop {
+                let words = Self::snapshot(bucket);
+                let count = words[0] & COUNT;
+                let mut found = false;
+                let mut bit = HEADER_BITS;
+                for _ in 0..count {
+                    found |= slot(&words, bit) & mask == wanted;
+                    bit += g.width;
+                }
+                if found {
+                    return Entry::Found;
+                }
+                if count == g.slots {
+                    break;
+                }
+                if words[0] & FROZEN != 0 {
+                    return Entry::Frozen;
+                }
+                if words[0] & LATCH == 0 && self.add(bucket, words[0], bit, wanted) {
+                    return Entry::Inserted;
+                }
+                pause();
+            }
+        }
+        Entry::Full
+    }
+
+    /// Adds a slot to a bucket whose first word was `seen`, unless something has changed since.
+    #[inline]
+    fn add(&self, bucket: &[AtomicU64], seen: u64, bit: u32, value: u64) -> bool {
+        if bucket[0].compare_exchange(seen, seen | LATCH, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        // From here on nobody else writes to this bucket.
+        let (word, shift) = (bit as usize / 64, bit % 64);
+        let (low, high) = (value << shift, (value >> 1) >> (63 - shift));
+        let mut first = seen + 1;
+        if word == 0 {
+            first |= low;
+        } else {
+            bucket[word].store(bucket[word].load(Ordering::Relaxed) | low, Ordering::Relaxed);
+        }
+        if high != 0 {
+            bucket[word + 1].store(bucket[word + 1].load(Ordering::Relaxed) | high, Ordering::Relaxed);
+        }
+        bucket[0].store(first, Ordering::Release);
+        true
+    }
+
+    /// Helps to visit all keys, in batches; nothing can be added to a bucket after its visit. See [`Turn::share`] for the answer.
+    pub fn drain(&self, turn: &Turn, mut visit: impl FnMut(&[u64]) -> bool) -> bool {
+        let buckets = self.geometry.buckets;
+        let mut keys = Vec::new();
+        turn.share((buckets as usize).div_ceil(BLOCK), |block| {
+            let first = (block * BLOCK) as u64;
+            let last = (first + BLOCK as u64).min(buckets);
+            for bucket in first..last {
+                self.freeze(bucket, &mut keys);
+                if keys.len() >= 64 || bucket + 1 == last {
+                    if !visit(&keys) {
+                        return false;
+                    }
+                    keys.clear();
+                }
+            }
+            true
+        })
+    }
+
+    /// Some keys, from all over the table.
+    pub fn sample(&self, buckets: u64) -> Vec<u64> {
+        let stride = (self.geometry.buckets / buckets.max(1)).max(1);
+        let mut keys = Vec::new();
+        for number in (0..self.geometry.buckets).step_by(stride as usize) {
+            self.keys(number, &Self::snapshot(self.bucket(number)), &mut keys);
+        }
+        keys
+    }
+
+    /// Freezes a bucket and appends its keys.
+    fn freeze(&self, number: u64, keys: &mut Vec<u64>) {
+        let bucket = self.bucket(number);
+        loop {
+            let seen = bucket[0].load(Ordering::Relaxed);
+            if seen & LATCH == 0 && bucket[0].compare_exchange(seen, seen | FROZEN, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                break;
+            }
+            pause();
+        }
+        self.keys(number, &Self::snapshot(bucket), keys);
+    }
+
+    /// Appends the keys of a bucket.
+    fn keys(&self, number: u64, words: &Bucket, keys: &mut Vec<u64>) {
+        let g = &self.geometry;
+        let mut bit = HEADER_BITS;
+        for _ in 0..words[0] & COUNT {
+            let slot = slot(words, bit) & ((1 << g.width) - 1);
+            let (rest, distance) = (slot >> DISTANCE_BITS, slot & ((1 << DISTANCE_BITS) - 1));
+            let home = g.home_of(number, rest, distance);
+            keys.push(g.unscramble(g.base(home) + rest));
+            bit += g.width;
+        }
+    }
+}
+
+fn pause() {
+    if cfg!(loom) { yield_now() } else { spin_loop() }
+}
+
+impl Drop for Roots {
+    fn drop(&mut self) {
+        self.budget.give_back(self.geometry.bytes());
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use contract::testing::Random;
+    use std::collections::HashSet;
+
+    fn geometries() -> impl Iterator<Item = Geometry> {
+        (0..=MOST_KEY_BITS).flat_map(|bits| (FIRST_STEP..FIRST_STEP + 9).map(move |step| Geometry::new(bits, step)))
+    }
+
+    #[test]
+    fn scrambling_and_splitting_are_undone() {
+        let mut random = Random(5);
+        for g in geometries() {
+            for _ in 0..200 {
+                let key = random.number() & g.mask();
+                let x = g.scramble(key);
+                assert!(x <= g.mask());
+                assert_eq!(g.unscramble(x), key, "{g:?}");
+                let (home, rest) = g.split(x);
+                assert!(home < g.buckets && rest < 1 << (g.width - DISTANCE_BITS), "{g:?} {home} {rest}");
+                assert_eq!(g.base(home) + rest, x, "{g:?}");
+                for distance in 0..=MOST_DISTANCE {
+                    let bucket = g.bucket(home, rest, distance);
+                    assert!(bucket < g.buckets);
+                    assert_eq!(g.home_of(bucket, rest, distance), home);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_is_a_set_up_to_its_threshold() {
+        for bits in [20, 33, 47, 56] {
+            let roots = Roots::new(Geometry::new(bits, FIRST_STEP + 1), Arc::new(Budget::new(u64::MAX))).unwrap();
+            let mut random = Random(bits.into());
+            let mut reference = HashSet::new();
+            while (reference.len() as u64) < roots.geometry().threshold() {
+                let key = random.number() & ((1 << bits) - 1);
+                let expected = if reference.insert(key) { Entry::Inserted } else { Entry::Found };
+                assert_eq!(roots.insert(key), expected, "{bits} bits, {} of {}", reference.len(), roots.geometry().capacity());
+            }
+            assert!(reference.iter().all(|&key| roots.insert(key) == Entry::Found));
+            let mut moved = HashSet::new();
+            assert!(roots.sample(10).iter().all(|key| reference.contains(key)));
+            assert!(roots.drain(&Turn::new(), |keys| keys.iter().all(|&key| moved.insert(key))));
+            assert_eq!(moved, reference);
+            // Frozen for new keys, still readable for old ones.
+            assert!(reference.iter().all(|&key| roots.insert(key) == Entry::Found));
+        }
+    }
+
+    #[test]
+    fn tables_get_thinner_as_they_grow() {
+        for bits in [40, 50] {
+            let bytes_per_key: Vec<f64> = [100_000u64, 10_000_000, 1_000_000_000]
+                .iter()
+                .map(|&keys| Geometry::for_keys(bits, keys, 0).bytes() as f64 / keys as f64)
+                .collect();
+            assert!(bytes_per_key.windows(2).all(|pair| pair[0] > pair[1]), "{bytes_per_key:?}");
+        }
+        assert_eq!(INVERSES[0].wrapping_mul(FACTORS[0]), 1);
+        assert_eq!(INVERSES[1].wrapping_mul(FACTORS[1]), 1);
+    }
+}

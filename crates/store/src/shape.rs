@@ -1,0 +1,240 @@
+//! How a state becomes a key: the pieces it is cut into, their dictionaries, and the layout of their numbers.
+//!
+//! *Nodes* number the contents of pieces: a leaf is up to eight bytes of the state, a pair is two nodes, and one node holds the length,
+//! so that states of different lengths fit one shape (a short state is padded with zeros). The *top* nodes together cover the state; a
+//! [`Layout`] gives the number of each its place in the key. Numbers and nodes are for ever; a layout lasts until some number does not
+//! fit, or pieces are to be joined, and then a new *generation* of keys begins. Old layouts are kept (they are tiny), so a key of any
+//! generation can always be read. This is tree compression (Laarman, van de Pol, Weber, 2011) with a shape that is measured instead of
+//! balanced, and a root of exactly as many bits as it needs.
+
+use crate::budget::Budget;
+use crate::calibrate::{Column, bits_for, join_neighbours};
+use crate::dictionary::{Dictionary, Id};
+use crate::encoder::Encoder;
+use crate::roots::MOST_KEY_BITS;
+use crate::sync::Arc;
+use contract::StoreFull;
+
+/// Pieces are not cut larger than a word.
+pub(crate) const LEAF_BYTES: usize = 8;
+
+/// The bits of the first keys: fewer than there can be, because numbers grow.
+const FIRST_KEY_BITS: u32 = 44;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The length of the state.
+    Length,
+    /// `len` bytes at `offset`.
+    Leaf { offset: usize, len: usize },
+    /// Two earlier nodes; the value is the number of the first above that of the second.
+    Pair(usize, usize),
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub kind: Kind,
+    pub dictionary: Dictionary,
+}
+
+impl Node {
+    fn new(kind: Kind, budget: &Arc<Budget>) -> Result<Arc<Node>, StoreFull> {
+        let narrow = matches!(kind, Kind::Leaf { len: 0..=4, .. });
+        Ok(Arc::new(Node { kind, dictionary: Dictionary::new(narrow, budget.clone())? }))
+    }
+}
+
+/// A top node's place in the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Top {
+    pub node: usize,
+    pub shift: u32,
+    pub width: u32,
+}
+
+/// One generation of keys.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// Never 0.
+    pub generation: u8,
+    /// All nodes, children before parents. Later layouts only add to them.
+    pub nodes: Vec<Arc<Node>>,
+    pub tops: Vec<Top>,
+    /// Values each top had when the layout was made.
+    values: Vec<u64>,
+    pub key_bits: u32,
+    /// The longest state that fits.
+    pub capacity: usize,
+}
+
+impl Layout {
+    /// The layout over top nodes `tops`, with `spare` bits more than each needs now.
+    fn new(generation: u8, nodes: Vec<Arc<Node>>, tops: &[usize], capacity: usize, mut spare: impl FnMut(usize) -> u32) -> Layout {
+        let mut key_bits = 0;
+        let mut values = Vec::with_capacity(tops.len());
+        let tops = tops
+            .iter()
+            .enumerate()
+            .map(|(position, &node)| {
+                let len = nodes[node].dictionary.len();
+                values.push(len);
+                let width = (bits_for(len) + spare(position)).min(u32::BITS);
+                let top = Top { node, shift: key_bits, width };
+                key_bits += width;
+                top
+            })
+            .collect();
+        Layout { generation, nodes, tops, values, key_bits, capacity }
+    }
+
+    /// A first layout, for states like those of the `sample`, which was taken of `population` states. Its dictionaries are filled with
+    /// the sample, and more bits are planned for those that are expected to grow.
+    pub fn first(sample: &[Vec<u8>], population: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
+        let capacity = sample.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(LEAF_BYTES);
+        let byte = |at: usize| sample.iter().map(move |state| u64::from(state.get(at).copied().unwrap_or(0)));
+        let bytes: Vec<Column> = (0..capacity).map(|at| Column::new(byte(at), population)).collect();
+        let length_bits = Column::new(sample.iter().map(|state| state.len() as u64), population).bits();
+        // First pieces of up to a word, cut anywhere; then pairs of pieces.
+        let (joins, leaves) = join_neighbours(bytes, population, u32::MAX, |a, b| a + b <= LEAF_BYTES);
+        let mut lens = vec![1; capacity];
+        for at in joins {
+            lens[at] += lens.remove(at + 1);
+        }
+        let mut nodes = vec![Node::new(Kind::Length, budget)?];
+        let mut offset = 0;
+        for len in lens {
+            nodes.push(Node::new(Kind::Leaf { offset, len }, budget)?);
+            offset += len;
+        }
+        let mut tops: Vec<usize> = (1..nodes.len()).collect();
+        let (joins, columns) = join_neighbours(leaves, population, FIRST_KEY_BITS.saturating_sub(length_bits), |_, _| true);
+        join_tops(&mut nodes, &mut tops, &joins, budget)?;
+        tops.push(0);
+        // Numbers are given before the layout is fixed, so that it fits all of the sample.
+        let draft = Arc::new(Layout::new(1, nodes.clone(), &tops, capacity, |_| 0));
+        let mut encoder = Encoder::new(draft);
+        for state in sample {
+            encoder.fill(state)?;
+        }
+        let planned = |position: usize| columns.get(position).map_or(length_bits, Column::bits);
+        let spare = |position: usize| planned(position).saturating_sub(bits_for(nodes[tops[position]].dictionary.len()));
+        Ok(Layout::new(1, nodes.clone(), &tops, capacity, spare))
+    }
+
+    /// Whether the next layout would be better by enough to change: some top is nearly out of numbers, or bits lie idle.
+    pub fn is_outgrown(&self) -> bool {
+        let mut idle = 0;
+        for top in &self.tops {
+            let len = self.nodes[top.node].dictionary.len();
+            if top.width > 0 && len * 4 > 3 << top.width {
+                return true;
+            }
+            idle += top.width.saturating_sub(bits_for(len) + 1);
+        }
+        idle > 2
+    }
+
+    /// The next generation: more bits for what has grown, room for a state of `len` bytes, and pieces joined if the key would be too
+    /// long; `sample` are keys of this generation to judge by, of which there are at most `most_keys`.
+    pub fn next(&self, len: usize, sample: &[u64], most_keys: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
+        let Some(generation) = self.generation.checked_add(1).filter(|&g| g < u8::MAX) else {
+            return Err(StoreFull { needed: u64::MAX, budget: budget.limit() });
+        };
+        let mut nodes = self.nodes.clone();
+        let mut tops: Vec<usize> = self.tops.iter().map(|top| top.node).collect();
+        let mut capacity = self.capacity;
+        while capacity < len {
+            let node = Node::new(Kind::Leaf { offset: capacity, len: LEAF_BYTES }, budget)?;
+            // The padding of shorter states has number 0, as keys of older generations assume.
+            node.dictionary.add(&mut node.dictionary.index(), 0)?;
+            nodes.push(node);
+            // Before the length, which is last.
+            tops.insert(tops.len() - 1, nodes.len() - 1);
+            capacity += LEAF_BYTES;
+        }
+        let before = |node: usize| self.tops.iter().position(|top| top.node == node).map_or(0, |at| self.values[at]);
+        let spare = |node: usize| u32::from(nodes[node].dictionary.len() > before(node));
+        let layout = Layout::new(generation, nodes.clone(), &tops, capacity, |position| spare(tops[position]));
+        if layout.key_bits <= MOST_KEY_BITS {
+            return Ok(layout);
+        }
+        let sample: Vec<Vec<Id>> = sample.iter().map(|&key| self.numbers_of(key, &layout)).collect();
+        layout.squeezed(&sample, most_keys, budget)
+    }
+
+    /// The numbers of `layout`'s tops in a key of this generation; `layout` has the same tops and possibly some more.
+    fn numbers_of(&self, key: u64, layout: &Layout) -> Vec<Id> {
+        let number = |node: usize| self.tops.iter().find(|top| top.node == node).map_or(0, |top| top.of(key));
+        layout.tops.iter().map(|top| number(top.node)).collect()
+    }
+
+    /// The same layout with neighbouring tops joined until the key fits; `sample` gives the numbers of the tops in some states.
+    fn squeezed(self, sample: &[Vec<Id>], most_keys: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
+        let Layout { generation, mut nodes, tops: old, capacity, .. } = self;
+        let (Some(length), population) = (old.last().copied(), sample.len() as u64) else {
+            return Err(StoreFull { needed: u64::MAX, budget: budget.limit() });
+        };
+        let mut widths: Vec<u32> = old.iter().map(|top| top.width).collect();
+        let mut tops: Vec<usize> = old.iter().map(|top| top.node).collect();
+        tops.pop();
+        let columns = (0..tops.len()).map(|at| Column::new(sample.iter().map(|n| u64::from(n[at])), population)).collect();
+        let (joins, _) = join_neighbours(columns, population, 0, |_, _| true);
+        // How many pairs there are is known only when all keys have been moved, but not more than there are keys.
+        let bound = bits_for(most_keys) + 1;
+        let mut needed = 0;
+        while widths.iter().sum::<u32>() > MOST_KEY_BITS - 2 && needed < joins.len() {
+            let at = joins[needed];
+            widths[at] = (widths[at] + widths.remove(at + 1)).min(bound);
+            needed += 1;
+        }
+        join_tops(&mut nodes, &mut tops, &joins[..needed], budget)?;
+        tops.push(length.node);
+        let spare: Vec<u32> =
+            tops.iter().zip(&widths).map(|(&node, &width)| width.saturating_sub(bits_for(nodes[node].dictionary.len()))).collect();
+        let layout = Layout::new(generation, nodes, &tops, capacity, |position| spare[position]);
+        if layout.key_bits > MOST_KEY_BITS {
+            return Err(StoreFull { needed: u64::MAX, budget: budget.limit() });
+        }
+        Ok(layout)
+    }
+
+    /// Writes the state with key `key` of this generation to `out`, which is replaced. `ids` is scratch space.
+    pub fn decode(&self, key: u64, ids: &mut Vec<Id>, out: &mut Vec<u8>) {
+        ids.clear();
+        ids.resize(self.nodes.len(), 0);
+        for top in &self.tops {
+            ids[top.node] = top.of(key);
+        }
+        out.clear();
+        out.resize(self.capacity, 0);
+        let mut len = 0;
+        for (number, node) in self.nodes.iter().enumerate().rev() {
+            // Parents come before their children here, and each node has one parent or is a top.
+            let value = node.dictionary.value(ids[number]);
+            match node.kind {
+                Kind::Length => len = value as usize,
+                Kind::Leaf { offset, len } => out[offset..offset + len].copy_from_slice(&value.to_le_bytes()[..len]),
+                Kind::Pair(left, right) => (ids[left], ids[right]) = ((value >> 32) as Id, value as Id),
+            }
+        }
+        out.truncate(len);
+    }
+}
+
+/// Makes pairs of neighbouring tops, as `joins` says.
+fn join_tops(nodes: &mut Vec<Arc<Node>>, tops: &mut Vec<usize>, joins: &[usize], budget: &Arc<Budget>) -> Result<(), StoreFull> {
+    for &at in joins {
+        let right = tops.remove(at + 1);
+        nodes.push(Node::new(Kind::Pair(tops[at], right), budget)?);
+        tops[at] = nodes.len() - 1;
+    }
+    Ok(())
+}
+
+impl Top {
+    /// This top's number in a key.
+    #[inline(always)]
+    pub fn of(&self, key: u64) -> Id {
+        (key >> self.shift & ((1 << self.width) - 1)) as Id
+    }
+}

@@ -1,0 +1,78 @@
+//! A pass over many blocks that all workers who come by share, and nobody leaves before it is done.
+//!
+//! Moving a table is such a pass: whoever needs the table helps. A pass can fail, if memory for the new place runs out or something
+//! does not fit there; then everybody learns so, and since moving changes nothing that is moved, another pass can begin.
+
+use crate::sync::{AtomicUsize, Ordering, wait_until};
+
+/// How far a shared pass is.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    claimed: AtomicUsize,
+    done: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Turn {
+    pub fn new() -> Turn {
+        Turn { claimed: AtomicUsize::new(0), done: AtomicUsize::new(0), failed: AtomicUsize::new(0) }
+    }
+
+    /// Does some of the blocks and returns when all are done (`true`) or the pass has failed (`false`), here or elsewhere.
+    pub fn share(&self, blocks: usize, mut work: impl FnMut(usize) -> bool) -> bool {
+        loop {
+            // Far from overflowing: after the last block, each worker comes here once.
+            let block = self.claimed.fetch_add(1, Ordering::Relaxed);
+            if block >= blocks || self.has_failed() {
+                break;
+            }
+            if !work(block) {
+                self.failed.store(1, Ordering::Release);
+                return false;
+            }
+            self.done.fetch_add(1, Ordering::Release);
+        }
+        wait_until(|| self.done.load(Ordering::Acquire) >= blocks || self.has_failed());
+        !self.has_failed()
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire) != 0
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn every_block_is_done_once_and_nobody_leaves_early() {
+        let (turn, done) = (Turn::new(), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    assert!(turn.share(1000, |block| {
+                        done.lock().unwrap().push(block);
+                        true
+                    }));
+                    assert_eq!(done.lock().unwrap().len(), 1000);
+                });
+            }
+        });
+        let mut done = done.into_inner().unwrap();
+        done.sort();
+        assert!(done.into_iter().eq(0..1000));
+    }
+
+    #[test]
+    fn a_failure_reaches_everyone() {
+        let turn = Turn::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert!(!turn.share(1000, |block| block != 500)));
+            }
+        });
+        assert!(turn.has_failed());
+    }
+}

@@ -5,7 +5,7 @@
 
 use crate::{Failure, root};
 use bytecode::Verified;
-use check::{Order, Plan, StoreKind};
+use check::{Engine, Order, Plan, StoreKind};
 use contract::{Cancel, Outcome, Quiet, Verdict};
 use languages::{NoFiles, Source};
 use report::text;
@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// `cargo xtask bench`
 #[derive(clap::Args)]
 pub struct Arguments {
+    /// What computes successors: jit, vm
+    #[arg(long, default_value_t)]
+    engine: Engine,
     /// Order of the search: bfs, dfs
     #[arg(long, default_value_t)]
     search: Order,
@@ -79,7 +82,8 @@ fn load(path: &PathBuf) -> Result<Arc<Verified>, Failure> {
 }
 
 fn fastest(program: &Arc<Verified>, arguments: &Arguments) -> Result<Outcome, Failure> {
-    let plan = Plan { order: arguments.search, store: arguments.store, threads: arguments.threads, ..Plan::space() };
+    let plan =
+        Plan { engine: arguments.engine, order: arguments.search, store: arguments.store, threads: arguments.threads, ..Plan::space() };
     let end = Instant::now() + Duration::from_secs(arguments.seconds);
     let mut best: Option<Outcome> = None;
     loop {

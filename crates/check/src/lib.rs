@@ -9,5 +9,5 @@ mod plan;
 mod run;
 
 pub use edges::{EdgeSink, run_with_edges};
-pub use plan::{Order, Plan, StoreKind, UnknownName};
+pub use plan::{Engine, Order, Plan, StoreKind, UnknownName};
 pub use run::{Checked, Refusal, run};

@@ -58,6 +58,17 @@ choice! {
 }
 
 choice! {
+    /// What computes successors.
+    Engine, "engine" {
+        /// Native code; the interpreter where there is none for this machine or this program.
+        #[default]
+        Native = "jit",
+        /// The reference interpreter.
+        Interpreter = "vm",
+    }
+}
+
+choice! {
     /// How visited states are kept.
     StoreKind, "store" {
         /// Whole states in memory; exact.
@@ -85,6 +96,8 @@ impl std::error::Error for UnknownName {}
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
+    /// What computes successors.
+    pub engine: Engine,
     /// The order of the search.
     pub order: Order,
     /// The store of visited states.
@@ -102,14 +115,15 @@ pub struct Plan {
 impl Plan {
     /// Refuses combinations of parts that would not give a sound answer, or none at all. The one table of what goes together.
     pub fn refuse(&self) -> Result<(), Refusal> {
-        match (self.order, self.store, self.property) {
-            (Order::Breadth | Order::Depth, StoreKind::Plain, _) => Ok(()),
+        match (self.engine, self.order, self.store) {
+            (Engine::Native | Engine::Interpreter, Order::Breadth | Order::Depth, StoreKind::Plain) => Ok(()),
         }
     }
 
     /// Look for deadlocks and faults, as the defaults have it.
     pub fn check() -> Plan {
         Plan {
+            engine: Engine::default(),
             order: Order::default(),
             store: StoreKind::default(),
             property: Some(Safety::default()),
@@ -131,6 +145,9 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_what_they_name() {
+        for &engine in Engine::ALL {
+            assert_eq!(engine.name().parse(), Ok(engine));
+        }
         for &order in Order::ALL {
             assert_eq!(order.name().parse(), Ok(order));
         }

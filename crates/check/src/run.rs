@@ -1,6 +1,6 @@
 //! From a plan to an outcome.
 
-use crate::plan::{Order, Plan, StoreKind};
+use crate::plan::{Engine, Order, Plan, StoreKind};
 use bytecode::Verified;
 use contract::{Cancel, NoProperty, Observer, Outcome, Property, Statistics, StopReason, Store, System, Trace, Verdict, Violation};
 use replay::{Narrator, Step};
@@ -61,11 +61,27 @@ pub(crate) fn run_with(
         return Ok(checked);
     }
     let task = Task { property, limits: plan.limits, cancel: cancel.clone(), observer, threads: plan.threads, ..Task::default() };
-    let system = Interpreter::new(Arc::clone(program));
-    let outcome = match plan.store {
-        StoreKind::Plain => search(&system, &store::Plain::with_budget(plan.limits.memory.unwrap_or(u64::MAX)), plan.order, &task),
+    let native = match plan.engine {
+        Engine::Interpreter => None,
+        Engine::Native => jit::Native::compile(Arc::clone(program), DESCRIBE)
+            .inspect_err(|error| observer.notice(&format!("{error}; the interpreter takes its place")))
+            .ok(),
+    };
+    let outcome = match native {
+        Some(native) => with_store(&native, plan, &task),
+        None => with_store(&Interpreter::new(Arc::clone(program)), plan, &task),
     };
     Ok(confirm(&narrator, outcome))
+}
+
+/// Native code and the interpreter tell of faults and components in the same words.
+const DESCRIBE: jit::Describe = jit::Describe { fault: vm::describe_fault, components: vm::component_ends };
+
+fn with_store<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome {
+    let budget = plan.limits.memory.unwrap_or(u64::MAX);
+    match plan.store {
+        StoreKind::Plain => search(system, &store::Plain::with_budget(budget), plan.order, task),
+    }
 }
 
 fn search<S: System + Clone, T: Store>(system: &S, store: &T, order: Order, task: &Task<'_>) -> Outcome {

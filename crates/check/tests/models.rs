@@ -4,7 +4,7 @@
 //! verdict and violation those of a check.
 
 use bytecode::Verified;
-use check::{Checked, Order, Plan, StoreKind};
+use check::{Checked, Engine, Order, Plan, StoreKind};
 use contract::{Cancel, Quiet, Verdict};
 use languages::{NoFiles, Source};
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ fn run(model: &Model, plan: &Plan) -> Checked {
 }
 
 /// What is different from what was promised.
-fn differences(order: Order, store: StoreKind, threads: usize) -> Vec<String> {
+fn differences(engine: Engine, order: Order, store: StoreKind, threads: usize) -> Vec<String> {
     let mut found = Vec::new();
     for model in models() {
         let mut compare = |what: &str, found_value: String| {
@@ -62,10 +62,10 @@ fn differences(order: Order, store: StoreKind, threads: usize) -> Vec<String> {
                 found.push(format!("{}: {what}: promised `{promised}`, found `{found_value}`", model.name));
             }
         };
-        let space = run(&model, &Plan { order, store, threads, ..Plan::space() }).outcome;
+        let space = run(&model, &Plan { engine, order, store, threads, ..Plan::space() }).outcome;
         compare("states", space.statistics.states.to_string());
         compare("transitions", space.statistics.transitions.to_string());
-        let checked = run(&model, &Plan { order, store, threads, ..Plan::check() });
+        let checked = run(&model, &Plan { engine, order, store, threads, ..Plan::check() });
         let (verdict, violation) = match &checked.outcome.verdict {
             Verdict::Holds => ("holds", String::new()),
             Verdict::Violated(violation) => ("violated", violation.fault.kind.name().to_owned()),
@@ -77,22 +77,24 @@ fn differences(order: Order, store: StoreKind, threads: usize) -> Vec<String> {
     found
 }
 
-/// One test for each order, store and number of workers.
+/// One test for each engine, order, store and number of workers.
 macro_rules! combinations {
-    ($($name:ident: $order:ident, $store:ident, $threads:literal;)*) => {
+    ($($name:ident: $engine:ident, $order:ident, $store:ident, $threads:literal;)*) => {
         $(#[test]
         fn $name() {
-            let differences = differences(Order::$order, StoreKind::$store, $threads);
+            let differences = differences(Engine::$engine, Order::$order, StoreKind::$store, $threads);
             assert!(differences.is_empty(), "\n{}\n", differences.join("\n"));
         })*
 
         #[test]
         fn no_combination_is_forgotten() {
-            let tested = [$((Order::$order, StoreKind::$store),)*];
-            for &order in Order::ALL {
-                for &store in StoreKind::ALL {
-                    let sound = Plan { order, store, ..Plan::check() }.refuse().is_ok();
-                    assert_eq!(tested.contains(&(order, store)), sound, "{order} over {store}");
+            let tested = [$((Engine::$engine, Order::$order, StoreKind::$store),)*];
+            for &engine in Engine::ALL {
+                for &order in Order::ALL {
+                    for &store in StoreKind::ALL {
+                        let sound = Plan { engine, order, store, ..Plan::check() }.refuse().is_ok();
+                        assert_eq!(tested.contains(&(engine, order, store)), sound, "{engine}, {order}, {store}");
+                    }
                 }
             }
         }
@@ -100,9 +102,12 @@ macro_rules! combinations {
 }
 
 combinations! {
-    breadth_first_plain: Breadth, Plain, 1;
-    breadth_first_plain_two_workers: Breadth, Plain, 2;
-    depth_first_plain: Depth, Plain, 1;
+    interpreter_breadth_first_plain: Interpreter, Breadth, Plain, 1;
+    interpreter_breadth_first_plain_two_workers: Interpreter, Breadth, Plain, 2;
+    interpreter_depth_first_plain: Interpreter, Depth, Plain, 1;
+    native_breadth_first_plain: Native, Breadth, Plain, 1;
+    native_breadth_first_plain_two_workers: Native, Breadth, Plain, 2;
+    native_depth_first_plain: Native, Depth, Plain, 1;
 }
 
 #[test]

@@ -149,6 +149,9 @@ pub struct EngineArguments {
     /// Order of the search: bfs, dfs
     #[arg(long, value_name = "NAME", default_value_t)]
     pub search: Order,
+    /// What computes successors: jit (native code), vm (the reference interpreter)
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub engine: Engine,
     /// How visited states are kept: plain
     #[arg(long, value_name = "NAME", default_value_t)]
     pub store: StoreKind,

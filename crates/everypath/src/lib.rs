@@ -31,7 +31,7 @@ mod program;
 pub use error::Error;
 pub use program::Program;
 
-pub use check::{Checked, Order, Plan, Refusal, StoreKind, UnknownName};
+pub use check::{Checked, Engine, Order, Plan, Refusal, StoreKind, UnknownName};
 pub use contract::{
     Action, Cancel, Fault, FaultKind, Limits, Observer, Outcome, Position, Progress, Quiet, Safety, Statistics, StopReason, Successors,
     System, Trace, TraceStep, Verdict, Violation,

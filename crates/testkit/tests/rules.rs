@@ -4,7 +4,7 @@ use testkit::naive::{Limits, Mutant, Naive};
 use testkit::rules::{Bench, cases, failures};
 
 /// Limits that a test can reach.
-const SMALL: Limits = Limits { deterministic: 300, invisible: 300, merge: 64, instructions: 100_000, recursion: 400 };
+const SMALL: Limits = Limits { deterministic: 300, invisible: 300, merge: 64, work: 200_000, recursion: 400 };
 
 #[test]
 fn the_naive_evaluator_keeps_the_rules() {

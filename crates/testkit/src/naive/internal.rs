@@ -16,7 +16,7 @@ fn element(elements: &[i32], index: i32) -> Option<i32> {
 impl Naive {
     /// Executes the instruction at `m`.
     pub(super) fn internal(&self, a: &mut Active, op: Op) -> Result<(), Stop> {
-        self.spend()?;
+        self.spend(1)?;
         // Where the path goes on, unless a rule says otherwise.
         let mut next = a.m + 1;
         match op {

@@ -29,15 +29,15 @@ pub struct Limits {
     pub invisible: u32,
     /// Once more continuations than this were followed within one transition, none is followed twice.
     pub merge: usize,
-    /// Most instructions executed to answer one question.
-    pub instructions: u64,
+    /// Most work to answer one question: instructions executed and components copied.
+    pub work: u64,
     /// Deepest recursion over steps that go on.
     pub recursion: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { deterministic: 1 << 24, invisible: 1 << 20, merge: 4096, instructions: 200_000, recursion: 400 }
+        Limits { deterministic: 1 << 24, invisible: 1 << 20, merge: 4096, work: 100_000, recursion: 400 }
     }
 }
 
@@ -96,7 +96,7 @@ pub struct Naive {
     has_priorities: bool,
     limits: Limits,
     mutant: Option<Mutant>,
-    /// Instructions left for the present question.
+    /// Work left for the present question.
     fuel: Cell<u64>,
     /// How many activations are inside one another at present.
     nesting: Cell<usize>,
@@ -140,13 +140,13 @@ impl Naive {
 
     /// The initial state (rule M-INITIAL).
     pub fn initial_state(&self) -> Result<Initial, Refusal> {
-        self.fuel.set(self.limits.instructions);
+        self.fuel.set(self.limits.work);
         self.m_initial()
     }
 
     /// The scheduler transitions that leave a state, in order.
     pub fn outcomes(&self, state: &State) -> Result<Vec<Outcome>, Refusal> {
-        self.fuel.set(self.limits.instructions);
+        self.fuel.set(self.limits.work);
         self.s_timeout(state)
     }
 

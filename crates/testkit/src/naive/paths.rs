@@ -139,6 +139,7 @@ impl Naive {
         if self.nesting.get() > 8 {
             return Err(Refusal::TooMuchWork);
         }
+        self.spend(1 + state.created.len())?;
         self.nesting.set(self.nesting.get() + 1);
         let paths = self.paths(self.a_act(state.clone(), p, how));
         self.nesting.set(self.nesting.get() - 1);
@@ -165,15 +166,15 @@ impl Naive {
         }
     }
 
-    /// Counts an instruction.
-    pub(super) fn spend(&self) -> Result<(), Refusal> {
-        let left = self.fuel.get().checked_sub(1).ok_or(Refusal::TooMuchWork)?;
+    /// Counts work: an instruction, or a copy of so many components.
+    pub(super) fn spend(&self, work: usize) -> Result<(), Refusal> {
+        let left = self.fuel.get().checked_sub(work as u64).ok_or(Refusal::TooMuchWork)?;
         self.fuel.set(left);
         Ok(())
     }
 
     fn paths_from(&self, a: &Active, at: usize) -> Result<Vec<Path>, Refusal> {
-        self.spend()?;
+        self.spend(1 + a.state.created.len())?;
         self.paths(Active { m: at, ..a.clone() })
     }
 

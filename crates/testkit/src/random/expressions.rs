@@ -1,7 +1,7 @@
 //! Expressions: what pushes one value.
 
-use super::Generator;
 use super::statements::Named;
+use super::{Expression, Generator};
 use bytecode::{Addr, GlobalId, LocalId, Op, ProcessId, Register};
 
 const BINARY: &[Op] = &[
@@ -11,8 +11,6 @@ const BINARY: &[Op] = &[
     Op::And {},
     Op::Or {},
     Op::Xor {},
-    Op::Shl {},
-    Op::Shr {},
     Op::Eq {},
     Op::Ne {},
     Op::Lt {},
@@ -23,7 +21,7 @@ const BINARY: &[Op] = &[
 
 impl Generator {
     fn constant(&mut self) {
-        let value = if self.one_in(25) {
+        let value = if self.one_in(15) {
             self.pick(&[-1, -2, 255, 256, 32767, 32768, -32768, 65535, i32::MAX, i32::MIN])
         } else {
             self.below(3) as i32
@@ -32,9 +30,8 @@ impl Generator {
     }
 
     /// Something that is 0 or not, often enough not.
-    pub(super) fn condition_in(&mut self, process: usize) {
+    pub(super) fn condition(&mut self, process: usize) {
         match self.below(8) {
-            0 if self.features.timeout => self.code.push(Op::Timeout {}),
             0..=2 => {
                 self.load(process);
                 self.constant();
@@ -53,7 +50,7 @@ impl Generator {
                 let value = self.pick(&[1, 1, 1, 0]);
                 self.code.push(Op::Ldc { value });
             }
-            _ => self.expression_in(process, 2),
+            _ => self.expression(process, 2),
         }
     }
 
@@ -82,57 +79,69 @@ impl Generator {
     }
 
     /// A random expression that nests up to `depth` deep.
-    pub(super) fn expression_in(&mut self, process: usize, depth: usize) {
+    pub(super) fn expression(&mut self, process: usize, depth: usize) {
         if depth == 0 {
             return if self.one_in(2) { self.constant() } else { self.load(process) };
         }
-        match self.below(22) {
-            0..=2 => self.constant(),
-            3..=6 => self.load(process),
-            7..=11 => {
-                self.expression_in(process, depth - 1);
-                self.expression_in(process, depth - 1);
+        let swarm = self.swarm.clone();
+        let kind = self.weighted(&swarm.expressions);
+        match kind {
+            Expression::Constant => self.constant(),
+            Expression::Binary => {
+                self.expression(process, depth - 1);
+                self.expression(process, depth - 1);
                 let op = self.pick(BINARY);
                 self.code.push(op);
             }
-            12 => {
-                self.expression_in(process, depth - 1);
+            Expression::Shift => {
+                self.expression(process, depth - 1);
+                let by = self.pick(&[1, 2, 31, 32, 33, -1]);
+                self.code.push(Op::Ldc { value: by });
+                let op = self.pick(&[Op::Shl {}, Op::Shr {}]);
+                self.code.push(op);
+            }
+            Expression::Unary => {
+                self.expression(process, depth - 1);
                 let op = self.pick(&[Op::Neg {}, Op::Not {}, Op::Lnot {}]);
                 self.code.push(op);
             }
-            13 => {
-                self.expression_in(process, depth - 1);
-                let rarely_zero = !self.one_in(8);
-                if rarely_zero {
+            Expression::Division => {
+                self.expression(process, depth - 1);
+                if self.one_in(8) {
+                    self.load(process);
+                } else {
                     let value = self.pick(&[1, 2, -1, 3]);
                     self.code.push(Op::Ldc { value });
-                } else {
-                    self.load(process);
                 }
                 let op = self.pick(&[Op::Div {}, Op::Mod {}]);
                 self.code.push(op);
             }
-            14 if self.written != 0 => {
+            Expression::Register if self.written != 0 => {
                 let registers: Vec<u8> = (0..32).filter(|r| self.written & (1 << r) != 0).collect();
                 let reg = self.pick(&registers);
                 self.code.push(Op::Push { reg: Register(reg) });
             }
-            15 => {
+            Expression::Number => {
                 let op = self.pick(&[Op::Pid {}, Op::Nrpr {}, Op::Np {}]);
                 self.code.push(op);
             }
-            16 if self.features.last => self.code.push(Op::Last {}),
-            17 if self.features.remote => self.remote(process),
-            18 if self.features.priorities => {
+            Expression::Last => self.code.push(Op::Last {}),
+            Expression::Remote => self.remote(process),
+            Expression::Priority => {
                 let value = self.below(2) as i32;
                 self.code.push(Op::Ldc { value });
                 self.code.push(Op::Getprio {});
             }
-            19 => {
+            Expression::Length => {
+                self.channel(process);
+                let op = self.pick(&[Op::Len {}, Op::Empty {}, Op::Full {}]);
+                self.code.push(op);
+            }
+            Expression::Poll => {
                 let (fields, mask, how) = self.pattern(process);
                 self.code.push(Op::Poll { fields, mask, how });
             }
-            20 if self.splits > 0 && self.one_in(2) => {
+            Expression::Choice if self.splits > 0 => {
                 // A value of two, while others may lie below on the stack.
                 self.splits -= 1;
                 let (other, join) = (self.code.place(), self.code.place());
@@ -143,8 +152,8 @@ impl Generator {
                 self.constant();
                 self.code.put(join);
             }
-            21 if self.features.timeout => self.code.push(Op::Timeout {}),
-            _ => self.load(process),
+            Expression::Timeout => self.code.push(Op::Timeout {}),
+            Expression::Load | Expression::Register | Expression::Choice => self.load(process),
         }
     }
 

@@ -13,11 +13,12 @@ mod statements;
 mod steps;
 
 use bytecode::{
-    ChannelType, ChannelTypeId, Label, LabelKind, MessageField, Mode, ProcessId, ProcessType, Program, Shown, StaticChannel, Type,
+    ChannelType, ChannelTypeId, Label, LabelKind, MessageField, Mode, Op, ProcessId, ProcessType, Program, Shown, StaticChannel, Type,
     Variable, Verified,
 };
 use code::{Code, Place};
 use contract::testing::Random;
+use std::rc::Rc;
 
 /// The random program of a seed.
 pub fn program(seed: u64) -> Program {
@@ -29,19 +30,130 @@ pub fn verified(seed: u64) -> Option<Verified> {
     bytecode::verify(program(seed)).ok()
 }
 
-/// Which rarer parts of the machine a program uses. They are drawn once for each program, because some of them change the shape of all its
-/// states and should be absent from most.
-#[derive(Clone, Copy, Debug)]
-struct Features {
-    atomic: bool,
-    invisible: bool,
-    deterministic: bool,
+/// What a statement can be, with how often it is one in an average program.
+const STATEMENTS: [(Statement, u64); 12] = [
+    (Statement::Assign, 6),
+    (Statement::Guard, 4),
+    (Statement::Send, 4),
+    (Statement::Receive, 4),
+    (Statement::Branch, 2),
+    (Statement::Call, 1),
+    (Statement::Run, 1),
+    (Statement::NewChannel, 1),
+    (Statement::Observe, 1),
+    (Statement::Claim, 1),
+    (Statement::SetPriority, 1),
+    (Statement::Register, 1),
+];
+
+/// What an expression can be, likewise.
+const EXPRESSIONS: [(Expression, u64); 15] = [
+    (Expression::Constant, 3),
+    (Expression::Load, 4),
+    (Expression::Binary, 4),
+    (Expression::Shift, 1),
+    (Expression::Unary, 1),
+    (Expression::Division, 1),
+    (Expression::Register, 2),
+    (Expression::Number, 1),
+    (Expression::Last, 2),
+    (Expression::Remote, 4),
+    (Expression::Priority, 1),
+    (Expression::Length, 1),
+    (Expression::Poll, 1),
+    (Expression::Choice, 1),
+    (Expression::Timeout, 2),
+];
+
+#[derive(Clone, Copy)]
+enum Statement {
+    Assign,
+    Guard,
+    Send,
+    Receive,
+    Branch,
+    Call,
+    Run,
+    NewChannel,
+    Observe,
+    Claim,
+    SetPriority,
+    Register,
+}
+
+#[derive(Clone, Copy)]
+enum Expression {
+    Constant,
+    Load,
+    Binary,
+    Shift,
+    Unary,
+    Division,
+    Register,
+    Number,
+    Last,
+    Remote,
+    Priority,
+    Length,
+    Poll,
+    Choice,
+    Timeout,
+}
+
+/// What a program is made of, drawn once for each. A program that has a bit of everything has little of anything; leaving things out at random
+/// and giving others more room finds more (Groce and others, "Swarm testing", 2012). Some things also change the shape of all states, and
+/// should be absent from most programs.
+struct Swarm {
+    statements: Vec<(Statement, u64)>,
+    expressions: Vec<(Expression, u64)>,
+    modes: Vec<(Mode, u64)>,
+    alternatives: Vec<(Alternative, u64)>,
     priorities: bool,
-    last: bool,
-    claims: bool,
-    timeout: bool,
-    remote: bool,
-    unless: bool,
+}
+
+/// How a way forks.
+#[derive(Clone, Copy)]
+enum Alternative {
+    Ndet,
+    Else,
+    Unless,
+    IfZero,
+    IfNot,
+}
+
+impl Swarm {
+    fn draw(random: &mut Random) -> Swarm {
+        let mut times = |from: &[u64]| from[random.below(from.len() as u64) as usize];
+        let priorities = times(&[0, 0, 0, 0, 0, 1]);
+        let (usual, rare) = ([0, 1, 1, 2, 4], [0, 0, 0, 1, 4]);
+        let statements = STATEMENTS.map(|(kind, weight)| match kind {
+            Statement::Assign => (kind, weight),
+            Statement::Claim => (kind, weight * times(&rare)),
+            Statement::SetPriority => (kind, weight * priorities),
+            _ => (kind, weight * times(&usual)),
+        });
+        let expressions = EXPRESSIONS.map(|(kind, weight)| match kind {
+            Expression::Constant | Expression::Load => (kind, weight),
+            Expression::Last | Expression::Timeout | Expression::Remote => (kind, weight * times(&rare)),
+            Expression::Priority => (kind, weight * priorities),
+            _ => (kind, weight * times(&usual)),
+        });
+        let modes = [(Mode::Normal, 6), (Mode::Atomic, times(&[0, 0, 2, 4])), (Mode::Invisible, times(&[0, 0, 2, 4])), (Mode::Deterministic, times(&[0, 0, 1, 3]))];
+        let alternatives = [
+            (Alternative::Ndet, 4),
+            (Alternative::Else, times(&[1, 2, 4])),
+            (Alternative::Unless, times(&[0, 1, 4])),
+            (Alternative::IfZero, 1),
+            (Alternative::IfNot, 1),
+        ];
+        Swarm {
+            statements: statements.to_vec(),
+            expressions: expressions.to_vec(),
+            modes: modes.to_vec(),
+            alternatives: alternatives.to_vec(),
+            priorities: priorities > 0,
+        }
+    }
 }
 
 /// A process type while its code is generated.
@@ -59,7 +171,7 @@ struct Body {
 
 struct Generator {
     random: Random,
-    features: Features,
+    swarm: Rc<Swarm>,
     program: Program,
     code: Code,
     /// The hubs of every process type, for AT.
@@ -73,20 +185,9 @@ struct Generator {
 impl Generator {
     fn new(seed: u64) -> Generator {
         let mut random = Random(seed);
-        let mut one_in = |n: u64| random.below(n) == 0;
-        let features = Features {
-            atomic: one_in(2),
-            invisible: one_in(2),
-            deterministic: one_in(3),
-            priorities: one_in(7),
-            last: one_in(7),
-            claims: one_in(7),
-            timeout: one_in(4),
-            remote: one_in(4),
-            unless: one_in(2),
-        };
+        let swarm = Rc::new(Swarm::draw(&mut random));
         let program = Program { name: format!("random {seed}"), ..Program::default() };
-        Generator { random, features, program, code: Code::default(), hubs: Vec::new(), written: 0, splits: 0 }
+        Generator { random, swarm, program, code: Code::default(), hubs: Vec::new(), written: 0, splits: 0 }
     }
 
     /// True once in `n` times.
@@ -97,6 +198,18 @@ impl Generator {
     /// A number below `n`.
     fn below(&mut self, n: usize) -> usize {
         self.random.below(n as u64) as usize
+    }
+
+    /// One of several things, each as often as its weight says.
+    fn weighted<T: Copy>(&mut self, from: &[(T, u64)]) -> T {
+        let mut at = self.random.below(from.iter().map(|(_, weight)| weight).sum());
+        for &(thing, weight) in from {
+            if at < weight {
+                return thing;
+            }
+            at -= weight;
+        }
+        from[0].0
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -111,7 +224,7 @@ impl Generator {
         }
         let entries: Vec<_> = self.program.processes.iter().map(|p| (p.start, p.entry)).collect();
         let types: Vec<Option<usize>> =
-            self.code.ops.iter().map(|op| if let bytecode::Op::At { place } = op { Some(place.0.index()) } else { None }).collect();
+            self.code.ops.iter().map(|op| if let Op::At { place } = op { Some(place.0.index()) } else { None }).collect();
         self.program.code = self.code.finish(|at| types[at].map_or(entries[0].1, |ty| entries[ty].1));
         self.program.labels.sort_by_key(|label| label.addr);
         self.program
@@ -173,9 +286,9 @@ impl Generator {
         self.program.formats.push("%d".to_string());
         let types = 1 + self.below(3);
         for i in 0..types {
-            let params = self.below(2) as u16;
+            let params = self.below(3) as u16;
             let locals = (0..params as usize + self.below(3)).map(|l| self.variable(format!("l{l}"), l < params as usize)).collect();
-            let priority = if self.features.priorities && self.one_in(2) { 1 + self.below(3) as u8 } else { 1 };
+            let priority = if self.swarm.priorities && self.one_in(2) { 1 + self.below(3) as u8 } else { 1 };
             let (start, entry) = (self.code.here(), self.code.here());
             self.program.processes.push(ProcessType { name: format!("p{i}"), params, locals, start, entry, prologue: None, priority });
             let hubs = (0..1 + self.below(4)).map(|_| self.code.place()).collect();
@@ -222,16 +335,41 @@ impl Generator {
         }
         self.written = 0;
         self.splits = 5;
+        // Most hubs have a way that never blocks, or too many programs would be over before they begin.
+        if !self.one_in(4) {
+            let other = self.code.place();
+            self.code.to(|target| Op::Ndet { target }, other);
+            self.alternatives(body, 2);
+            self.code.put(other);
+            self.written = 0;
+            self.assignment(body.process);
+            return self.end(body);
+        }
         self.alternatives(body, 2);
     }
 
     /// The mode of a step.
     fn mode(&mut self) -> Mode {
-        match self.below(10) {
-            0..=1 if self.features.atomic => Mode::Atomic,
-            2..=3 if self.features.invisible => Mode::Invisible,
-            4 if self.features.deterministic => Mode::Deterministic,
-            _ => Mode::Normal,
+        let swarm = self.swarm.clone();
+        self.weighted(&swarm.modes)
+    }
+
+    /// An instruction that forks; the condition it needs comes before it.
+    fn fork(&mut self, process: usize, other: Place) {
+        let swarm = self.swarm.clone();
+        let alternative = self.weighted(&swarm.alternatives);
+        match alternative {
+            Alternative::Ndet => self.code.to(|target| Op::Ndet { target }, other),
+            Alternative::Else => self.code.to(|target| Op::Else { target }, other),
+            Alternative::Unless => self.code.to(|target| Op::Unless { target }, other),
+            Alternative::IfZero => {
+                self.condition(process);
+                self.code.to(|target| Op::Jmpz { target }, other);
+            }
+            Alternative::IfNot => {
+                self.condition(process);
+                self.code.to(|target| Op::Jmpnz { target }, other);
+            }
         }
     }
 }

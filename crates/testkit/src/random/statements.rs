@@ -1,6 +1,6 @@
 //! Statements: what stands between two STEPs. Each finds the stack empty and leaves it so.
 
-use super::{Body, Generator};
+use super::{Body, Generator, Statement};
 use bytecode::{ChannelTypeId, FieldMask, FormatId, GlobalId, LocalId, Op, ProcessId, Receive, Register, Variable};
 
 /// A variable that an instruction can name.
@@ -13,37 +13,38 @@ pub(super) enum Named {
 impl Generator {
     pub(super) fn statement(&mut self, body: &mut Body, may_block: bool) {
         let process = body.process;
-        match self.below(24) {
-            0..=5 => self.assignment(process),
-            6..=9 if may_block => {
-                self.condition_in(process);
+        let swarm = self.swarm.clone();
+        let statement = self.weighted(&swarm.statements);
+        match statement {
+            Statement::Guard if may_block => {
+                self.condition(process);
                 self.code.push(Op::Nexz {});
             }
-            10..=12 if may_block => self.send(process),
-            13..=15 if may_block => self.receive(process),
-            16 if may_block => self.branch(body, may_block),
-            17 => self.call(body),
-            18 => self.run(process),
-            19 => self.create_channel(process),
-            20 => self.observe(process),
-            21 if self.features.claims => {
+            Statement::Send if may_block => self.send(process),
+            Statement::Receive if may_block => self.receive(process),
+            Statement::Branch if may_block => self.branch(body, may_block),
+            Statement::Assign | Statement::Guard | Statement::Send | Statement::Receive | Statement::Branch => self.assignment(process),
+            Statement::Call => self.call(body),
+            Statement::Run => self.run(process),
+            Statement::NewChannel => self.create_channel(process),
+            Statement::Observe => self.observe(process),
+            Statement::Claim => {
                 self.channel(process);
                 let op = self.pick(&[Op::Xr {}, Op::Xs {}]);
                 self.code.push(op);
             }
-            22 if self.features.priorities => {
+            Statement::SetPriority => {
                 self.process_number();
                 let priority = self.pick(&[1, 1, 2, 2, 3, 255, 0]);
                 self.code.push(Op::Ldc { value: priority });
                 self.code.push(Op::Setprio {});
             }
-            23 => {
-                self.expression_in(process, 1);
-                let reg = self.below(3) as u8;
+            Statement::Register => {
+                self.expression(process, 1);
+                let reg = self.pick(&[0u8, 1, 2, 16, 31]);
                 self.code.push(Op::Pop { reg: Register(reg) });
                 self.written |= 1 << reg;
             }
-            _ => self.assignment(process),
         }
     }
 
@@ -66,7 +67,7 @@ impl Generator {
     /// An index of an array, rarely outside it.
     pub(super) fn index(&mut self, process: usize, length: u32) {
         if self.one_in(4) {
-            self.expression_in(process, 1);
+            self.expression(process, 1);
             if !self.one_in(6) {
                 self.code.push(Op::Ldc { value: 0x7fff_ffff });
                 self.code.push(Op::And {});
@@ -77,7 +78,7 @@ impl Generator {
                 self.code.push(Op::Chk { length });
             }
         } else {
-            let beyond = usize::from(self.one_in(16));
+            let beyond = usize::from(self.one_in(40));
             let value = self.below(length as usize + beyond) as i32;
             self.code.push(Op::Ldc { value });
         }
@@ -100,8 +101,8 @@ impl Generator {
         }
     }
 
-    fn assignment(&mut self, process: usize) {
-        self.expression_in(process, 2);
+    pub(super) fn assignment(&mut self, process: usize) {
+        self.expression(process, 2);
         if !self.one_in(6) {
             let value = self.pick(&[1, 1, 3]);
             self.code.push(Op::Ldc { value });
@@ -112,7 +113,7 @@ impl Generator {
 
     /// Pushes a channel's number and gives its number of fields, as far as that can be known.
     pub(super) fn channel(&mut self, process: usize) -> usize {
-        if self.one_in(10) {
+        if self.one_in(25) {
             // Whatever a variable holds: perhaps a channel, perhaps none.
             let (named, variable) = self.some_variable(process);
             if variable.length.is_none() {
@@ -132,7 +133,7 @@ impl Generator {
     fn send(&mut self, process: usize) {
         let fields = self.channel(process);
         for _ in 0..fields {
-            self.expression_in(process, 1);
+            self.expression(process, 1);
         }
         let fields = fields as u32;
         let sorted = self.one_in(4);
@@ -167,7 +168,7 @@ impl Generator {
     /// Starts a process, unless there are four already.
     fn run(&mut self, process: usize) {
         let skip = self.code.place();
-        let unbounded = self.one_in(8);
+        let unbounded = self.one_in(30);
         if !unbounded {
             self.code.push(Op::Nrpr {});
             self.code.push(Op::Ldc { value: 4 });
@@ -178,7 +179,7 @@ impl Generator {
         let ty = self.below(self.program.processes.len());
         let args = self.program.processes[ty].params;
         for _ in 0..args {
-            self.expression_in(process, 1);
+            self.expression(process, 1);
         }
         self.code.push(Op::Run { args: u32::from(args), process: ProcessId(ty as u8) });
         self.discard(process);
@@ -212,10 +213,10 @@ impl Generator {
 
     fn observe(&mut self, process: usize) {
         if self.one_in(3) {
-            self.expression_in(process, 1);
+            self.expression(process, 1);
             self.code.push(Op::Print { format: FormatId(0), args: 1 });
         } else {
-            self.condition_in(process);
+            self.condition(process);
             self.code.push(Op::Assert {});
         }
     }
@@ -232,7 +233,7 @@ impl Generator {
             let value = self.below(4) as i32;
             let value = self.pick(&[Op::Ldc { value }, Op::Pid {}, Op::Nrpr {}, Op::Chnew { ty: ChannelTypeId(0) }]);
             self.code.push(value);
-            if self.features.claims && self.one_in(2) {
+            if self.program_claims() && self.one_in(2) {
                 self.code.push(Op::Ldc { value: 1 });
                 self.code.push(Op::Xr {});
             }
@@ -246,6 +247,10 @@ impl Generator {
             self.code.put(skip);
         }
         self.code.push(Op::Ret {});
+    }
+
+    fn program_claims(&self) -> bool {
+        self.swarm.statements.iter().any(|&(statement, weight)| matches!(statement, Statement::Claim) && weight > 0)
     }
 
     fn scalar_locals(&self, process: usize) -> Vec<usize> {

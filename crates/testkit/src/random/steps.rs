@@ -12,15 +12,7 @@ impl Generator {
         }
         self.splits -= 1;
         let other = self.code.place();
-        match self.below(8) {
-            0..=3 => self.code.to(|target| Op::Ndet { target }, other),
-            4 | 5 => self.code.to(|target| Op::Else { target }, other),
-            6 if self.features.unless => self.code.to(|target| Op::Unless { target }, other),
-            _ => {
-                self.condition_in(body.process);
-                self.code.to(|target| Op::Jmpz { target }, other);
-            }
-        }
+        self.fork(body.process, other);
         let written = self.written;
         if self.one_in(3) {
             self.statement(body, true);
@@ -54,6 +46,11 @@ impl Generator {
         if self.one_in(10) {
             return self.code.push(Op::Step { mode: Mode::Terminate });
         }
+        self.end(body);
+    }
+
+    /// The last step of a leaf, and the way to some hub.
+    pub(super) fn end(&mut self, body: &mut Body) {
         let mode = self.mode();
         self.step(mode);
         let hub = self.below(body.hubs.len());
@@ -82,19 +79,7 @@ impl Generator {
         }
         self.splits -= 1;
         let (other, join) = (self.code.place(), self.code.place());
-        match self.below(6) {
-            0 | 1 => self.code.to(|target| Op::Ndet { target }, other),
-            2 => self.code.to(|target| Op::Else { target }, other),
-            3 if self.features.unless => self.code.to(|target| Op::Unless { target }, other),
-            4 => {
-                self.condition_in(body.process);
-                self.code.to(|target| Op::Jmpnz { target }, other);
-            }
-            _ => {
-                self.condition_in(body.process);
-                self.code.to(|target| Op::Jmpz { target }, other);
-            }
-        }
+        self.fork(body.process, other);
         let before = self.written;
         self.statement(body, may_block);
         let first = self.written;

@@ -294,6 +294,13 @@ fn the_stack_neither_underflows_nor_overflows() {
     let deep = |n| [vec![ldc(1); n], vec![Op::Drop {}; n], vec![T]].concat();
     assert_eq!(verify(program(deep(256))).expect("just").max_stack(), 256);
     assert_eq!(wrong(deep(257)), (Kind::Overflow, Some(256)));
+    // A return address counts like a value.
+    let calls = |n: usize| {
+        let sub = 2 * n as u32 + 2;
+        [vec![ldc(1); n], vec![call(sub)], vec![Op::Drop {}; n], vec![T, Op::Ret {}]].concat()
+    };
+    assert_eq!(verify(program(calls(255))).expect("just").max_stack(), 256);
+    assert_eq!(wrong(calls(256)), (Kind::Overflow, Some(256)));
     // Recursion grows the stack on every path.
     assert_eq!(wrong([call(0), T]), (Kind::Overflow, Some(0)));
 }

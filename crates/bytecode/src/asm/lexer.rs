@@ -262,6 +262,7 @@ mod tests {
             let mut text = String::new();
             write_name(&mut text, name);
             write_quoted(&mut text, name, '"');
+            assert!(!text.contains(char::is_control), "{text:?} would play with the reader's screen");
             let read = kinds(&text);
             assert!(matches!(&read[0], TokenKind::Word(n) | TokenKind::Quoted(n) if n == name), "{text}: {read:?}");
             assert_eq!(read[1], TokenKind::Text(name.to_owned()));

@@ -131,10 +131,9 @@ impl Naive {
             Op::Np {} => a.push(self.i_np(&a.state)),
             Op::Getprio {} => {
                 let number = a.pop()?;
-                match a.state.process(number) {
-                    Some(process) => a.push(i32::from(process.priority)),
-                    None => return a.fault(FaultKind::Process),
-                }
+                let none = i32::from(self.is(Mutant::PriorityOfNobody));
+                let priority = a.state.process(number).map_or(none, |process| i32::from(process.priority));
+                a.push(priority);
             }
             Op::Setprio {} => self.i_setprio(a)?,
             Op::Chnew { ty } => self.i_chnew(a, ty.index())?,
@@ -379,10 +378,11 @@ impl Naive {
         Ok(())
     }
 
-    /// Whether some path of a process completes.
+    /// Whether some path of a process succeeds.
     pub(super) fn is_enabled(&self, state: &State, p: usize, timeout: bool) -> Result<bool, Refusal> {
         let how = Circumstances { timeout, within_enabled: true, ..Circumstances::default() };
-        Ok(self.paths_of(state, p, how.clone())?.iter().any(|path| self.completes(path, &how)))
+        let paths = self.paths_of(state, p, how.clone())?;
+        self.some_succeeds(p, &paths, &how)
     }
 
     /// **I-NP**.
@@ -397,13 +397,12 @@ impl Naive {
     /// **I-PRIO**, the setting.
     fn i_setprio(&self, a: &mut Active) -> Result<(), Stop> {
         let (priority, number) = (a.pop()?, a.pop()?);
-        if a.state.process(number).is_none() {
-            return a.fault(FaultKind::Process);
-        }
         let least = if self.is(Mutant::PriorityZero) { 0 } else { 1 };
         match u8::try_from(priority) {
             Ok(priority) if priority >= least => {
-                a.state.process_mut(number).expect("it exists").priority = priority;
+                if let Some(process) = a.state.process_mut(number) {
+                    process.priority = priority;
+                }
                 Ok(())
             }
             _ => a.fault(FaultKind::Priority),
@@ -446,13 +445,15 @@ impl Naive {
         if channel.sender.is_some_and(|sender| sender != a.p) && !self.is(Mutant::ClaimsUnchecked) {
             self.f_continue(a, FaultKind::ExclusiveSend)?;
         }
-        if a.how.answers.is_some() && !self.is(Mutant::AnswersMaySend) {
+        let answers = a.how.answers.is_some();
+        if answers && !a.received && !self.is(Mutant::AnswersMaySend) {
             return Err(Stop::Blocked);
         }
         let ty = &self.program.channel_types[channel.ty];
         let message: Vec<i32> = values.iter().zip(&ty.fields).map(|(&value, field)| self.m_value(field.ty, value)).collect();
         if ty.capacity == 0 {
-            if a.offer.is_some() || (a.how.continues_deterministic && !self.is(Mutant::DeterministicOffers)) {
+            let deterministic = a.how.continues_deterministic && !self.is(Mutant::DeterministicOffers);
+            if a.offer.is_some() || deterministic || (answers && !self.is(Mutant::AnswersMayOffer)) {
                 return Err(Stop::Blocked);
             }
             a.offer = Some(Offer { channel: number, message });
@@ -493,14 +494,14 @@ impl Naive {
         }
         let takes = matches!(how, Receive::First | Receive::Any);
         let message = match &a.how.answers {
-            Some(offer) if offer.channel == number => {
-                if !(takes || self.is(Mutant::PeeksReceiveOffers)) || a.received || !matches(&offer.message) {
+            Some(offer) if offer.channel == number && !a.received => {
+                if !(takes || self.is(Mutant::PeeksReceiveOffers)) || !matches(&offer.message) {
                     return Err(Stop::Blocked);
                 }
                 a.received = true;
                 offer.message.clone()
             }
-            Some(_) if !self.is(Mutant::AnswersReceiveElsewhere) => return Err(Stop::Blocked),
+            Some(_) if !a.received && !self.is(Mutant::AnswersReceiveElsewhere) => return Err(Stop::Blocked),
             _ => {
                 let Some(place) = self.selected(&channel, matches, how) else { return Err(Stop::Blocked) };
                 if takes || self.is(Mutant::PeeksTake) {

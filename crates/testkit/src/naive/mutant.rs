@@ -41,8 +41,8 @@ mutants! {
     "I-JMP": JmpFallsThrough;
     "I-JMPZ": JmpzIsJmpnz;
     "I-NDET": NdetBackwards;
-    "I-ELSE": OffersComplete, AnswersCompleteWithoutReceiving;
-    "I-UNLESS": UnlessTakesBoth, UnansweredOffersSucceed, AnsweredOffersDoNotSucceed;
+    "I-ELSE": UnansweredOffersSucceed, AnsweredOffersDoNotSucceed, AnswersSucceedWithoutReceiving;
+    "I-UNLESS": UnlessTakesBoth;
     "I-CALL": CallSkipsOne;
     "I-RET": RetFallsThrough;
     "I-RUN": ParametersBackwards, NoPrologue;
@@ -54,9 +54,9 @@ mutants! {
     "I-AT": AtIgnoresTheType;
     "I-TIMEOUT": NeverTimeout;
     "I-NP": NpBackwards;
-    "I-PRIO": PriorityZero;
+    "I-PRIO": PriorityZero, PriorityOfNobody;
     "I-CHNEW": ChannelsFromZero;
-    "I-SEND": FullChannelsLose, FieldsUncounted, DeterministicOffers, AnswersMaySend;
+    "I-SEND": FullChannelsLose, FieldsUncounted, DeterministicOffers, AnswersMaySend, AnswersMayOffer;
     "I-SENDS": EqualIsLarger;
     "I-RECV": AnyTakesTheNewest, PeeksTake, PeeksReceiveOffers, AnswersReceiveElsewhere;
     "I-POLL": PollSeesOffers, PollSearches;
@@ -74,11 +74,11 @@ mutants! {
     "S-DETERMINISTIC": DeterministicTriesAll, BlockedDeterministicEnds;
     "S-RENDEZVOUS": AnswersItself, OnlyTheFirstAnswers, OffererKeepsThePrivilege;
     "S-PRIVILEGE": PrivilegeIsNeverLost;
-    "S-TIMEOUT": TimeoutGoesOn, AnswersTimeOut;
-    "S-PRIORITY": PrioritiesIgnored;
+    "S-TIMEOUT": TimeoutGoesOn, AnswersTimeOut, PrivilegeOutlivesTimeout;
+    "S-PRIORITY": PrioritiesIgnored, InvisibleIgnoresPriorities;
     "S-SCRATCH": ScratchStays;
     "S-END": OnlyLabelsEnd;
     "S-ENDLESS": EndlessInvisibleIsBlocked, EndlessDeterministicIsBlocked;
-    "F-FATAL": FaultsDoNotComplete;
+    "F-FATAL": FaultsDoNotSucceed;
     "F-CONTINUE": LastFaultIsCarried, FatalFaultsYield;
 }

@@ -189,10 +189,10 @@ impl Naive {
         Ok(paths)
     }
 
-    /// **I-ELSE**: what follows and, if nothing there completes, the target.
+    /// **I-ELSE**: what follows and, if nothing there succeeds, the target.
     fn i_else(&self, a: Active, target: Addr) -> Result<Vec<Path>, Refusal> {
         let mut paths = self.paths_from(&a, a.m + 1)?;
-        if !paths.iter().any(|path| self.completes(path, &a.how)) {
+        if !self.some_succeeds(a.p, &paths, &a.how)? {
             paths.extend(self.paths_from(&a, target.index())?);
         }
         Ok(paths)
@@ -201,40 +201,41 @@ impl Naive {
     /// **I-UNLESS**: the target and, if nothing there succeeds, what follows.
     fn i_unless(&self, a: Active, target: Addr) -> Result<Vec<Path>, Refusal> {
         let mut paths = self.paths_from(&a, target.index())?;
-        let mut succeeds = false;
-        for path in &paths {
-            succeeds |= self.completes(path, &a.how) || self.is_answered(a.p, path, &a.how)?;
-        }
-        if !succeeds || self.is(Mutant::UnlessTakesBoth) {
+        if !self.some_succeeds(a.p, &paths, &a.how)? || self.is(Mutant::UnlessTakesBoth) {
             paths.extend(self.paths_from(&a, a.m + 1)?);
         }
         Ok(paths)
     }
 
-    /// Whether a path completes, as I-ELSE has it.
-    pub(super) fn completes(&self, path: &Path, how: &Circumstances) -> bool {
-        let complete = match path.end {
-            End::Step(_) => path.offer.is_none() || self.is(Mutant::OffersComplete),
-            End::Fault(_) => !self.is(Mutant::FaultsDoNotComplete),
-        };
-        complete && (how.answers.is_none() || path.received || self.is(Mutant::AnswersCompleteWithoutReceiving))
-    }
-
-    /// Whether a path ends with a pending offer that some process answers, as I-UNLESS has it.
-    fn is_answered(&self, p: usize, path: &Path, how: &Circumstances) -> Result<bool, Refusal> {
-        let (Some(offer), End::Step(mode)) = (&path.offer, path.end) else { return Ok(false) };
-        if self.is(Mutant::UnansweredOffersSucceed) {
-            return Ok(true);
-        }
-        if self.is(Mutant::AnsweredOffersDoNotSucceed) || mode == Mode::Terminate {
-            return Ok(false);
-        }
-        for q in (0..path.state.process_count()).filter(|&q| q != p) {
-            if !self.answers(&path.state, q, offer, how.within_enabled, Log::default())?.is_empty() {
+    pub(super) fn some_succeeds(&self, p: usize, paths: &[Path], how: &Circumstances) -> Result<bool, Refusal> {
+        for path in paths {
+            if self.succeeds(p, path, how)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether a path of `p` succeeds, as I-ELSE has it.
+    pub(super) fn succeeds(&self, p: usize, path: &Path, how: &Circumstances) -> Result<bool, Refusal> {
+        if how.answers.is_some() && !path.received && !self.is(Mutant::AnswersSucceedWithoutReceiving) {
+            return Ok(false);
+        }
+        match (path.end, &path.offer) {
+            (End::Fault(_), _) => Ok(!self.is(Mutant::FaultsDoNotSucceed)),
+            (End::Step(_), None) => Ok(true),
+            (End::Step(_), Some(_)) if self.is(Mutant::UnansweredOffersSucceed) => Ok(true),
+            (End::Step(_), Some(_)) if self.is(Mutant::AnsweredOffersDoNotSucceed) => Ok(false),
+            (End::Step(Mode::Terminate), Some(_)) => Ok(false),
+            (End::Step(_), Some(offer)) => {
+                for q in (0..path.state.process_count()).filter(|&q| q != p) {
+                    if !self.answers(&path.state, q, offer, how.within_enabled, Log::default())?.is_empty() {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
     }
 
     /// The paths of `q` that receive an offer (rule S-RENDEZVOUS).

@@ -19,6 +19,8 @@ struct Sequence {
     /// All states that a `STEP I` led to and that were followed, and how many times any was.
     followed: HashSet<Inside>,
     times: usize,
+    /// The `TIMEOUT` of the pass.
+    timeout: bool,
     /// How many steps go on at present.
     depth: usize,
 }
@@ -46,7 +48,11 @@ impl Naive {
     /// **S-TIMEOUT**: all transitions, and once more if there is none.
     pub(super) fn s_timeout(&self, state: &State) -> Result<Vec<Outcome>, Refusal> {
         let outcomes = self.s_privilege(state, false)?;
-        if outcomes.is_empty() { self.s_privilege(state, true) } else { Ok(outcomes) }
+        if !outcomes.is_empty() {
+            return Ok(outcomes);
+        }
+        let free = State { exclusive: state.exclusive.filter(|_| self.is(Mutant::PrivilegeOutlivesTimeout)), ..state.clone() };
+        self.s_privilege(&free, true)
     }
 
     /// **S-PRIVILEGE**: the holder's transitions; all processes' if it has none.
@@ -89,7 +95,7 @@ impl Naive {
         for path in self.paths_of(&free, p, Circumstances { timeout, ..Circumstances::default() })? {
             let began_at = self.location_of(&free, p);
             let log = path.log.clone();
-            let mut sequence = Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, depth: 0 };
+            let mut sequence = Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, timeout, depth: 0 };
             let found = self.outcomes_of(&mut sequence, p, path)?;
             let endless = found.outcomes.is_empty() && found.cut;
             outcomes.extend(if endless { self.endless(&sequence, log).outcomes } else { found.outcomes });
@@ -178,7 +184,9 @@ impl Naive {
         sequence.followed.insert(inside.clone());
         sequence.way.push(inside);
         let mut found = Found::default();
-        for next in self.paths_of(&path.state, p, self.going_on(&path, false))? {
+        let outranked = self.s_priority(&path.state, p, sequence.timeout)? && !self.is(Mutant::InvisibleIgnoresPriorities);
+        let nexts = if outranked { Vec::new() } else { self.paths_of(&path.state, p, self.going_on(&path, false))? };
+        for next in nexts {
             found.add(self.outcomes_of(sequence, p, next)?);
         }
         sequence.way.pop();
@@ -198,16 +206,20 @@ impl Naive {
                 return Ok(if blocked { self.blocked(sequence, p, path) } else { self.endless(sequence, path.log) });
             }
             let how = self.going_on(&path, true);
-            let mut completing = self.paths_of(&path.state, p, how.clone())?;
-            completing.retain(|next| self.completes(next, &how));
-            if self.is(Mutant::DeterministicTriesAll) && completing.len() > 1 {
+            let mut successes = Vec::new();
+            for next in self.paths_of(&path.state, p, how.clone())? {
+                if self.succeeds(p, &next, &how)? {
+                    successes.push(next);
+                }
+            }
+            if self.is(Mutant::DeterministicTriesAll) && successes.len() > 1 {
                 let mut found = Found::default();
-                for next in completing {
+                for next in successes {
                     found.add(self.outcomes_of(sequence, p, next)?);
                 }
                 return Ok(found);
             }
-            let Some(first) = completing.into_iter().next() else {
+            let Some(first) = successes.into_iter().next() else {
                 if self.is(Mutant::BlockedDeterministicEnds) {
                     return Ok(self.outcome(sequence, path.state, None, path.log));
                 }

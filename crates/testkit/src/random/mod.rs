@@ -138,7 +138,12 @@ impl Swarm {
             Expression::Priority => (kind, weight * priorities),
             _ => (kind, weight * times(&usual)),
         });
-        let modes = [(Mode::Normal, 6), (Mode::Atomic, times(&[0, 0, 2, 4])), (Mode::Invisible, times(&[0, 0, 2, 4])), (Mode::Deterministic, times(&[0, 0, 1, 3]))];
+        let modes = [
+            (Mode::Normal, 6),
+            (Mode::Atomic, times(&[0, 0, 2, 4])),
+            (Mode::Invisible, times(&[0, 0, 2, 4])),
+            (Mode::Deterministic, times(&[0, 0, 1, 3])),
+        ];
         let alternatives = [
             (Alternative::Ndet, 4),
             (Alternative::Else, times(&[1, 2, 4])),

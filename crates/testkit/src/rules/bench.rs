@@ -17,8 +17,6 @@ pub struct Bench<'a> {
     make: Make<'a>,
     /// Where the engine ends sequences of steps (rule S-ENDLESS): an evaluator may have lower limits than the rules, to be asked about them.
     pub limits: Limits,
-    /// How long a sequence may take: limits beyond are not asked about.
-    pub patience: u32,
 }
 
 /// One transition, in words: `1:5,6!Assertion` is a transition of process 1 to a state with these values and with this fault; without values it
@@ -32,17 +30,12 @@ fn words(process: usize, values: Option<Vec<String>>, fault: Option<Fault>) -> S
 impl<'a> Bench<'a> {
     /// A bench for an engine that ends sequences where the rules say.
     pub fn new(make: Make<'a>) -> Bench<'a> {
-        Bench { make, limits: Limits::default(), patience: 1 << 12 }
-    }
-
-    /// The same bench, which waits as long as it takes.
-    pub fn patient(self) -> Bench<'a> {
-        Bench { patience: u32::MAX, ..self }
+        Bench { make, limits: Limits::default() }
     }
 
     /// A bench for an engine with other limits.
     pub fn with_limits(make: Make<'a>, limits: Limits) -> Bench<'a> {
-        Bench { make, limits, patience: 1 << 12 }
+        Bench { make, limits }
     }
 
     /// Loads a program.

@@ -147,7 +147,20 @@ fn enabled_in_the_present_state(b: &Bench<'_>) -> Verdict {
 
 fn a_process_that_waits_for_a_partner_is_not_enabled(b: &Bench<'_>) -> Verdict {
     first_of(b, &enabled("LDC c | LDC 1 | SEND 1 | STEP N"), "0:0")?;
-    first_of(b, &enabled("LDC c | RECV 1, {}, first | STEP N"), "0:0")
+    first_of(b, &enabled("LDC c | RECV 1, {}, first | STEP N"), "0:0")?;
+    // If a partner is ready, the one that offers is enabled; the one that receives is not: it waits to be asked.
+    let meet = |offers: &str, receives: &str| {
+        let asks = "process p() { | LDC 1 | ENABLED | STG x | STEP N | NEX | }";
+        let other = |name: &str, code: &str| format!("process {name}() {{ | {code} | STEP N | NEX | }}");
+        let code = |kind: &str| if kind == "offers" { "LDC c | LDC 1 | SEND 1" } else { "LDC c | RECV 1, {}, first" };
+        format!(
+            "global int x | channel c = [0] of {{ byte }}\n{asks}\n{}\n{}\nstart p, q, r",
+            other("q", code(offers)),
+            other("r", code(receives))
+        )
+    };
+    first_of(b, &meet("offers", "receives"), "0:1")?;
+    first_of(b, &meet("receives", "offers"), "0:0")
 }
 
 fn enabled_asks_no_further(b: &Bench<'_>) -> Verdict {
@@ -223,7 +236,7 @@ fn priorities_are_read_and_set(b: &Bench<'_>) -> Verdict {
              start p, q"
         )
     };
-    for (number, expected) in [(0, "0:3"), (1, "0:2"), (2, "0:!Process"), (-1, "0:!Process")] {
+    for (number, expected) in [(0, "0:3"), (1, "0:2"), (2, "0:0"), (-1, "0:0")] {
         b.expect(&read(number), "x", expected)?;
     }
     let set = |number: i32, priority: i32| {
@@ -241,8 +254,10 @@ fn priorities_are_read_and_set(b: &Bench<'_>) -> Verdict {
         (1, 0, "0:!Priority"),
         (1, 256, "0:!Priority"),
         (1, -1, "0:!Priority"),
-        (2, 7, "0:!Process"),
-        (-1, 7, "0:!Process"),
+        // Nobody's priority is set without a word, if it is one.
+        (2, 7, "0:1001"),
+        (-1, 7, "0:1001"),
+        (2, 0, "0:!Priority"),
     ] {
         b.expect(&set(number, priority), "x", expected)?;
     }

@@ -20,6 +20,7 @@ pub mod ast;
 mod codegen;
 mod condition;
 pub mod graph;
+mod hidden;
 mod layout;
 mod lexer;
 mod limits;
@@ -60,25 +61,24 @@ pub fn analyse(
     let end = Span::point(file, map.text(file).len());
     let (tree, mut found) = parser::parse(layout::imply_separators(tokens), end);
     diagnostics.append(&mut found);
-    let (model, mut found) = resolve::resolve(&tree);
+    let (mut model, mut found) = resolve::resolve(&tree);
     // Names are looked up even in a text with mistakes, but what could be their echo is not shown.
     if diagnostics.iter().any(Diagnostic::is_error) {
         found.retain(|d| !d.is_error());
     }
     diagnostics.append(&mut found);
-    let remote = |process: usize| -> Vec<Text> {
-        let labels = model.remote_labels.iter().filter(|(p, _)| *p == process);
-        labels.map(|(_, label)| label.clone()).collect()
-    };
     let mut found = Vec::new();
     let mut graphs = Vec::new();
     for (i, process) in model.processes.iter().enumerate() {
-        graphs.push(graph::build(&process.body, process.end, false, &remote(i), &mut found));
+        let labels = model.remote_labels.iter().filter(|(p, _)| *p == i);
+        let remote: Vec<Text> = labels.map(|(_, label)| label.clone()).collect();
+        graphs.push(graph::build(&process.body, process.end, false, &remote, &mut found));
     }
     let mut automata = Vec::new();
     for automaton in &model.automata {
         automata.push(graph::build(&automaton.body, automaton.end, true, &[], &mut found));
     }
+    hidden::find_scratch(&mut model, &graphs, &automata, &mut found);
     if !diagnostics.iter().any(Diagnostic::is_error) {
         diagnostics.append(&mut found);
     }

@@ -27,6 +27,8 @@ pub struct Model {
     pub formulas: Vec<(Ident, Formula)>,
     /// Whether the model speaks of priorities.
     pub uses_priorities: bool,
+    /// Whether the model, its properties included, speaks of the process that moved last.
+    pub uses_last: bool,
     /// Labels that are looked at from outside their process type: process type and name.
     pub remote_labels: Vec<(usize, Text)>,
 }

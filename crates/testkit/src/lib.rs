@@ -8,6 +8,7 @@
 pub mod assembly;
 pub mod compare;
 pub mod naive;
+pub mod promela_gen;
 pub mod random;
 pub mod rules;
 pub mod shrink;

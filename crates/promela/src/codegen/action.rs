@@ -9,12 +9,17 @@ use source::{Diagnostic, Span};
 
 impl Emitter<'_> {
     /// The code that completes the initial values of a new instance, if any is needed.
-    pub(super) fn prologue(&mut self, process: &Process) -> Option<Addr> {
-        if process.prologue.is_empty() {
+    pub(super) fn prologue(&mut self, process: &Process, mention_last: bool) -> Option<Addr> {
+        if process.prologue.is_empty() && !mention_last {
             return None;
         }
         self.current = self.model.processes.iter().position(|p| std::ptr::eq(p, process)).unwrap_or(self.current);
         let address = self.address();
+        if mention_last {
+            self.position(process.name.span);
+            self.emit(Op::Last {});
+            self.emit(Op::Drop {});
+        }
         for (action, span) in &process.prologue {
             self.position(*span);
             self.action(action, *span);

@@ -42,10 +42,13 @@ pub fn generate(map: &SourceMap, name: &str, model: &Model, graphs: &[Graph], di
     program.files = map.files().map(|(_, file)| file.name().to_owned()).collect();
     program.symbols = symbols(model);
     let mut emitter = Emitter::new(map, model, graphs);
+    // SPIN keeps the process that moved last in the state of every model that mentions it, if only in
+    // a claim.
+    let mut mention_last = model.uses_last;
     for (index, process) in model.processes.iter().enumerate() {
         let id = ProcessId(index as u8);
         let start = emitter.address();
-        let prologue = emitter.prologue(process);
+        let prologue = emitter.prologue(process, std::mem::take(&mut mention_last));
         let entry = emitter.process(index);
         program.processes.push(ProcessType {
             name: if process.is_init { "init".to_owned() } else { process.name.text.to_string() },

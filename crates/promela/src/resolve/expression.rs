@@ -127,7 +127,10 @@ impl Resolver<'_> {
             match &*part.name.text {
                 "_pid" => return Ex::Pid,
                 "_nr_pr" => return Ex::ProcessCount,
-                "_last" => return Ex::Last,
+                "_last" => {
+                    self.model.uses_last = true;
+                    return Ex::Last;
+                }
                 "_priority" => {
                     self.model.uses_priorities = true;
                     return Ex::GetPriority(Box::new(Ex::Pid));

@@ -1,0 +1,232 @@
+//! Hidden variables that really need no place in the state.
+//!
+//! SPIN leaves a `hidden` variable out of the state and so forgets, between transitions, what it
+//! depends on. That is sound only if no transition reads the variable before it has written it. Where
+//! this can be shown, the variable becomes a scratch variable of the machine; otherwise it stays in
+//! the state, and a warning says so.
+
+use crate::ast::{Expr, ExprKind, Formula};
+use crate::graph::{Deterministic, Effect, Graph, Inner};
+use crate::model::{Action, Ex, Field, Model, Place, Scope, Target};
+use source::Diagnostic;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Indices of globals.
+type Set = BTreeSet<usize>;
+
+/// Marks the hidden variables that are scratch.
+pub(crate) fn find_scratch(model: &mut Model, graphs: &[Graph], automata: &[Graph], diagnostics: &mut Vec<Diagnostic>) {
+    let hidden: Set = (0..model.globals.len()).filter(|&i| model.globals[i].hidden).collect();
+    if hidden.is_empty() {
+        return;
+    }
+    let mut kept: Set = hidden.iter().copied().filter(|&i| model.globals[i].is_array()).collect();
+    for (process, graph) in model.processes.iter().zip(graphs) {
+        if let Some(provided) = &process.provided {
+            reads(provided, &mut kept);
+        }
+        for (action, _) in &process.prologue {
+            action_reads(action, &mut kept);
+        }
+        exposed(graph, &hidden, &mut kept);
+    }
+    for graph in automata {
+        for (action, _) in &graph.actions {
+            action_reads(action, &mut kept);
+        }
+    }
+    for (_, formula) in &model.formulas {
+        for &i in &hidden {
+            if mentions(formula, &model.globals[i].name) {
+                kept.insert(i);
+            }
+        }
+    }
+    for i in hidden {
+        let leaf = &mut model.globals[i];
+        leaf.scratch = !kept.contains(&i);
+        if !leaf.scratch {
+            let message = format!("`{}` is read by transitions that have not written it: it stays in the state", leaf.name);
+            diagnostics.push(Diagnostic::warning(leaf.span, message));
+        }
+    }
+}
+
+/// Adds the hidden variables that some transition of the graph reads before it writes them.
+fn exposed(graph: &Graph, hidden: &Set, kept: &mut Set) {
+    // What has been written for certain since the process was last seen at rest.
+    let mut written: BTreeMap<u32, Set> = BTreeMap::new();
+    let mut todo = vec![graph.start];
+    written.insert(graph.start, Set::new());
+    while let Some(number) = todo.pop() {
+        let Some(state) = graph.state(number) else { continue };
+        let before = written.get(&number).cloned().unwrap_or_default();
+        for transition in &state.transitions {
+            let after = match &transition.effect {
+                Effect::Action(action) => after_action(&graph.actions[*action].0, &before, kept),
+                Effect::Deterministic(body) => after_body(graph, body, &before, hidden, kept),
+                _ => before.clone(),
+            };
+            let after = if transition.atomic { after } else { Set::new() };
+            let known = written.get(&transition.target);
+            let merged: Set = match known {
+                Some(known) => known.intersection(&after).copied().collect(),
+                None => after,
+            };
+            if known != Some(&merged) {
+                written.insert(transition.target, merged);
+                todo.push(transition.target);
+            }
+        }
+    }
+}
+
+fn after_body(graph: &Graph, body: &Deterministic, before: &Set, hidden: &Set, kept: &mut Set) -> Set {
+    let mut written: BTreeMap<usize, Set> = BTreeMap::from([(body.start, before.clone())]);
+    let mut todo = vec![body.start];
+    let mut at_end: Option<Set> = None;
+    while let Some(node) = todo.pop() {
+        let before = written.get(&node).cloned().unwrap_or_default();
+        let (after, next): (Set, Vec<usize>) = match &body.nodes[node] {
+            Inner::Basic(Effect::Action(action), next, _) => (after_action(&graph.actions[*action].0, &before, kept), vec![*next]),
+            Inner::Basic(_, next, _) => (before, vec![*next]),
+            Inner::Choice(options, _) => (before, options.clone()),
+            Inner::Exit => {
+                at_end = Some(match at_end {
+                    Some(end) => end.intersection(&before).copied().collect(),
+                    None => before,
+                });
+                continue;
+            }
+        };
+        for next in next {
+            let known = written.get(&next);
+            let merged: Set = match known {
+                Some(known) => known.intersection(&after).copied().collect(),
+                None => after.clone(),
+            };
+            if known != Some(&merged) {
+                written.insert(next, merged);
+                todo.push(next);
+            }
+        }
+    }
+    at_end.unwrap_or_else(|| hidden.clone())
+}
+
+/// What is written after an action; what it reads without having been written is kept.
+fn after_action(action: &Action, before: &Set, kept: &mut Set) -> Set {
+    let mut read = Set::new();
+    action_reads(action, &mut read);
+    kept.extend(read.difference(before));
+    let mut after = before.clone();
+    let mut write = |target: &Target| {
+        if let Target::Place(Place { scope: Scope::Global, leaf, indices, .. }) = target
+            && indices.is_empty()
+        {
+            after.insert(*leaf);
+        }
+    };
+    match action {
+        Action::Assign(target, _) => write(target),
+        Action::Receive { fields, .. } => {
+            for field in fields {
+                if let Field::Store(target) = field {
+                    write(target);
+                }
+            }
+        }
+        _ => {}
+    }
+    after
+}
+
+fn action_reads(action: &Action, out: &mut Set) {
+    let mut target_reads = |target: &Target, out: &mut Set| {
+        if let Target::Place(place) = target {
+            place.indices.iter().for_each(|i| reads(i, out));
+        }
+    };
+    match action {
+        Action::Guard(ex) | Action::Assert(ex) | Action::PrintMtype(ex, _) => reads(ex, out),
+        Action::Exclusive(_, ex) => reads(ex, out),
+        Action::Assign(target, ex) => {
+            target_reads(target, out);
+            reads(ex, out);
+        }
+        Action::Fill { values, .. } => values.iter().for_each(|v| reads(v, out)),
+        Action::Send { channel, arguments, .. } => {
+            reads(channel, out);
+            arguments.iter().for_each(|a| reads(a, out));
+        }
+        Action::Receive { channel, fields, .. } => {
+            reads(channel, out);
+            for field in fields {
+                match field {
+                    Field::Match(ex) => reads(ex, out),
+                    Field::Store(target) => target_reads(target, out),
+                }
+            }
+        }
+        Action::Print(_, arguments) => arguments.iter().for_each(|a| reads(a, out)),
+        Action::SetPriority(a, b) => {
+            reads(a, out);
+            reads(b, out);
+        }
+        Action::True | Action::Skip | Action::NewChannels { .. } => {}
+    }
+}
+
+/// The globals an expression reads.
+fn reads(ex: &Ex, out: &mut Set) {
+    match ex {
+        Ex::Load(place) => {
+            if place.scope == Scope::Global {
+                out.insert(place.leaf);
+            }
+            place.indices.iter().for_each(|i| reads(i, out));
+        }
+        Ex::Unary(_, a) | Ex::Probe(_, a) | Ex::Enabled(a) | Ex::PcValue(a) | Ex::GetPriority(a) => reads(a, out),
+        Ex::Binary(_, a, b) => {
+            reads(a, out);
+            reads(b, out);
+        }
+        Ex::Conditional(a, b, c) => [a, b, c].into_iter().for_each(|e| reads(e, out)),
+        Ex::Run { arguments, .. } => arguments.iter().for_each(|a| reads(a, out)),
+        Ex::Poll { channel, fields, .. } => {
+            reads(channel, out);
+            fields.iter().flatten().for_each(|f| reads(f, out));
+        }
+        Ex::RemoteLabel { pid, .. } => pid.iter().for_each(|p| reads(p, out)),
+        Ex::RemoteLoad { pid, place, .. } => {
+            pid.iter().for_each(|p| reads(p, out));
+            place.indices.iter().for_each(|i| reads(i, out));
+        }
+        Ex::Const(_) | Ex::Pid | Ex::ProcessCount | Ex::Last | Ex::Timeout | Ex::NonProgress => {}
+    }
+}
+
+fn mentions(formula: &Formula, name: &str) -> bool {
+    match formula {
+        Formula::Atom(atom) => names(atom, name),
+        Formula::Not(f) | Formula::Next(f) | Formula::Always(f) | Formula::Eventually(f) => mentions(f, name),
+        Formula::And(a, b)
+        | Formula::Or(a, b)
+        | Formula::Implies(a, b)
+        | Formula::Equivalent(a, b)
+        | Formula::Until(a, b)
+        | Formula::WeakUntil(a, b)
+        | Formula::Release(a, b) => mentions(a, name) || mentions(b, name),
+    }
+}
+
+/// Whether a name, or the variable of the leaf with this name, occurs.
+fn names(expr: &Expr, name: &str) -> bool {
+    match &expr.kind {
+        ExprKind::Ref(reference) => reference.parts.first().is_some_and(|p| name.split('.').next() == Some(&*p.name.text)),
+        ExprKind::Unary(_, a) => names(a, name),
+        ExprKind::Binary(_, a, b) => names(a, name) || names(b, name),
+        ExprKind::Conditional(a, b, c) => names(a, name) || names(b, name) || names(c, name),
+        _ => false,
+    }
+}

@@ -247,10 +247,16 @@ impl StepGraph {
             Effect::StoreElement(var, index, _, _) => _ = into.writes.insert(self.place(*var, self.element(*index))),
             Effect::Send { channel, .. } => _ = into.sends.insert(self.channels(*channel)),
             Effect::Receive { channel, .. } => _ = into.receives.insert(self.channels(*channel)),
-            Effect::Run { .. } => {
+            Effect::Run { process, .. } => {
                 into.reads.insert(Place::Processes);
                 into.writes.insert(Place::Processes);
-                into.creates_channel = true;
+                if let Some(prologue) = self.prologue(*process) {
+                    let mut first = self.everything_below(prologue);
+                    // Its locals are those of the new process.
+                    first.reads.retain(|place| !matches!(place, Place::Local(..)));
+                    first.writes.retain(|place| !matches!(place, Place::Local(..)));
+                    into.merge(&first);
+                }
             }
             Effect::NewChannel { .. } => into.creates_channel = true,
             Effect::SetPriority { .. } => {

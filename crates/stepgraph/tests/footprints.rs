@@ -1,0 +1,241 @@
+//! Nothing outside a declared footprint is read or written: checked by brute force on random programs.
+//!
+//! Writing: whatever a transition changes must lie in what the steps it can consist of declare. Reading: a change to any variable that they do not
+//! declare must not change what the process can do, nor what comes of it.
+
+use bytecode::{Layout, Location, Mode, Op, ProcessId, Shape, Slot, StateMap, Type, Verified};
+use contract::{Successors, System};
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::sync::Arc;
+use stepgraph::{Channels, Footprint, Place, StepGraph};
+use vm::Interpreter;
+
+/// Everything the transitions of one process from one state may touch, as bytes of the state.
+struct Allowed {
+    reads: Vec<bool>,
+    writes: Vec<bool>,
+    /// The number of processes and channels may change: everything behind may move.
+    resizes: bool,
+    /// Depends on more than the footprint names byte by byte.
+    entangled: bool,
+}
+
+struct Bench<'p> {
+    program: &'p Verified,
+    graph: &'p StepGraph,
+}
+
+impl Bench<'_> {
+    /// The footprint of a location, with those of the locations it goes on to within the same transition.
+    fn closure(&self, ty: ProcessId, start: Location) -> Footprint {
+        let mut all = Footprint::default();
+        let mut seen = BTreeSet::new();
+        let mut open = vec![start];
+        while let Some(location) = open.pop() {
+            if !seen.insert(location) {
+                continue;
+            }
+            for alternative in self.graph.alternatives(ty, location) {
+                all.merge(&alternative.footprint);
+                if matches!(alternative.mode, Mode::Invisible | Mode::Deterministic) {
+                    open.extend(self.program.locations().after_step(alternative.step));
+                }
+            }
+        }
+        all
+    }
+
+    fn allowed(&self, state: &[u8], map: &StateMap, process: usize) -> Allowed {
+        let layout = self.program.layout();
+        let mut allowed = Allowed { reads: vec![false; state.len()], writes: vec![false; state.len()], resizes: false, entangled: false };
+        let footprint = self.mark(state, map, process, &mut allowed);
+        let offers = footprint.sends.iter().any(|channel| match channel {
+            Channels::Any => layout.channel_types.iter().any(|ty| ty.capacity == 0),
+            Channels::One(number) => match map.channel(*number).map(|c| c.shape) {
+                Some(Shape::Channel(ty)) => layout.channel_types[ty.index()].capacity == 0,
+                _ => false,
+            },
+        });
+        if offers {
+            for other in 0..map.processes.len() {
+                self.mark(state, map, other, &mut allowed);
+            }
+        }
+        allowed
+    }
+
+    /// Marks what one process may touch.
+    fn mark(&self, state: &[u8], map: &StateMap, process: usize, allowed: &mut Allowed) -> Footprint {
+        let layout = self.program.layout();
+        let component = map.processes[process];
+        let Shape::Process(ty) = component.shape else { panic!("not a process") };
+        let inside = &layout.processes[ty.index()];
+        let footprint = self.closure(ty, inside.location(&state[component.offset..]));
+        let range = |slot: &Slot, base: usize, element: Option<u32>| {
+            let width = slot.ty.width();
+            match element {
+                Some(i) if (i as usize) < slot.elements => {
+                    let start = base + slot.offset + i as usize * width;
+                    start..start + width
+                }
+                Some(_) => 0..0,
+                None => base + slot.offset..base + slot.offset + slot.size(),
+            }
+        };
+        let places = |place: &Place| -> Vec<std::ops::Range<usize>> {
+            match place {
+                Place::Global(id, e) => vec![range(&layout.globals[id.index()], 0, *e)],
+                Place::Local(id, e) => vec![range(&inside.locals[id.index()], component.offset, *e)],
+                Place::Location => {
+                    let start = component.offset + inside.location;
+                    vec![start..start + if inside.wide { 2 } else { 1 }]
+                }
+                Place::Others => map.processes.iter().map(|c| self.extent(layout, c.shape, c.offset)).collect(),
+                Place::Processes => vec![],
+                Place::Last => layout.last.map(|at| at..at + 1).into_iter().collect(),
+            }
+        };
+        for place in &footprint.reads {
+            places(place).into_iter().flatten().for_each(|i| allowed.reads[i] = true);
+        }
+        for place in &footprint.writes {
+            places(place).into_iter().flatten().for_each(|i| allowed.writes[i] = true);
+        }
+        for (channels, written) in [(&footprint.sends, true), (&footprint.receives, true), (&footprint.tests, false)] {
+            for (number, channel) in map.channels.iter().enumerate() {
+                let named = channels.iter().any(|c| matches!(c, Channels::Any) || *c == Channels::One(number as i32 + 1));
+                if named {
+                    for i in self.extent(layout, channel.shape, channel.offset) {
+                        allowed.reads[i] = true;
+                        allowed.writes[i] |= written;
+                    }
+                }
+            }
+        }
+        allowed.resizes |= footprint.writes.contains(&Place::Processes) || footprint.creates_channel;
+        allowed.entangled |= footprint.reads.contains(&Place::Others) || footprint.timeout;
+        footprint
+    }
+
+    fn extent(&self, layout: &Layout, shape: Shape, offset: usize) -> std::ops::Range<usize> {
+        match shape {
+            Shape::Process(ty) => offset..offset + layout.processes[ty.index()].size,
+            Shape::Channel(ty) => offset..offset + layout.channel_types[ty.index()].size,
+        }
+    }
+}
+
+/// Transitions of one process: fault and state.
+fn of_process(out: &Successors, process: usize) -> Vec<(Option<u32>, Option<Vec<u8>>)> {
+    out.iter()
+        .filter(|(entry, _)| entry.action.process as usize == process)
+        .map(|(entry, state)| (entry.fault().map(|f| f.get()), state.map(<[u8]>::to_vec)))
+        .collect()
+}
+
+/// Variables of a state: type, offset.
+fn variables(program: &Verified, map: &StateMap) -> Vec<(Type, usize)> {
+    let layout = program.layout();
+    let each = |slot: &Slot, base: usize| {
+        let (ty, start) = (slot.ty, base + slot.offset);
+        (0..slot.elements).map(move |i| (ty, start + i * ty.width())).collect::<Vec<_>>()
+    };
+    // What nobody writes is a constant, and no part of a footprint.
+    let written = |i: usize| program.program().code.iter().any(|op| matches!(op, Op::Stg { var } | Op::Stgx { var } if var.index() == i));
+    let globals = layout.globals.iter().enumerate().filter(|(i, _)| written(*i));
+    let mut all: Vec<(Type, usize)> = globals.flat_map(|(_, slot)| each(slot, 0)).collect();
+    for component in &map.processes {
+        if let Shape::Process(ty) = component.shape {
+            all.extend(layout.processes[ty.index()].locals.iter().flat_map(|slot| each(slot, component.offset)));
+        }
+    }
+    all
+}
+
+/// Checks up to `most` states; gives how many readings and writings were checked.
+fn check(program: &Arc<Verified>, most: usize) -> (usize, usize) {
+    let Ok(graph) = StepGraph::of(program) else { return (0, 0) };
+    let bench = Bench { program, graph: &graph };
+    let mut engine = Interpreter::new(program.clone());
+    let mut out = Successors::new();
+    engine.initial(&mut out);
+    let mut queue: VecDeque<Vec<u8>> = out.iter().filter_map(|(_, s)| s.map(<[u8]>::to_vec)).collect();
+    let mut seen: HashSet<Vec<u8>> = queue.iter().cloned().collect();
+    let (mut readings, mut writings) = (0, 0);
+    while let Some(state) = queue.pop_front() {
+        let mut map = StateMap::default();
+        map.read(program.layout(), &state).expect("a state");
+        out.clear();
+        engine.successors(&state, &mut out);
+        for process in 0..map.processes.len() {
+            let allowed = bench.allowed(&state, &map, process);
+            let before = of_process(&out, process);
+            for next in before.iter().filter_map(|(_, s)| s.as_ref()) {
+                assert!(allowed.resizes || next.len() == state.len(), "an undeclared change of components");
+                for i in 0..state.len().min(next.len()) {
+                    assert!(
+                        state[i] == next[i] || allowed.writes[i] || allowed.resizes && next.len() != state.len(),
+                        "process {process} writes byte {i} of {state:?}, which is in no footprint\n{}",
+                        graph.to_text(program, true)
+                    );
+                }
+                writings += 1;
+            }
+            if allowed.entangled {
+                continue;
+            }
+            for (ty, at) in variables(program, &map) {
+                if allowed.reads[at] {
+                    continue;
+                }
+                let mut changed = state.clone();
+                let value = ty.read(&state[at..]);
+                ty.write(value ^ 1, &mut changed[at..]);
+                let mut other = Successors::new();
+                engine.successors(&changed, &mut other);
+                let after = of_process(&other, process);
+                assert_eq!(before.len(), after.len(), "process {process} reads byte {at} of {state:?}, which is in no footprint");
+                for ((fault, next), (fault_after, next_after)) in before.iter().zip(&after) {
+                    assert_eq!(fault, fault_after);
+                    let (Some(next), Some(next_after)) = (next, next_after) else { continue };
+                    assert_eq!(next.len(), next_after.len());
+                    for i in (0..next.len()).filter(|i| !(at..at + ty.width()).contains(i)) {
+                        assert_eq!(next[i], next_after[i], "byte {i} depends on byte {at}, which is in no footprint");
+                    }
+                }
+                readings += 1;
+            }
+        }
+        for (_, next) in out.iter() {
+            if let Some(next) = next
+                && seen.len() < most
+                && seen.insert(next.to_vec())
+            {
+                queue.push_back(next.to_vec());
+            }
+        }
+    }
+    (readings, writings)
+}
+
+#[test]
+fn nothing_outside_the_footprint() {
+    let (mut readings, mut writings) = (0, 0);
+    for seed in 0..600 {
+        let Some(program) = testkit::random::verified(seed) else { continue };
+        // Privilege, priorities and the last mover tie processes together by rules of the scheduler, not by steps.
+        let tied = program.layout().exclusive.is_some()
+            || program.layout().last.is_some()
+            || program.layout().processes.iter().any(|p| p.priority.is_some())
+            || program.program().code.iter().any(|op| matches!(op, Op::Timeout {} | Op::Enabled {}))
+            || program.program().globals.iter().any(|v| v.scratch)
+            || program.program().processes.iter().any(|p| p.locals.iter().any(|v| v.scratch));
+        if tied {
+            continue;
+        }
+        let (r, w) = check(&Arc::new(program), 40);
+        readings += r;
+        writings += w;
+    }
+    assert!(readings > 1000 && writings > 1000, "only {readings} readings and {writings} writings were checked");
+}

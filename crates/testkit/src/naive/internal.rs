@@ -2,7 +2,7 @@
 
 use super::paths::{Active, Circumstances, Log, Offer, Stop};
 use super::{Channel, Component, Mutant, Naive, Print, Process, Refusal, State};
-use bytecode::{Fault, FaultKind, FieldMask, Op, Receive, Variable};
+use bytecode::{Fault, FaultKind, FieldMask, Op, Receive, Type};
 use std::collections::VecDeque;
 
 /// Most processes, and most channels (rule M-LIMITS).
@@ -27,7 +27,7 @@ impl Naive {
             }
             Op::Ldl { var } => {
                 let local = if self.is(Mutant::FirstLocalOnly) { 0 } else { var.index() };
-                let value = self.own_local(a, local).first().copied();
+                let value = element(self.own_local(a, local)?.1, 0);
                 a.push(value.unwrap_or(0));
             }
             Op::Stg { .. } | Op::Stl { .. } => self.i_stv(a, op)?,
@@ -177,25 +177,25 @@ impl Naive {
         Ok(())
     }
 
-    fn own_type<'a>(&'a self, a: &Active) -> &'a bytecode::ProcessType {
-        let ty = a.state.process(a.p as i32).map_or(0, |process| process.ty);
-        &self.program.processes[ty]
-    }
-
-    fn own_local<'a>(&self, a: &'a mut Active, local: usize) -> &'a mut Vec<i32> {
-        let p = a.p as i32;
-        &mut a.state.process_mut(p).expect("the active process exists").locals[local]
+    /// A local of the active process: its type and its elements.
+    fn own_local<'a>(&self, a: &'a mut Active, local: usize) -> Result<(Type, &'a mut Vec<i32>), Stop> {
+        let (p, addr) = (a.p as i32, a.addr());
+        let found = a.state.process_mut(p).and_then(|process| {
+            let declared = self.program.processes[process.ty].locals.get(local)?;
+            Some((declared.ty, &mut process.locals[local]))
+        });
+        found.ok_or(Stop::Refused(Refusal::Malformed(addr)))
     }
 
     /// **I-STV**.
     fn i_stv(&self, a: &mut Active, op: Op) -> Result<(), Stop> {
         let value = a.pop()?;
-        let stored = |variable: &Variable| if self.is(Mutant::StoresWithoutTruncating) { value } else { self.m_value(variable.ty, value) };
-        match op {
-            Op::Stg { var } => a.state.globals[var.index()][0] = stored(&self.program.globals[var.index()]),
-            Op::Stl { var } => self.own_local(a, var.index())[0] = stored(&self.own_type(a).locals[var.index()]),
+        let (ty, place) = match op {
+            Op::Stg { var } => (self.program.globals[var.index()].ty, &mut a.state.globals[var.index()]),
+            Op::Stl { var } => self.own_local(a, var.index())?,
             _ => return a.malformed(),
-        }
+        };
+        place[0] = if self.is(Mutant::StoresWithoutTruncating) { value } else { self.m_value(ty, value) };
         Ok(())
     }
 
@@ -204,7 +204,7 @@ impl Naive {
         let index = a.pop()?;
         let array = match op {
             Op::Ldgx { var } => &a.state.globals[var.index()],
-            Op::Ldlx { var } => &*self.own_local(a, var.index()),
+            Op::Ldlx { var } => &*self.own_local(a, var.index())?.1,
             _ => return a.malformed(),
         };
         let wrapped = index.rem_euclid(array.len() as i32);
@@ -223,7 +223,7 @@ impl Naive {
         }
         let (ty, array) = match op {
             Op::Stgx { var } => (self.program.globals[var.index()].ty, &mut a.state.globals[var.index()]),
-            Op::Stlx { var } => (self.own_type(a).locals[var.index()].ty, self.own_local(a, var.index())),
+            Op::Stlx { var } => self.own_local(a, var.index())?,
             _ => return a.malformed(),
         };
         match usize::try_from(index).ok().and_then(|index| array.get_mut(index)) {

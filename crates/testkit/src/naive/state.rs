@@ -222,7 +222,7 @@ impl Naive {
         }
         for place in 0..ty.capacity as usize {
             for (i, field) in ty.fields.iter().enumerate() {
-                self.put(field.ty, messages.get(place).map_or(0, |message| message[i]), out);
+                self.put(field.ty, messages.get(place).and_then(|message| message.get(i)).copied().unwrap_or(0), out);
             }
         }
     }

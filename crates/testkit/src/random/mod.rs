@@ -109,6 +109,7 @@ struct Swarm {
     modes: Vec<(Mode, u64)>,
     alternatives: Vec<(Alternative, u64)>,
     priorities: bool,
+    lively: bool,
 }
 
 /// How a way forks.
@@ -151,7 +152,9 @@ impl Swarm {
             (Alternative::IfZero, 1),
             (Alternative::IfNot, 1),
         ];
+        let lively = times(&[0, 1, 1]) == 1;
         Swarm {
+            lively,
             statements: statements.to_vec(),
             expressions: expressions.to_vec(),
             modes: modes.to_vec(),
@@ -340,8 +343,8 @@ impl Generator {
         }
         self.written = 0;
         self.splits = 5;
-        // Most hubs have a way that never blocks, or too many programs would be over before they begin.
-        if !self.one_in(4) {
+        // In lively programs most hubs have a way that never blocks; others are often over before they have begun.
+        if self.swarm.lively && !self.one_in(4) {
             let other = self.code.place();
             self.code.to(|target| Op::Ndet { target }, other);
             self.alternatives(body, 2);

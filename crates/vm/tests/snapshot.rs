@@ -19,12 +19,13 @@ const PROGRAM: &str =
     process parent() {
         local chan d
         CHNEW r | STL d | LDL d | XR | STEP A
-        LDL d | RUN 1, child | DROP | STEP N
+        LDL d | RUN 1, child | LDC 2 | SETPRIO | STEP N
         L: NDET b | LDC c | LDC 3 | LDC -5 | SENDS 2 | STEP N | JMP L
         b: LDL d | RECV 1, {}, first | LAST | PUSH r0 | ADD | STG total | STEP A | LDG total | LDC 6 | LT | NEXZ | STEP N | JMP L
     }
-    process child(byte d) priority 2 {
-        L: LDC c | RECV 2, {}, any | LDL d | PUSH r0 | SEND 1 | STEP N | JMP L
+    process child(byte d) {
+        L: PID | LDC 1 | SETPRIO | STEP N
+        LDC c | RECV 2, {}, any | LDL d | PUSH r0 | SEND 1 | STEP N | JMP L
     }
     start parent";
 

@@ -4,11 +4,13 @@
 //! other programs.
 
 use bytecode::{Verified, asm};
+use contract::{Successors, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use testkit::compare::{Comparison, Difference, Extent, compare};
+use testkit::naive::{Initial, Naive, Print};
 use testkit::{random, shrink};
-use vm::Interpreter;
+use vm::{Event, Interpreter};
 
 /// How many states of a program are looked at.
 const STATES: usize = 60;
@@ -79,4 +81,33 @@ fn random_programs_behave_the_same() {
     // Fewer would mean that the generator or the evaluator has gone lame.
     assert!(programs as u64 * 20 >= (seeds.end - seeds.start) * 19, "only {programs} programs were compared");
     assert!(total.transitions > 10 * programs, "the programs do nothing: {total:?}");
+}
+
+#[test]
+fn what_is_explained_is_what_happens() {
+    // The same transitions as without an explanation, and with what the rules say is printed.
+    for program in (0..400).filter_map(random::verified).map(Arc::new) {
+        let interpreter = Interpreter::new(program.clone());
+        let naive = Naive::new(program.program());
+        let Ok(Initial { state: Some(initial), .. }) = naive.initial_state() else { continue };
+        let mut states = vec![initial];
+        for _ in 0..8 {
+            let Some(state) = states.pop() else { break };
+            let Ok(outcomes) = naive.outcomes(&state) else { break };
+            let bytes = naive.encode(&state);
+            let mut out = Successors::new();
+            interpreter.clone().successors(&bytes, &mut out);
+            let explained = interpreter.explain(&bytes);
+            let plain: Vec<_> = out.iter().map(|(entry, state)| (entry.action, state.map(<[u8]>::to_vec))).collect();
+            assert_eq!(plain, explained.iter().map(|e| (e.action, e.state.clone())).collect::<Vec<_>>());
+            for (outcome, explained) in outcomes.iter().zip(&explained) {
+                let told = explained.events.iter().filter_map(|event| match event {
+                    Event::Print { process, format, values } => Some(Print { process: *process, format: *format, values: values.clone() }),
+                    Event::Step { .. } => None,
+                });
+                assert_eq!(told.collect::<Vec<_>>(), outcome.prints, "{} in {state:?}", asm::disassemble(program.program()));
+            }
+            states.extend(outcomes.into_iter().filter_map(|outcome| outcome.state).take(3));
+        }
+    }
 }

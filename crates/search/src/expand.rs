@@ -174,8 +174,26 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         if self.reduced {
             return self.insert_selected(depth, next);
         }
+        if self.edges_wanted || self.states_wanted {
+            return (0..self.batch.out.len()).try_for_each(|index| self.follow(index, depth, next));
+        }
+        // What nearly all searches do nearly all the time, without the questions they need not ask.
         for index in 0..self.batch.out.len() {
-            self.follow(index, depth, next)?;
+            let entry = &self.batch.out.entries()[index];
+            if entry.fault().is_some() {
+                self.follow(index, depth, next)?;
+                continue;
+            }
+            let Some(state) = self.batch.out.state(entry) else { continue };
+            self.transitions += 1;
+            let inserted = self.store.insert(self.batch.hashes[index], state)?;
+            if inserted.new {
+                self.states += 1;
+                let source = &self.batch.sources[entry.source as usize];
+                let link = self.links.push(source.waiting.link, (index - source.first) as Choice);
+                let bytes = if self.store.keeps(inserted.id) { None } else { Some(state) };
+                next.push(Waiting { id: inserted.id, link }, bytes);
+            }
         }
         Ok(())
     }
@@ -203,7 +221,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 
     /// Follows the step at `index` of the batch.
-    #[inline]
+    #[inline(never)]
     fn follow(&mut self, index: usize, depth: u64, next: &mut Frontier) -> Result<(), StoreFull> {
         let entry = &self.batch.out.entries()[index];
         if entry.fault().is_some() && !self.passes_fault(index, depth) {
@@ -293,7 +311,7 @@ impl Batch {
     }
 
     /// Hashes the entries from `first` on and asks for their lines of the table.
-    #[inline]
+    #[inline(always)]
     fn hash_from<W: StoreWorker>(&mut self, first: usize, store: &mut W) {
         for entry in &self.out.entries()[first..] {
             let hash = match self.out.state(entry) {

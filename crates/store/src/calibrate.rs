@@ -9,8 +9,9 @@ use std::collections::HashMap;
 
 /// Bytes of dictionary one content costs.
 const ENTRY_BYTES: f64 = 24.0;
-/// What a piece costs in time, expressed in bytes of each state.
-const PIECE_BYTES: f64 = 0.04;
+/// A dictionary up to this size stays in the first caches; beyond, each doubling costs time, expressed in bytes of each state.
+const CACHED_ENTRIES: f64 = 1024.0;
+const SLOW_BYTES: f64 = 0.3;
 /// How much larger than now the state space is expected to become.
 const EXPECTED_GROWTH: f64 = 64.0;
 
@@ -55,7 +56,8 @@ impl Column {
     /// Bytes a state costs in the end, on account of this piece.
     fn cost(&self, population: u64) -> f64 {
         let total = (population as f64 * EXPECTED_GROWTH).max(1.0);
-        self.expected.max(1.0).log2() / 8.0 + ENTRY_BYTES * self.expected / total + PIECE_BYTES
+        let slow = (self.expected / CACHED_ENTRIES).max(1.0).log2() * SLOW_BYTES;
+        self.expected.max(1.0).log2() / 8.0 + ENTRY_BYTES * self.expected / total + slow
     }
 
     /// Bits the numbers of the contents will need before long.
@@ -70,10 +72,11 @@ pub(crate) fn bits_for(values: u64) -> u32 {
 }
 
 /// Joins neighbouring columns as long as that saves memory and `may_join` (of their sizes, 1 for each column at the beginning) allows
-/// it, and further until their bits fit into `most_bits`. Returns how often which position was joined with the one after it.
+/// it, and further until their bits fit into `most_bits`. A join is worth `bonus` bytes of each state in itself. Returns how often which position was joined with the one after it.
 pub(crate) fn join_neighbours(
     mut columns: Vec<Column>,
     population: u64,
+    bonus: f64,
     most_bits: u32,
     may_join: impl Fn(usize, usize) -> bool,
 ) -> (Vec<usize>, Vec<Column>) {
@@ -98,7 +101,7 @@ pub(crate) fn join_neighbours(
     let candidate = |columns: &[Column], sizes: &[usize], at: usize| {
         may_join(sizes[at], sizes[at + 1]).then(|| {
             let joined = columns[at].join(&columns[at + 1], population);
-            let saved = columns[at].cost(population) + columns[at + 1].cost(population) - joined.cost(population);
+            let saved = columns[at].cost(population) + columns[at + 1].cost(population) - joined.cost(population) + bonus;
             (saved, joined)
         })
     };
@@ -139,7 +142,7 @@ mod tests {
         // Bytes 0 and 1 agree; 2 and 3 agree; each pair has many contents of its own.
         let sample: Vec<[u64; 4]> = (0..4000).map(|_| [random.below(200), random.below(200)]).map(|[a, b]| [a, a ^ 1, b, b ^ 3]).collect();
         let columns = (0..4).map(|i| Column::new(sample.iter().map(|s| s[i]), 4000)).collect();
-        let (joins, columns) = join_neighbours(columns, 4000, 64, |_, _| true);
+        let (joins, columns) = join_neighbours(columns, 4000, 0.01, 64, |_, _| true);
         assert_eq!(columns.len(), 2, "{joins:?}");
         assert!(columns.iter().all(|c| c.distinct == 200));
     }
@@ -147,11 +150,11 @@ mod tests {
     #[test]
     fn constants_are_joined_up_to_the_allowed_size_and_bits_are_made_to_fit() {
         let columns = vec![Column::new((0..100).map(|_| 0), 100); 20];
-        let (_, columns) = join_neighbours(columns, 100, 64, |a, b| a + b <= 8);
+        let (_, columns) = join_neighbours(columns, 100, 0.01, 64, |a, b| a + b <= 8);
         assert_eq!(columns.len(), 3);
         let mut random = Random(1);
         let noise: Vec<Column> = (0..8).map(|_| Column::new((0..5000).map(|_| random.below(256)), 5000)).collect();
-        let (_, columns) = join_neighbours(noise, 5000, 56, |_, _| true);
+        let (_, columns) = join_neighbours(noise, 5000, 0.01, 56, |_, _| true);
         assert!(columns.iter().map(Column::bits).sum::<u32>() <= 56);
     }
 }

@@ -28,19 +28,24 @@ pub(crate) struct Dictionary {
     budget: Arc<Budget>,
 }
 
-/// The hash index over a dictionary at some time. A slot holds the low half of the value above, its number + 1 below.
+/// The hash index over a dictionary at some time.
+///
+/// A slot of a narrow index is one word, the value above and its number + 1 below; of a wide one two, the value and its number + 1.
+/// Either way a look-up needs nothing but the slot.
 #[derive(Debug)]
 pub(crate) struct Index {
-    slots: Words,
+    words: Words,
+    narrow: bool,
     budget: Arc<Budget>,
 }
 
 impl Index {
-    fn new(slots: usize, budget: &Arc<Budget>) -> Result<Index, StoreFull> {
-        let bytes = slots as u64 * 8;
+    fn new(slots: usize, narrow: bool, budget: &Arc<Budget>) -> Result<Index, StoreFull> {
+        let words = if narrow { slots } else { 2 * slots };
+        let bytes = words as u64 * 8;
         budget.take(bytes)?;
-        match Words::new(slots) {
-            Some(slots) => Ok(Index { slots, budget: budget.clone() }),
+        match Words::new(words) {
+            Some(words) => Ok(Index { words, narrow, budget: budget.clone() }),
             None => {
                 budget.give_back(bytes);
                 Err(StoreFull { needed: budget.used() + bytes, budget: budget.used() })
@@ -48,33 +53,77 @@ impl Index {
         }
     }
 
-    /// Walks the slots a value may be in, from home on, until `f` has an answer.
+    fn slots(&self) -> usize {
+        if self.narrow { self.words.get().len() } else { self.words.get().len() / 2 }
+    }
+
     #[inline(always)]
-    fn probe<R>(&self, value: u64, mut f: impl FnMut(&AtomicU64, u64) -> Option<R>) -> R {
-        let slots = self.slots.get();
-        let mask = slots.len() - 1;
+    fn home(&self, value: u64) -> usize {
         let product = u128::from(value ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-        let mut at = (product as u64 ^ (product >> 64) as u64) as usize & mask;
-        loop {
-            let slot = &slots[at];
-            if let Some(answer) = f(slot, slot.load(Ordering::Acquire)) {
-                return answer;
+        (product as u64 ^ (product >> 64) as u64) as usize
+    }
+
+    /// The number of `value`, if this index knows it.
+    #[inline]
+    pub fn find(&self, value: u64) -> Option<Id> {
+        let words = self.words.get();
+        let mut at = self.home(value);
+        if self.narrow {
+            let mask = words.len() - 1;
+            loop {
+                let slot = words[at & mask].load(Ordering::Acquire);
+                if slot >> 32 == value && slot != 0 {
+                    return Some(slot as u32 - 1);
+                }
+                if slot == 0 {
+                    return None;
+                }
+                at = at.wrapping_add(1);
             }
+        }
+        let mask = words.len() / 2 - 1;
+        loop {
+            let slot = &words[2 * (at & mask)..][..2];
+            let number = slot[1].load(Ordering::Acquire);
+            if number == 0 {
+                return None;
+            }
+            if slot[0].load(Ordering::Relaxed) == value {
+                return Some(number as u32 - 1);
+            }
+            at = at.wrapping_add(1);
+        }
+    }
+
+    /// Enters a value that is not there. Only the holder of the dictionary's mutex may.
+    fn enter(&self, value: u64, id: Id) {
+        let words = self.words.get();
+        let number = u64::from(id) + 1;
+        let mask = self.slots() - 1;
+        let mut at = self.home(value) & mask;
+        let number_of = |at: usize| if self.narrow { &words[at] } else { &words[2 * at + 1] };
+        while number_of(at).load(Ordering::Relaxed) != 0 {
             at = (at + 1) & mask;
+        }
+        if self.narrow {
+            words[at].store(value << 32 | number, Ordering::Release);
+        } else {
+            words[2 * at].store(value, Ordering::Relaxed);
+            words[2 * at + 1].store(number, Ordering::Release);
         }
     }
 }
 
 impl Drop for Index {
     fn drop(&mut self) {
-        self.budget.give_back(self.slots.get().len() as u64 * 8);
+        self.budget.give_back(self.words.get().len() as u64 * 8);
     }
 }
 
 impl Dictionary {
     /// An empty dictionary; a `narrow` one is for values of at most 32 bits.
     pub fn new(narrow: bool, budget: Arc<Budget>) -> Result<Dictionary, StoreFull> {
-        let index = Arc::new(Index::new(FIRST_SLOTS, &budget)?);
+        let index = Arc::new(Index::new(FIRST_SLOTS, narrow, &budget)?);
         Ok(Dictionary { segments: Default::default(), len: AtomicU64::new(0), index: Mutex::new(index), narrow, budget })
     }
 
@@ -103,26 +152,11 @@ impl Dictionary {
         }
     }
 
-    /// The number of `value`, if `index` knows it.
-    #[inline]
-    pub fn find(&self, index: &Index, value: u64) -> Option<Id> {
-        index.probe(value, |_, slot| {
-            if slot == 0 {
-                Some(None)
-            } else if (slot >> 32) as u32 == value as u32 {
-                let id = slot as u32 - 1;
-                (self.narrow || self.value(id) == value).then_some(Some(id))
-            } else {
-                None
-            }
-        })
-    }
-
     /// The number of `value`, which is added if need be; brings `index` up to date.
     #[cold]
     pub fn add(&self, index: &mut Arc<Index>, value: u64) -> Result<Id, StoreFull> {
         let mut current = lock(&self.index);
-        if let Some(id) = self.find(&current, value) {
+        if let Some(id) = current.find(value) {
             *index = current.clone();
             return Ok(id);
         }
@@ -130,10 +164,10 @@ impl Dictionary {
         if len >= u64::from(u32::MAX) - 1 {
             return Err(StoreFull { needed: u64::MAX, budget: self.budget.limit() });
         }
-        if (len + 1) * 3 > current.slots.get().len() as u64 * 2 {
-            let larger = Index::new(current.slots.get().len() * 2, &self.budget)?;
+        if (len + 1) * 3 > current.slots() as u64 * 2 {
+            let larger = Index::new(current.slots() * 2, self.narrow, &self.budget)?;
             for id in 0..len as Id {
-                place(&larger, self.value(id), id);
+                larger.enter(self.value(id), id);
             }
             *current = Arc::new(larger);
         }
@@ -144,7 +178,7 @@ impl Dictionary {
             words.get()[offset].store(value, Ordering::Relaxed);
         }
         self.len.store(len + 1, Ordering::Release);
-        place(&current, value, id);
+        current.enter(value, id);
         *index = current.clone();
         Ok(id)
     }
@@ -171,12 +205,6 @@ impl Dictionary {
     }
 }
 
-/// Enters a value that is not there.
-fn place(index: &Index, value: u64, id: Id) {
-    index
-        .probe(value, |word, slot| (slot == 0).then(|| word.store(u64::from(value as u32) << 32 | (u64::from(id) + 1), Ordering::Release)));
-}
-
 impl Drop for Dictionary {
     fn drop(&mut self) {
         let bytes: usize = self.segments.iter().filter_map(OnceLock::get).map(|words| words.get().len() * 8).sum();
@@ -191,7 +219,7 @@ mod tests {
     use std::collections::HashMap;
 
     fn number(dictionary: &Dictionary, index: &mut Arc<Index>, value: u64) -> Id {
-        match dictionary.find(index, value) {
+        match index.find(value) {
             Some(id) => id,
             None => dictionary.add(index, value).unwrap(),
         }
@@ -248,10 +276,10 @@ mod tests {
         let dictionary = Dictionary::new(false, budget.clone()).unwrap();
         let mut index = dictionary.index();
         let added = (0..).take_while(|&value| dictionary.add(&mut index, value).is_ok()).count();
-        assert!((200..700).contains(&added), "{added}");
+        assert!((100..700).contains(&added), "{added}");
         assert!(budget.used() <= 10_000);
         for value in 0..added as u64 {
-            assert_eq!(dictionary.find(&index, value), Some(value as Id));
+            assert_eq!(index.find(value), Some(value as Id));
         }
         drop((index, dictionary));
         assert_eq!(budget.used(), 0);

@@ -21,71 +21,85 @@ pub(crate) enum NoKey {
 pub(crate) struct Encoder {
     pub layout: Arc<Layout>,
     leaves: Vec<Leaf>,
-    pairs: Vec<(usize, usize, usize)>,
+    pairs: Vec<Pair>,
     nodes: Vec<Last>,
-    /// The state, followed by zeros.
+    /// For states shorter than the longest: the state, followed by zeros.
     buffer: Vec<u8>,
-    length: usize,
+    /// The node of the length, and the last length.
+    length: (usize, usize),
     key: u64,
     /// Tops whose number does not fit.
     misfits: u32,
+    /// Nothing is remembered.
+    blank: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
     node: usize,
-    offset: usize,
+    /// Which word of the state contains it, and where.
+    load: usize,
+    shift: u32,
     mask: u64,
+    /// The last content.
+    value: u64,
 }
 
-/// What is remembered of a node.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    node: usize,
+    left: usize,
+    right: usize,
+}
+
+/// What is remembered of a node: the last value and the one before, since successors often differ from their source in turn.
 #[derive(Debug)]
 struct Last {
     value: u64,
     id: Id,
-    /// Its pair must look again.
-    parent: Option<usize>,
+    before: (u64, Id),
+    /// One of its children has changed.
     stale: bool,
+    parent: Option<usize>,
     /// Its place in the key; nothing for nodes below a pair.
     place: Option<(u32, u32)>,
     index: Arc<Index>,
+}
+
+#[inline(always)]
+fn word(state: &[u8], at: usize) -> u64 {
+    let mut word = [0; LEAF_BYTES];
+    word.copy_from_slice(&state[at..at + LEAF_BYTES]);
+    u64::from_le_bytes(word)
 }
 
 impl Encoder {
     pub fn new(layout: Arc<Layout>) -> Encoder {
         let mut leaves = Vec::new();
         let mut pairs = Vec::new();
-        let mut nodes: Vec<Last> = layout
-            .nodes
-            .iter()
-            .map(|node| Last {
-                value: node.dictionary.value(0),
-                id: 0,
-                parent: None,
-                stale: node.dictionary.len() == 0,
-                place: None,
-                index: node.dictionary.index(),
-            })
-            .collect();
+        let last = |index| Last { value: 0, id: 0, before: (0, 0), stale: false, parent: None, place: None, index };
+        let mut nodes: Vec<Last> = layout.nodes.iter().map(|node| last(node.dictionary.index())).collect();
         let mut length = 0;
-        for (number, node) in layout.nodes.iter().enumerate() {
-            match node.kind {
-                Kind::Length => length = number,
-                Kind::Leaf { offset, len } => leaves.push(Leaf { node: number, offset, mask: u64::MAX >> (64 - 8 * len as u32) }),
+        for (node, kind) in layout.nodes.iter().map(|node| node.kind).enumerate() {
+            match kind {
+                Kind::Length => length = node,
+                Kind::Leaf { offset, len } => {
+                    let load = offset.min(layout.capacity - LEAF_BYTES);
+                    let mask = u64::MAX >> (64 - 8 * len as u32);
+                    leaves.push(Leaf { node, load, shift: 8 * (offset - load) as u32, mask, value: 0 });
+                }
                 Kind::Pair(left, right) => {
-                    nodes[left].parent = Some(number);
-                    nodes[right].parent = Some(number);
-                    // Nothing is known of the pair of numbers 0 and 0 until it is looked up.
-                    nodes[number].stale = true;
-                    pairs.push((number, left, right));
+                    nodes[left].parent = Some(node);
+                    nodes[right].parent = Some(node);
+                    pairs.push(Pair { node, left, right });
                 }
             }
         }
         for top in &layout.tops {
             nodes[top.node].place = Some((top.shift, top.width));
         }
-        let buffer = vec![0; layout.capacity + LEAF_BYTES];
-        Encoder { layout, leaves, pairs, nodes, buffer, length, key: 0, misfits: 0 }
+        let buffer = vec![0; layout.capacity];
+        Encoder { layout, leaves, pairs, nodes, buffer, length: (length, 0), key: 0, misfits: 0, blank: true }
     }
 
     /// The key of `state`.
@@ -105,61 +119,84 @@ impl Encoder {
 
     #[inline]
     fn look_up(&mut self, state: &[u8]) -> Result<(), NoKey> {
-        let capacity = self.layout.capacity;
-        if state.len() > capacity {
-            return Err(NoKey::Misfit);
-        }
-        self.buffer[..state.len()].copy_from_slice(state);
-        self.buffer[state.len()..capacity].fill(0);
-        for position in 0..self.leaves.len() {
-            let Leaf { node, offset, mask } = self.leaves[position];
-            let mut word = [0; LEAF_BYTES];
-            word.copy_from_slice(&self.buffer[offset..offset + LEAF_BYTES]);
-            let value = u64::from_le_bytes(word) & mask;
-            if value != self.nodes[node].value || self.nodes[node].stale {
-                self.number(node, value)?;
+        if state.len() != self.buffer.len() {
+            if state.len() > self.buffer.len() {
+                return Err(NoKey::Misfit);
             }
+            let mut buffer = std::mem::take(&mut self.buffer);
+            buffer[..state.len()].copy_from_slice(state);
+            buffer[state.len()..].fill(0);
+            let done = self.look_up_padded(&buffer, state.len());
+            self.buffer = buffer;
+            done
+        } else {
+            self.look_up_padded(state, state.len())
         }
-        if self.nodes[self.length].value != state.len() as u64 || self.nodes[self.length].stale {
-            self.number(self.length, state.len() as u64)?;
-        }
-        for position in 0..self.pairs.len() {
-            let (node, left, right) = self.pairs[position];
-            if self.nodes[node].stale {
-                let value = u64::from(self.nodes[left].id) << 32 | u64::from(self.nodes[right].id);
-                self.number(node, value)?;
-            }
-        }
-        Ok(())
     }
 
-    /// The value of `node` is now `value`: looks its number up and puts it into the key, or makes the pair above stale.
+    /// As `look_up`, for a state of `len` bytes padded to the longest.
     #[inline]
-    fn number(&mut self, node: usize, value: u64) -> Result<(), NoKey> {
-        let last = &mut self.nodes[node];
-        let dictionary = &self.layout.nodes[node].dictionary;
-        let id = match dictionary.find(&last.index, value) {
-            Some(id) => id,
-            None => dictionary.add(&mut last.index, value).map_err(|full| {
-                last.stale = true;
-                NoKey::Full(full)
-            })?,
-        };
-        last.value = value;
-        last.stale = false;
-        let old = std::mem::replace(&mut last.id, id);
-        if let Some((shift, width)) = last.place {
-            let fits = |id: Id| u64::from(id) >> width == 0;
-            // Numbers that do not fit are not in the key.
-            let part = |id: Id| if fits(id) { u64::from(id) << shift } else { 0 };
-            self.key ^= part(old) ^ part(id);
-            self.misfits = self.misfits + u32::from(!fits(id)) - u32::from(!fits(old));
+    fn look_up_padded(&mut self, state: &[u8], len: usize) -> Result<(), NoKey> {
+        // Until all is done, nothing is certain: an error on the way leaves a blank encoder.
+        let blank = std::mem::replace(&mut self.blank, true);
+        let Encoder { leaves, nodes, layout, key, misfits, .. } = self;
+        for leaf in leaves.iter_mut() {
+            let value = word(state, leaf.load) >> leaf.shift & leaf.mask;
+            if value != leaf.value || blank {
+                leaf.value = value;
+                number(leaf.node, value, blank, layout, nodes, key, misfits)?;
+            }
         }
-        if let Some(parent) = last.parent {
-            self.nodes[parent].stale = true;
+        if len != self.length.1 || blank {
+            number(self.length.0, len as u64, blank, layout, nodes, key, misfits)?;
+            self.length.1 = len;
         }
+        for pair in &self.pairs {
+            if nodes[pair.node].stale || blank {
+                nodes[pair.node].stale = false;
+                let value = u64::from(nodes[pair.left].id) << 32 | u64::from(nodes[pair.right].id);
+                number(pair.node, value, blank, layout, nodes, key, misfits)?;
+            }
+        }
+        self.blank = false;
         Ok(())
     }
+}
+
+/// The value of `node` is now `value`: finds its number and puts it into the key, or tells the pair above.
+#[inline]
+fn number(
+    node: usize,
+    value: u64,
+    blank: bool,
+    layout: &Layout,
+    nodes: &mut [Last],
+    key: &mut u64,
+    misfits: &mut u32,
+) -> Result<(), NoKey> {
+    let last = &mut nodes[node];
+    let id = if last.before.0 == value && !blank {
+        last.before.1
+    } else {
+        match last.index.find(value) {
+            Some(id) => id,
+            None => layout.nodes[node].dictionary.add(&mut last.index, value).map_err(NoKey::Full)?,
+        }
+    };
+    last.before = if blank { (value, id) } else { (last.value, last.id) };
+    last.value = value;
+    let old = std::mem::replace(&mut last.id, id);
+    if let Some((shift, width)) = last.place {
+        let fits = |id: Id| u64::from(id) >> width == 0;
+        // Numbers that do not fit are not in the key.
+        let part = |id: Id| if fits(id) { u64::from(id) << shift } else { 0 };
+        *key ^= part(old) ^ part(id);
+        *misfits = *misfits + u32::from(!fits(id)) - u32::from(!fits(old));
+    }
+    if let Some(parent) = last.parent {
+        nodes[parent].stale = true;
+    }
+    Ok(())
 }
 
 /// From keys of an older layout to keys of a newer one.
@@ -191,13 +228,10 @@ impl Translator {
             let value = u64::from(self.ids[left]) << 32 | u64::from(self.ids[right]);
             let id = match *last_id {
                 Some(id) if *last == value => id,
-                _ => {
-                    let dictionary = &self.to.nodes[node].dictionary;
-                    match dictionary.find(index, value) {
-                        Some(id) => id,
-                        None => dictionary.add(index, value).map_err(NoKey::Full)?,
-                    }
-                }
+                _ => match index.find(value) {
+                    Some(id) => id,
+                    None => self.to.nodes[node].dictionary.add(index, value).map_err(NoKey::Full)?,
+                },
             };
             (*last, *last_id) = (value, Some(id));
             self.ids[node] = id;

@@ -14,16 +14,20 @@ fn fold(a: u64, b: u64) -> u64 {
 
 #[inline(always)]
 fn word(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3], bytes[at + 4], bytes[at + 5], bytes[at + 6], bytes[at + 7]])
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
 }
 
 #[inline(always)]
 fn half(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]))
+    let mut half = [0; 4];
+    half.copy_from_slice(&bytes[at..at + 4]);
+    u64::from(u32::from_le_bytes(half))
 }
 
 /// The hash of `bytes`, length included.
-#[inline]
+#[inline(always)]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     let mut seed = SECRET[3] ^ len as u64;

@@ -133,7 +133,7 @@ impl PlainWorker {
     }
 
     /// Inserts a state whose [`hash_state`] is `hash`; nothing if the store is closed and the state is not there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn try_insert(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
         let arena = &self.store.arena;
         // SAFETY: places in the table were written to this arena before they were published there.
@@ -250,11 +250,13 @@ impl StoreWorker for PlainWorker {
         self.table.prefetch(hash);
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        let budget = self.store.budget.limit();
-        // A store that is used on its own is never closed.
-        self.try_insert(hash, state)?.ok_or(StoreFull { needed: u64::MAX, budget })
+        match self.try_insert(hash, state)? {
+            Some(inserted) => Ok(inserted),
+            // A store that is used on its own is never closed.
+            None => Err(StoreFull { needed: u64::MAX, budget: self.store.budget.limit() }),
+        }
     }
 
     fn keeps(&self, _: StateId) -> bool {

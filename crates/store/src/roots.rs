@@ -80,7 +80,7 @@ impl Geometry {
         let mut step = FIRST_STEP.max(least_step);
         loop {
             let geometry = Geometry::new(key_bits, step);
-            if keys * 4 <= geometry.threshold() * 3 {
+            if keys * 5 <= geometry.threshold() * 4 {
                 return geometry;
             }
             step += 1;

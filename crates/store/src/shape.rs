@@ -18,6 +18,10 @@ use contract::StoreFull;
 /// Pieces are not cut larger than a word.
 pub(crate) const LEAF_BYTES: usize = 8;
 
+/// What a leaf costs in time, and a pair above its two nodes, expressed in bytes of each state.
+const PIECE_BYTES: f64 = 0.04;
+const PAIR_BYTES: f64 = 0.2;
+
 /// The bits of the first keys: fewer than there can be, because numbers grow.
 const FIRST_KEY_BITS: u32 = 44;
 
@@ -63,7 +67,7 @@ pub(crate) struct Layout {
     /// Values each top had when the layout was made.
     values: Vec<u64>,
     pub key_bits: u32,
-    /// The longest state that fits.
+    /// The longest state that fits; at least a word.
     pub capacity: usize,
 }
 
@@ -90,12 +94,12 @@ impl Layout {
     /// A first layout, for states like those of the `sample`, which was taken of `population` states. Its dictionaries are filled with
     /// the sample, and more bits are planned for those that are expected to grow.
     pub fn first(sample: &[Vec<u8>], population: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
-        let capacity = sample.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(LEAF_BYTES);
+        let capacity = sample.iter().map(Vec::len).max().unwrap_or(0).max(LEAF_BYTES);
         let byte = |at: usize| sample.iter().map(move |state| u64::from(state.get(at).copied().unwrap_or(0)));
         let bytes: Vec<Column> = (0..capacity).map(|at| Column::new(byte(at), population)).collect();
         let length_bits = Column::new(sample.iter().map(|state| state.len() as u64), population).bits();
         // First pieces of up to a word, cut anywhere; then pairs of pieces.
-        let (joins, leaves) = join_neighbours(bytes, population, u32::MAX, |a, b| a + b <= LEAF_BYTES);
+        let (joins, leaves) = join_neighbours(bytes, population, PIECE_BYTES, u32::MAX, |a, b| a + b <= LEAF_BYTES);
         let mut lens = vec![1; capacity];
         for at in joins {
             lens[at] += lens.remove(at + 1);
@@ -107,7 +111,7 @@ impl Layout {
             offset += len;
         }
         let mut tops: Vec<usize> = (1..nodes.len()).collect();
-        let (joins, columns) = join_neighbours(leaves, population, FIRST_KEY_BITS.saturating_sub(length_bits), |_, _| true);
+        let (joins, columns) = join_neighbours(leaves, population, -PAIR_BYTES, FIRST_KEY_BITS.saturating_sub(length_bits), |_, _| true);
         join_tops(&mut nodes, &mut tops, &joins, budget)?;
         tops.push(0);
         // Numbers are given before the layout is fixed, so that it fits all of the sample.
@@ -144,13 +148,14 @@ impl Layout {
         let mut tops: Vec<usize> = self.tops.iter().map(|top| top.node).collect();
         let mut capacity = self.capacity;
         while capacity < len {
-            let node = Node::new(Kind::Leaf { offset: capacity, len: LEAF_BYTES }, budget)?;
+            let bytes = (len - capacity).min(LEAF_BYTES);
+            let node = Node::new(Kind::Leaf { offset: capacity, len: bytes }, budget)?;
             // The padding of shorter states has number 0, as keys of older generations assume.
             node.dictionary.add(&mut node.dictionary.index(), 0)?;
             nodes.push(node);
             // Before the length, which is last.
             tops.insert(tops.len() - 1, nodes.len() - 1);
-            capacity += LEAF_BYTES;
+            capacity += bytes;
         }
         let before = |node: usize| self.tops.iter().position(|top| top.node == node).map_or(0, |at| self.values[at]);
         let spare = |node: usize| u32::from(nodes[node].dictionary.len() > before(node));
@@ -178,7 +183,7 @@ impl Layout {
         let mut tops: Vec<usize> = old.iter().map(|top| top.node).collect();
         tops.pop();
         let columns = (0..tops.len()).map(|at| Column::new(sample.iter().map(|n| u64::from(n[at])), population)).collect();
-        let (joins, _) = join_neighbours(columns, population, 0, |_, _| true);
+        let (joins, _) = join_neighbours(columns, population, -PAIR_BYTES, 0, |_, _| true);
         // How many pairs there are is known only when all keys have been moved, but not more than there are keys.
         let bound = bits_for(most_keys) + 1;
         let mut needed = 0;

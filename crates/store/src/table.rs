@@ -1,9 +1,9 @@
 //! A lock-free hash table that only grows: from the hash of a thing to the place where the thing lies.
 //!
-//! A slot is one word: how far it lies from home, a piece of the hash, and the place. Eight slots make a bucket of one cache line.
-//! Nothing is ever removed or changed once written, and a bucket is filled from its first slot on; so whoever finds a bucket full
-//! may go on to the next one of the probe sequence, and whoever finds an empty slot knows that what it seeks was not inserted before.
-//! Two workers that insert the same thing race for the same slot, and the loser compares with what the winner wrote.
+//! A slot is one word: how far it lies from home, a piece of the hash, and the place. Eight slots make a bucket of one cache line,
+//! which is searched round and round from a slot the hash chooses. Nothing is ever removed or changed once written; so whoever finds a
+//! bucket full may go on to the next one of the probe sequence, and whoever finds an empty slot knows that what it seeks was not
+//! inserted before. Two workers that insert the same thing race for the same slot, and the loser compares with what the winner wrote.
 //!
 //! *Growing.* A filled slot is final, so moving to a larger table needs care only about empty ones: they are *frozen* as the movers
 //! pass. A worker that meets a frozen slot, or notices that a larger table exists, helps to move and goes on in the larger table. All
@@ -18,7 +18,7 @@
 
 use crate::budget::Budget;
 use crate::memory::{Words, prefetch};
-use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, lock};
+use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::turn::Turn;
 use contract::StoreFull;
 
@@ -67,6 +67,9 @@ pub(crate) struct Table {
     place_bits: u32,
     /// How many bits of the hash below the home bucket's the slots of this table know.
     known: u32,
+    /// Covers the distance and the known bits in a slot.
+    tag_mask: u64,
+    place_mask: u64,
     budget: Arc<Budget>,
     next: Mutex<Option<Next>>,
     /// 1 as soon as `next` is there; read without the lock.
@@ -92,6 +95,8 @@ impl Table {
             bucket_bits,
             place_bits,
             known,
+            tag_mask: !0 << (64 - DISTANCE_BITS - known),
+            place_mask: (1 << place_bits) - 1,
             budget,
             next: Mutex::new(None),
             growing: AtomicUsize::new(0),
@@ -114,43 +119,50 @@ impl Table {
         hash >> (64 - self.bucket_bits)
     }
 
-    /// The known bits of the hash below those of the home bucket.
+    /// The known bits of the hash below those of the home bucket, where a slot has them.
     #[inline(always)]
-    fn rest(&self, hash: u64) -> u64 {
-        (hash << self.bucket_bits) >> (64 - self.known)
+    fn tag(&self, hash: u64) -> u64 {
+        (hash << self.bucket_bits) >> DISTANCE_BITS & self.tag_mask
     }
 
-    /// A slot apart from the distance.
+    /// The slot of its bucket at which the search for a tag begins: bits every table knows of the hash.
     #[inline(always)]
-    fn slot(&self, rest: u64, place: u64) -> u64 {
-        rest << (64 - DISTANCE_BITS - self.known) | place
+    fn first_slot(tag: u64) -> usize {
+        (tag >> (64 - DISTANCE_BITS - 4)) as usize
     }
 
     /// The stride of the probe sequence, from bits every table knows of the hash.
     #[inline(always)]
-    fn stride(&self, rest: u64) -> u64 {
-        rest >> (self.known - 8) | 1
+    fn stride(tag: u64) -> u64 {
+        tag >> (64 - DISTANCE_BITS - 8) | 1
     }
 
     /// The bucket at `distance` from home. The second lies beside the first, in the pair of lines memory fetches together.
     #[inline(always)]
-    fn bucket(&self, home: u64, rest: u64, distance: u64) -> usize {
+    fn bucket(&self, home: u64, tag: u64, distance: u64) -> usize {
         let mask = (1u64 << self.bucket_bits) - 1;
         let bucket = match distance {
             0 => home,
             1 => home ^ 1,
-            _ => home.wrapping_add((distance - 1).wrapping_mul(self.stride(rest))) & mask,
+            _ => home.wrapping_add((distance - 1).wrapping_mul(Self::stride(tag))) & mask,
         };
         bucket as usize
     }
 
     #[inline(always)]
-    fn home_of(&self, bucket: usize, rest: u64, distance: u64) -> u64 {
+    fn slots_of(&self, bucket: usize) -> &[AtomicU64; SLOTS] {
+        let start = bucket << SLOTS_LOG;
+        // The last bucket ends with the words.
+        self.words.get()[start..start + SLOTS].try_into().unwrap_or_else(|_| unreachable!("a slice of {SLOTS} words"))
+    }
+
+    #[inline(always)]
+    fn home_of(&self, bucket: usize, tag: u64, distance: u64) -> u64 {
         let mask = (1u64 << self.bucket_bits) - 1;
         match distance {
             0 => bucket as u64,
             1 => bucket as u64 ^ 1,
-            _ => (bucket as u64).wrapping_sub((distance - 1).wrapping_mul(self.stride(rest))) & mask,
+            _ => (bucket as u64).wrapping_sub((distance - 1).wrapping_mul(Self::stride(tag))) & mask,
         }
     }
 
@@ -163,30 +175,21 @@ impl Table {
     /// the same, and [`find_or_insert`](Self::find_or_insert) will tell.
     #[inline(always)]
     pub fn find(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Option<u64> {
-        let (home, rest) = (self.home(hash), self.rest(hash));
-        let wanted = self.slot(rest, 0);
-        let place_mask = (1u64 << self.place_bits) - 1;
-        let unknown = 64 - DISTANCE_BITS - self.known;
-        let words = self.words.get();
+        let (home, tag) = (self.home(hash), self.tag(hash));
+        let first = Self::first_slot(tag);
         for distance in 0..=MOST_DISTANCE {
-            let wanted = (wanted | distance << (64 - DISTANCE_BITS)) >> unknown;
-            let start = self.bucket(home, rest, distance) << SLOTS_LOG;
-            let bucket = &words[start..start + SLOTS];
-            // All slots are compared without a branch: how many there are is not predictable, and a wrong guess costs more.
-            let mut hits = 0u32;
-            for (index, word) in bucket.iter().enumerate() {
-                hits |= u32::from(word.load(Ordering::Relaxed) >> unknown == wanted) << index;
-            }
-            while hits != 0 {
-                let place = bucket[hits.trailing_zeros() as usize].load(Ordering::Acquire) & place_mask;
-                if place != 0 && same(place) {
-                    return Some(place);
+            let wanted = tag | distance << (64 - DISTANCE_BITS);
+            let slots = self.slots_of(self.bucket(home, tag, distance));
+            for index in first..first + SLOTS {
+                let slot = slots[index % SLOTS].load(Ordering::Acquire);
+                if (slot ^ wanted) & self.tag_mask == 0 && slot & self.place_mask != 0 {
+                    let place = slot & self.place_mask;
+                    if same(place) {
+                        return Some(place);
+                    }
+                } else if slot == EMPTY || slot == FROZEN {
+                    return None;
                 }
-                hits &= hits - 1;
-            }
-            let last = bucket[SLOTS - 1].load(Ordering::Relaxed);
-            if last == EMPTY || last == FROZEN {
-                return None;
             }
         }
         None
@@ -201,15 +204,13 @@ impl Table {
         mut same: impl FnMut(u64) -> bool,
         mut make: impl FnMut() -> Result<u64, E>,
     ) -> Result<Lookup, E> {
-        let (home, rest) = (self.home(hash), self.rest(hash));
-        let wanted = self.slot(rest, 0);
-        let place_mask = (1u64 << self.place_bits) - 1;
-        let known_mask = !((1u64 << (64 - DISTANCE_BITS - self.known)) - 1);
-        let words = self.words.get();
+        let (home, tag) = (self.home(hash), self.tag(hash));
+        let first = Self::first_slot(tag);
         for distance in 0..=MOST_DISTANCE {
-            let wanted = wanted | distance << (64 - DISTANCE_BITS);
-            let start = self.bucket(home, rest, distance) << SLOTS_LOG;
-            for word in &words[start..start + SLOTS] {
+            let wanted = tag | distance << (64 - DISTANCE_BITS);
+            let slots = self.slots_of(self.bucket(home, tag, distance));
+            for index in first..first + SLOTS {
+                let word = &slots[index % SLOTS];
                 let mut slot = word.load(Ordering::Acquire);
                 if slot == EMPTY {
                     let place = make()?;
@@ -221,8 +222,8 @@ impl Table {
                 if slot == FROZEN {
                     return Ok(Lookup::Frozen);
                 }
-                if (slot ^ wanted) & known_mask == 0 {
-                    let place = slot & place_mask;
+                if (slot ^ wanted) & self.tag_mask == 0 {
+                    let place = slot & self.place_mask;
                     if same(place) {
                         return Ok(Lookup::Found(place));
                     }
@@ -299,13 +300,13 @@ impl Table {
     pub fn help(&self, next: &Table, rehash: impl Fn(u64) -> u64) {
         self.drain(&self.turn, |visited| {
             let Some((bucket, slot)) = visited else { return true };
-            let place = slot & ((1u64 << self.place_bits) - 1);
+            let place = slot & self.place_mask;
             let hash = match bucket {
                 Some(bucket) if next.known < self.known => {
                     let distance = slot >> (64 - DISTANCE_BITS);
-                    let rest = (slot << DISTANCE_BITS) >> (64 - self.known);
-                    let home = self.home_of(bucket, rest, distance);
-                    home << (64 - self.bucket_bits) | rest << (64 - self.bucket_bits - self.known)
+                    let tag = slot & self.tag_mask & (!0 >> DISTANCE_BITS);
+                    let home = self.home_of(bucket, tag, distance);
+                    home << (64 - self.bucket_bits) | (tag << DISTANCE_BITS) >> self.bucket_bits
                 }
                 _ => rehash(place),
             };
@@ -316,18 +317,16 @@ impl Table {
 
     /// Helps to visit all places, and nothing after the last of each block of them. Nothing can be added to a block after its visit.
     pub fn drain_blocks(&self, turn: &Turn, mut visit: impl FnMut(Option<u64>) -> bool) -> bool {
-        let place_mask = (1u64 << self.place_bits) - 1;
-        self.drain(turn, |visited| visit(visited.map(|(_, slot)| slot & place_mask)))
+        self.drain(turn, |visited| visit(visited.map(|(_, slot)| slot & self.place_mask)))
     }
 
     /// Up to `count` places from all over the table.
     pub fn sample(&self, count: usize) -> Vec<u64> {
-        let place_mask = (1u64 << self.place_bits) - 1;
         let words = self.words.get();
         // A stride without a common factor, so that all slots of a bucket have their turn.
         let stride = (words.len() / (2 * count.max(1))).max(1) | 1;
         let places = words.iter().step_by(stride).map(|word| word.load(Ordering::Acquire));
-        places.filter(|&slot| slot != EMPTY && slot != FROZEN).map(|slot| slot & place_mask).take(count).collect()
+        places.filter(|&slot| slot != EMPTY && slot != FROZEN).map(|slot| slot & self.place_mask).take(count).collect()
     }
 
     /// Freezes all empty slots and visits the others, with their bucket unless they are in the overflow; and nothing, after each block.
@@ -344,11 +343,9 @@ impl Table {
     }
 
     fn freeze(&self, bucket: usize, mut visit: impl FnMut(u64) -> bool) -> bool {
-        let start = bucket << SLOTS_LOG;
-        for word in &self.words.get()[start..start + SLOTS] {
+        for word in self.slots_of(bucket) {
             let mut slot = word.load(Ordering::Acquire);
             if slot == EMPTY {
-                // Whatever comes after an empty slot is empty too, but must be frozen all the same: someone may be looking at it.
                 slot = match word.compare_exchange(EMPTY, FROZEN, Ordering::AcqRel, Ordering::Acquire) {
                     Ok(_) => FROZEN,
                     Err(other) => other,
@@ -363,13 +360,15 @@ impl Table {
 
     /// Inserts what is known not to be there, while the table is visible to movers only.
     fn insert_moved(&self, hash: u64, place: u64) {
-        let (home, rest) = (self.home(hash), self.rest(hash));
-        let words = self.words.get();
+        let (home, tag) = (self.home(hash), self.tag(hash));
+        let first = Self::first_slot(tag);
         for distance in 0..=MOST_DISTANCE {
-            let slot = self.slot(rest, place) | distance << (64 - DISTANCE_BITS);
-            let start = self.bucket(home, rest, distance) << SLOTS_LOG;
-            for word in &words[start..start + SLOTS] {
-                if word.load(Ordering::Relaxed) == EMPTY && word.compare_exchange(EMPTY, slot, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            let wanted = tag | distance << (64 - DISTANCE_BITS) | place;
+            let slots = self.slots_of(self.bucket(home, tag, distance));
+            for index in first..first + SLOTS {
+                let word = &slots[index % SLOTS];
+                if word.load(Ordering::Relaxed) == EMPTY
+                    && word.compare_exchange(EMPTY, wanted, Ordering::AcqRel, Ordering::Relaxed).is_ok()
                 {
                     return;
                 }

@@ -1,0 +1,199 @@
+//! Comparison of two engines for the same program, state by state.
+//!
+//! [`mod@crate::compare`] asks whether an engine follows the rules; this module asks whether two engines are interchangeable, and it knows
+//! nothing of programs: anything that is a [`System`] can stand on either side. That makes it fast enough for models of a realistic size.
+//! States are visited breadth first as the reference finds them. In each, everything a search can see is compared: the steps with their
+//! order, actions, faults and bytes, and whether a state without steps is a valid end.
+
+use crate::compare::Extent;
+use contract::{Action, Successor, Successors, System};
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+
+/// A step as a search sees it: what was done, the fault's code, the state it leads to.
+pub type Step = (Action, Option<u32>, Option<Vec<u8>>);
+
+/// The first state in which the two disagree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The state; none if it is the initial one that differs.
+    pub state: Option<Vec<u8>>,
+    /// In what they disagree.
+    pub about: About,
+}
+
+/// In what two engines disagree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The steps.
+    Steps {
+        /// Those of the reference.
+        reference: Vec<Step>,
+        /// Those of the other.
+        other: Vec<Step>,
+    },
+    /// Whether the state is a valid end.
+    ValidEnd {
+        /// What the reference says; the other says the opposite.
+        reference: bool,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.state {
+            Some(state) => writeln!(f, "in the state {state:?}")?,
+            None => writeln!(f, "initially")?,
+        }
+        match &self.about {
+            About::Steps { reference, other } => {
+                let same = reference.iter().zip(other).take_while(|(a, b)| a == b).count();
+                list(f, "reference", reference, same)?;
+                list(f, "other", other, same)
+            }
+            About::ValidEnd { reference } => writeln!(f, "valid end: {reference} for the reference, {} for the other", !reference),
+        }
+    }
+}
+
+/// How many steps are written out; atomic sequences can have thousands.
+const SHOWN: usize = 12;
+
+/// The steps from number `from` on.
+fn list(f: &mut fmt::Formatter<'_>, name: &str, steps: &[Step], from: usize) -> fmt::Result {
+    writeln!(f, "{name}: {} steps, the first {from} as the others", steps.len())?;
+    for (action, fault, state) in steps.iter().skip(from).take(SHOWN) {
+        write!(f, "  process {}, choice {}", action.process, action.choice)?;
+        if let Some(code) = fault {
+            write!(f, ", fault {code:#x}")?;
+        }
+        match state {
+            Some(state) => writeln!(f, ": {state:?}")?,
+            None => writeln!(f, ": no state")?,
+        }
+    }
+    if steps.len() > from + SHOWN { writeln!(f, "  and so on") } else { Ok(()) }
+}
+
+/// Compares two engines in up to `most` states.
+pub fn compare(reference: &mut dyn System, other: &mut dyn System, most: usize) -> Result<Extent, Box<Difference>> {
+    let (mut expected, mut found) = (Successors::new(), Successors::new());
+    reference.initial(&mut expected);
+    other.initial(&mut found);
+    same_steps(None, &expected, &found)?;
+
+    let mut extent = Extent::default();
+    let mut known: HashSet<Vec<u8>> = HashSet::new();
+    let mut queue: VecDeque<Vec<u8>> = VecDeque::new();
+    remember(&expected, most, &mut known, &mut queue);
+    while let Some(state) = queue.pop_front() {
+        expected.clear();
+        found.clear();
+        reference.successors(&state, &mut expected);
+        other.successors(&state, &mut found);
+        same_steps(Some(&state), &expected, &found)?;
+        if expected.is_empty() {
+            let valid = reference.is_valid_end(&state);
+            if valid != other.is_valid_end(&state) {
+                return Err(Box::new(Difference { state: Some(state), about: About::ValidEnd { reference: valid } }));
+            }
+        }
+        extent.states += 1;
+        extent.transitions += expected.len();
+        extent.ends += usize::from(expected.is_empty());
+        extent.faults += expected.entries().iter().filter(|step| step.fault().is_some()).count();
+        remember(&expected, most, &mut known, &mut queue);
+    }
+    Ok(extent)
+}
+
+/// Queues the states not seen before, as long as there is room for them.
+fn remember(steps: &Successors, most: usize, known: &mut HashSet<Vec<u8>>, queue: &mut VecDeque<Vec<u8>>) {
+    for (_, state) in steps.iter() {
+        if let Some(state) = state
+            && known.len() < most
+            && !known.contains(state)
+        {
+            known.insert(state.to_vec());
+            queue.push_back(state.to_vec());
+        }
+    }
+}
+
+fn same_steps(state: Option<&[u8]>, expected: &Successors, found: &Successors) -> Result<(), Box<Difference>> {
+    fn seen<'a>((step, state): (&Successor, Option<&'a [u8]>)) -> (Action, Option<u32>, Option<&'a [u8]>) {
+        (step.action, step.fault().map(|fault| fault.get()), state)
+    }
+    if expected.iter().map(seen).eq(found.iter().map(seen)) {
+        return Ok(());
+    }
+    let owned = |steps: &Successors| {
+        let steps = steps.iter().map(seen);
+        steps.map(|(action, fault, state)| (action, fault, state.map(<[u8]>::to_vec))).collect()
+    };
+    let about = About::Steps { reference: owned(expected), other: owned(found) };
+    Err(Box::new(Difference { state: state.map(<[u8]>::to_vec), about }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::FaultCode;
+
+    /// Counts from 0 to 3 in steps of one and two; how it does so can be bent at one place.
+    #[derive(Default)]
+    struct Counter {
+        backwards_at: Option<u8>,
+        fault_at: Option<u8>,
+        refuses_end: bool,
+    }
+
+    impl System for Counter {
+        fn initial(&mut self, out: &mut Successors) {
+            out.push(&[0], Action::default());
+        }
+
+        fn successors(&mut self, state: &[u8], out: &mut Successors) {
+            let mut steps = [1, 2];
+            if self.backwards_at == Some(state[0]) {
+                steps.reverse();
+            }
+            for (choice, step) in steps.into_iter().enumerate().filter(|(_, step)| state[0] + step <= 3) {
+                let action = Action::new(0, choice as u32);
+                match self.fault_at.filter(|&at| at == state[0]).and(FaultCode::new(1)) {
+                    Some(fault) => out.push_faulty(&[state[0] + step], action, fault),
+                    None => out.push(&[state[0] + step], action),
+                }
+            }
+        }
+
+        fn is_valid_end(&mut self, _: &[u8]) -> bool {
+            !self.refuses_end
+        }
+    }
+
+    fn differs_in(mut other: Counter) -> Option<u8> {
+        let difference = compare(&mut Counter::default(), &mut other, 100).expect_err("they differ");
+        difference.state.map(|state| state[0])
+    }
+
+    #[test]
+    fn equal_engines_are_equal() {
+        let extent = compare(&mut Counter::default(), &mut Counter::default(), 100);
+        assert_eq!(extent, Ok(Extent { states: 4, transitions: 5, faults: 0, ends: 1 }));
+    }
+
+    #[test]
+    fn order_faults_and_ends_matter() {
+        assert_eq!(differs_in(Counter { backwards_at: Some(1), ..Counter::default() }), Some(1));
+        assert_eq!(differs_in(Counter { fault_at: Some(2), ..Counter::default() }), Some(2));
+        assert_eq!(differs_in(Counter { refuses_end: true, ..Counter::default() }), Some(3));
+    }
+
+    #[test]
+    fn no_more_states_than_asked_for() {
+        let mut bent = Counter { backwards_at: Some(2), ..Counter::default() };
+        let extent = compare(&mut Counter::default(), &mut bent, 2).expect("the difference is out of reach");
+        assert_eq!(extent.states, 2);
+    }
+}

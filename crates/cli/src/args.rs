@@ -137,7 +137,7 @@ pub struct EngineArguments {
     /// Workers; all cores if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Memory budget, as in 512M or 4G; reaching it ends with verdict unknown
+    /// Memory budget, as in 512M or 4G; reaching it ends with verdict unknown. Most of what is free if not given
     #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
     pub memory: Option<u64>,
     /// Time limit, as in 90s or 1h30m; reaching it ends with verdict unknown

@@ -1,6 +1,7 @@
 //! From the common options to a plan.
 
 use crate::args::EngineArguments;
+use crate::memory;
 use check::Plan;
 use contract::Limits;
 use std::thread;
@@ -14,7 +15,7 @@ pub fn plan(base: Plan, arguments: &EngineArguments) -> Plan {
         store: arguments.store,
         reduce: base.reduce && !arguments.no_por,
         threads: arguments.threads.map_or_else(cores, usize::from),
-        limits: Limits { time: arguments.time, memory: arguments.memory, depth: arguments.depth },
+        limits: Limits { time: arguments.time, memory: arguments.memory.or_else(memory::budget), depth: arguments.depth },
         ..base
     }
 }

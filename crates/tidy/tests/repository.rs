@@ -56,3 +56,16 @@ fn every_crate_takes_the_lints_of_the_workspace() {
         .map(|file| Finding::new(&file.path, 1, "add `[lints]` with `workspace = true`"));
     none(findings.collect());
 }
+
+#[test]
+fn ci_runs_the_commands_of_the_readme() {
+    let read = |name: &str| std::fs::read_to_string(tree::root().join(name)).expect("it is there");
+    let (readme, ci) = (read("README.md"), read(".ci/run"));
+    let commands: Vec<&str> = readme.lines().filter(|line| line.starts_with("cargo ")).collect();
+    assert_eq!(commands.len(), 2, "one command checks an example, one runs the tests");
+    for command in commands {
+        // What comes behind the command's own options is the same in both; CI only asks for less noise.
+        let asked = command.replace("cargo run ", "cargo run --quiet ");
+        assert!(ci.contains(command) || ci.contains(&asked), ".ci/run does not run `{command}`");
+    }
+}

@@ -57,28 +57,41 @@ struct Pair {
 struct Last {
     value: u64,
     id: Id,
-    before: (u64, Id),
+    /// The number in its place in the key; 0 for nodes below a pair.
+    part: u64,
+    /// Numbers from here on do not fit into the key.
+    limit: u64,
+    shift: u32,
     /// One of its children has changed.
     stale: bool,
+    is_top: bool,
+    misfit: bool,
+    before: (u64, Id),
     parent: Option<usize>,
-    /// Its place in the key; nothing for nodes below a pair.
-    place: Option<(u32, u32)>,
     index: Arc<Index>,
-}
-
-#[inline(always)]
-fn word(state: &[u8], at: usize) -> u64 {
-    let mut word = [0; LEAF_BYTES];
-    word.copy_from_slice(&state[at..at + LEAF_BYTES]);
-    u64::from_le_bytes(word)
 }
 
 impl Encoder {
     pub fn new(layout: Arc<Layout>) -> Encoder {
         let mut leaves = Vec::new();
         let mut pairs = Vec::new();
-        let last = |index| Last { value: 0, id: 0, before: (0, 0), stale: false, parent: None, place: None, index };
-        let mut nodes: Vec<Last> = layout.nodes.iter().map(|node| last(node.dictionary.index())).collect();
+        let mut nodes: Vec<Last> = layout
+            .nodes
+            .iter()
+            .map(|node| Last {
+                value: 0,
+                id: 0,
+                part: 0,
+                limit: u64::MAX,
+                shift: 0,
+                stale: false,
+                is_top: false,
+                misfit: false,
+                before: (0, 0),
+                parent: None,
+                index: node.dictionary.index(),
+            })
+            .collect();
         let mut length = 0;
         for (node, kind) in layout.nodes.iter().map(|node| node.kind).enumerate() {
             match kind {
@@ -96,7 +109,8 @@ impl Encoder {
             }
         }
         for top in &layout.tops {
-            nodes[top.node].place = Some((top.shift, top.width));
+            let last = &mut nodes[top.node];
+            (last.is_top, last.shift, last.limit) = (true, top.shift, 1 << top.width);
         }
         let buffer = vec![0; layout.capacity];
         Encoder { layout, leaves, pairs, nodes, buffer, length: (length, 0), key: 0, misfits: 0, blank: true }
@@ -105,98 +119,105 @@ impl Encoder {
     /// The key of `state`.
     #[inline]
     pub fn encode(&mut self, state: &[u8]) -> Result<u64, NoKey> {
-        self.look_up(state)?;
+        if state.len() == self.buffer.len() {
+            self.look_up(state, state.len())?;
+        } else {
+            self.look_up_short(state)?;
+        }
         if self.misfits == 0 { Ok(self.key) } else { Err(NoKey::Misfit) }
     }
 
     /// Numbers the pieces of `state` without caring whether they fit.
     pub fn fill(&mut self, state: &[u8]) -> Result<(), StoreFull> {
-        match self.look_up(state) {
+        match self.encode(state) {
             Err(NoKey::Full(full)) => Err(full),
             _ => Ok(()),
         }
     }
 
-    #[inline]
-    fn look_up(&mut self, state: &[u8]) -> Result<(), NoKey> {
-        if state.len() != self.buffer.len() {
-            if state.len() > self.buffer.len() {
-                return Err(NoKey::Misfit);
-            }
-            let mut buffer = std::mem::take(&mut self.buffer);
-            buffer[..state.len()].copy_from_slice(state);
-            buffer[state.len()..].fill(0);
-            let done = self.look_up_padded(&buffer, state.len());
-            self.buffer = buffer;
-            done
-        } else {
-            self.look_up_padded(state, state.len())
+    fn look_up_short(&mut self, state: &[u8]) -> Result<(), NoKey> {
+        if state.len() > self.buffer.len() {
+            return Err(NoKey::Misfit);
         }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer[..state.len()].copy_from_slice(state);
+        buffer[state.len()..].fill(0);
+        let done = self.look_up(&buffer, state.len());
+        self.buffer = buffer;
+        done
     }
 
-    /// As `look_up`, for a state of `len` bytes padded to the longest.
+    /// Numbers the pieces of a state of `len` bytes, padded to the longest.
     #[inline]
-    fn look_up_padded(&mut self, state: &[u8], len: usize) -> Result<(), NoKey> {
+    fn look_up(&mut self, state: &[u8], len: usize) -> Result<(), NoKey> {
+        assert_eq!(state.len(), self.layout.capacity);
         // Until all is done, nothing is certain: an error on the way leaves a blank encoder.
         let blank = std::mem::replace(&mut self.blank, true);
         let Encoder { leaves, nodes, layout, key, misfits, .. } = self;
+        let mut work = Work { layout, nodes, key: *key, misfits: *misfits, blank };
+        let mut done = Ok(());
         for leaf in leaves.iter_mut() {
-            let value = word(state, leaf.load) >> leaf.shift & leaf.mask;
+            // SAFETY: leaves were cut so that `load + 8` is at most the capacity, which is the length of `state`.
+            let word = u64::from_le(unsafe { state.as_ptr().add(leaf.load).cast::<u64>().read_unaligned() });
+            let value = word >> leaf.shift & leaf.mask;
             if value != leaf.value || blank {
                 leaf.value = value;
-                number(leaf.node, value, blank, layout, nodes, key, misfits)?;
+                done = done.and(work.number(leaf.node, value));
             }
         }
         if len != self.length.1 || blank {
-            number(self.length.0, len as u64, blank, layout, nodes, key, misfits)?;
             self.length.1 = len;
+            done = done.and(work.number(self.length.0, len as u64));
         }
         for pair in &self.pairs {
-            if nodes[pair.node].stale || blank {
-                nodes[pair.node].stale = false;
-                let value = u64::from(nodes[pair.left].id) << 32 | u64::from(nodes[pair.right].id);
-                number(pair.node, value, blank, layout, nodes, key, misfits)?;
+            if work.nodes[pair.node].stale || blank {
+                work.nodes[pair.node].stale = false;
+                let value = u64::from(work.nodes[pair.left].id) << 32 | u64::from(work.nodes[pair.right].id);
+                done = done.and(work.number(pair.node, value));
             }
         }
-        self.blank = false;
-        Ok(())
+        (*key, *misfits) = (work.key, work.misfits);
+        self.blank = done.is_err();
+        done
     }
 }
 
-/// The value of `node` is now `value`: finds its number and puts it into the key, or tells the pair above.
-#[inline]
-fn number(
-    node: usize,
-    value: u64,
+/// What changes while pieces are numbered.
+struct Work<'a> {
+    layout: &'a Layout,
+    nodes: &'a mut [Last],
+    key: u64,
+    misfits: u32,
     blank: bool,
-    layout: &Layout,
-    nodes: &mut [Last],
-    key: &mut u64,
-    misfits: &mut u32,
-) -> Result<(), NoKey> {
-    let last = &mut nodes[node];
-    let id = if last.before.0 == value && !blank {
-        last.before.1
-    } else {
-        match last.index.find(value) {
-            Some(id) => id,
-            None => layout.nodes[node].dictionary.add(&mut last.index, value).map_err(NoKey::Full)?,
+}
+
+impl Work<'_> {
+    /// The value of `node` is now `value`: finds its number and puts it into the key, or tells the pair above.
+    #[inline]
+    fn number(&mut self, node: usize, value: u64) -> Result<(), NoKey> {
+        let last = &mut self.nodes[node];
+        let id = if last.before.0 == value && !self.blank {
+            last.before.1
+        } else {
+            match last.index.find(value) {
+                Some(id) => id,
+                None => self.layout.nodes[node].dictionary.add(&mut last.index, value).map_err(NoKey::Full)?,
+            }
+        };
+        last.before = if self.blank { (value, id) } else { (last.value, last.id) };
+        (last.value, last.id) = (value, id);
+        if last.is_top {
+            // A number that does not fit is not in the key, and counted instead.
+            let fits = u64::from(id) < last.limit;
+            let part = if fits { u64::from(id) << last.shift } else { 0 };
+            self.misfits = self.misfits + u32::from(!fits) - u32::from(last.misfit);
+            self.key ^= last.part ^ part;
+            (last.part, last.misfit) = (part, !fits);
+        } else if let Some(parent) = last.parent {
+            self.nodes[parent].stale = true;
         }
-    };
-    last.before = if blank { (value, id) } else { (last.value, last.id) };
-    last.value = value;
-    let old = std::mem::replace(&mut last.id, id);
-    if let Some((shift, width)) = last.place {
-        let fits = |id: Id| u64::from(id) >> width == 0;
-        // Numbers that do not fit are not in the key.
-        let part = |id: Id| if fits(id) { u64::from(id) << shift } else { 0 };
-        *key ^= part(old) ^ part(id);
-        *misfits = *misfits + u32::from(!fits(id)) - u32::from(!fits(old));
+        Ok(())
     }
-    if let Some(parent) = last.parent {
-        nodes[parent].stale = true;
-    }
-    Ok(())
 }
 
 /// From keys of an older layout to keys of a newer one.

@@ -211,14 +211,14 @@ impl Roots {
     }
 
     #[inline(always)]
-    fn bucket(&self, number: u64) -> &[AtomicU64] {
+    fn bucket(&self, number: u64) -> &[AtomicU64; WORDS] {
         let start = number as usize * WORDS;
-        &self.words.get()[start..start + WORDS]
+        self.words.get()[start..start + WORDS].try_into().unwrap_or_else(|_| unreachable!("a slice of {WORDS} words"))
     }
 
     /// A bucket as it is at some moment, header included. All slots its header counts are complete.
     #[inline(always)]
-    fn snapshot(bucket: &[AtomicU64]) -> Bucket {
+    fn snapshot(bucket: &[AtomicU64; WORDS]) -> Bucket {
         let mut words = [0; WORDS + 1];
         words[0] = bucket[0].load(Ordering::Acquire);
         for (word, shared) in words[1..].iter_mut().zip(&bucket[1..]) {
@@ -243,24 +243,27 @@ impl Roots {
             let wanted = rest << DISTANCE_BITS | distance;
             let bucket = self.bucket(g.bucket(home, rest, distance));
             loop {
-                let words = Self::snapshot(bucket);
-                let count = words[0] & COUNT;
-                let mut found = false;
+                let first = bucket[0].load(Ordering::Acquire);
+                let count = first & COUNT;
+                let end = HEADER_BITS + count as u32 * g.width;
                 let mut bit = HEADER_BITS;
-                for _ in 0..count {
-                    found |= slot(&words, bit) & mask == wanted;
+                while bit < end {
+                    // All slots the header counts are complete, so their words may be read one by one.
+                    let (word, shift) = (bit as usize / 64 % WORDS, bit % 64);
+                    let low = bucket[word].load(Ordering::Relaxed) >> shift;
+                    let high = (bucket[(word + 1) % WORDS].load(Ordering::Relaxed) << 1) << (63 - shift);
+                    if (low | high) & mask == wanted {
+                        return Entry::Found;
+                    }
                     bit += g.width;
-                }
-                if found {
-                    return Entry::Found;
                 }
                 if count == g.slots {
                     break;
                 }
-                if words[0] & FROZEN != 0 {
+                if first & FROZEN != 0 {
                     return Entry::Frozen;
                 }
-                if words[0] & LATCH == 0 && self.add(bucket, words[0], bit, wanted) {
+                if first & LATCH == 0 && self.add(bucket, first, bit, wanted) {
                     return Entry::Inserted;
                 }
                 pause();
@@ -271,7 +274,7 @@ impl Roots {
 
     /// Adds a slot to a bucket whose first word was `seen`, unless something has changed since.
     #[inline]
-    fn add(&self, bucket: &[AtomicU64], seen: u64, bit: u32, value: u64) -> bool {
+    fn add(&self, bucket: &[AtomicU64; WORDS], seen: u64, bit: u32, value: u64) -> bool {
         if bucket[0].compare_exchange(seen, seen | LATCH, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }

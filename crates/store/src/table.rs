@@ -180,15 +180,21 @@ impl Table {
         for distance in 0..=MOST_DISTANCE {
             let wanted = tag | distance << (64 - DISTANCE_BITS);
             let slots = self.slots_of(self.bucket(home, tag, distance));
-            for index in first..first + SLOTS {
-                let slot = slots[index % SLOTS].load(Ordering::Acquire);
-                if (slot ^ wanted) & self.tag_mask == 0 && slot & self.place_mask != 0 {
-                    let place = slot & self.place_mask;
-                    if same(place) {
-                        return Some(place);
-                    }
-                } else if slot == EMPTY || slot == FROZEN {
+            let mut index = first % SLOTS;
+            // Written so that it is not unrolled: nearly always the first slot or the second has the answer.
+            loop {
+                let slot = slots[index].load(Ordering::Acquire);
+                let place = slot & self.place_mask;
+                // Empty and frozen slots have no place.
+                if place == 0 {
                     return None;
+                }
+                if (slot ^ wanted) & self.tag_mask == 0 && same(place) {
+                    return Some(place);
+                }
+                index = (index + 1) % SLOTS;
+                if index == first % SLOTS {
+                    break;
                 }
             }
         }

@@ -1,0 +1,93 @@
+//! The functions as a caller in C uses them, and what happens when it uses them wrongly.
+
+use everypath_c::{
+    EverypathOptions, EverypathProgram, EverypathResult, EverypathStatus, EverypathStep, EverypathVerdict, everypath_check,
+    everypath_error, everypath_free, everypath_initial, everypath_is_valid_end, everypath_load, everypath_successors,
+};
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+const PROGRAM: &CStr = c"global byte n\nprocess P() {\nagain: LDG n ;: n++\n LDC 1\n ADD\n STG n\n LDG n\n LDC 200\n LT\n ASSERT\n STEP N\n JMP again\n}\nstart P\n";
+
+fn load(text: &[u8]) -> Result<*mut EverypathProgram, EverypathStatus> {
+    let mut program = ptr::null_mut();
+    // SAFETY: all three point to what they should.
+    let status = unsafe { everypath_load(c"p.epa".as_ptr(), text.as_ptr(), text.len(), &mut program) };
+    assert_eq!(program.is_null(), status != EverypathStatus::Ok);
+    if program.is_null() { Err(status) } else { Ok(program) }
+}
+
+fn error() -> String {
+    // SAFETY: the function promises a string.
+    unsafe { CStr::from_ptr(everypath_error()) }.to_str().expect("text").to_owned()
+}
+
+/// Copies what it is told: state, label, fault.
+unsafe extern "C" fn copy(context: *mut c_void, step: *const EverypathStep) -> bool {
+    // SAFETY: the tests below pass a vector as the context, and the library a step.
+    let (copies, step) = unsafe { (&mut *context.cast::<Vec<(Vec<u8>, String)>>(), &*step) };
+    // SAFETY: the library promises as many bytes as it says, and a string.
+    let (state, label) = unsafe { (std::slice::from_raw_parts(step.state, step.length), CStr::from_ptr(step.label)) };
+    copies.push((state.to_vec(), label.to_str().expect("text").to_owned()));
+    true
+}
+
+#[test]
+fn a_program_is_loaded_walked_and_checked() {
+    let program = load(PROGRAM.to_bytes()).expect("a good program");
+    let mut copies: Vec<(Vec<u8>, String)> = Vec::new();
+    let context: *mut c_void = (&raw mut copies).cast();
+    // SAFETY: the handle is alive, and `copy` gets the context it expects.
+    unsafe {
+        assert_eq!(everypath_initial(program, Some(copy), context), EverypathStatus::Ok);
+        let initial = copies[0].0.clone();
+        assert_eq!(everypath_successors(program, initial.as_ptr(), initial.len(), Some(copy), context), EverypathStatus::Ok);
+        assert_eq!(copies[1].1, "P(0): n++");
+        let mut valid = true;
+        assert_eq!(everypath_is_valid_end(program, initial.as_ptr(), initial.len(), &mut valid), EverypathStatus::Ok);
+        assert!(!valid);
+
+        let mut result = std::mem::zeroed::<EverypathResult>();
+        copies.clear();
+        assert_eq!(everypath_check(program, ptr::null(), Some(copy), context, &mut result), EverypathStatus::Ok);
+        assert_eq!((result.verdict, result.states), (EverypathVerdict::Violated, 200));
+        assert_eq!(copies.len(), 200, "the visitor is told the steps of the trace");
+
+        let options = EverypathOptions { depth: 5, ..EverypathOptions::default() };
+        assert_eq!(everypath_check(program, &options, None, ptr::null_mut(), &mut result), EverypathStatus::Ok);
+        assert_eq!((result.verdict, result.states), (EverypathVerdict::Unknown, 6));
+        let options = EverypathOptions { explore_only: true, depth_first: true, ..EverypathOptions::default() };
+        assert_eq!(everypath_check(program, &options, None, ptr::null_mut(), &mut result), EverypathStatus::Ok);
+        assert_eq!((result.verdict, result.states), (EverypathVerdict::Holds, 256));
+        everypath_free(program);
+    }
+}
+
+#[test]
+fn whatever_is_wrong_is_a_status_with_a_sentence() {
+    assert_eq!(load(b"process P( {").err(), Some(EverypathStatus::BadProgram));
+    assert!(error().contains("p.epa:1:"), "{}", error());
+    assert_eq!(load(b"\xff\xff").err(), Some(EverypathStatus::BadProgram));
+    let broken = b"process P() {\n local byte x\n.prologue\n LDC 1\n LDC 0\n DIV\n STL x\n RET\n.entry\n STEP T\n}\nstart P\n";
+    let unborn = load(broken).expect("well-formed");
+    let program = load(PROGRAM.to_bytes()).expect("a good program");
+    // SAFETY: null and wrong states are what these functions must recognise; the handles are alive.
+    unsafe {
+        assert_eq!(everypath_load(ptr::null(), ptr::null(), 0, ptr::null_mut()), EverypathStatus::BadArgument);
+        let mut handle = ptr::null_mut();
+        assert_eq!(everypath_load(ptr::null(), ptr::null(), 0, &mut handle), EverypathStatus::BadArgument);
+        assert_eq!(everypath_load(c"p.epa".as_ptr(), ptr::null(), 3, &mut handle), EverypathStatus::BadArgument);
+        assert_eq!(everypath_load(c"\xff.epa".as_ptr(), ptr::null(), 0, &mut handle), EverypathStatus::BadArgument);
+        assert!(handle.is_null());
+        assert_eq!(everypath_initial(ptr::null(), None, ptr::null_mut()), EverypathStatus::BadArgument);
+        assert_eq!(everypath_initial(unborn, None, ptr::null_mut()), EverypathStatus::NoInitialState);
+        assert!(error().contains("division"), "{}", error());
+        assert_eq!(everypath_successors(program, [1, 2, 3].as_ptr(), 3, None, ptr::null_mut()), EverypathStatus::BadState);
+        assert_eq!(everypath_successors(program, ptr::null(), 0, None, ptr::null_mut()), EverypathStatus::BadState);
+        assert_eq!(everypath_is_valid_end(program, ptr::null(), 0, ptr::null_mut()), EverypathStatus::BadArgument);
+        assert_eq!(everypath_check(program, ptr::null(), None, ptr::null_mut(), ptr::null_mut()), EverypathStatus::BadArgument);
+        everypath_free(ptr::null_mut());
+        everypath_free(program);
+        everypath_free(unborn);
+    }
+}

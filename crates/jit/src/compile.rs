@@ -52,10 +52,21 @@ impl From<stepgraph::TooLarge> for CompileError {
     }
 }
 
+/// The code of one process type.
+struct TypeCode {
+    /// Where the control location is in the component, and whether it takes two bytes.
+    location: u32,
+    wide: bool,
+    expand: Box<[Code]>,
+    answer: Box<[Option<Code>]>,
+}
+
 /// Where the code is, and what new processes look like.
 pub(crate) struct Tables {
-    expand: Vec<Vec<Code>>,
-    answer: Vec<Vec<Option<Code>>>,
+    types: Box<[TypeCode]>,
+    /// For each shape byte, the size of such a component; 0 if there is none. Process types come first.
+    pub shape_sizes: [u32; 256],
+    pub process_types: usize,
     pub prologues: Vec<Option<Code>>,
     /// For each type, a new instance's component.
     pub templates: Vec<Vec<u8>>,
@@ -78,13 +89,19 @@ impl Drop for Tables {
 }
 
 impl Tables {
-    /// The code of a location; `None` if no step there can answer an offer and one is asked for.
-    pub fn location(&self, ty: u8, location: Location, answering: bool) -> Option<Code> {
-        if answering {
-            self.answer[ty as usize].get(location.index()).copied().flatten()
-        } else {
-            self.expand[ty as usize].get(location.index()).copied()
-        }
+    /// The code for a component of a type where it stands; `None` if no step there can answer an offer and one is asked for.
+    ///
+    /// # Safety
+    /// `component` points to a whole component of type `ty` of the program these tables were made for.
+    #[inline]
+    pub unsafe fn code(&self, ty: u8, component: *const u8, answering: bool) -> Option<Code> {
+        let of_type = &self.types[ty as usize];
+        // SAFETY: the location lies inside the component.
+        let location = unsafe {
+            let at = component.add(of_type.location as usize);
+            if of_type.wide { u16::from_le_bytes([*at, *at.add(1)]) as usize } else { *at as usize }
+        };
+        if answering { of_type.answer.get(location).copied().flatten() } else { of_type.expand.get(location).copied() }
     }
 
     /// Compiles a program.
@@ -117,9 +134,21 @@ impl Tables {
         let module = compiler.finish()?;
         // SAFETY: each id was made with the signature of `Code`.
         let code = |id: &FuncId| unsafe { std::mem::transmute::<*const u8, Code>(module.get_finalized_function(*id)) };
+        let layout = program.layout();
+        let mut shape_sizes = [0; 256];
+        for (code, size) in shape_sizes.iter_mut().enumerate() {
+            *size = layout.shape(code as u8).map_or(0, |shape| layout.size_of(shape) as u32);
+        }
+        let of_type = |(i, (expand, answer)): (usize, (&Vec<FuncId>, &Vec<Option<FuncId>>))| TypeCode {
+            location: layout.processes[i].location as u32,
+            wide: layout.processes[i].wide,
+            expand: expand.iter().map(code).collect(),
+            answer: answer.iter().map(|id| id.as_ref().map(code)).collect(),
+        };
         Ok(Tables {
-            expand: expand.iter().map(|l| l.iter().map(code).collect()).collect(),
-            answer: answer.iter().map(|l: &Vec<Option<FuncId>>| l.iter().map(|id| id.as_ref().map(code)).collect()).collect(),
+            types: expand.iter().zip(&answer).enumerate().map(of_type).collect(),
+            shape_sizes,
+            process_types: types,
             prologues: prologues.iter().map(|id: &Option<FuncId>| id.as_ref().map(code)).collect(),
             templates: (0..types).map(|i| template(program, ProcessId(i as u8))).collect(),
             module: Some(module),

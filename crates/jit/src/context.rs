@@ -34,7 +34,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Takes in a state.
-    pub fn load(&mut self, layout: &Layout, state: &[u8]) -> Result<(), LayoutError> {
+    pub fn load(&mut self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> Result<(), LayoutError> {
         if self.bytes.len() < state.len() + PADDING {
             self.bytes.resize(state.len() + PADDING, 0);
         }
@@ -54,26 +54,28 @@ impl Source {
         }
         let mut processes = 0;
         let mut channels = layout.channels.len();
-        let types = layout.processes.len();
+        let types = tables.process_types;
         while at < state.len() {
-            let code = state[at] as usize;
-            if code < types {
+            let code = state[at];
+            let size = tables.shape_sizes[code as usize] as usize;
+            if size == 0 {
+                return Err(LayoutError::UnknownShape(at));
+            }
+            if (code as usize) < types {
                 if processes >= 255 {
                     return Err(LayoutError::TooManyInstances);
                 }
                 self.processes[processes] = at as u32;
-                self.types[processes] = code as u8;
+                self.types[processes] = code;
                 processes += 1;
-                at += layout.processes[code].size;
             } else {
-                let ty = layout.channel_types.get(code - types).ok_or(LayoutError::UnknownShape(at))?;
                 if channels >= 255 {
                     return Err(LayoutError::TooManyInstances);
                 }
-                self.channels[channels] = ChannelAt { offset: at as u32 + 1, ty: (code - types) as u32 };
+                self.channels[channels] = ChannelAt { offset: at as u32 + 1, ty: (code as usize - types) as u32 };
                 channels += 1;
-                at += 1 + ty.size;
             }
+            at += size;
         }
         if at != state.len() {
             return Err(LayoutError::Truncated);
@@ -179,8 +181,6 @@ pub(crate) struct Context {
     pub initiator: u32,
     pub choice: u32,
     pub emitted: usize,
-    /// The control location from which the transition started.
-    pub start_addr: u32,
     pub asked: Source,
     pub inside: Source,
     pub half_done: Source,
@@ -226,7 +226,6 @@ impl Context {
             initiator: 0,
             choice: 0,
             emitted: 0,
-            start_addr: 0,
             asked: Source::default(),
             inside: Source::default(),
             half_done: Source::default(),
@@ -246,10 +245,24 @@ impl Context {
     }
 
     /// Whether a process of higher priority keeps this one from moving (S-PRIORITY).
+    #[inline]
     pub fn outranked(&mut self, source: fn(&mut Context) -> &mut Source, process: u32, timeout: bool) -> bool {
-        if !self.uses_priorities {
-            return false;
-        }
+        self.uses_priorities && self.is_outranked(source, process, timeout)
+    }
+
+    /// The control location from which the transition under way started: reported with sequences that never end.
+    pub fn start_addr(&self) -> bytecode::Addr {
+        let program = self.program();
+        let (Some(&ty), Some(&offset)) = (self.asked.types.get(self.initiator as usize), self.asked.processes.get(self.initiator as usize))
+        else {
+            return bytecode::Addr::default();
+        };
+        let layout = &program.layout().processes[ty as usize];
+        let location = layout.location(&self.asked.bytes[offset as usize..]);
+        program.locations().address(bytecode::ProcessId(ty), location).unwrap_or_default()
+    }
+
+    fn is_outranked(&mut self, source: fn(&mut Context) -> &mut Source, process: u32, timeout: bool) -> bool {
         let layout = self.program().layout();
         let priority = |source: &Source, p: u32| {
             let at = layout.processes[source.types[p as usize] as usize].priority?;

@@ -53,6 +53,13 @@ pub(crate) struct Env {
     saves: u32,
 }
 
+impl Env {
+    /// Whether this is the path a transition begins with, not a continuation of it.
+    pub fn is_first_path(&self) -> bool {
+        self.deterministic.is_none()
+    }
+}
+
 /// Makes one function.
 pub(crate) struct Emitter<'a, 'b, 'm> {
     pub b: &'a mut FunctionBuilder<'b>,

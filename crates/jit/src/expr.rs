@@ -142,7 +142,7 @@ impl Emitter<'_, '_, '_> {
                 None => self.int(0),
             },
             Expr::Timeout => match self.kind {
-                Kind::Expand => self.b.ins().load(types::I32, trusted(), self.ctx, view!(timeout)),
+                Kind::Expand if env.is_first_path() => self.b.ins().load(types::I32, trusted(), self.ctx, view!(timeout)),
                 _ => self.int(0),
             },
             Expr::NoProgress => {

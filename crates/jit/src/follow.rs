@@ -4,7 +4,7 @@
 //! interpreter does. The states passed through are kept in one growing buffer.
 
 use crate::context::{Context, End, FATAL, Purpose, View, view_of};
-use bytecode::{Addr, Fault, FaultKind, Mode};
+use bytecode::{Fault, FaultKind, Mode};
 use std::collections::HashSet;
 
 /// Longest invisible sequence (S-ENDLESS).
@@ -131,7 +131,7 @@ impl Context {
     }
 
     fn endless(&mut self) {
-        let fault = Fault { kind: FaultKind::Endless, addr: Addr(self.start_addr) };
+        let fault = Fault { kind: FaultKind::Endless, addr: self.start_addr() };
         self.commit_failure(fault.code());
     }
 
@@ -158,7 +158,7 @@ impl Context {
         }
         let layout = self.program().layout();
         let mut inside = std::mem::take(&mut self.inside);
-        let loaded = inside.load(layout, &self.end_bytes[end.start..end.start + end.len]);
+        let loaded = inside.load(layout, self.tables(), &self.end_bytes[end.start..end.start + end.len]);
         self.inside = inside;
         let next = self.ends.len();
         let exists = loaded.is_ok() && end.process < self.inside.process_count;

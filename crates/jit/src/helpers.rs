@@ -41,6 +41,7 @@ impl Context {
         unsafe { &*self.code }
     }
 
+    #[inline]
     fn out(&mut self) -> &mut contract::Successors {
         // SAFETY: set by `Native` from an exclusive reference for the duration of the expansion.
         unsafe { &mut *self.out }
@@ -84,14 +85,20 @@ impl Context {
         self.dst()[old..].fill(0);
     }
 
+    /// Sets what an observer sees besides the steps' own effects.
+    #[cold]
+    fn finish_dst(&mut self, len: usize, holder: Option<u32>) {
+        let program = self.program();
+        let (initiator, mut map) = (self.initiator, std::mem::take(&mut self.map));
+        self.view.dst_len = len;
+        finish(program, &mut map, self.dst(), holder, initiator);
+        self.map = map;
+    }
+
     /// Hands a finished state to the search.
     pub(crate) fn commit(&mut self, len: usize, holder: Option<u32>, fault: u32) {
         if self.must_finish {
-            let program = self.program();
-            let (initiator, mut map) = (self.initiator, std::mem::take(&mut self.map));
-            self.view.dst_len = len;
-            finish(program, &mut map, self.dst(), holder, initiator);
-            self.map = map;
+            self.finish_dst(len, holder);
         }
         let action = Action::new(self.initiator, self.choice);
         self.choice += 1;
@@ -138,20 +145,29 @@ impl Context {
 pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32) -> *mut u8 {
     // SAFETY: see the file's head.
     let ctx = unsafe { context(ctx) };
-    match ctx.purpose {
-        Purpose::Probe => {
-            ctx.hits += 1;
-            return ctx.view.dst;
-        }
-        Purpose::Direct if mode != Mode::Invisible as u32 => {
+    if ctx.purpose == Purpose::Direct && mode != Mode::Invisible as u32 {
+        if ctx.must_finish {
             let holder = (mode == Mode::Atomic as u32).then_some(process);
-            ctx.commit(len, holder, fault);
+            ctx.finish_dst(len, holder);
         }
-        _ => {
-            ctx.purpose = Purpose::Record;
-            ctx.record(process, mode as u8, len, fault);
-        }
+        // The one way that counts: nearly all transitions come through here.
+        let action = Action::new(ctx.initiator, ctx.choice);
+        ctx.choice += 1;
+        ctx.emitted += 1;
+        let src_len = ctx.view.src_len;
+        let out = ctx.out();
+        out.commit(len, action, FaultCode::new(fault));
+        let place = out.slot(src_len + PADDING).as_mut_ptr();
+        ctx.view.dst = place;
+        ctx.view.dst_len = src_len;
+        return place;
     }
+    if ctx.purpose == Purpose::Probe {
+        ctx.hits += 1;
+        return ctx.view.dst;
+    }
+    ctx.purpose = Purpose::Record;
+    ctx.record(process, mode as u8, len, fault);
     ctx.renew_dst();
     ctx.view.dst
 }
@@ -179,7 +195,7 @@ pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -
         _ => |c| &mut c.half_done,
     };
     let mut half_done = std::mem::take(place(ctx));
-    let loaded = half_done.load(layout, ctx.dst());
+    let loaded = half_done.load(layout, ctx.tables(), ctx.dst());
     *place(ctx) = half_done;
     if loaded.is_err() {
         return 0;
@@ -195,14 +211,12 @@ pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -
 
 impl Context {
     /// Runs the code of a process of the present view.
+    #[inline]
     pub(crate) fn call(&mut self, process: u32, answering: bool) {
         // SAFETY: `process` is below the view's count, and the tables have an entry for each process.
         let (offset, ty) = unsafe { (*self.view.processes.add(process as usize), *self.view.types.add(process as usize)) };
-        let layout = &self.program().layout().processes[ty as usize];
-        // SAFETY: the component lies inside the state, which the source checked.
-        let component = unsafe { std::slice::from_raw_parts(self.view.src.add(offset as usize), layout.size) };
-        let location = layout.location(component);
-        let Some(code) = self.tables().location(ty, location, answering) else { return };
+        // SAFETY: the component lies inside the state, as the source checked when it took the state in.
+        let Some(code) = (unsafe { self.tables().code(ty, self.view.src.add(offset as usize), answering) }) else { return };
         // SAFETY: the code was compiled for this type, location and program, with this signature.
         unsafe { code(self, offset as u64, process) };
     }
@@ -216,7 +230,7 @@ impl Context {
         // SAFETY: the caller passes a state it is working on, `len` bytes long.
         let state = unsafe { std::slice::from_raw_parts(state, len) };
         let mut probed = std::mem::take(&mut self.probed);
-        let loaded = probed.load(layout, state);
+        let loaded = probed.load(layout, self.tables(), state);
         let exists = loaded.is_ok() && process < probed.process_count;
         self.probed = probed;
         if !exists {
@@ -224,11 +238,11 @@ impl Context {
         }
         let purpose = std::mem::replace(&mut self.purpose, Purpose::Probe);
         let kept = (self.values, self.offer, self.offer_channel, self.noted, self.kept.take(), self.kept_steps);
-        self.hits = 0;
+        let hits = std::mem::take(&mut self.hits);
         self.visit(|c| &mut c.probed, timeout, 0, |ctx| ctx.call(process, false));
         self.purpose = purpose;
         (self.values, self.offer, self.offer_channel, self.noted, self.kept, self.kept_steps) = kept;
-        self.hits > 0
+        std::mem::replace(&mut self.hits, hits) > 0
     }
 }
 
@@ -604,7 +618,7 @@ pub(crate) extern "C" fn endless(ctx: Ctx, process: u32, steps: u32) -> u32 {
     });
     if returned || steps >= 1 << 24 {
         context.kept = None;
-        let fault = Fault { kind: FaultKind::Endless, addr: bytecode::Addr(context.start_addr) };
+        let fault = Fault { kind: FaultKind::Endless, addr: context.start_addr() };
         fail(ctx, process, fault.code());
         return 1;
     }

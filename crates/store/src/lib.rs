@@ -9,12 +9,15 @@
 #![allow(unexpected_cfgs)]
 
 mod arena;
+mod bits;
 mod budget;
+mod cache;
 mod calibrate;
 mod compact;
 mod dictionary;
 mod encoder;
 mod hash;
+mod hashes;
 mod memory;
 mod plain;
 mod roots;
@@ -23,6 +26,9 @@ mod sync;
 mod table;
 mod turn;
 
+pub use bits::{Bits, BitsReport, BitsWorker};
+pub use cache::{Cache, CacheWorker};
 pub use compact::{Compact, CompactWorker};
-pub use hash::hash_bytes;
+pub use hash::{hash_bytes, hash_seeded};
+pub use hashes::{Hashes, HashesWorker};
 pub use plain::{Plain, PlainWorker};

@@ -1,9 +1,10 @@
 //! Every store obeys the laws of the contract and keeps its budget.
 
-use contract::testing::{compare_with_hash_set, store_laws};
+use contract::testing::{Random, compare_with_hash_set, lossy_store_laws, store_laws};
 use contract::{Store, StoreWorker};
 use proptest::prelude::*;
-use store::{Compact, Plain};
+use std::collections::HashSet;
+use store::{Bits, Cache, Compact, Hashes, Plain};
 
 #[test]
 fn plain_obeys_the_laws() {
@@ -66,4 +67,94 @@ fn plain_keeps_its_budget() {
 fn compact_keeps_its_budget() {
     keeps_its_budget(&Compact::with_budget(4 << 20), 4 << 20);
     keeps_its_budget(&Compact::when_needed(4 << 20), 4 << 20);
+}
+
+#[test]
+fn hashes_omit_little_and_say_so() {
+    // With 56 bits nothing is omitted; with 20, about as many as chance has it.
+    let wide = Hashes::new(56, 0, u64::MAX);
+    lossy_store_laws(&wide, 200_000, 0);
+    assert!(wide.omission() < 1e-6, "{}", wide.omission());
+    assert!(wide.bytes() < 200_000 * 12);
+    let narrow = Hashes::new(20, 0, u64::MAX);
+    lossy_store_laws(&narrow, 20_000, 400);
+    assert!(narrow.len() < 20_000, "that nothing collides among 2^20 hashes is incredible");
+    assert!(narrow.omission() > 0.99);
+}
+
+#[test]
+fn hashes_with_other_seeds_omit_others() {
+    let omitted = |seed: u64| {
+        let store = Hashes::new(20, seed, u64::MAX);
+        let mut worker = store.worker();
+        (0..20_000u64)
+            .filter(|n| {
+                let hash = worker.hash(&n.to_le_bytes());
+                !worker.insert(hash, &n.to_le_bytes()).expect("large enough").new
+            })
+            .collect::<HashSet<u64>>()
+    };
+    let (first, second) = (omitted(1), omitted(2));
+    assert!(!first.is_empty() && first != second);
+}
+
+#[test]
+fn hashes_keep_their_budget() {
+    let store = Hashes::new(40, 0, 1 << 20);
+    let mut worker = store.worker();
+    let mut n = 0u64;
+    while worker.insert(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24, &[]).is_ok() {
+        n += 1;
+        assert!(store.bytes() <= 1 << 20);
+    }
+    assert!(n > 100_000, "{n}");
+}
+
+#[test]
+fn bits_omit_little_while_there_is_room_and_say_how_full_they_are() {
+    let roomy = Bits::new(1 << 20, 3, 0);
+    lossy_store_laws(&roomy, 50_000, 10);
+    let report = roomy.report();
+    assert!((150.0..190.0).contains(&report.hash_factor), "{report:?}");
+    assert!(report.coverage > 0.999 && report.fill < 0.02, "{report:?}");
+    let crowded = Bits::new(1 << 14, 3, 0);
+    lossy_store_laws(&crowded, 50_000, 40_000);
+    let report = crowded.report();
+    assert!(report.fill > 0.5 && report.coverage < 0.95, "{report:?}");
+    // The estimate of what was recognised is in the right region.
+    let recognised = crowded.len() as f64 / 50_000.0;
+    assert!((recognised - report.coverage).abs() < 0.25, "{recognised} {report:?}");
+}
+
+#[test]
+fn a_cache_forgets_only_what_was_left() {
+    let cache = Cache::new(1000, u64::MAX);
+    let mut worker = cache.worker();
+    let mut random = Random(4);
+    let mut pinned: Vec<(Vec<u8>, contract::StateId)> = Vec::new();
+    let mut known: HashSet<Vec<u8>> = HashSet::new();
+    for _ in 0..20_000 {
+        // A walk like that of a depth-first search, over more states than the cache has room for.
+        if random.below(2) == 0 && pinned.len() < 300 {
+            let state = random.below(5000).to_le_bytes().to_vec();
+            let hash = worker.hash(&state);
+            let answer = worker.insert(hash, &state).expect("no budget");
+            let on_path = pinned.iter().any(|(other, _)| *other == state);
+            assert!(!on_path || !answer.new, "a pinned state was forgotten");
+            assert!(answer.new || known.contains(&state), "a state that never was inserted is taken for seen");
+            if answer.new {
+                known.insert(state.clone());
+                pinned.push((state, answer.id));
+            }
+        } else if let Some((_, id)) = pinned.pop() {
+            worker.leave(id);
+        }
+    }
+    assert!(cache.forgotten() > 1000);
+    assert!(cache.bytes() < 2000 * 60, "{}", cache.bytes());
+}
+
+#[test]
+fn a_cache_that_forgets_nothing_is_a_set() {
+    compare_with_hash_set(&Cache::new(1 << 20, u64::MAX), (0..5000u64).map(|n| (n % 3000).to_le_bytes()[..(n % 9) as usize].to_vec()));
 }

@@ -1,0 +1,157 @@
+//! Bitstate hashing: of each state a few bits in an array of fixed size, and nothing else.
+//!
+//! Holzmann's supertrace (1987), with the `k` bits of a state all in one cache line, so that a look-up costs one miss whatever `k` is
+//! (Putze, Sanders, Singler, "Cache-, hash- and space-efficient Bloom filters", 2007). The array never grows and never refuses; as it
+//! fills, more and more new states are taken for seen. How many is estimated from the bits that are set, and another run with another
+//! seed omits others.
+
+use crate::hash::hash_seeded;
+use crate::memory::{Words, prefetch};
+use crate::sync::{AtomicU64, Ordering};
+use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+
+const LINE_WORDS: usize = 8;
+const LINE_BITS: u64 = 512;
+
+/// A few bits of each state. Not exact, not readable, of fixed size.
+#[derive(Debug)]
+pub struct Bits {
+    /// Nothing if the system gave no memory.
+    words: Option<Words>,
+    lines: u64,
+    functions: u32,
+    seed: u64,
+    len: AtomicU64,
+}
+
+/// How well a bit array was used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BitsReport {
+    /// Bits of the array per state found.
+    pub hash_factor: f64,
+    /// The share of bits set.
+    pub fill: f64,
+    /// The probability that the next new state would have been taken for seen.
+    pub collision: f64,
+    /// The estimated share of the states the search came across that it recognised as new.
+    pub coverage: f64,
+}
+
+impl Bits {
+    /// An array of about `bytes` bytes (a multiple of a cache line), with `functions` bits a state (1 to 8). Another `seed` gives other
+    /// hash functions.
+    pub fn new(bytes: u64, functions: u32, seed: u64) -> Self {
+        let lines = (bytes / 64).max(1);
+        let words = usize::try_from(lines).ok().and_then(|lines| Words::new(lines.checked_mul(LINE_WORDS)?));
+        Bits { words, lines, functions: functions.clamp(1, 8), seed, len: AtomicU64::new(0) }
+    }
+
+    /// What the bits that are set say about the states that were omitted. Reads the whole array.
+    pub fn report(&self) -> BitsReport {
+        let words = self.words.as_ref().map_or(&[][..], Words::get);
+        let functions = self.functions as i32;
+        let (mut ones, mut collision) = (0u64, 0.0);
+        for line in words.chunks(LINE_WORDS) {
+            let set: u32 = line.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum();
+            ones += u64::from(set);
+            collision += (f64::from(set) / LINE_BITS as f64).powi(functions);
+        }
+        let lines = (words.len() / LINE_WORDS).max(1) as f64;
+        let bits = lines * LINE_BITS as f64;
+        let collision = collision / lines;
+        BitsReport {
+            hash_factor: bits / (self.len() as f64).max(1.0),
+            fill: ones as f64 / bits,
+            collision,
+            // The array filled evenly from nothing to what it is, and collisions grew with the power of the functions.
+            coverage: 1.0 - collision / f64::from(functions + 1),
+        }
+    }
+}
+
+impl Store for Bits {
+    const EXACT: bool = false;
+    const STABLE_NAMES: bool = false;
+    type Worker<'s> = BitsWorker<'s>;
+
+    fn worker(&self) -> BitsWorker<'_> {
+        BitsWorker { store: self, inserted: 0 }
+    }
+
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.words.as_ref().map_or(0, |words| words.get().len() as u64 * 8)
+    }
+
+    fn omission(&self) -> f64 {
+        let report = self.report();
+        // The probability that none of the states was omitted, at the average rate of collisions.
+        1.0 - report.coverage.powf(self.len() as f64)
+    }
+}
+
+/// One worker's access to a [`Bits`] store.
+#[derive(Debug)]
+pub struct BitsWorker<'s> {
+    store: &'s Bits,
+    inserted: u64,
+}
+
+impl BitsWorker<'_> {
+    /// The line of a hash, and the hash to choose bits in it.
+    #[inline(always)]
+    fn line(&self, hash: u64) -> (usize, u64) {
+        let product = u128::from(hash) * u128::from(self.store.lines);
+        // The low half is what the line does not tell of the hash.
+        ((product >> 64) as usize, (product as u64 ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+}
+
+impl StoreWorker for BitsWorker<'_> {
+    #[inline]
+    fn hash(&mut self, state: &[u8]) -> u64 {
+        hash_seeded(state, self.store.seed)
+    }
+
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        if let Some(words) = &self.store.words {
+            prefetch(words.get().as_ptr().wrapping_add(self.line(hash).0 * LINE_WORDS));
+        }
+    }
+
+    fn insert(&mut self, hash: u64, _: &[u8]) -> Result<Inserted, StoreFull> {
+        let Some(words) = &self.store.words else {
+            return Err(StoreFull { needed: self.store.lines.saturating_mul(64), budget: 0 });
+        };
+        let (line, mut choice) = self.line(hash);
+        let words = &words.get()[line * LINE_WORDS..][..LINE_WORDS];
+        let mut new = false;
+        for _ in 0..self.store.functions {
+            let bit = choice >> 55;
+            choice = choice.rotate_left(9).wrapping_mul(0xd1b5_4a32_d192_ed03);
+            let (word, mask) = (&words[bit as usize / 64], 1 << (bit % 64));
+            // Two workers that insert one state at one moment may both find a bit to set; then it is explored twice, which is harmless.
+            new |= word.load(Ordering::Relaxed) & mask == 0 && word.fetch_or(mask, Ordering::Relaxed) & mask == 0;
+        }
+        self.inserted += u64::from(new);
+        Ok(Inserted { id: StateId(hash), new })
+    }
+
+    fn keeps(&self, _: StateId) -> bool {
+        false
+    }
+
+    fn read(&mut self, _: StateId, _: &mut Vec<u8>) -> bool {
+        false
+    }
+}
+
+impl Drop for BitsWorker<'_> {
+    fn drop(&mut self) {
+        self.store.len.fetch_add(self.inserted, Ordering::Relaxed);
+    }
+}

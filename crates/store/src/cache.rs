@@ -1,0 +1,160 @@
+//! A cache of states: room for a fixed number, and the oldest go when it is full, except those the search still needs.
+//!
+//! Godefroid, Holzmann, Pirottin, "State-space caching revisited" (1995); the checker for LF had one. A depth-first search ends even if
+//! it forgets states it has left, because a cycle always comes back to a state it has not: those on its path, which are pinned here from
+//! their insertion until [`leave`](StoreWorker::leave). It may visit a forgotten state again, so numbers of states count visits.
+//! Replacement goes round in each set of the cache, which is about as good as anything cleverer.
+
+use crate::hash::hash_bytes;
+use crate::sync::{Mutex, lock};
+use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+
+/// States that share a set and compete for it.
+const WAYS: usize = 16;
+
+/// A fixed number of states, with replacement. Exact, but forgets.
+#[derive(Debug)]
+pub struct Cache {
+    inner: Mutex<Inner>,
+    sets: usize,
+    budget: u64,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    sets: Vec<Set>,
+    /// States inserted, and states forgotten.
+    inserted: u64,
+    forgotten: u64,
+    /// Bytes of entries and their states.
+    bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Set {
+    entries: Vec<Entry>,
+    /// Where the search for a victim goes on.
+    hand: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    hash: u64,
+    state: Box<[u8]>,
+    pinned: bool,
+}
+
+impl Entry {
+    fn bytes(&self) -> u64 {
+        (size_of::<Entry>() + self.state.len()) as u64
+    }
+}
+
+impl Cache {
+    /// Room for about `states` states in at most `budget` bytes. States that are pinned may exceed the number, but not the budget.
+    pub fn new(states: u64, budget: u64) -> Self {
+        let sets = usize::try_from(states.div_ceil(WAYS as u64)).unwrap_or(usize::MAX).clamp(1, 1 << 30);
+        let sets = sets.min(usize::try_from(budget / size_of::<Set>() as u64).unwrap_or(usize::MAX).max(1));
+        Cache { inner: Mutex::new(Inner::default()), sets, budget }
+    }
+
+    /// How many states were forgotten to make room.
+    pub fn forgotten(&self) -> u64 {
+        lock(&self.inner).forgotten
+    }
+}
+
+impl Store for Cache {
+    const EXACT: bool = true;
+    const FORGETS: bool = true;
+    const STABLE_NAMES: bool = false;
+    type Worker<'s> = CacheWorker<'s>;
+
+    fn worker(&self) -> CacheWorker<'_> {
+        let mut inner = lock(&self.inner);
+        if inner.sets.is_empty() {
+            inner.sets.resize_with(self.sets, Set::default);
+            inner.bytes = (inner.sets.capacity() * size_of::<Set>()) as u64;
+        }
+        drop(inner);
+        CacheWorker(self)
+    }
+
+    /// States inserted, each as often as it was new.
+    fn len(&self) -> u64 {
+        lock(&self.inner).inserted
+    }
+
+    fn bytes(&self) -> u64 {
+        lock(&self.inner).bytes
+    }
+}
+
+/// Access to a [`Cache`].
+#[derive(Debug)]
+pub struct CacheWorker<'s>(&'s Cache);
+
+impl StoreWorker for CacheWorker<'_> {
+    fn hash(&mut self, state: &[u8]) -> u64 {
+        hash_bytes(state)
+    }
+
+    fn prefetch(&self, _: u64) {}
+
+    fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let mut inner = lock(&self.0.inner);
+        let Inner { sets, inserted, forgotten, bytes } = &mut *inner;
+        let number = ((u128::from(hash) * sets.len() as u128) >> 64) as usize;
+        let set = &mut sets[number];
+        let id = StateId(hash);
+        if set.entries.iter().any(|entry| entry.hash == hash && *entry.state == *state) {
+            return Ok(Inserted { id, new: false });
+        }
+        let entry = Entry { hash, state: state.into(), pinned: true };
+        let needed = *bytes + entry.bytes();
+        let over = needed > self.0.budget;
+        if set.entries.len() >= WAYS || over {
+            let len = set.entries.len();
+            let victim = (0..len).map(|step| (set.hand + step) % len).find(|&at| !set.entries[at].pinned);
+            match victim {
+                Some(at) => {
+                    *bytes = *bytes + entry.bytes() - set.entries[at].bytes();
+                    set.entries[at] = entry;
+                    set.hand = at + 1;
+                    *forgotten += 1;
+                    *inserted += 1;
+                    return Ok(Inserted { id, new: true });
+                }
+                // All are needed: this set must take one more than its share.
+                None if over => return Err(StoreFull { needed, budget: self.0.budget }),
+                None => {}
+            }
+        }
+        *bytes = needed;
+        *inserted += 1;
+        set.entries.push(entry);
+        Ok(Inserted { id, new: true })
+    }
+
+    fn keeps(&self, _: StateId) -> bool {
+        false
+    }
+
+    fn read(&mut self, _: StateId, _: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    fn leave(&mut self, id: StateId) {
+        let mut inner = lock(&self.0.inner);
+        let Inner { sets, bytes, .. } = &mut *inner;
+        let number = ((u128::from(id.0) * sets.len() as u128) >> 64) as usize;
+        let set = &mut sets[number];
+        // Of states that share a hash, the one that was pinned last is left first: the search is a stack.
+        if let Some(at) = set.entries.iter().rposition(|entry| entry.hash == id.0 && entry.pinned) {
+            set.entries[at].pinned = false;
+            if set.entries.len() > WAYS {
+                *bytes -= set.entries.swap_remove(at).bytes();
+            }
+        }
+    }
+}

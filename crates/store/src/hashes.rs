@@ -1,0 +1,192 @@
+//! Hash compaction: of each state only a hash is kept, so two states with one hash are taken for one.
+//!
+//! The hash, of a chosen number of bits, is a key of the quotienting table of [`roots`](crate::roots), which stores less of it the
+//! larger it grows (Stern and Dill, "A new scheme for memory-efficient probabilistic verification", 1996, bound the omissions). The
+//! probability that any state was omitted is small and known; but it is not zero, so a search over this store never says "holds".
+
+use crate::budget::Budget;
+use crate::hash::hash_seeded;
+use crate::roots::{Entry, Geometry, MOST_KEY_BITS, Roots};
+use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use crate::turn::Turn;
+use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+
+/// New states a worker inserts before it tells the others.
+const TELL_EVERY: u64 = 64;
+
+/// Hashes of states. Not exact, not readable, a few bytes a state whatever their length.
+#[derive(Debug)]
+pub struct Hashes {
+    bits: u32,
+    seed: u64,
+    budget: Arc<Budget>,
+    table: Mutex<Option<Arc<Stage>>>,
+    len: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Stage {
+    roots: Roots,
+    next: Mutex<Option<Arc<Stage>>>,
+    /// 1 as soon as there is a next stage; read without the lock.
+    growing: AtomicUsize,
+    turn: Turn,
+}
+
+impl Stage {
+    fn new(bits: u32, keys: u64, least_step: u32, budget: &Arc<Budget>) -> Result<Arc<Stage>, StoreFull> {
+        let roots = Roots::new(Geometry::for_keys(bits, keys, least_step), budget.clone())?;
+        Ok(Arc::new(Stage { roots, next: Mutex::new(None), growing: AtomicUsize::new(0), turn: Turn::new() }))
+    }
+
+    fn next(&self) -> Option<Arc<Stage>> {
+        if self.growing.load(Ordering::Acquire) == 0 { None } else { lock(&self.next).clone() }
+    }
+}
+
+impl Hashes {
+    /// Keeps `bits` bits of each hash (16 to 56), in at most `budget` bytes. Another `seed` is another hash function.
+    pub fn new(bits: u32, seed: u64, budget: u64) -> Self {
+        let bits = bits.clamp(16, MOST_KEY_BITS);
+        let budget = Arc::new(Budget::new(budget));
+        let table = Mutex::new(Stage::new(bits, 0, 0, &budget).ok());
+        Hashes { bits, seed, budget, table, len: AtomicU64::new(0) }
+    }
+
+    /// The bits kept of each hash.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+}
+
+impl Store for Hashes {
+    const EXACT: bool = false;
+    const STABLE_NAMES: bool = false;
+    type Worker<'s> = HashesWorker<'s>;
+
+    fn worker(&self) -> HashesWorker<'_> {
+        HashesWorker { store: self, stage: lock(&self.table).clone(), untold: 0, refused: false }
+    }
+
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.budget.used()
+    }
+
+    /// At most one pair in 2^bits of all pairs of states agrees, so the expected number of omissions bounds the probability of one.
+    fn omission(&self) -> f64 {
+        let n = self.len() as f64;
+        (n * (n - 1.0) / 2.0 / 2f64.powi(self.bits as i32)).clamp(0.0, 1.0)
+    }
+}
+
+/// One worker's access to a [`Hashes`] store.
+#[derive(Debug)]
+pub struct HashesWorker<'s> {
+    store: &'s Hashes,
+    /// Nothing if the budget did not even allow an empty table.
+    stage: Option<Arc<Stage>>,
+    untold: u64,
+    refused: bool,
+}
+
+impl HashesWorker<'_> {
+    #[cold]
+    fn tell(&mut self) {
+        let len = self.store.len.fetch_add(self.untold, Ordering::Relaxed) + self.untold;
+        self.untold = 0;
+        if self.stage.as_ref().is_some_and(|stage| len >= stage.roots.geometry().threshold()) && !self.refused {
+            self.refused = self.grow().is_err();
+        }
+        self.follow();
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Result<(), StoreFull> {
+        if let Some(stage) = &self.stage {
+            let mut next = lock(&stage.next);
+            if next.is_none() {
+                let keys = stage.roots.geometry().threshold();
+                *next = Some(Stage::new(self.store.bits, keys, stage.roots.geometry().step() + 1, &self.store.budget)?);
+                stage.growing.store(1, Ordering::Release);
+            }
+        }
+        Ok(())
+    }
+
+    /// If the table is being replaced, helps and goes on in the next one.
+    #[cold]
+    fn follow(&mut self) {
+        while let Some((stage, next)) = self.stage.as_ref().and_then(|stage| Some((stage.clone(), stage.next()?))) {
+            stage.roots.drain(&stage.turn, |keys| {
+                keys.iter().for_each(|&key| next.roots.prefetch(key));
+                // A key that found no room would be forgotten, and a state visited twice: allowed here, and all but impossible.
+                keys.iter().for_each(|&key| {
+                    next.roots.insert(key);
+                });
+                true
+            });
+            let mut current = lock(&self.store.table);
+            let step = |stage: &Stage| stage.roots.geometry().step();
+            if current.as_ref().is_none_or(|current| step(current) < step(&next)) {
+                *current = Some(next.clone());
+            }
+            self.stage = Some(next.clone());
+        }
+    }
+}
+
+impl StoreWorker for HashesWorker<'_> {
+    #[inline]
+    fn hash(&mut self, state: &[u8]) -> u64 {
+        hash_seeded(state, self.store.seed) >> (64 - self.store.bits)
+    }
+
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        if let Some(stage) = &self.stage {
+            stage.roots.prefetch(hash);
+        }
+    }
+
+    fn insert(&mut self, hash: u64, _: &[u8]) -> Result<Inserted, StoreFull> {
+        let id = StateId(hash);
+        loop {
+            let Some(stage) = &self.stage else {
+                return Err(StoreFull { needed: u64::MAX, budget: self.store.budget.limit() });
+            };
+            match stage.roots.insert(hash) {
+                Entry::Found => return Ok(Inserted { id, new: false }),
+                Entry::Inserted => {
+                    self.untold += 1;
+                    if self.untold == TELL_EVERY {
+                        self.tell();
+                    }
+                    return Ok(Inserted { id, new: true });
+                }
+                Entry::Frozen => self.follow(),
+                Entry::Full => {
+                    self.grow()?;
+                    self.follow();
+                }
+            }
+        }
+    }
+
+    fn keeps(&self, _: StateId) -> bool {
+        false
+    }
+
+    fn read(&mut self, _: StateId, _: &mut Vec<u8>) -> bool {
+        false
+    }
+}
+
+impl Drop for HashesWorker<'_> {
+    fn drop(&mut self) {
+        self.store.len.fetch_add(self.untold, Ordering::Relaxed);
+    }
+}

@@ -347,7 +347,7 @@ impl Naive {
         if self.is(Mutant::NoPrologue) {
             return Ok(());
         }
-        let how = Circumstances { log: a.log.clone(), answers: None, ..a.how.clone() };
+        let how = Circumstances { log: a.log.clone(), answers: None, timeout: false, ..a.how.clone() };
         let mut new = self.a_act(a.state.clone(), number, how);
         new.m = start.index();
         while !(matches!(self.program.code.get(new.m), Some(Op::Ret {})) && new.stack.is_empty()) {
@@ -389,7 +389,7 @@ impl Naive {
     fn i_np(&self, state: &State) -> i32 {
         let progress = state.processes().any(|process| {
             let at = self.locations[process.ty][process.location];
-            self.program.labels.iter().any(|label| label.kind.progress && self.behind_jumps(label.addr.index()) == at)
+            self.program.labels.iter().any(|label| label.kind.progress && label.addr.index() == at)
         });
         i32::from(progress == self.is(Mutant::NpBackwards))
     }

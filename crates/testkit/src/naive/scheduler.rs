@@ -19,8 +19,6 @@ struct Sequence {
     /// All states that a `STEP I` led to and that were followed, and how many times any was.
     followed: HashSet<Inside>,
     times: usize,
-    /// The `TIMEOUT` of the pass.
-    timeout: bool,
     /// How many steps go on at present.
     depth: usize,
 }
@@ -95,7 +93,7 @@ impl Naive {
         for path in self.paths_of(&free, p, Circumstances { timeout, ..Circumstances::default() })? {
             let began_at = self.location_of(&free, p);
             let log = path.log.clone();
-            let mut sequence = Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, timeout, depth: 0 };
+            let mut sequence = Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, depth: 0 };
             let found = self.outcomes_of(&mut sequence, p, path)?;
             let endless = found.outcomes.is_empty() && found.cut;
             outcomes.extend(if endless { self.endless(&sequence, log).outcomes } else { found.outcomes });
@@ -184,7 +182,7 @@ impl Naive {
         sequence.followed.insert(inside.clone());
         sequence.way.push(inside);
         let mut found = Found::default();
-        let outranked = self.s_priority(&path.state, p, sequence.timeout)? && !self.is(Mutant::InvisibleIgnoresPriorities);
+        let outranked = self.s_priority(&path.state, p, false)? && !self.is(Mutant::InvisibleIgnoresPriorities);
         let nexts = if outranked { Vec::new() } else { self.paths_of(&path.state, p, self.going_on(&path, false))? };
         for next in nexts {
             found.add(self.outcomes_of(sequence, p, next)?);
@@ -257,7 +255,16 @@ impl Naive {
             let answers = self.answers(&path.state, q, &offer, false, path.log.clone())?;
             let mover = if self.is(Mutant::OffererKeepsThePrivilege) { p } else { q };
             for answer in answers {
-                found.add(self.outcomes_of(sequence, mover, answer)?);
+                // An answer to the offer of a first path is a first path of its own (S-ENDLESS).
+                let first = sequence.way.is_empty();
+                if first {
+                    sequence.followed.clear();
+                    sequence.times = 0;
+                }
+                let log = answer.log.clone();
+                let answered = self.outcomes_of(sequence, mover, answer)?;
+                let endless = first && answered.outcomes.is_empty() && answered.cut;
+                found.add(if endless { self.endless(sequence, log) } else { answered });
             }
             if self.is(Mutant::OnlyTheFirstAnswers) && !found.outcomes.is_empty() {
                 break;
@@ -270,7 +277,7 @@ impl Naive {
     pub(super) fn s_end(&self, state: &State) -> bool {
         state.processes().all(|process| {
             let at = self.locations[process.ty][process.location];
-            let labelled = self.program.labels.iter().any(|label| label.kind.end && self.behind_jumps(label.addr.index()) == at);
+            let labelled = self.program.labels.iter().any(|label| label.kind.end && label.addr.index() == at);
             let ending = matches!(self.program.code.get(at), Some(Op::Step { mode: Mode::Terminate }));
             labelled || (ending && !self.is(Mutant::OnlyLabelsEnd))
         })

@@ -32,7 +32,7 @@ pub enum Unit {
     /// A user-defined type.
     Typedef(Typedef),
     /// A process type, `init` included.
-    Proctype(Proctype),
+    Proctype(Box<Proctype>),
     /// `never`, `trace`, `notrace`.
     Automaton(Automaton),
     /// `ltl`.
@@ -369,6 +369,7 @@ pub struct Receive {
 
 /// One step of a sequence.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "most steps are statements")]
 pub enum Step {
     /// A declaration.
     Declaration(Declaration),
@@ -431,6 +432,8 @@ pub enum StmtKind {
         range: Range,
         /// The body.
         body: Vec<Step>,
+        /// From `for` to the closing parenthesis.
+        header: Span,
     },
     /// `select (v : a .. b)`, in the form that counts up.
     Select {

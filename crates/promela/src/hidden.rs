@@ -142,7 +142,7 @@ fn after_action(action: &Action, before: &Set, kept: &mut Set) -> Set {
 }
 
 fn action_reads(action: &Action, out: &mut Set) {
-    let mut target_reads = |target: &Target, out: &mut Set| {
+    let target_reads = |target: &Target, out: &mut Set| {
         if let Target::Place(place) = target {
             place.indices.iter().for_each(|i| reads(i, out));
         }

@@ -20,11 +20,13 @@ pub const MAX_STATEMENT_DEPTH: usize = 200;
 /// Operators within operators, counted along the deepest path of an expression.
 pub const MAX_EXPRESSION_DEPTH: usize = 1_000;
 /// Statements of all proctypes together, inlines expanded.
-pub const MAX_STATEMENTS: usize = 1_000_000;
+pub const MAX_STATEMENTS: usize = 200_000;
 /// Diagnostics reported before the rest is left out.
 pub const MAX_DIAGNOSTICS: usize = 50;
 /// Elements of one array, and bytes of all variables of one proctype or of the globals.
 pub const MAX_ARRAY: usize = 1 << 20;
+/// Scalars of one structure, and variables of one process type or of the globals.
+pub const MAX_LEAVES: usize = 1 << 16;
 /// Types within types.
 pub const MAX_TYPEDEF_DEPTH: usize = 32;
 /// Slots of a channel.

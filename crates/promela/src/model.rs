@@ -356,6 +356,8 @@ pub enum Node {
         round: Seq,
         /// Whether leaving needs that the guard fails.
         leave_on_else: bool,
+        /// What the loop's own steps come from.
+        header: Span,
     },
     /// `atomic`.
     Atomic(Seq),

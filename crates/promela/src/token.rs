@@ -61,9 +61,6 @@ macro_rules! keywords {
             pub fn text(self) -> &'static str {
                 match self { $(Key::$variant => $text,)* }
             }
-
-            /// All spellings.
-            pub const ALL: &'static [&'static str] = &[$($text,)*];
         }
     };
 }

@@ -58,7 +58,16 @@ pub enum Stmt {
 
 /// The random model of a seed.
 pub fn model(seed: u64) -> Model {
-    Generator { random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), labels: 0, channels: 0, runs: 0, loops: 0 }.model()
+    Generator {
+        random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+        labels: 0,
+        channels: 0,
+        runs: 0,
+        loops: 0,
+        rendezvous: false,
+        escape: false,
+    }
+    .model()
 }
 
 struct Generator {
@@ -67,6 +76,10 @@ struct Generator {
     channels: usize,
     runs: usize,
     loops: usize,
+    /// Whether some channel has no room.
+    rendezvous: bool,
+    /// Whether an escape is being made.
+    escape: bool,
 }
 
 /// Where a statement stands.
@@ -89,6 +102,7 @@ impl Generator {
     fn model(mut self) -> Model {
         self.channels = 1 + self.below(2);
         let channels: Vec<u8> = (0..self.channels).map(|_| [0, 0, 1, 2][self.below(4)]).collect();
+        self.rendezvous = channels.contains(&0);
         // SPIN refuses priorities beside rendezvous.
         let priorities = self.chance(8) && channels.iter().all(|&c| c > 0);
         let count = 2 + self.below(2);
@@ -101,7 +115,9 @@ impl Generator {
             let mut body = self.sequence(3, Where::Plain, true);
             // Labels stand on statements of the body itself, so that jumps can always reach them.
             for label in 0..self.labels {
-                let at = self.below(body.len());
+                // A label on a jump may close a circle of jumps, which both sides refuse.
+                let places: Vec<usize> = (0..body.len()).filter(|&i| !is_jump(&body[i])).collect();
+                let Some(&at) = places.get(self.below(places.len())) else { break };
                 let stmt = body[at].clone();
                 let name = ["L", "end_L"][usize::from(self.chance(20))];
                 body[at] = Stmt::Label(format!("{name}{label}"), Box::new(stmt));
@@ -147,8 +163,9 @@ impl Generator {
                 let at = self.below(options.len() + 1);
                 options.insert(at, leave);
                 self.loops -= 1;
-                if place == Where::DStep {
-                    // An endless loop inside a d_step would hang both sides.
+                if place == Where::DStep || place == Where::Atomic && self.chance(80) {
+                    // An endless loop inside a d_step would hang both sides; in an atomic sequence SPIN
+                    // goes round until it is too deep.
                     return Stmt::If(options.into_iter().filter(|o| !has_break(o)).collect());
                 }
                 Stmt::Do(options)
@@ -162,7 +179,14 @@ impl Generator {
             }
             (9 | 10, Where::Plain | Where::Atomic) => {
                 let main = self.sequence(depth - 1, place, false);
-                let escape = self.sequence(depth.min(2) - 1, place, false);
+                // After an offer that nobody takes, SPIN forgets that an escape beside it was possible
+                // and goes on with the main part too: no offers among several escapes.
+                let outer = std::mem::replace(&mut self.escape, true);
+                let mut escape = self.sequence(depth.min(2) - 1, place, false);
+                self.escape = outer;
+                if !outer && self.chance(20) {
+                    escape.insert(0, Stmt::Basic(self.send()));
+                }
                 Stmt::Unless(main, escape)
             }
             _ => Stmt::Block(self.sequence(depth - 1, place, false)),
@@ -206,14 +230,16 @@ impl Generator {
         }
     }
 
+    fn send(&mut self) -> String {
+        let op = if self.chance(15) { "!!" } else { "!" };
+        format!("{}{op}{},{}", self.channel(), self.value(), self.below(2))
+    }
+
     fn basic(&mut self, place: Where) -> String {
         match self.below(24) {
             0..=6 => format!("{} = {}", self.variable(), self.value()),
             7..=10 => self.guard(),
-            11..=13 => {
-                let op = if self.chance(15) { "!!" } else { "!" };
-                format!("{}{op}{},{}", self.channel(), self.value(), self.below(2))
-            }
+            11..=13 if !(self.escape && self.rendezvous) => self.send(),
             14..=16 => {
                 let channel = self.channel();
                 let (first, mut second) = (self.field(), ["_", "b", "1"][self.below(3)].to_owned());
@@ -251,6 +277,14 @@ fn fix_jumps(body: &mut [Stmt]) {
                 *text = found.map_or("skip".to_owned(), |n| format!("goto {n}"));
             }
         });
+    }
+}
+
+fn is_jump(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Basic(text) => text.starts_with("goto") || text == "break",
+        Stmt::Label(_, inner) => is_jump(inner),
+        _ => false,
     }
 }
 

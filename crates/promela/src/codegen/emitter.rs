@@ -34,6 +34,7 @@ pub(super) struct Emitter<'a> {
     labels: Vec<Label>,
     spans: Vec<bytecode::Span>,
     formats: Vec<String>,
+    format_ids: HashMap<String, FormatId>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -50,6 +51,7 @@ impl<'a> Emitter<'a> {
             labels: Vec::new(),
             spans: Vec::new(),
             formats: Vec::new(),
+            format_ids: HashMap::new(),
             diagnostics: Vec::new(),
         }
     }
@@ -110,11 +112,13 @@ impl<'a> Emitter<'a> {
     }
 
     pub fn format(&mut self, text: String) -> FormatId {
-        let index = self.formats.iter().position(|f| *f == text).unwrap_or_else(|| {
-            self.formats.push(text);
-            self.formats.len() - 1
-        });
-        FormatId(index as u16)
+        if let Some(&known) = self.format_ids.get(&text) {
+            return known;
+        }
+        let id = FormatId(self.formats.len() as u16);
+        self.formats.push(text.clone());
+        self.format_ids.insert(text, id);
+        id
     }
 
     /// Puts code and tables into the program.
@@ -132,6 +136,9 @@ impl<'a> Emitter<'a> {
                 Op::At { place } => place.1 = resolve(place.1),
                 _ => {}
             }
+        }
+        if self.formats.len() > usize::from(u16::MAX) {
+            diagnostics.push(Diagnostic::error(Span::default(), "too many different texts are printed"));
         }
         program.code = self.code;
         program.labels = self.labels;

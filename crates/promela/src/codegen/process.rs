@@ -20,11 +20,12 @@ impl Emitter<'_> {
         let graph = &self.graphs[index];
         let entry = self.address();
         let mut inside = Inside::default();
+        let labels = label_names(graph);
         for number in live_states(graph) {
             let Some(state) = graph.state(number) else { continue };
             let mark = self.state(index, number);
             self.place(mark);
-            self.state_labels(graph, state);
+            self.state_labels(state, labels.get(&number).map_or(&[], Vec::as_slice));
             self.state_code(graph, state, &mut inside);
         }
         while let Some((transition, node)) = inside.todo.pop() {
@@ -34,26 +35,17 @@ impl Emitter<'_> {
     }
 
     /// Labels of a state: the user's, and one for what other labels say about it.
-    fn state_labels(&mut self, graph: &Graph, state: &State) {
+    fn state_labels(&mut self, state: &State, names: &[String]) {
         let provided = self.model.processes[self.current].provided.is_some();
         let is_end = state.transitions.iter().any(|t| t.effect == Effect::End);
         let mut missing = LabelKind { end: state.end && (provided || !is_end), progress: state.progress, accept: state.accept };
-        let mut names: Vec<String> = Vec::new();
-        for (i, (name, at)) in graph.labels.iter().enumerate() {
-            let twice = graph.labels[..i].iter().any(|(n, _)| n == name);
-            if *at != state.number {
-                continue;
-            }
+        for name in names {
             let kind =
                 LabelKind { end: name.starts_with("end"), progress: name.starts_with("progress"), accept: name.starts_with("accept") };
             missing.end &= !kind.end;
             missing.progress &= !kind.progress;
             missing.accept &= !kind.accept;
-            let name = if twice { format!("{name}'{}", state.number) } else { name.clone() };
-            if !names.contains(&name) {
-                names.push(name.clone());
-                self.label(name, kind);
-            }
+            self.label(name.clone(), kind);
         }
         if missing != LabelKind::default() {
             self.label(format!("state'{}", state.number), missing);
@@ -245,6 +237,20 @@ impl Emitter<'_> {
             }
         }
     }
+}
+
+/// The labels of each state. A name that several calls of an inline have set gets a number from the
+/// second time on.
+fn label_names(graph: &Graph) -> HashMap<u32, Vec<String>> {
+    let mut names: HashMap<u32, Vec<String>> = HashMap::new();
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    for (name, state) in &graph.labels {
+        let uses = uses.entry(name).or_insert(0);
+        *uses += 1;
+        let name = if *uses == 1 { name.clone() } else { format!("{name}'{uses}") };
+        names.entry(*state).or_default().push(name);
+    }
+    names
 }
 
 /// The states that can be reached, the first one first.

@@ -6,9 +6,11 @@
 //! assignment in the sequence around.
 
 use super::{Diagnostics, Graph, table};
+use crate::limits::MAX_DIAGNOSTICS;
 use crate::model::{Action, Node, ScopePath, Seq, Stm};
 use crate::token::Text;
 use source::{Diagnostic, Span, did_you_mean};
+use std::collections::HashMap;
 
 /// Everything of this element's transition happens inside an atomic sequence.
 pub(super) const ATOM: u8 = 2;
@@ -110,8 +112,11 @@ pub(super) struct Builder {
     pub sequences: Vec<Sequence>,
     pub actions: Vec<(Action, Span)>,
     labels: Vec<Label>,
-    /// Names used as labels, with the blocks around their first use, oldest first.
-    names: Vec<(Text, ScopePath)>,
+    /// The labels with a name, and those at an element, oldest first.
+    by_name: HashMap<Text, Vec<usize>>,
+    by_element: HashMap<El, Vec<usize>>,
+    /// Names used as labels, with the blocks around their first uses, oldest first.
+    names: HashMap<Text, Vec<ScopePath>>,
     /// The joint behind each loop, once made.
     breaks: Vec<Option<El>>,
     /// Loops around the statement at hand.
@@ -132,7 +137,9 @@ pub(crate) fn build(body: &Seq, end: Span, in_claim: bool, remote: &[Text], diag
         sequences: Vec::new(),
         actions: Vec::new(),
         labels: Vec::new(),
-        names: Vec::new(),
+        by_name: HashMap::new(),
+        by_element: HashMap::new(),
+        names: HashMap::new(),
         breaks: Vec::new(),
         loops: Vec::new(),
         open: Vec::new(),
@@ -194,8 +201,9 @@ impl Builder {
             let action = self.action(Action::True, span);
             let skip = self.element(Kind::Basic(action), span);
             // The most recent label moves; others stay with the jump.
-            if let Some(label) = self.labels.iter_mut().rev().find(|l| l.at == element) {
-                label.at = skip;
+            if let Some(label) = self.by_element.get_mut(&element).and_then(Vec::pop) {
+                self.labels[label].at = skip;
+                self.by_element.insert(skip, vec![label]);
             }
             self.append(skip, sequence);
         }
@@ -209,8 +217,12 @@ impl Builder {
         }
     }
 
+    fn labels_at(&self, element: El) -> impl Iterator<Item = &Label> {
+        self.by_element.get(&element).into_iter().flatten().map(|&i| &self.labels[i])
+    }
+
     fn has_meaning(&self, element: El) -> bool {
-        self.labels.iter().any(|l| l.at == element && meaning(&l.name) != [false; 3])
+        self.labels_at(element).any(|l| meaning(&l.name) != [false; 3])
     }
 
     fn action(&mut self, action: Action, span: Span) -> usize {
@@ -259,7 +271,8 @@ impl Builder {
                 self.drop_skips(&options);
                 Made::Do(options, number)
             }
-            Node::Loop { first, round, leave_on_else } => {
+            Node::Loop { first, round, leave_on_else, header } => {
+                let span = *header;
                 let number = self.enter_loop();
                 let first = self.action(first.clone(), span);
                 self.add(MadeStm { made: Made::Leaf(Kind::Basic(first)), span });
@@ -485,7 +498,7 @@ impl Builder {
                 };
                 let skips = matches!(action, Some(Action::True));
                 let prints = matches!(action, Some(Action::Print(..) | Action::PrintMtype(..)));
-                let labelled = self.labels.iter().any(|l| l.at == element);
+                let labelled = self.labels_at(element).next().is_some();
                 let mut dropped = false;
                 if (skips || prints) && !labelled {
                     count += 1;
@@ -588,22 +601,34 @@ impl Builder {
 
     /// The blocks around the first use of a label's name that is visible from `path`.
     fn label_name(&mut self, name: &Text, path: &ScopePath) -> ScopePath {
-        let found = self.names.iter().rev().find(|(n, p)| n == name && path.starts_with(p));
-        if let Some((_, path)) = found {
-            return path.clone();
+        let known = self.names.entry(name.clone()).or_default();
+        if let Some(found) = known.iter().rev().find(|p| path.starts_with(p)) {
+            return found.clone();
         }
-        self.names.push((name.clone(), path.clone()));
+        known.push(path.clone());
         path.clone()
     }
 
     fn set_labels(&mut self, labels: Vec<(Text, ScopePath, Span)>, at: El) {
         // The innermost label is set first.
         for (name, path, span) in labels.into_iter().rev() {
-            if let Some(old) = self.labels.iter().find(|l| l.name == name && l.path == path) {
-                let diagnostic = Diagnostic::error(span, format!("the label `{name}` is set twice")).with_label(old.span, "the first time");
+            let index = self.labels.len();
+            let same = self.by_name.entry(name.clone()).or_default();
+            if let Some(&old) = same.iter().find(|&&l| self.labels[l].path == path) {
+                let diagnostic =
+                    Diagnostic::error(span, format!("the label `{name}` is set twice")).with_label(self.labels[old].span, "the first time");
                 self.diagnostics.push(diagnostic);
             }
+            same.push(index);
+            self.by_element.entry(at).or_default().push(index);
             self.labels.push(Label { name, path, at, span });
+        }
+    }
+
+    /// Reports something once, and not too many things.
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS && !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
         }
     }
 
@@ -613,7 +638,8 @@ impl Builder {
             Jump::Break(number) => self.breaks.get(*number).copied().flatten(),
             Jump::Label(name, path, span) => {
                 let mut best = None;
-                for label in self.labels.iter().rev().filter(|l| l.name == *name) {
+                let same = self.by_name.get(name).into_iter().flatten().rev();
+                for label in same.map(|&l| &self.labels[l]) {
                     if label.path == *path {
                         return Some(label.at);
                     }
@@ -624,10 +650,7 @@ impl Builder {
                 if best.is_none() {
                     let hint = did_you_mean(name, self.labels.iter().map(|l| &*l.name));
                     let message = format!("there is no label `{name}` in this process");
-                    let diagnostic = Diagnostic::error(*span, message).with_hint_opt(hint);
-                    if !self.diagnostics.contains(&diagnostic) {
-                        self.diagnostics.push(diagnostic);
-                    }
+                    self.report(Diagnostic::error(*span, message).with_hint_opt(hint));
                 }
                 best
             }
@@ -637,8 +660,8 @@ impl Builder {
     /// A label on a jump that is looked at from outside gets a state of its own before the jump.
     fn keep_remote_labels(&mut self, remote: &[Text]) {
         for name in remote {
-            let Some(label) = self.labels.iter().rev().find(|l| l.name == *name) else { continue };
-            let at = label.at;
+            let Some(&label) = self.by_name.get(name).and_then(|l| l.last()) else { continue };
+            let at = self.labels[label].at;
             if !matches!(self.elements[at].kind, Kind::Goto(_)) {
                 continue;
             }

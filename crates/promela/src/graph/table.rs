@@ -95,9 +95,7 @@ impl Table<'_> {
         }
         let span = self.builder.elements[element].span;
         let diagnostic = Diagnostic::error(span, "these jumps go round in a circle");
-        if !self.builder.diagnostics.contains(&diagnostic) {
-            self.builder.diagnostics.push(diagnostic);
-        }
+        self.builder.report(diagnostic);
         None
     }
 
@@ -125,9 +123,7 @@ impl Table<'_> {
         if inside(self, to) && !inside(self, from) {
             let span = self.builder.elements[from].span;
             let diagnostic = Diagnostic::error(span, "a jump into a `d_step`");
-            if !self.builder.diagnostics.contains(&diagnostic) {
-                self.builder.diagnostics.push(diagnostic);
-            }
+            self.builder.report(diagnostic);
         }
     }
 
@@ -387,8 +383,8 @@ impl Table<'_> {
             let next = match self.kind(at) {
                 Kind::Goto(jump) => {
                     let target = self.builder.destination(&jump);
-                    if let Some(target) = target.filter(|t| !members.contains(t)) {
-                        self.leaves_d_step(at, target);
+                    if target.is_some_and(|t| !members.contains(&t)) {
+                        self.leaves_d_step(at);
                     }
                     target
                 }
@@ -422,20 +418,18 @@ impl Table<'_> {
             }
         }
         let span = self.builder.elements[element].span;
-        self.builder.diagnostics.push(Diagnostic::error(span, "these jumps go round in a circle"));
+        self.builder.report(Diagnostic::error(span, "these jumps go round in a circle"));
         0
     }
 
     /// A jump out of a `d_step` is an error, except to what follows it anyway.
-    fn leaves_d_step(&mut self, from: El, _: El) {
+    fn leaves_d_step(&mut self, from: El) {
         if !matches!(self.kind(from), Kind::Goto(super::elements::Jump::Label(..))) {
             return;
         }
         let span = self.builder.elements[from].span;
         let diagnostic = Diagnostic::error(span, "a jump out of a `d_step`").with_hint("let the `d_step` end, and jump behind it");
-        if !self.builder.diagnostics.contains(&diagnostic) {
-            self.builder.diagnostics.push(diagnostic);
-        }
+        self.builder.report(diagnostic);
     }
 
     // --- Marks, choices, escapes ----------------------------------------------------------------------
@@ -594,7 +588,7 @@ impl Table<'_> {
             let diagnostic = Diagnostic::error(second.span, "two `else` meet in one choice")
                 .with_label(first.span, "the other one")
                 .with_hint("a choice that begins with a choice is one choice, with room for one `else`");
-            self.builder.diagnostics.push(diagnostic);
+            self.builder.report(diagnostic);
         }
     }
 }

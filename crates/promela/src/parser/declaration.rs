@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{Declaration, Ident, Initial, MtypeSet, TypeName, Typedef, Variable, Visibility};
 use crate::token::{Key, Op, Tok};
-use source::{Diagnostic, Span};
+use source::Diagnostic;
 
 impl Parser {
     /// Whether a declaration of variables begins here.
@@ -195,10 +195,5 @@ impl Parser {
             return Ok(Initial::List(values));
         }
         Ok(Initial::Value(self.expression()?))
-    }
-
-    /// A place for an identifier that the parser makes up.
-    pub(super) fn made_up(text: &str, span: Span) -> Ident {
-        Ident { text: text.into(), span }
     }
 }

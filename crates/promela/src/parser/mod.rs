@@ -241,11 +241,11 @@ impl Parser {
         match self.peek().clone() {
             Tok::Key(Key::Active | Key::Proctype | Key::DProctype) => {
                 let proctype = self.proctype()?;
-                model.units.push(Unit::Proctype(proctype));
+                model.units.push(Unit::Proctype(Box::new(proctype)));
             }
             Tok::Key(Key::Init) => {
                 let init = self.init()?;
-                model.units.push(Unit::Proctype(init));
+                model.units.push(Unit::Proctype(Box::new(init)));
             }
             Tok::Key(Key::Never | Key::Trace | Key::Notrace) => {
                 let automaton = self.automaton()?;

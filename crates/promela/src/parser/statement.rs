@@ -412,7 +412,7 @@ impl Parser {
     }
 
     fn for_loop(&mut self) -> Parsed<StmtKind> {
-        self.advance();
+        let start = self.advance();
         self.expect_op(Op::LParen, "after `for`")?;
         let variable = self.reference()?;
         // `in` is a word of the language here alone.
@@ -424,10 +424,10 @@ impl Parser {
             let (from, to) = self.bounds()?;
             Range::Values(from, to)
         };
-        self.expect_op(Op::RParen, "after the range of `for`")?;
+        let header = start.to(self.expect_op(Op::RParen, "after the range of `for`")?);
         self.skip_separators();
         let body = self.block()?;
-        Ok(StmtKind::For { variable, range, body })
+        Ok(StmtKind::For { variable, range, body, header })
     }
 
     fn bounds(&mut self) -> Parsed<(Expr, Expr)> {

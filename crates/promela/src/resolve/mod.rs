@@ -66,11 +66,11 @@ struct Current {
     initialising: bool,
     prologue: Vec<(crate::model::Action, Span)>,
     loops: usize,
+    /// How often each name has been declared.
+    names: HashMap<Text, usize>,
     /// All names ever declared, for hints and for references from outside.
     outline: HashMap<Text, Symbol>,
-    in_claim: bool,
     d_step: Option<Span>,
-    channel_loops: usize,
 }
 
 struct Resolver<'a> {
@@ -256,7 +256,7 @@ impl Resolver<'_> {
         }
         // The parameters are resolved twice: here for callers, with the body for good.
         let known = self.diagnostics.len();
-        self.open_process(false);
+        self.open_process();
         self.declare_parameters(proctype);
         let current = self.current.take().unwrap_or_default();
         self.diagnostics.truncate(known);
@@ -269,8 +269,8 @@ impl Resolver<'_> {
         });
     }
 
-    fn open_process(&mut self, in_claim: bool) {
-        self.current = Some(Current { scopes: vec![HashMap::new()], initialising: true, in_claim, ..Current::default() });
+    fn open_process(&mut self) {
+        self.current = Some(Current { scopes: vec![HashMap::new()], initialising: true, ..Current::default() });
     }
 
     fn declare_parameters(&mut self, proctype: &ast::Proctype) {
@@ -292,7 +292,7 @@ impl Resolver<'_> {
     }
 
     fn process(&mut self, proctype: &ast::Proctype) {
-        self.open_process(false);
+        self.open_process();
         self.declare_parameters(proctype);
         let parameters = self.table(Scope::Local).len();
         let active = match &proctype.active {
@@ -341,7 +341,7 @@ impl Resolver<'_> {
     }
 
     fn automaton(&mut self, automaton: &ast::Automaton) {
-        self.open_process(true);
+        self.open_process();
         let body = self.block(&automaton.body);
         let current = self.current.take().unwrap_or_default();
         self.model.automata.push(AutomatonModel {

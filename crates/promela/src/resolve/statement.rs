@@ -218,7 +218,7 @@ impl Resolver<'_> {
                 self.leave_loop();
                 Node::Do(options)
             }
-            StmtKind::For { variable, range, body } => self.for_loop(variable, range, body, span),
+            StmtKind::For { variable, range, body, header } => self.for_loop(variable, range, body, *header),
             StmtKind::Select { variable, from, to } => self.select(variable, from, to, span),
             StmtKind::Atomic(steps) => Node::Atomic(self.block(steps)),
             StmtKind::DStep(steps) => Node::DStep(self.d_step(steps, span)),
@@ -335,7 +335,7 @@ impl Resolver<'_> {
         let next = Ex::Binary(Binary::Add, value(), Box::new(Ex::Const(1)));
         round.push(basic(Action::Assign(Target::Place(place.clone()), next)));
         let first = Action::Assign(Target::Place(place), from);
-        Node::Loop { first, round, leave_on_else: true }
+        Node::Loop { first, round, leave_on_else: true, header: span }
     }
 
     fn for_in(&mut self, variable: &Reference, collection: &Reference, body: &[Step], span: Span) -> Node {
@@ -413,6 +413,6 @@ impl Resolver<'_> {
             basic(Action::Assign(Target::Place(place.clone()), next)),
         ];
         let first = Action::Assign(Target::Place(place.clone()), from);
-        Node::Loop { first, round, leave_on_else: false }
+        Node::Loop { first, round, leave_on_else: false, header: span }
     }
 }

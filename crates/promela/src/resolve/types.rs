@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use crate::ast::{self, Ident, TypeName, Visibility};
-use crate::limits::{MAX_ARRAY, MAX_TYPEDEF_DEPTH};
+use crate::limits::{MAX_ARRAY, MAX_LEAVES, MAX_TYPEDEF_DEPTH};
 use crate::model::{Leaf, Scalar, Scope};
 use crate::token::Text;
 use source::{Diagnostic, Span, did_you_mean};
@@ -93,7 +93,7 @@ impl Resolver<'_> {
                 user.leaves += self.leaves_of(ty);
             }
         }
-        if user.depth > MAX_TYPEDEF_DEPTH || user.leaves > MAX_ARRAY {
+        if user.depth > MAX_TYPEDEF_DEPTH || user.leaves > MAX_LEAVES {
             self.error(typedef.name.span, "types are nested too deeply");
             return;
         }

@@ -65,22 +65,11 @@ impl Resolver<'_> {
     }
 
     /// The name of a leaf: as written, with a number if another block has used it already.
-    fn unique_name(&self, name: &Text) -> String {
-        let Some(current) = &self.current else { return name.to_string() };
-        let taken = |candidate: &str| {
-            current.locals.iter().any(|l| l.name == candidate || l.name.strip_prefix(candidate).is_some_and(|rest| rest.starts_with('.')))
-        };
-        if !taken(name) {
-            return name.to_string();
-        }
-        let mut n = 2;
-        loop {
-            let candidate = format!("{name}'{n}");
-            if !taken(&candidate) {
-                return candidate;
-            }
-            n += 1;
-        }
+    fn unique_name(&mut self, name: &Text) -> String {
+        let Some(current) = &mut self.current else { return name.to_string() };
+        let uses = current.names.entry(name.clone()).or_insert(0);
+        *uses += 1;
+        if *uses == 1 { name.to_string() } else { format!("{name}'{uses}") }
     }
 
     // --- Initial values of globals ------------------------------------------------------------------

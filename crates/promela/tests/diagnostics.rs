@@ -1,0 +1,137 @@
+//! What users read when something is wrong.
+
+mod common;
+
+use common::findings;
+
+/// The findings must contain each of the texts.
+fn says(text: &str, expected: &[&str]) {
+    let found = findings(text);
+    for part in expected {
+        assert!(found.contains(part), "`{part}` is not in:\n{found}");
+    }
+}
+
+#[test]
+fn a_whole_message() {
+    let expected = "\
+error: `conut` is not declared
+ --> model.pml:3:2
+  |
+3 |     conut = 1
+  |     ^^^^^
+  = hint: did you mean `count`?
+";
+    assert_eq!(findings("byte count;\nactive proctype P() {\n\tconut = 1\n}\n"), expected);
+}
+
+#[test]
+fn several_mistakes_in_one_run() {
+    let found = findings(
+        "byte x\nactive proctype P() {\n  do\n  :: x = = 1\n  :: y > 2 -> skip\n  od;\n  x = (1 + ;\n  if :: x == 1 -> x = 2\n}\nactive proctype Q() { x = ) }\n",
+    );
+    let errors = found.lines().filter(|l| l.starts_with("error")).count();
+    assert!(errors >= 3, "{found}");
+    assert!(found.contains("expected `fi`"), "{found}");
+}
+
+#[test]
+fn brackets_and_closing_words() {
+    says("init { do :: skip }", &["expected `od`, found `}`", "to close this `do`"]);
+    says("init { do :: skip fi }", &["`do` is closed by `od`, `if` by `fi`"]);
+    says("init { if skip fi }", &["expected `::` after `if`"]);
+    says("init { skip", &["expected `}`", "to close this `{`"]);
+    says("init { skip } }", &["one `}` too many"]);
+    says("init { x = (1; }", &["expected `)`", "to close this `(`"]);
+}
+
+#[test]
+fn separators() {
+    says("byte x;\ninit { x = 1 x = 2 }", &["expected `;` or `->` before `x`"]);
+    says("byte x;\ninit { x = 1\n && x == 2 }", &["expected an expression, found `&&`", "put the operator at the end of the line before"]);
+    says("byte x;\ninit { 1 = x }", &["only a variable can be assigned to", "`==` compares"]);
+    says("proctype P(byte a, byte b) { skip }\ninit { run P(1,2) }", &["expected `;` between declarations"]);
+}
+
+#[test]
+fn names_with_the_nearest_known_one() {
+    says("init { goto lop; loop: skip }", &["there is no label `lop`", "did you mean `loop`?"]);
+    says("proctype Sender() { skip }\ninit { run Sendr() }", &["there is no process type `Sendr`", "did you mean `Sender`?"]);
+    says("mtype = { request };\nmtype m;\ninit { m = reqest }", &["did you mean `request`?"]);
+    says("typedef T { byte first };\nT t;\ninit { t.frist = 1 }", &["the type `T` has no field `frist`", "did you mean `first`?"]);
+    says("inline work(a) { a = 1 }\nbyte x;\ninit { wrok(x) }", &["there is no inline `wrok`", "did you mean `work`?"]);
+    says("porctype P() { skip }", &["did you mean `proctype`?"]);
+    says("init { { byte x; x = 1 }; x = 2 }", &["`x` is not declared", "this one is not visible here"]);
+}
+
+#[test]
+fn declarations() {
+    says("byte x;\nbyte x;\ninit { skip }", &["`x` is declared twice", "the first declaration"]);
+    says("byte a[0];\ninit { skip }", &["an array cannot have 0 elements"]);
+    says("byte a[2000000];\ninit { skip }", &["too large"]);
+    says("byte a[n];\ninit { skip }", &["not known before the model runs"]);
+    says("byte a[2];\ninit { a = 1 }", &["the array `a` needs an index"]);
+    says("byte a[2];\ninit { a[2] = 1 }", &["the index 2 is outside `a`"]);
+    says("byte x;\ninit { x[1] = 1 }", &["`x` is no array"]);
+    says("unsigned u;\ninit { skip }", &["an `unsigned` needs a width"]);
+    says("mtype = { a, a };\ninit { skip }", &["declared twice"]);
+    says("byte _pid;\ninit { skip }", &["`_pid` is predefined"]);
+    says("init { skip; chan q = [1] of { byte }; q!1 }", &["a channel must be created before the first statement"]);
+    says("chan q = [1] of { byte, bit };\ninit { q!1 }", &["has 2 field(s), 1 given", "declared here"]);
+    says("chan q = [300] of { byte };\ninit { q!1 }", &["255 is the most"]);
+}
+
+#[test]
+fn statements() {
+    says("init { break }", &["`break` outside a loop"]);
+    says("byte x;\ninit { if :: else :: x == 1 :: else fi }", &["a second `else`"]);
+    says("byte x;\ninit { if :: if :: x == 1 :: else fi :: x == 2 :: else fi }", &["two `else` meet in one choice"]);
+    says("init { L: skip; L: skip }", &["the label `L` is set twice"]);
+    says("init { L: goto L }", &["go round in a circle"]);
+    says("byte x;\ninit { goto L; d_step { x = 1; L: x = 2 } }", &["a jump into a `d_step`"]);
+    says("byte x;\ninit { d_step { x = 1; goto L }; L: skip }", &["a jump out of a `d_step`"]);
+    says("proctype P() { skip }\ninit { d_step { run P() } }", &["`run` cannot stand in a `d_step`"]);
+    says("proctype P(byte a) { skip }\ninit { run P() }", &["takes 1 argument(s), 0 given"]);
+    says("proctype P() { skip }\ninit { run P() && true }", &["`run` cannot be part of a larger condition"]);
+    says("init { _ == 1 }", &["`_` can be written but not read"]);
+    says("init { do :: od }", &["at least one statement"]);
+    says("proctype P() { skip }", &["no process runs in this model"]);
+}
+
+#[test]
+fn embedded_c_is_refused_in_one_sentence() {
+    for text in [
+        "c_decl { int x; }\ninit { skip }",
+        "init { c_code { now.x++; } }",
+        "init { c_expr { x } -> skip }",
+        "c_state \"int x\" \"Global\"\ninit { skip }",
+        "c_track \"&x\" \"4\"\ninit { skip }",
+        "init { c_code [x > 0] { a; } ; skip }",
+    ] {
+        let found = findings(text);
+        let errors = found.lines().filter(|l| l.starts_with("error")).count();
+        assert_eq!(errors, 1, "{text}:\n{found}");
+        assert!(found.contains("embedded C code is not supported"), "{found}");
+    }
+}
+
+#[test]
+fn macros_are_blamed_where_they_are_used() {
+    let found = findings("#define SET(v) v = nothing\nbyte x;\ninit {\n  SET(x)\n}\n");
+    assert!(found.contains("model.pml:4:3") && found.contains("SET(x)"), "{found}");
+}
+
+#[test]
+fn warnings_do_not_refuse() {
+    for (text, part) in [
+        ("byte x;\ninit { x = 1 / 0 }", "divides by zero"),
+        ("init { printf(\"%d\\n\") }", "room for 1 value"),
+        ("hidden byte h;\nbyte x;\ninit { h = 1; x = h }", "stays in the state"),
+        ("mtype:a = { x }; mtype:b = { y };\ninit { x == y -> skip }", "different sets"),
+        ("byte a[3] = { 1, 2 };\ninit { skip }", "the last one is repeated"),
+    ] {
+        let (map, compiled) = common::compile_text(text);
+        let found = source::render_all(&map, &compiled.diagnostics);
+        assert!(compiled.program.is_some() && found.contains(part), "{text}:\n{found}");
+    }
+}

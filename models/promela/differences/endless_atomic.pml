@@ -1,0 +1,14 @@
+// An atomic sequence that can only go round in a circle is a violation. SPIN says that the search was
+// too deep, and counts no error.
+//
+// expect: states=1 transitions=0 verdict=violated violation="endless sequence"
+
+byte x;
+active proctype P() {
+	atomic {
+		x = 1;
+		do
+		:: x = 1 - x
+		od
+	}
+}

@@ -1,0 +1,11 @@
+// A choice whose options are never possible is a deadlock.
+//
+// expect: states=1 transitions=0 verdict=violated violation=deadlock
+
+byte x;
+active proctype P() {
+	if
+	:: x == 1 -> x = 2
+	:: false
+	fi
+}

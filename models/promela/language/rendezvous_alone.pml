@@ -1,0 +1,12 @@
+// Nobody shakes hands with himself.
+//
+// expect: states=1 transitions=0 verdict=violated violation=deadlock
+
+chan q = [0] of { byte };
+active proctype P() {
+	byte b;
+	if
+	:: q!1
+	:: q?b
+	fi
+}

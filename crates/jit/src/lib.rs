@@ -4,6 +4,7 @@
 //! location is a function that writes successors straight into the search's buffer ([`emit`]); what is rare or large is left to helpers
 //! ([`helpers`]); what joins several steps to one transition happens in between ([`follow`]).
 
+mod channels;
 mod compile;
 mod context;
 mod emit;

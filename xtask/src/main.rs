@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod engines;
 mod fuzz;
+mod models;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -18,8 +20,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure states per second and bytes per state
+    /// Measure time and memory beside SPIN: search, translation, instructions
     Bench(bench::Arguments),
+    /// Compare native code with the interpreter, state by state
+    Engines(engines::Arguments),
+    /// Run a program and tell what it cost
+    #[command(hide = true)]
+    Measure(bench::child::Arguments),
     /// Run every fuzz target for a bounded time
     Fuzz(fuzz::Arguments),
 }
@@ -30,6 +37,8 @@ type Failure = String;
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Engines(arguments) => engines::run(&arguments),
+        Command::Measure(arguments) => bench::child::measure(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
     };
     match result {

@@ -1,0 +1,146 @@
+//! What a program costs: its processor time, its wall-clock time, its memory at the peak.
+//!
+//! The system keeps these numbers for the children of a process together, and the peak only as the largest of all. So each program is
+//! started by a fresh copy of this command (`cargo xtask measure`), which has no other child, and which tells in its last line what the
+//! system says. Processor time counts everything the program waited for: the passes a compiler driver starts are in it.
+
+use crate::Failure;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// The mark before the line of numbers.
+const MARK: &str = "measured:";
+
+/// What a program cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// User and system time, in seconds.
+    pub cpu: f64,
+    /// Seconds on the clock on the wall.
+    pub wall: f64,
+    /// Largest resident memory, in bytes.
+    pub peak: u64,
+}
+
+impl Cost {
+    /// One after the other.
+    pub fn then(self, next: Cost) -> Cost {
+        Cost { cpu: self.cpu + next.cpu, wall: self.wall + next.wall, peak: self.peak.max(next.peak) }
+    }
+}
+
+/// What a program said and what it cost.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Its standard output.
+    pub stdout: String,
+    /// Its error output.
+    pub stderr: String,
+    /// Its exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// Runs a program in a folder, and measures it.
+pub fn run<I, A>(folder: &Path, program: &Path, arguments: I) -> Result<Finished, Failure>
+where
+    I: IntoIterator<Item = A>,
+    A: Into<OsString>,
+{
+    let this = std::env::current_exe().map_err(|error| format!("cannot find this program again: {error}"))?;
+    let output = Command::new(this)
+        .arg("measure")
+        .arg("--")
+        .arg(program)
+        .args(arguments.into_iter().map(Into::into))
+        .current_dir(folder)
+        .output()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (stderr, numbers) = stderr.rsplit_once(MARK).ok_or_else(|| format!("{}: {stderr}", program.display()))?;
+    let (code, cost) = parse(numbers).ok_or_else(|| format!("{}: cannot read `{numbers}`", program.display()))?;
+    Ok(Finished { stdout: String::from_utf8_lossy(&output.stdout).into_owned(), stderr: stderr.to_owned(), code, cost })
+}
+
+fn parse(numbers: &str) -> Option<(Option<i32>, Cost)> {
+    let mut words = numbers.split_whitespace();
+    let code = words.next()?.parse().ok();
+    let cost = Cost { cpu: words.next()?.parse().ok()?, wall: words.next()?.parse().ok()?, peak: words.next()?.parse().ok()? };
+    Some((code, cost))
+}
+
+/// `cargo xtask measure`
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+/// The other side of [`run`]: starts the program as the only child and tells what it cost.
+pub fn measure(arguments: &Arguments) -> Result<(), Failure> {
+    let (program, rest) = arguments.command.split_first().ok_or("nothing to measure")?;
+    let begun = Instant::now();
+    let status = Command::new(program).args(rest).status().map_err(|error| format!("{}: {error}", program.display()))?;
+    let wall = begun.elapsed().as_secs_f64();
+    let (cpu, peak) = system::children().unwrap_or((wall, 0));
+    let code = status.code().map_or_else(|| "signal".to_owned(), |code| code.to_string());
+    eprintln!("{MARK} {code} {cpu:.6} {wall:.6} {peak}");
+    Ok(())
+}
+
+/// Processor time of the calling thread so far, in seconds; that of the wall where the system does not tell.
+pub fn thread_seconds() -> f64 {
+    system::thread().unwrap_or_else(|| {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.map_or(0.0, |since| since.as_secs_f64())
+    })
+}
+
+#[cfg(unix)]
+mod system {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::time::{ClockId, clock_gettime};
+
+    /// Processor time in seconds, and the largest peak in bytes, of all children that have ended.
+    pub fn children() -> Option<(f64, u64)> {
+        let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+        let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+        // Apple counts bytes, everybody else kilobytes.
+        let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
+        Some((seconds(usage.user_time()) + seconds(usage.system_time()), usage.max_rss() as u64 * unit))
+    }
+
+    /// Processor time of this thread.
+    pub fn thread() -> Option<f64> {
+        let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
+        Some(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    pub fn children() -> Option<(f64, u64)> {
+        None
+    }
+
+    pub fn thread() -> Option<f64> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_numbers_is_read_back() {
+        let cost = Cost { cpu: 1.5, wall: 2.25, peak: 4096 };
+        assert_eq!(parse(" 0 1.500000 2.250000 4096\n"), Some((Some(0), cost)));
+        assert_eq!(parse(" signal 1.5 2.25 4096\n"), Some((None, cost)));
+        assert_eq!(parse("nothing"), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! How fast, how small, how soon: Everypath beside SPIN, on the same models, in the same run.
+//!
+//! Both search the whole state space with one thread, without reduction, with an exact store, and must count the same states. Processor
+//! time (user and system) is what ratios are made of: on a machine that others use, the clock on the wall measures the others. It is
+//! recorded all the same. What the columns mean, and the latest table, are in `docs/performance.md`.
+
+mod callgrind;
+pub mod child;
+mod compile_times;
+mod ours;
+mod row;
+mod set;
+mod spin;
+mod table;
+
+use crate::models::Corpus;
+use crate::{Failure, root};
+use ours::Everypath;
+use row::{Number, Row, Who};
+use set::{Entry, Extent, Group};
+use spin::Verifier;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// `cargo xtask bench`
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Few and small models: two minutes
+    #[arg(long)]
+    quick: bool,
+    /// The project's own models only
+    #[arg(long, conflicts_with = "quick")]
+    own: bool,
+    /// Only models whose name contains one of these
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Runs of each search; the fastest counts
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    runs: usize,
+    /// Without SPIN, even if it is there
+    #[arg(long)]
+    no_spin: bool,
+    /// Without the column for SPIN's compression
+    #[arg(long)]
+    no_collapse: bool,
+    /// Count instructions under valgrind, and tell which part of the program they belong to
+    #[arg(long, conflicts_with_all = ["quick", "own", "compile_times"])]
+    callgrind: bool,
+    /// Measure translation alone, on all models there are
+    #[arg(long, conflicts_with_all = ["quick", "own"])]
+    compile_times: bool,
+    /// Measure this program instead of the one of this tree
+    #[arg(long, value_name = "FILE")]
+    everypath: Option<PathBuf>,
+    /// Keep the result of a run that is not a full one, too
+    #[arg(long)]
+    save: bool,
+    /// Add to this result file the models that are not in it yet: a long run in pieces
+    #[arg(long, value_name = "FILE")]
+    into: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: Corpus,
+    /// Further arguments for `everypath space`
+    #[arg(last = true)]
+    more: Vec<String>,
+}
+
+/// Measures what was asked for.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.compile_times {
+        return compile_times::run(&arguments.corpus, &arguments.only);
+    }
+    let everypath = Everypath::new(arguments.everypath.as_deref(), &arguments.more)?;
+    let extent = match (arguments.callgrind, arguments.quick, arguments.own) {
+        (true, ..) if arguments.only.is_empty() => Extent::Profiled,
+        (_, true, _) => Extent::Quick,
+        (.., true) => Extent::Own,
+        _ => Extent::Full,
+    };
+    let mut entries = set::entries(extent, &arguments.corpus)?;
+    entries.retain(|entry| arguments.only.is_empty() || arguments.only.iter().any(|pattern| entry.model.name.contains(pattern.as_str())));
+    let versions = spin::versions().filter(|_| !arguments.no_spin);
+    if versions.is_none() && !arguments.no_spin {
+        eprintln!("SPIN or gcc is not here: its columns stay empty.");
+    }
+    if arguments.callgrind {
+        return callgrind::run(&everypath, &entries, versions.is_some());
+    }
+    compare(arguments, extent, &everypath, &entries, versions)
+}
+
+fn compare(
+    arguments: &Arguments,
+    extent: Extent,
+    everypath: &Everypath,
+    entries: &[Entry],
+    versions: Option<(String, String)>,
+) -> Result<(), Failure> {
+    let (mut remarks, mut rows) = match &arguments.into {
+        Some(file) if file.exists() => read(file)?,
+        _ => (String::new(), Vec::new()),
+    };
+    if !remarks.is_empty() {
+        remarks.push('\n');
+    }
+    remarks += &circumstances(versions.as_ref(), arguments.runs);
+    println!("{remarks}\n\n{}", table::head());
+    for row in &rows {
+        println!("{}", table::line(row));
+    }
+    let sides = Sides {
+        everypath,
+        spin: versions.is_some(),
+        collapse: versions.is_some() && !arguments.no_collapse,
+        compact: everypath.has_store("compact"),
+        runs: arguments.runs.max(1),
+    };
+    for entry in entries {
+        if rows.iter().any(|row| row.model == entry.model.name) {
+            continue;
+        }
+        let mut row = Row::new(&entry.model.name, entry.group);
+        if let Err(failure) = sides.measure(entry, &mut row) {
+            row.error = failure;
+        }
+        println!("{}", table::line(&row));
+        rows.push(row);
+    }
+    remarks += &format!("; at the end {}", load());
+    println!("\n{}", table::summary(&rows));
+    let place = match &arguments.into {
+        Some(file) => Some(file.clone()),
+        None if arguments.save || (extent == Extent::Full && arguments.only.is_empty()) => {
+            Some(root().join(format!("bench/runs/{}.tsv", output("date", &["-u", "+%Y-%m-%dT%H%M"]))))
+        }
+        None => None,
+    };
+    if let Some(place) = place {
+        fs::write(&place, row::to_text(&remarks, &rows)).map_err(|error| format!("{}: {error}", place.display()))?;
+        println!("Kept in {}", place.display());
+    }
+    match rows.iter().filter(|row| !row.error.is_empty()).count() {
+        0 => Ok(()),
+        n => Err(format!("{n} rows are in error")),
+    }
+}
+
+fn read(file: &PathBuf) -> Result<(String, Vec<Row>), Failure> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    row::from_text(&text).ok_or_else(|| format!("{}: no result file of this version", file.display()))
+}
+
+/// Who is measured, and how often.
+struct Sides<'a> {
+    everypath: &'a Everypath,
+    spin: bool,
+    collapse: bool,
+    compact: bool,
+    runs: usize,
+}
+
+impl Sides<'_> {
+    /// Fills a row. The runs of the rivals alternate, so that a change of the machine's mood meets both.
+    fn measure(&self, entry: &Entry, row: &mut Row) -> Result<(), Failure> {
+        let promela = entry.model.is_promela();
+        let mut verifier = if self.spin && promela { Some(Verifier::build(&entry.model.path, &[])?) } else { None };
+        // Smaller models are there for the time to the verdict alone; the second store and the second verifier have nothing to say.
+        let thorough = entry.group == Group::Search;
+        let compiled = ours::compile(&entry.model)?;
+        let translation = compiled.native.unwrap_or(compiled.bytecode);
+        for _ in 0..self.runs {
+            if let Some(verifier) = &mut verifier {
+                spin_run(row, Who::Spin, verifier)?;
+            }
+            self.our_run(row, Who::Plain, entry, "plain", translation)?;
+            if self.compact && thorough {
+                self.our_run(row, Who::Compact, entry, "compact", translation)?;
+            }
+        }
+        if self.collapse && promela && thorough {
+            spin_run(row, Who::Collapse, &mut Verifier::build(&entry.model.path, &["-DCOLLAPSE"])?)?;
+        }
+        agree(entry, row)
+    }
+
+    fn our_run(&self, row: &mut Row, who: Who, entry: &Entry, store: &str, translation: f64) -> Result<(), Failure> {
+        let (found, cost) = self.everypath.run(&entry.model, store)?;
+        row.set(who, Number::States, found.states as f64);
+        row.least(who, Number::SearchCpu, (cost.cpu - translation).max(0.0));
+        row.least(who, Number::SearchWall, found.search_wall);
+        row.least(who, Number::TotalCpu, cost.cpu);
+        row.least(who, Number::TotalWall, cost.wall);
+        row.set(who, Number::StateBytes, found.store_bytes / found.states.max(1) as f64);
+        row.set(who, Number::Peak, cost.peak as f64);
+        Ok(())
+    }
+}
+
+fn spin_run(row: &mut Row, who: Who, verifier: &mut Verifier) -> Result<(), Failure> {
+    let (found, cost) = verifier.run()?;
+    row.set(who, Number::States, found.states as f64);
+    row.least(who, Number::SearchCpu, cost.cpu);
+    row.least(who, Number::SearchWall, cost.wall);
+    row.least(who, Number::TotalCpu, verifier.built.cpu + cost.cpu);
+    row.least(who, Number::TotalWall, verifier.built.wall + cost.wall);
+    if let Some(bytes) = found.state_bytes {
+        row.set(who, Number::StateBytes, bytes / found.states.max(1) as f64);
+    }
+    row.set(who, Number::Peak, cost.peak as f64);
+    Ok(())
+}
+
+/// All sides, and what is known of the model, must count the same states.
+fn agree(entry: &Entry, row: &Row) -> Result<(), Failure> {
+    let told: Vec<u64> = Who::ALL.into_iter().filter_map(|who| row.get(who, Number::States)).map(|states| states as u64).collect();
+    let all: Vec<u64> = told.iter().copied().chain(entry.states).collect();
+    if all.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(());
+    }
+    let known = entry.states.map_or_else(String::new, |states| format!(", known are {states}"));
+    Err(format!("the counts differ: {told:?}{known}"))
+}
+
+/// What a reader of the numbers must know of the day they were made.
+fn circumstances(versions: Option<&(String, String)>, runs: usize) -> String {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':')).map_or("?", |(_, name)| name.trim());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let (spin, gcc) = versions.map_or(("not measured", "–"), |(spin, gcc)| (spin, gcc));
+    format!(
+        "date: {}\nmachine: {cpu}, {cores} cores, {} {}\neverypath: {}, {}\nspin: {spin}; {gcc}\n\
+         times: processor seconds (user and system), fastest of {runs} runs\nload: at the beginning {}",
+        output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+        output("uname", &["-s"]),
+        output("uname", &["-r"]),
+        output("git", &["describe", "--always", "--dirty"]),
+        output("rustc", &["--version"]),
+        load(),
+    )
+}
+
+/// How many processes wanted to run in the last one, five and fifteen minutes.
+fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().take(3).collect();
+    if words.is_empty() { "?".to_owned() } else { words.join(" ") }
+}
+
+/// The first line a program prints.
+fn output(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).current_dir(root()).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.lines().next().unwrap_or("?").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::Model;
+    use std::path::Path;
+
+    #[test]
+    fn counts_must_agree() {
+        let model = Model::at(Path::new("beem/x.1.pm"));
+        let entry = |states| Entry { model: model.clone(), group: Group::Search, states };
+        let mut row = Row::new("beem/x.1", Group::Search);
+        row.set(Who::Plain, Number::States, 7.0);
+        assert!(agree(&entry(None), &row).is_ok());
+        assert!(agree(&entry(Some(8)), &row).is_err());
+        row.set(Who::Spin, Number::States, 7.0);
+        assert!(agree(&entry(Some(7)), &row).is_ok());
+        row.set(Who::Collapse, Number::States, 6.0);
+        assert!(agree(&entry(None), &row).is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! Everypath, as a user calls it: the command, with one worker, on the whole state space.
+
+use super::child::{self, Cost, thread_seconds};
+use crate::models::Model;
+use crate::{Failure, root};
+use jit::{Describe, Native};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+const DESCRIBE: Describe = Describe { fault: vm::describe_fault, components: vm::component_ends };
+
+/// The command under test.
+pub struct Everypath {
+    /// The program.
+    pub program: PathBuf,
+    /// Further arguments for each call.
+    pub more: Vec<String>,
+}
+
+/// What a run found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// States.
+    pub states: u64,
+    /// Seconds on the clock from the beginning of the search to its end.
+    pub search_wall: f64,
+    /// Memory of the store, in bytes: states and table.
+    pub store_bytes: f64,
+}
+
+impl Everypath {
+    /// The given program, or the one of this tree, brought up to date: a number from an old program is worse than none.
+    pub fn new(given: Option<&Path>, more: &[String]) -> Result<Everypath, Failure> {
+        let more = more.to_vec();
+        if let Some(program) = given {
+            let program = fs::canonicalize(program).map_err(|error| format!("{}: {error}", program.display()))?;
+            return Ok(Everypath { program, more });
+        }
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--release", "--package", "cli"])
+            .current_dir(root())
+            .status()
+            .map_err(|error| format!("cargo: {error}"))?;
+        if !built.success() {
+            return Err("the command `everypath` does not build; `--everypath FILE` measures another one".to_owned());
+        }
+        // This program and that one come out of the same workspace in the same profile.
+        let this = std::env::current_exe().map_err(|error| format!("cannot find this program again: {error}"))?;
+        Ok(Everypath { program: this.with_file_name(format!("everypath{}", std::env::consts::EXE_SUFFIX)), more })
+    }
+
+    /// Whether it has the store of this name.
+    pub fn has_store(&self, name: &str) -> bool {
+        let help = Command::new(&self.program).args(["space", "--help"]).output();
+        help.is_ok_and(|help| {
+            let text = String::from_utf8_lossy(&help.stdout).into_owned();
+            let line = text.lines().find(|line| line.trim_start().starts_with("--store"));
+            line.is_some_and(|line| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == name))
+        })
+    }
+
+    /// The arguments for a model and a store.
+    pub fn arguments(&self, model: &Path, store: &str) -> Vec<String> {
+        let mut arguments = vec!["space".to_owned(), model.display().to_string()];
+        arguments.extend(["--threads", "1", "--json", "--store", store].map(str::to_owned));
+        arguments.extend(self.more.iter().cloned());
+        arguments
+    }
+
+    /// One exploration of the whole state space.
+    pub fn run(&self, model: &Model, store: &str) -> Result<(Found, Cost), Failure> {
+        let finished = child::run(&root(), &self.program, self.arguments(&model.path, store))?;
+        let found = parse(&finished.stdout).ok_or_else(|| {
+            let told = if finished.stdout.trim().is_empty() { &finished.stderr } else { &finished.stdout };
+            format!("everypath says: {}", told.lines().next().unwrap_or("nothing"))
+        })?;
+        Ok((found, finished.cost))
+    }
+}
+
+/// Reads the numbers of `everypath space --json`; an incomplete space is none.
+fn parse(text: &str) -> Option<Found> {
+    let json: Value = serde_json::from_str(text.trim()).ok()?;
+    if json["complete"] != true {
+        return None;
+    }
+    Some(Found { states: json["states"].as_u64()?, search_wall: json["seconds"].as_f64()?, store_bytes: json["store_bytes"].as_f64()? })
+}
+
+/// What translating costs, in processor seconds: the smaller of two attempts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compiled {
+    /// From source to verified byte-code.
+    pub bytecode: f64,
+    /// From source to native code; nothing where there is none for this program.
+    pub native: Option<f64>,
+}
+
+/// Measures translation in this process, by the clock of this thread.
+pub fn compile(model: &Model) -> Result<Compiled, Failure> {
+    let bytes = fs::read(&model.path).map_err(|error| format!("{}: {error}", model.path.display()))?;
+    let once = || -> Result<Compiled, Failure> {
+        let begun = thread_seconds();
+        let program = Arc::new(model.translate(&bytes)?);
+        let bytecode = thread_seconds() - begun;
+        let native = Native::compile(program, DESCRIBE).ok().map(|_native| thread_seconds() - begun);
+        Ok(Compiled { bytecode, native })
+    };
+    let (first, second) = (once()?, once()?);
+    let native = first.native.zip(second.native).map(|(a, b)| a.min(b));
+    Ok(Compiled { bytecode: first.bytecode.min(second.bytecode), native })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_run() {
+        let text = r#"{"states":7,"transitions":9,"seconds":0.5,"store_bytes":64,"complete":true}"#;
+        assert_eq!(parse(text), Some(Found { states: 7, search_wall: 0.5, store_bytes: 64.0 }));
+        assert_eq!(parse(&text.replace("true", "false")), None);
+        assert_eq!(parse("error"), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! SPIN, the measure: a model becomes a verifier in C, that becomes a program, and that searches the whole state space.
+//!
+//! SPIN is asked to do what we do: every reachable state, no partial-order reduction, nothing checked, every error passed over. Its
+//! optimisations that merge or drop states are off, so that the counts can be compared. Its compiler has `-O3`. The depth-first stack of
+//! its verifier is allocated and filled before the search begins, so one that is far too large would be charged to it: a first run finds
+//! the depth, the others get what is needed.
+
+use super::child::{self, Cost};
+use crate::{Failure, root};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Options for the whole state space. The memory limit, in megabytes, is out of the way of every model of the set.
+const FULL: [&str; 6] = ["-O3", "-w", "-DNOREDUCE", "-DSAFETY", "-DNOCLAIM", "-DMEMLIM=12000"];
+
+/// The depth with which the first run is tried, and the one at which we give up.
+const DEPTH_FIRST: u64 = 1_000_000;
+const DEPTH_LAST: u64 = 100_000_000;
+
+/// SPIN and the C compiler it needs, in their own words; nothing if one is missing.
+pub fn versions() -> Option<(String, String)> {
+    let line = |program: &str, argument: &str| {
+        let output = Command::new(program).arg(argument).output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned())
+    };
+    Some((line("spin", "-V")?, line("gcc", "--version")?))
+}
+
+/// A verifier, ready to run.
+pub struct Verifier {
+    folder: PathBuf,
+    /// What it took from the source to the program.
+    pub built: Cost,
+    depth: u64,
+}
+
+/// What a verifier found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Found {
+    /// States stored.
+    pub states: u64,
+    /// The deepest point of the depth-first search.
+    pub depth: u64,
+    /// Memory for the states, in bytes, without the table that leads to them.
+    pub state_bytes: Option<f64>,
+}
+
+impl Verifier {
+    /// Makes the verifier of a model, with further options for the C compiler.
+    pub fn build(model: &Path, options: &[&str]) -> Result<Verifier, Failure> {
+        let folder = root().join("target/bench").join(if options.is_empty() { "spin" } else { "spin-options" });
+        // What lies there is from another model.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        fs::copy(model, folder.join("model.pml")).map_err(|error| format!("{}: {error}", model.display()))?;
+        let made = child::run(&folder, Path::new("spin"), ["-o1", "-o2", "-o3", "-a", "model.pml"])?;
+        if made.code != Some(0) || !folder.join("pan.c").exists() {
+            return Err(format!("SPIN refuses the model: {}", first_line(&made.stdout)));
+        }
+        let arguments = FULL.iter().chain(options).copied().chain(["-o", "pan", "pan.c"]);
+        let compiled = child::run(&folder, Path::new("gcc"), arguments)?;
+        if compiled.code != Some(0) {
+            return Err(format!("gcc refuses the verifier: {}", first_line(&compiled.stderr)));
+        }
+        Ok(Verifier { folder, built: made.cost.then(compiled.cost), depth: DEPTH_FIRST })
+    }
+
+    /// The program.
+    pub fn program(&self) -> PathBuf {
+        self.folder.join("pan")
+    }
+
+    /// Its arguments.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = ["-c0", "-A", "-E", "-n"].map(str::to_owned).to_vec();
+        arguments.push(format!("-m{}", self.depth));
+        arguments
+    }
+
+    /// One search of the whole state space.
+    pub fn run(&mut self) -> Result<(Found, Cost), Failure> {
+        loop {
+            let finished = child::run(&self.folder, &self.program(), self.arguments())?;
+            let too_small = finished.stdout.contains("max search depth too small");
+            if too_small && self.depth < DEPTH_LAST {
+                self.depth *= 10;
+                continue;
+            }
+            if too_small || finished.stdout.contains("Search not completed") || finished.stdout.contains("MEMLIM") {
+                return Err("SPIN's verifier did not finish".to_owned());
+            }
+            let found = parse(&finished.stdout).ok_or_else(|| format!("SPIN's verifier says: {}", first_line(&finished.stdout)))?;
+            self.depth = found.depth + 1_000;
+            return Ok((found, finished.cost));
+        }
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim()
+}
+
+/// Reads the numbers a verifier prints.
+fn parse(text: &str) -> Option<Found> {
+    let before = |mark: &str| {
+        let line = text.lines().find(|line| line.contains(mark))?;
+        line.split(mark).next()?.split_whitespace().last()?.parse::<f64>().ok()
+    };
+    let depth = text.split("depth reached ").nth(1)?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+    let state_bytes = before("actual memory usage for states").map(|megabytes| megabytes * 1_048_576.0);
+    Some(Found { states: before("states, stored")? as u64, depth, state_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLD: &str = "
+State-vector 44 byte, depth reached 199348, errors: 0
+   362882 states, stored
+   604802 states, matched
+Stats on memory usage (in Megabytes):
+   22.149	equivalent memory usage for states (stored*(State-vector + overhead))
+   14.500	actual memory usage for states (compression: 67.04%)
+  128.000	memory used for hash table (-w24)
+";
+
+    #[test]
+    fn numbers_of_a_verifier() {
+        let found = Found { states: 362_882, depth: 199_348, state_bytes: Some(14.5 * 1_048_576.0) };
+        assert_eq!(parse(TOLD), Some(found));
+        assert_eq!(parse("pan: out of memory"), None);
+        let large = TOLD.replace("362882 states", "1.2345678e+08 states");
+        assert_eq!(parse(&large).map(|found| found.states), Some(123_456_780));
+    }
+}

@@ -1,0 +1,111 @@
+//! Where the models are: the project's own, and the public benchmark set beside the repository.
+//!
+//! The benchmark set (Promela versions of BEEM's models, Pelánek 2007) is too large and not ours to copy, so it may be absent;
+//! every command then says so and goes on with what is here.
+
+use crate::{Failure, root};
+use bytecode::Verified;
+use languages::{Files, Source};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A model on disk.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Folder and name without ending, as in `beem/at.4`.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl Model {
+    /// The model in a file.
+    pub fn at(path: &Path) -> Model {
+        let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let folder = path.parent().and_then(Path::file_name).map(|folder| folder.to_string_lossy().into_owned());
+        let name = folder.map_or_else(|| stem.clone(), |folder| format!("{folder}/{stem}"));
+        Model { name, path: path.to_path_buf() }
+    }
+
+    /// Whether SPIN can read it.
+    pub fn is_promela(&self) -> bool {
+        self.path.extension().is_some_and(|ending| ending != "epa" && ending != "epb")
+    }
+
+    /// Reads and translates it.
+    pub fn load(&self) -> Result<Verified, Failure> {
+        let bytes = fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        self.translate(&bytes)
+    }
+
+    /// Translates what was read from it.
+    pub fn translate(&self, bytes: &[u8]) -> Result<Verified, Failure> {
+        let name = self.path.display().to_string();
+        let source = Source { name: &name, bytes, defines: &[], files: &mut Beside };
+        let loaded = languages::load(source).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;
+        Ok(loaded.program)
+    }
+}
+
+/// Included files lie beside the file that names them.
+struct Beside;
+
+impl Files for Beside {
+    fn read(&mut self, wanted: &str, from: &str) -> Result<(String, String), String> {
+        let path = Path::new(from).parent().unwrap_or(Path::new("")).join(wanted);
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok((path.display().to_string(), text))
+    }
+}
+
+/// Where to look for the benchmark set.
+#[derive(clap::Args)]
+pub struct Corpus {
+    /// Folder of the benchmark set
+    #[arg(long = "corpus", value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+impl Corpus {
+    /// The models of the benchmark set, by name; none if it is absent, and a word about it.
+    pub fn models(&self) -> Result<Vec<Model>, Failure> {
+        let folder = self.folder.clone().unwrap_or_else(|| root().join("../shared/models/beem"));
+        if folder.is_dir() {
+            return within(&folder, &|_| true);
+        }
+        eprintln!(
+            "The benchmark set is not in {}: only the project's own models. `--corpus FOLDER` names another place.",
+            folder.display()
+        );
+        Ok(Vec::new())
+    }
+}
+
+/// All models of the project.
+pub fn own() -> Result<Vec<Model>, Failure> {
+    within(&root().join("models"), &|_| true)
+}
+
+/// The models of the project that show something: without those that state a single rule of a language.
+pub fn examples() -> Result<Vec<Model>, Failure> {
+    within(&root().join("models"), &|folder| !folder.ends_with("language"))
+}
+
+/// The models in a folder and in those of its folders that are wanted, by name.
+fn within(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Model>, Failure> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            let known = path.file_name().is_some_and(|name| languages::language(&name.to_string_lossy(), &[]).is_some());
+            if path.is_dir() && wanted(&path) {
+                folders.push(path);
+            } else if known {
+                found.push(Model::at(&path));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}

@@ -66,8 +66,6 @@ faults! {
     ExclusiveSend = 12 false "xs violated" "a second process sends to a channel declared to have one sender",
     /// A priority outside 1 to 255.
     Priority = 13 true "invalid priority" "a priority must be between 1 and 255",
-    /// A process number that names no process.
-    Process = 14 true "invalid process" "the process does not exist",
 }
 
 /// A fault: what happened, and at which instruction.

@@ -165,7 +165,6 @@ pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
         FaultKind::Division => Told::DivisionByZero,
         FaultKind::Index => Told::IndexOutOfRange,
         FaultKind::Channel => Told::InvalidChannel,
-        FaultKind::Process => Told::InvalidProcess,
         FaultKind::TooManyProcesses | FaultKind::TooManyChannels => Told::MachineLimit,
         other => Told::Other(other.word()),
     };

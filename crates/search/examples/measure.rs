@@ -2,7 +2,7 @@
 //! state. `cargo run --release -p search --example measure -- [SYSTEM] [ORDER] [STORE]…`; without a word, everything.
 
 use contract::{Action, Outcome, Store, Successors, System, Verdict};
-use search::{Task, breadth_first, depth_first};
+use search::{Task, breadth_first, depth_first, depth_first_shared};
 use store::{Compact, Plain};
 
 /// The filter lock: mutual exclusion for `n` processes by `n - 1` waiting rooms.
@@ -125,6 +125,10 @@ fn orders<S: System + Clone, T: Store>(words: &[String], system: (&str, &S), sto
         if wanted(&format!("breadth{threads}")) {
             let task = Task { threads, ..Task::default() };
             report(system.0, &format!("breadth{threads}"), store.0, &breadth_first(system.1, &store.1(), &task));
+        }
+        if wanted(&format!("shared{threads}")) {
+            let task = Task { threads, ..Task::default() };
+            report(system.0, &format!("shared{threads}"), store.0, &depth_first_shared(system.1, &store.1(), &task));
         }
     }
     if wanted("depth") {

@@ -4,13 +4,13 @@
 //! small levels off alone, and shares large ones with the others, who sleep in between. A level ends when all its chunks are done, so
 //! depths are exact and the first violation found is among the shortest, with any number of workers.
 
-use crate::expand::{Best, Expander, Found};
+use crate::expand::{Best, Expander};
 use crate::frontier::{Chunk, Frontier};
-use crate::links::{Links, MOST_WORKERS, path};
+use crate::links::MOST_WORKERS;
 use crate::monitor::{Monitor, Standing};
-use crate::retrace::{retrace, unviolated, violated};
+use crate::parts::{Part, conclude};
 use crate::task::Task;
-use contract::{Outcome, Statistics, StopReason, Store, System};
+use contract::{Outcome, StopReason, Store, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +28,6 @@ pub fn breadth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &
     let search = Search { store, monitor: &monitor, best: &best, level: &level };
     let mut truncated = false;
     let mut depth = 0;
-    let mut system = system.clone();
     let parts: Vec<Part> = std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..workers)
             .map(|number| {
@@ -46,54 +45,9 @@ pub fn breadth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &
         let leader = Part::of(leader);
         std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
     });
-    let lost_worker = parts.len() < workers;
-
-    let mut statistics = Statistics { depth, ..Statistics::default() };
-    let mut logs = Vec::with_capacity(parts.len());
-    let mut found: Option<Found> = None;
-    for part in parts {
-        statistics.states += part.states;
-        statistics.transitions += part.transitions;
-        statistics.expanded_by_worker.push(part.expanded);
-        logs.push(part.links);
-        if let Some(candidate) = part.found
-            && found.as_ref().is_none_or(|best| candidate.length < best.length)
-        {
-            found = Some(candidate);
-        }
-    }
-    let verdict = match found {
-        Some(found) => {
-            let trace = path(&logs, found.at).and_then(|mut path| {
-                path.extend(found.step);
-                retrace(&mut system, &path)
-            });
-            violated(&system, found.finding, trace)
-        }
-        // A worker that panicked left part of the space unexplored; the panic itself has been reported by the thread.
-        None if lost_worker => unviolated(Some(StopReason::Interrupted), truncated, T::EXACT),
-        None => unviolated(monitor.reason(), truncated, T::EXACT),
-    };
-    statistics.elapsed = monitor.elapsed();
-    statistics.store_bytes = store.bytes();
-    statistics.search_bytes = monitor.peak_search_bytes();
-    Outcome { verdict, statistics }
-}
-
-/// What is left of a worker when it is done.
-struct Part {
-    links: Links,
-    found: Option<Found>,
-    states: u64,
-    transitions: u64,
-    expanded: u64,
-}
-
-impl Part {
-    fn of<S: System, T: Store>(expander: Expander<'_, S, T>) -> Part {
-        let Expander { links, found, states, transitions, expanded, .. } = expander;
-        Part { links, found, states, transitions, expanded }
-    }
+    let mut outcome = conclude(parts, workers, system, store, &monitor, truncated);
+    outcome.statistics.depth = depth;
+    outcome
 }
 
 /// What the workers share.

@@ -4,7 +4,7 @@
 //! from memory as it appears; only then are they inserted, when the lines have arrived. That hides most of the time a search would
 //! otherwise spend waiting for memory.
 
-use crate::frontier::{Chunk, Frontier, Waiting};
+use crate::frontier::{Chunk, Sink, Waiting};
 use crate::links::{Link, Links};
 use crate::retrace::Choice;
 use crate::task::Task;
@@ -51,6 +51,8 @@ pub(crate) struct Expander<'a, S, T: Store + 'a> {
     pub states: u64,
     pub transitions: u64,
     pub expanded: u64,
+    /// The greatest depth of a state expanded.
+    pub depth: u64,
     /// What the property and the reduction want to hear of.
     states_wanted: bool,
     edges_wanted: bool,
@@ -73,9 +75,17 @@ struct Batch {
 
 struct Source {
     waiting: Waiting,
+    depth: u64,
     /// Its first entry in the buffer.
     first: usize,
     bytes: Range<usize>,
+}
+
+/// How a state was reached.
+struct Origin {
+    parent: Link,
+    choice: Choice,
+    depth: u64,
 }
 
 impl<'a, S: System, T: Store> Expander<'a, S, T> {
@@ -91,6 +101,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             states: 0,
             transitions: 0,
             expanded: 0,
+            depth: 0,
             states_wanted: interest.states,
             edges_wanted: interest.edges,
             reduced: !task.reduction.is_identity(),
@@ -99,7 +110,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 
     /// Inserts the initial states.
-    pub fn initial(&mut self, next: &mut Frontier) -> Result<(), StoreFull> {
+    pub fn initial(&mut self, next: &mut impl Sink) -> Result<(), StoreFull> {
         self.batch.clear();
         self.system.initial(&mut self.batch.out);
         self.batch.hash_from(0, &mut self.store);
@@ -107,7 +118,8 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             let Some(state) = self.batch.out.state(&self.batch.out.entries()[index]) else { continue };
             let inserted = self.store.insert(self.batch.hashes[index], state)?;
             if inserted.new
-                && let Answer::Stop(finding) = self.welcome(index, inserted, Link::NONE, index as Choice, next)
+                && let Answer::Stop(finding) =
+                    self.welcome(index, inserted, Origin { parent: Link::NONE, choice: index as Choice, depth: 0 }, next)
             {
                 let at = self.links.push(Link::NONE, index as Choice);
                 self.keep(Found { finding, at, step: None, length: 0 });
@@ -116,13 +128,13 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         Ok(())
     }
 
-    /// Expands states of `chunk`, all of them `depth` steps from the beginning, from number `index` on until a batch is full; new
-    /// ones go to `next`. Gives the number of the first state not expanded.
-    pub fn expand(&mut self, chunk: &Chunk, index: usize, depth: u64, next: &mut Frontier) -> Result<usize, StoreFull> {
-        let index = self.generate(chunk, index, depth);
+    /// Expands states of `chunk` from number `index` on until a batch is full; new ones go to `next`. Gives the number of the first
+    /// state not expanded. `level` is the depth of states that do not say theirs.
+    pub fn expand(&mut self, chunk: &Chunk, index: usize, level: u64, next: &mut impl Sink) -> Result<usize, StoreFull> {
+        let index = self.generate(chunk, index, level);
         // Once a violation at the next level is known, only a deadlock at this one could be shorter, and that needs no insertion.
-        if self.best.length() > depth + 1 {
-            self.insert(depth, next)?;
+        if self.best.length() > level.saturating_add(1) {
+            self.insert(next)?;
         }
         Ok(index)
     }
@@ -135,11 +147,13 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 
     /// First pass: successors, hashes, prefetches.
-    fn generate(&mut self, chunk: &Chunk, mut index: usize, depth: u64) -> usize {
+    fn generate(&mut self, chunk: &Chunk, mut index: usize, level: u64) -> usize {
         self.batch.clear();
         while index < chunk.waiting.len() && self.batch.out.len() < BATCH {
             let batch = &mut self.batch;
             let waiting = chunk.waiting[index];
+            let depth = chunk.depth(index, level);
+            self.depth = self.depth.max(depth);
             let state = match chunk.state(index) {
                 Some(state) => state,
                 None => {
@@ -154,7 +168,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             if self.edges_wanted || self.reduced {
                 batch.source_bytes.extend_from_slice(state);
             }
-            batch.sources.push(Source { waiting, first, bytes: start..batch.source_bytes.len() });
+            batch.sources.push(Source { waiting, depth, first, bytes: start..batch.source_bytes.len() });
             self.expanded += 1;
             index += 1;
             if batch.out.len() == first {
@@ -170,18 +184,18 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 
     /// Second pass: inserts what the first generated.
-    fn insert(&mut self, depth: u64, next: &mut Frontier) -> Result<(), StoreFull> {
+    fn insert(&mut self, next: &mut impl Sink) -> Result<(), StoreFull> {
         if self.reduced {
-            return self.insert_selected(depth, next);
+            return self.insert_selected(next);
         }
         if self.edges_wanted || self.states_wanted {
-            return (0..self.batch.out.len()).try_for_each(|index| self.follow(index, depth, next));
+            return (0..self.batch.out.len()).try_for_each(|index| self.follow(index, next));
         }
         // What nearly all searches do nearly all the time, without the questions they need not ask.
         for index in 0..self.batch.out.len() {
             let entry = &self.batch.out.entries()[index];
             if entry.fault().is_some() {
-                self.follow(index, depth, next)?;
+                self.follow(index, next)?;
                 continue;
             }
             let Some(state) = self.batch.out.state(entry) else { continue };
@@ -192,14 +206,14 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 let source = &self.batch.sources[entry.source as usize];
                 let link = self.links.push(source.waiting.link, (index - source.first) as Choice);
                 let bytes = if self.store.keeps(inserted.id) { None } else { Some(state) };
-                next.push(Waiting { id: inserted.id, link }, bytes);
+                next.push(Waiting { id: inserted.id, link }, source.depth + 1, bytes);
             }
         }
         Ok(())
     }
 
     /// As `insert`, but asks the reduction which steps to follow.
-    fn insert_selected(&mut self, depth: u64, next: &mut Frontier) -> Result<(), StoreFull> {
+    fn insert_selected(&mut self, next: &mut impl Sink) -> Result<(), StoreFull> {
         for number in 0..self.batch.sources.len() {
             let Batch { out, chosen, sources, source_bytes, .. } = &mut self.batch;
             let first = sources[number].first;
@@ -213,7 +227,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             for position in 0..self.batch.chosen.len() {
                 let index = first + self.batch.chosen[position] as usize;
                 if index < end {
-                    self.follow(index, depth, next)?;
+                    self.follow(index, next)?;
                 }
             }
         }
@@ -222,9 +236,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
 
     /// Follows the step at `index` of the batch.
     #[inline(never)]
-    fn follow(&mut self, index: usize, depth: u64, next: &mut Frontier) -> Result<(), StoreFull> {
+    fn follow(&mut self, index: usize, next: &mut impl Sink) -> Result<(), StoreFull> {
         let entry = &self.batch.out.entries()[index];
-        if entry.fault().is_some() && !self.passes_fault(index, depth) {
+        if entry.fault().is_some() && !self.passes_fault(index) {
             return Ok(());
         }
         let entry = &self.batch.out.entries()[index];
@@ -233,35 +247,35 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         let inserted = self.store.insert(self.batch.hashes[index], state)?;
         if inserted.new {
             let source = &self.batch.sources[entry.source as usize];
-            let (parent, choice) = (source.waiting.link, (index - source.first) as Choice);
-            if let Answer::Stop(finding) = self.welcome(index, inserted, parent, choice, next) {
-                self.keep(Found { finding, at: parent, step: Some(choice), length: depth + 1 });
+            let origin = Origin { parent: source.waiting.link, choice: (index - source.first) as Choice, depth: source.depth + 1 };
+            if let Answer::Stop(finding) = self.welcome(index, inserted, origin, next) {
+                self.keep_step(finding, index);
                 return Ok(());
             }
         }
         if self.edges_wanted {
-            self.show_edge(index, inserted, depth);
+            self.show_edge(index, inserted);
         }
         Ok(())
     }
 
     /// Shows the property the fault of the step at `index`; whether the step is to be followed.
     #[cold]
-    fn passes_fault(&mut self, index: usize, depth: u64) -> bool {
+    fn passes_fault(&mut self, index: usize) -> bool {
         let entry = &self.batch.out.entries()[index];
         let Some(code) = entry.fault() else { return true };
         match self.task.property.fault(code, entry.has_state()) {
             Answer::Continue => true,
             Answer::Prune => false,
             Answer::Stop(finding) => {
-                self.keep_step(finding, index, depth);
+                self.keep_step(finding, index);
                 false
             }
         }
     }
 
     #[cold]
-    fn show_edge(&mut self, index: usize, inserted: Inserted, depth: u64) {
+    fn show_edge(&mut self, index: usize, inserted: Inserted) {
         let entry = &self.batch.out.entries()[index];
         let source = &self.batch.sources[entry.source as usize];
         let edge = Edge {
@@ -273,20 +287,21 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             action: entry.action,
         };
         if let Answer::Stop(finding) = self.task.property.edge(&edge) {
-            self.keep_step(finding, index, depth);
+            self.keep_step(finding, index);
         }
     }
 
     /// Keeps a finding about the step at `index`.
-    fn keep_step(&mut self, finding: Finding, index: usize, depth: u64) {
+    fn keep_step(&mut self, finding: Finding, index: usize) {
         let source = &self.batch.sources[self.batch.out.entries()[index].source as usize];
         let step = Some((index - source.first) as Choice);
-        self.keep(Found { finding, at: source.waiting.link, step, length: depth + 1 });
+        let found = Found { finding, at: source.waiting.link, step, length: source.depth + 1 };
+        self.keep(found);
     }
 
     /// The state of the batch's entry `index` is new: if the property lets it, it waits in `next`.
     #[inline]
-    fn welcome(&mut self, index: usize, inserted: Inserted, parent: Link, choice: Choice, next: &mut Frontier) -> Answer {
+    fn welcome(&mut self, index: usize, inserted: Inserted, origin: Origin, next: &mut impl Sink) -> Answer {
         self.states += 1;
         let state = self.batch.out.state(&self.batch.out.entries()[index]).unwrap_or_default();
         if self.states_wanted {
@@ -295,9 +310,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 return answer;
             }
         }
-        let link = self.links.push(parent, choice);
+        let link = self.links.push(origin.parent, origin.choice);
         let bytes = if self.store.keeps(inserted.id) { None } else { Some(state) };
-        next.push(Waiting { id: inserted.id, link }, bytes);
+        next.push(Waiting { id: inserted.id, link }, origin.depth, bytes);
         Answer::Continue
     }
 }

@@ -1,7 +1,8 @@
 //! States that wait to be expanded, in chunks.
 //!
 //! A waiting state is its name if the store keeps it, and its bytes if not; a chunk holds states of one kind. Chunks are what workers
-//! share: one is taken, given away or returned to the system as a whole. All states of a chunk have the same depth.
+//! share: one is taken, given away or returned to the system as a whole. Breadth-first search fills a [`Frontier`] of chunks, the states
+//! of which all have the depth of their level; a [`Stash`] is a stack of states that each remember their own.
 
 use crate::links::Link;
 use contract::StateId;
@@ -22,14 +23,16 @@ pub(crate) struct Chunk {
     pub waiting: Vec<Waiting>,
     /// The states, one after the other, and where each ends; both empty if the store keeps them.
     bytes: Vec<u8>,
-    ends: Vec<u32>,
+    ends: Vec<usize>,
+    /// The depth of each state, if they differ; see [`Chunk::depth`].
+    depths: Vec<u32>,
 }
 
 impl Chunk {
     fn push(&mut self, waiting: Waiting, state: Option<&[u8]>) {
         if let Some(state) = state {
             self.bytes.extend_from_slice(state);
-            self.ends.push(self.bytes.len() as u32);
+            self.ends.push(self.bytes.len());
         }
         self.waiting.push(waiting);
     }
@@ -38,7 +41,24 @@ impl Chunk {
     pub fn state(&self, index: usize) -> Option<&[u8]> {
         let end = *self.ends.get(index)?;
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        Some(&self.bytes[start as usize..end as usize])
+        Some(&self.bytes[start..end])
+    }
+
+    /// The depth of state number `index`; `level` if all have the same.
+    #[inline]
+    pub fn depth(&self, index: usize, level: u64) -> u64 {
+        self.depths.get(index).map_or(level, |&depth| depth.into())
+    }
+
+    /// Takes away the states from number `at` on.
+    fn split_off(&mut self, at: usize) -> Chunk {
+        let waiting = self.waiting.split_off(at);
+        let depths = self.depths.split_off(at.min(self.depths.len()));
+        let mut ends = self.ends.split_off(at.min(self.ends.len()));
+        let start = self.ends.last().copied().unwrap_or(0);
+        let bytes = if ends.is_empty() { Vec::new() } else { self.bytes.split_off(start) };
+        ends.iter_mut().for_each(|end| *end -= start);
+        Chunk { waiting, bytes, ends, depths }
     }
 
     /// Whether the chunk can take a state with bytes, or one without.
@@ -48,8 +68,15 @@ impl Chunk {
     }
 
     pub fn size(&self) -> u64 {
-        (self.waiting.capacity() * size_of::<Waiting>() + self.bytes.capacity() + self.ends.capacity() * 4) as u64
+        (self.waiting.capacity() * size_of::<Waiting>() + self.bytes.capacity() + self.ends.capacity() * 8 + self.depths.capacity() * 4)
+            as u64
     }
+}
+
+/// Where new states go.
+pub(crate) trait Sink {
+    /// Adds a state `depth` steps from the beginning; `state` are its bytes if the store does not keep them.
+    fn push(&mut self, waiting: Waiting, depth: u64, state: Option<&[u8]>);
 }
 
 /// Chunks being filled.
@@ -61,10 +88,9 @@ pub(crate) struct Frontier {
     bytes: u64,
 }
 
-impl Frontier {
-    /// Adds a state; `state` are its bytes if the store does not keep them.
+impl Sink for Frontier {
     #[inline]
-    pub fn push(&mut self, waiting: Waiting, state: Option<&[u8]>) {
+    fn push(&mut self, waiting: Waiting, _: u64, state: Option<&[u8]>) {
         if !self.last.takes(state.is_some()) {
             self.bytes += self.last.size();
             let waiting = Vec::with_capacity(CHUNK);
@@ -73,7 +99,9 @@ impl Frontier {
         self.last.push(waiting, state);
         self.len += 1;
     }
+}
 
+impl Frontier {
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -93,6 +121,57 @@ impl Frontier {
     }
 }
 
+/// A stack of waiting states, taken from the top in small chunks and given away from the bottom in large ones.
+#[derive(Default)]
+pub(crate) struct Stash {
+    kept: Chunk,
+    with_bytes: Chunk,
+}
+
+impl Sink for Stash {
+    #[inline]
+    fn push(&mut self, waiting: Waiting, depth: u64, state: Option<&[u8]>) {
+        let chunk = if state.is_some() { &mut self.with_bytes } else { &mut self.kept };
+        chunk.push(waiting, state);
+        chunk.depths.push(u32::try_from(depth).unwrap_or(u32::MAX));
+    }
+}
+
+impl Stash {
+    pub fn len(&self) -> usize {
+        self.kept.waiting.len() + self.with_bytes.waiting.len()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.kept.size() + self.with_bytes.size()
+    }
+
+    /// Takes up to `most` states from the top.
+    pub fn take(&mut self, most: usize) -> Option<Chunk> {
+        // States whose bytes wait here come first: they cost more memory.
+        let chunk = if self.with_bytes.waiting.is_empty() { &mut self.kept } else { &mut self.with_bytes };
+        let len = chunk.waiting.len();
+        (len > 0).then(|| chunk.split_off(len.saturating_sub(most)))
+    }
+
+    /// Takes the lower half away, for someone else.
+    pub fn halve(&mut self) -> Chunk {
+        let chunk = if self.kept.waiting.len() >= self.with_bytes.waiting.len() { &mut self.kept } else { &mut self.with_bytes };
+        let upper = chunk.split_off(chunk.waiting.len() / 2);
+        std::mem::replace(chunk, upper)
+    }
+
+    /// Adds the states of a chunk on top.
+    pub fn put(&mut self, mut chunk: Chunk) {
+        let to = if chunk.ends.is_empty() { &mut self.kept } else { &mut self.with_bytes };
+        let start = to.bytes.len();
+        to.waiting.append(&mut chunk.waiting);
+        to.depths.append(&mut chunk.depths);
+        to.bytes.append(&mut chunk.bytes);
+        to.ends.extend(chunk.ends.iter().map(|end| start + end));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +182,7 @@ mod tests {
         // The store keeps the first states, and some later ones.
         let state = |n: u64| (n > 700 && !n.is_multiple_of(100)).then(|| n.to_le_bytes()[..(n % 5) as usize].to_vec());
         for n in 0..3000 {
-            frontier.push(Waiting { id: StateId(n), link: Link::NONE }, state(n).as_deref());
+            frontier.push(Waiting { id: StateId(n), link: Link::NONE }, 0, state(n).as_deref());
         }
         assert_eq!(frontier.len(), 3000);
         assert!(frontier.bytes() > 3000 * 16);
@@ -116,5 +195,31 @@ mod tests {
             }
         }
         assert_eq!((n, frontier.len()), (3000, 0));
+    }
+
+    #[test]
+    fn a_stash_is_a_stack_that_can_be_shared() {
+        for with_bytes in [false, true] {
+            let state = |n: u64| with_bytes.then(|| vec![n as u8; (n % 5) as usize]);
+            let mut stash = Stash::default();
+            let mut other = Stash::default();
+            for n in 0..1000 {
+                stash.push(Waiting { id: StateId(n), link: Link::NONE }, n, state(n).as_deref());
+            }
+            let given = stash.halve();
+            assert_eq!((stash.len(), given.waiting.len()), (500, 500));
+            other.put(given);
+            for (stash, range) in [(&mut stash, 500..1000), (&mut other, 0..500)] {
+                let mut expected = range.rev();
+                while let Some(chunk) = stash.take(7) {
+                    for index in (0..chunk.waiting.len()).rev() {
+                        let n = expected.next().unwrap();
+                        assert_eq!((chunk.waiting[index].id, chunk.depth(index, 0)), (StateId(n), n));
+                        assert_eq!(chunk.state(index), state(n).as_deref());
+                    }
+                }
+                assert_eq!(expected.next(), None);
+            }
+        }
     }
 }

@@ -10,14 +10,17 @@
 
 mod breadth_first;
 mod depth_first;
+mod depth_first_shared;
 mod expand;
 mod frontier;
 mod links;
 mod monitor;
+mod parts;
 mod retrace;
 mod stack;
 mod task;
 
 pub use breadth_first::breadth_first;
 pub use depth_first::depth_first;
+pub use depth_first_shared::depth_first_shared;
 pub use task::Task;

@@ -6,8 +6,9 @@ use contract::{
     System, Trace, Verdict,
 };
 use proptest::prelude::*;
-use search::{Task, breadth_first, depth_first};
+use search::{Task, breadth_first, depth_first, depth_first_shared};
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -19,9 +20,11 @@ enum Order {
     /// Breadth-first with this many workers.
     Breadth(usize),
     Depth,
+    /// Shared depth-first with this many workers.
+    Shared(usize),
 }
 
-const ORDERS: [Order; 3] = [Order::Breadth(1), Order::Breadth(3), Order::Depth];
+const ORDERS: [Order; 5] = [Order::Breadth(1), Order::Breadth(3), Order::Depth, Order::Shared(1), Order::Shared(3)];
 
 impl Order {
     fn is_breadth_first(self) -> bool {
@@ -32,6 +35,7 @@ impl Order {
         match self {
             Order::Breadth(threads) => breadth_first(system, store, &Task { threads, ..task.clone() }),
             Order::Depth => depth_first(system, store, task),
+            Order::Shared(threads) => depth_first_shared(system, store, &Task { threads, ..task.clone() }),
         }
     }
 }
@@ -233,22 +237,22 @@ fn grid(side: u64) -> impl System + Clone {
 fn workers_share_the_work_and_agree_on_the_numbers() {
     const SIDE: u64 = 60;
     let expected = (SIDE.pow(3), 3 * (SIDE - 1) * SIDE * SIDE, 3 * (SIDE - 1));
-    for threads in [1, 2, 3, 8] {
-        let outcome = run(Order::Breadth(threads), &grid(SIDE), &Task::default());
+    for order in [1, 2, 3, 8].into_iter().flat_map(|threads| [Order::Breadth(threads), Order::Shared(threads)]) {
+        let outcome = run(order, &grid(SIDE), &Task::default());
         let s = outcome.statistics;
-        assert_eq!((s.states, s.transitions, s.depth), expected, "{threads} workers");
-        assert_eq!(s.expanded_by_worker.len(), threads);
+        assert_eq!((s.states, s.transitions, s.depth), expected, "{order:?}");
         assert_eq!(s.expanded_by_worker.iter().sum::<u64>(), SIDE.pow(3));
     }
 }
 
 #[test]
-fn large_levels_are_shared() {
-    /// Once levels are large, lets nobody go on alone.
-    #[derive(Default)]
+fn work_is_shared() {
+    /// Goes slowly as long as nobody helps.
     struct Company {
         threads: Mutex<HashSet<std::thread::ThreadId>>,
         second: Condvar,
+        /// Which sums of coordinates are reached when there is work to share.
+        sums: RangeInclusive<u64>,
     }
     impl Property for Company {
         fn interest(&self) -> Interest {
@@ -256,20 +260,22 @@ fn large_levels_are_shared() {
         }
         fn state(&self, state: &[u8]) -> Answer {
             let n = u64::from_le_bytes(state.try_into().unwrap());
-            if n % 60 + n / 60 % 60 + n / 3600 == 80 {
+            if self.sums.contains(&(n % 60 + n / 60 % 60 + n / 3600)) {
                 let mut threads = self.threads.lock().unwrap();
                 threads.insert(std::thread::current().id());
                 self.second.notify_all();
                 let alone = |threads: &mut HashSet<_>| threads.len() < 2;
-                let (_guard, timeout) = self.second.wait_timeout_while(threads, Duration::from_secs(60), alone).unwrap();
-                assert!(!timeout.timed_out(), "nobody helps");
+                let _ = self.second.wait_timeout_while(threads, Duration::from_millis(5), alone).unwrap();
             }
             Answer::Continue
         }
     }
-    let outcome = run(Order::Breadth(2), &grid(60), &Task::new(&Company::default()));
-    assert_eq!(outcome.verdict, Verdict::Holds);
-    assert!(outcome.statistics.expanded_by_worker.iter().all(|&n| n > 0));
+    for (order, sums) in [(Order::Breadth(2), 80..=80), (Order::Shared(2), 60..=200)] {
+        let company = Company { threads: Mutex::default(), second: Condvar::new(), sums };
+        let outcome = run(order, &grid(60), &Task::new(&company));
+        assert_eq!(outcome.verdict, Verdict::Holds);
+        assert!(outcome.statistics.expanded_by_worker.iter().all(|&n| n > 0), "{order:?}: nobody helped");
+    }
 }
 
 #[test]

@@ -1,0 +1,173 @@
+//! Depth-first as far as workers sharing a search can be: each keeps a stack of its own and gives half of it away when another is idle.
+//!
+//! A worker takes a batch of states from the top of its stack, expands them as the breadth-first search would, and pushes what is new.
+//! So it goes deep soon, needs little memory for what waits, and still hides the latency of memory behind a batch. States are marked
+//! as seen when they are generated, not when they are entered; for reachability that makes no difference, but the order is not the
+//! strict one of [`depth_first`](crate::depth_first), and traces are neither shortest nor always the same.
+
+use crate::expand::{Best, Expander};
+use crate::frontier::{Chunk, Stash};
+use crate::links::MOST_WORKERS;
+use crate::monitor::{Monitor, Standing};
+use crate::parts::{Part, conclude};
+use crate::task::Task;
+use contract::{Outcome, StopReason, Store, System};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// States taken from a stack at a time.
+const TAKE: usize = 64;
+/// Fewest states worth giving away half of.
+const WORTH_SHARING: usize = 2 * TAKE;
+
+/// Explores `system` with `task.threads` workers, each depth-first, remembering states in `store`, which must be empty.
+pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
+    let workers = task.threads.clamp(1, MOST_WORKERS);
+    let monitor = Monitor::new(task, workers);
+    let best = Best::new();
+    let pool =
+        Pool { workers, chunks: Mutex::new(Vec::new()), idle: AtomicUsize::new(0), done: AtomicBool::new(false), wake: Condvar::new() };
+    let truncated = AtomicBool::new(false);
+    let run = |number: usize, system: S| {
+        let _end = EndOnPanic(&pool);
+        let mut expander = Expander::new(system, store, task, &best, number);
+        let mut stash = Stash::default();
+        if number == 0 && expander.initial(&mut stash).is_err() {
+            monitor.stop(StopReason::Memory);
+        }
+        while let Some(chunk) = stash.take(TAKE).or_else(|| pool.next()) {
+            // A chunk from the pool is large; its states go onto the stack first.
+            let chunk = if chunk.waiting.len() > TAKE {
+                stash.put(chunk);
+                continue;
+            } else {
+                chunk
+            };
+            if !work_off(&chunk, &mut expander, &mut stash, task, &truncated, &monitor) {
+                break;
+            }
+            let standing = Standing {
+                states: expander.states,
+                transitions: expander.transitions,
+                waiting: stash.len() as u64,
+                depth: expander.depth,
+                search_bytes: stash.bytes() + chunk.size() + expander.links.bytes(),
+            };
+            if !monitor.poll(number, &standing, store) || best.length() != u64::MAX {
+                break;
+            }
+            if stash.len() >= WORTH_SHARING && pool.is_hungry() {
+                pool.give(stash.halve());
+            }
+        }
+        // Nothing left, or no reason to go on: either way it is the same for all.
+        pool.end();
+        Part::of(expander)
+    };
+    let parts: Vec<Part> = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..workers)
+            .map(|number| {
+                let (run, system) = (&run, system.clone());
+                scope.spawn(move || run(number, system))
+            })
+            .collect();
+        let leader = run(0, system.clone());
+        std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
+    });
+    let mut outcome = conclude(parts, workers, system, store, &monitor, truncated.into_inner());
+    if let Some(limit) = task.limits.depth {
+        outcome.statistics.depth = outcome.statistics.depth.min(limit);
+    }
+    outcome
+}
+
+/// Expands a chunk, except what lies at the depth limit; `false` if the store is full.
+fn work_off<S: System, T: Store>(
+    chunk: &Chunk,
+    expander: &mut Expander<'_, S, T>,
+    stash: &mut Stash,
+    task: &Task<'_>,
+    truncated: &AtomicBool,
+    monitor: &Monitor<'_>,
+) -> bool {
+    let mut index = 0;
+    while index < chunk.waiting.len() {
+        if task.limits.depth.is_some_and(|limit| chunk.depth(index, 0) >= limit) {
+            truncated.store(true, Ordering::Relaxed);
+            index += 1;
+            continue;
+        }
+        match expander.expand(chunk, index, 0, stash) {
+            Ok(end) => index = end,
+            Err(_) => {
+                monitor.stop(StopReason::Memory);
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// States that were given away and not yet taken, and who waits for some.
+struct Pool {
+    workers: usize,
+    chunks: Mutex<Vec<Chunk>>,
+    /// Workers that wait.
+    idle: AtomicUsize,
+    done: AtomicBool,
+    wake: Condvar,
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, Vec<Chunk>> {
+        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    fn is_hungry(&self) -> bool {
+        self.idle.load(Ordering::Relaxed) > 0
+    }
+
+    fn give(&self, chunk: Chunk) {
+        self.lock().push(chunk);
+        self.wake.notify_one();
+    }
+
+    /// The next chunk anyone gives away; nothing once all workers wait, or the search has ended.
+    fn next(&self) -> Option<Chunk> {
+        let mut chunks = self.lock();
+        let idle = self.idle.fetch_add(1, Ordering::Relaxed) + 1;
+        if chunks.is_empty() && idle == self.workers {
+            self.done.store(true, Ordering::Relaxed);
+            self.wake.notify_all();
+        }
+        let chunk = loop {
+            if self.done.load(Ordering::Relaxed) {
+                break None;
+            }
+            if let Some(chunk) = chunks.pop() {
+                break Some(chunk);
+            }
+            chunks = self.wake.wait(chunks).unwrap_or_else(PoisonError::into_inner);
+        };
+        self.idle.fetch_sub(1, Ordering::Relaxed);
+        chunk
+    }
+
+    fn end(&self) {
+        let _chunks = self.lock();
+        self.done.store(true, Ordering::Relaxed);
+        self.wake.notify_all();
+    }
+}
+
+/// A worker that panics must not leave the others waiting for it.
+struct EndOnPanic<'a>(&'a Pool);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
+        }
+    }
+}

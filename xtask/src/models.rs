@@ -86,9 +86,10 @@ pub fn own() -> Result<Vec<Model>, Failure> {
     within(&root().join("models"), &|_| true)
 }
 
-/// The models of the project that show something: without those that state a single rule of a language.
+/// The models of the project that are programs of some use: without those that state a single rule of a language, and without those
+/// that show where we and others part.
 pub fn examples() -> Result<Vec<Model>, Failure> {
-    within(&root().join("models"), &|folder| !folder.ends_with("language"))
+    within(&root().join("models"), &|folder| !folder.ends_with("language") && !folder.ends_with("differences"))
 }
 
 /// The models in a folder and in those of its folders that are wanted, by name.

@@ -115,7 +115,8 @@ fn may_end(program: &Program, address: Addr) -> bool {
     terminates || program.label_kind_at(address).end
 }
 
-/// Variables with their values; scratch variables hold nothing between steps and are left out.
+/// Variables with their values. Scratch variables hold nothing between steps and are left out; so is a variable that names the channel of the
+/// same name, whose contents are shown under it.
 fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[u8]) -> Vec<Named> {
     let kept = declared.iter().zip(slots).filter(|(variable, _)| !variable.scratch);
     kept.map(|(variable, slot)| {
@@ -130,6 +131,9 @@ fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[
         };
         Named { name: variable.name.clone(), value }
     })
+    .zip(declared.iter().filter(|variable| !variable.scratch))
+    .filter(|(named, variable)| variable.shown != Shown::Channel || named.value != named.name)
+    .map(|(named, _)| named)
     .collect()
 }
 

@@ -71,9 +71,19 @@ choice! {
 choice! {
     /// How visited states are kept.
     StoreKind, "store" {
-        /// Whole states in memory; exact.
+        /// Exact: whole states as long as memory allows, compressed from then on.
         #[default]
+        Auto = "auto",
+        /// Exact: whole states. The fastest.
         Plain = "plain",
+        /// Exact: a few bytes a state, from early on.
+        Compact = "compact",
+        /// A hash of each state: a few bytes, and a very small chance to overlook a state.
+        Hashes = "hashes",
+        /// A few bits of each state, in an array of at most a gigabyte. Overlooks states as it fills.
+        Bits = "bits",
+        /// Exact, but forgets states it has left when memory is short, and visits them again. Depth first only.
+        Cache = "cache",
     }
 }
 
@@ -112,11 +122,26 @@ pub struct Plan {
     pub limits: Limits,
 }
 
+impl StoreKind {
+    /// Whether the store tells states apart without a mistake. A search that completes over another one never says *holds*.
+    pub const fn is_exact(self) -> bool {
+        match self {
+            StoreKind::Auto | StoreKind::Plain | StoreKind::Compact | StoreKind::Cache => true,
+            StoreKind::Hashes | StoreKind::Bits => false,
+        }
+    }
+}
+
 impl Plan {
     /// Refuses combinations of parts that would not give a sound answer, or none at all. The one table of what goes together.
     pub fn refuse(&self) -> Result<(), Refusal> {
+        use {Engine::*, Order::*, StoreKind::*};
         match (self.engine, self.order, self.store) {
-            (Engine::Native | Engine::Interpreter, Order::Breadth | Order::Depth, StoreKind::Plain) => Ok(()),
+            (Native | Interpreter, Breadth | Depth, Auto | Plain | Compact | Hashes | Bits) => Ok(()),
+            (Native | Interpreter, Depth, Cache) => Ok(()),
+            (Native | Interpreter, Breadth, Cache) => Err(Refusal::Combination(
+                "a breadth-first search over a store that forgets would never end: use `--search dfs`, or the store `compact`",
+            )),
         }
     }
 

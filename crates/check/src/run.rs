@@ -77,10 +77,29 @@ pub(crate) fn run_with(
 /// Native code and the interpreter tell of faults and components in the same words.
 const DESCRIBE: jit::Describe = jit::Describe { fault: vm::describe_fault, components: vm::component_ends };
 
+/// Bits kept of each hash: with ten million states, the chance that any of them is overlooked is below one in a thousand.
+const HASH_BITS: u32 = 56;
+/// Bits set for each state in a bit array, as SPIN does it.
+const BIT_FUNCTIONS: u32 = 3;
+/// A bit array does not grow, so it takes what it may at once; but no more than this.
+const BIT_ARRAY_MAX: u64 = 1 << 30;
+/// What a cached state takes, roughly, and the most states that are kept.
+const CACHED_BYTES: u64 = 512;
+const CACHED_MAX: u64 = 1 << 22;
+/// Hash functions are the same in every run: one worker gives the same answer every time.
+const SEED: u64 = 0;
+
+/// Chooses the store; from here on everything is concrete.
 fn with_store<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome {
     let budget = plan.limits.memory.unwrap_or(u64::MAX);
+    let order = plan.order;
     match plan.store {
-        StoreKind::Plain => search(system, &store::Plain::with_budget(budget), plan.order, task),
+        StoreKind::Auto => search(system, &store::Compact::when_needed(budget), order, task),
+        StoreKind::Plain => search(system, &store::Plain::with_budget(budget), order, task),
+        StoreKind::Compact => search(system, &store::Compact::with_budget(budget), order, task),
+        StoreKind::Hashes => search(system, &store::Hashes::new(HASH_BITS, SEED, budget), order, task),
+        StoreKind::Bits => search(system, &store::Bits::new((budget / 2).min(BIT_ARRAY_MAX), BIT_FUNCTIONS, SEED), order, task),
+        StoreKind::Cache => search(system, &store::Cache::new((budget / CACHED_BYTES).min(CACHED_MAX), budget), order, task),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use bytecode::Verified;
 use check::{Checked, Engine, Order, Plan, StoreKind};
-use contract::{Cancel, Quiet, Verdict};
+use contract::{Cancel, Limits, Quiet, StopReason, Verdict};
 use languages::{NoFiles, Source};
 use std::collections::HashMap;
 use std::path::Path;
@@ -54,21 +54,33 @@ fn run(model: &Model, plan: &Plan) -> Checked {
 
 /// What is different from what was promised.
 fn differences(engine: Engine, order: Order, store: StoreKind, threads: usize) -> Vec<String> {
+    // Enough for every model; and a bit array takes what it gets.
+    let limits = Limits { memory: Some(64 << 20), ..Limits::default() };
     let mut found = Vec::new();
     for model in models() {
+        // The interpreter is slow. That it agrees on large models is seen once, not over every store.
+        let large = model.expected.get("states").is_some_and(|states| states.len() > 4);
+        if large && engine == Engine::Interpreter && (store, order) != (StoreKind::Plain, Order::Breadth) {
+            continue;
+        }
         let mut compare = |what: &str, found_value: String| {
             let promised = model.expected.get(what).cloned().unwrap_or_default();
             if promised != found_value {
                 found.push(format!("{}: {what}: promised `{promised}`, found `{found_value}`", model.name));
             }
         };
-        let space = run(&model, &Plan { engine, order, store, threads, ..Plan::space() }).outcome;
-        compare("states", space.statistics.states.to_string());
-        compare("transitions", space.statistics.transitions.to_string());
-        let checked = run(&model, &Plan { engine, order, store, threads, ..Plan::check() });
+        let space = run(&model, &Plan { engine, order, store, threads, limits, ..Plan::space() }).outcome;
+        // A store that is not exact may overlook states; in models this small it does not, but it may not say so.
+        // One that forgets counts visits, which are as many as states only where there is room for all.
+        if store != StoreKind::Cache || !large {
+            compare("states", space.statistics.states.to_string());
+            compare("transitions", space.statistics.transitions.to_string());
+        }
+        let checked = run(&model, &Plan { engine, order, store, threads, limits, ..Plan::check() });
         let (verdict, violation) = match &checked.outcome.verdict {
-            Verdict::Holds => ("holds", String::new()),
+            Verdict::Holds => (if store.is_exact() { "holds" } else { "a lie" }, String::new()),
             Verdict::Violated(violation) => ("violated", violation.fault.kind.name().to_owned()),
+            Verdict::Unknown(StopReason::LossyStore) if !store.is_exact() => ("holds", String::new()),
             Verdict::Unknown(reason) => ("unknown", reason.name().to_owned()),
         };
         compare("verdict", verdict.to_owned());
@@ -102,12 +114,38 @@ macro_rules! combinations {
 }
 
 combinations! {
+    interpreter_breadth_first_auto: Interpreter, Breadth, Auto, 1;
     interpreter_breadth_first_plain: Interpreter, Breadth, Plain, 1;
-    interpreter_breadth_first_plain_two_workers: Interpreter, Breadth, Plain, 2;
+    interpreter_breadth_first_compact: Interpreter, Breadth, Compact, 1;
+    interpreter_breadth_first_hashes: Interpreter, Breadth, Hashes, 1;
+    interpreter_breadth_first_bits: Interpreter, Breadth, Bits, 1;
+    interpreter_depth_first_auto: Interpreter, Depth, Auto, 1;
     interpreter_depth_first_plain: Interpreter, Depth, Plain, 1;
+    interpreter_depth_first_compact: Interpreter, Depth, Compact, 1;
+    interpreter_depth_first_hashes: Interpreter, Depth, Hashes, 1;
+    interpreter_depth_first_bits: Interpreter, Depth, Bits, 1;
+    interpreter_depth_first_cache: Interpreter, Depth, Cache, 1;
+    interpreter_breadth_first_auto_two_workers: Interpreter, Breadth, Auto, 2;
+    interpreter_breadth_first_plain_two_workers: Interpreter, Breadth, Plain, 2;
+    interpreter_breadth_first_compact_two_workers: Interpreter, Breadth, Compact, 2;
+    interpreter_breadth_first_hashes_two_workers: Interpreter, Breadth, Hashes, 2;
+    interpreter_breadth_first_bits_two_workers: Interpreter, Breadth, Bits, 2;
+    native_breadth_first_auto: Native, Breadth, Auto, 1;
     native_breadth_first_plain: Native, Breadth, Plain, 1;
-    native_breadth_first_plain_two_workers: Native, Breadth, Plain, 2;
+    native_breadth_first_compact: Native, Breadth, Compact, 1;
+    native_breadth_first_hashes: Native, Breadth, Hashes, 1;
+    native_breadth_first_bits: Native, Breadth, Bits, 1;
+    native_depth_first_auto: Native, Depth, Auto, 1;
     native_depth_first_plain: Native, Depth, Plain, 1;
+    native_depth_first_compact: Native, Depth, Compact, 1;
+    native_depth_first_hashes: Native, Depth, Hashes, 1;
+    native_depth_first_bits: Native, Depth, Bits, 1;
+    native_depth_first_cache: Native, Depth, Cache, 1;
+    native_breadth_first_auto_two_workers: Native, Breadth, Auto, 2;
+    native_breadth_first_plain_two_workers: Native, Breadth, Plain, 2;
+    native_breadth_first_compact_two_workers: Native, Breadth, Compact, 2;
+    native_breadth_first_hashes_two_workers: Native, Breadth, Hashes, 2;
+    native_breadth_first_bits_two_workers: Native, Breadth, Bits, 2;
 }
 
 #[test]

@@ -152,7 +152,7 @@ pub struct EngineArguments {
     /// What computes successors: jit (native code), vm (the reference interpreter)
     #[arg(long, value_name = "NAME", default_value_t)]
     pub engine: Engine,
-    /// How visited states are kept: plain
+    /// How visited states are kept: auto, plain, compact, hashes, bits, cache
     #[arg(long, value_name = "NAME", default_value_t)]
     pub store: StoreKind,
     /// Switch partial-order reduction off

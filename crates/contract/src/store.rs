@@ -92,6 +92,9 @@ pub trait StoreWorker {
     /// Inserts `state`, whose [`hash`](Self::hash) is `hash`, unless it is there.
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull>;
 
+    /// The name of `state`, whose [`hash`](Self::hash) is `hash`, if it is certainly there; a store that is busy may not find it.
+    fn find(&mut self, hash: u64, state: &[u8]) -> Option<StateId>;
+
     /// Whether the state just named `id` can be read by that name at any later time. If not, whoever needs the state keeps its bytes.
     fn keeps(&self, id: StateId) -> bool;
 

@@ -194,7 +194,11 @@ pub fn compare_with_hash_set<S: Store>(store: &S, states: impl IntoIterator<Item
         for state in states {
             let hash = worker.hash(&state);
             worker.prefetch(hash);
+            assert!(reference.contains_key(&state) || worker.find(hash, &state).is_none(), "{state:?} is found before it is inserted");
             let answer = worker.insert(hash, &state).expect("the store is large enough");
+            let found = worker.find(hash, &state);
+            assert!(found.is_some(), "{state:?} is not found after it was inserted");
+            assert!(!S::STABLE_NAMES || found == Some(answer.id));
             assert_eq!(answer.new, !reference.contains_key(&state), "newness of {state:?}");
             if worker.keeps(answer.id) {
                 assert!(worker.read(answer.id, &mut buffer));
@@ -310,6 +314,7 @@ pub fn lossy_store_laws<S: Store>(store: &S, states: u64, most_omitted: u64) {
                 worker.prefetch(hash);
                 let answer = worker.insert(hash, &bytes).expect("the store is large enough");
                 new += u64::from(answer.new);
+                assert!(worker.find(hash, &bytes).is_some());
                 assert!(!worker.keeps(answer.id) && !worker.read(answer.id, &mut Vec::new()));
             }
             assert!(new <= states && new + most_omitted >= states, "{new} of {states} were new");

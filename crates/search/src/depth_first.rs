@@ -1,16 +1,19 @@
-//! Depth-first search in the strict order: a state is looked up when the search enters it, not before, so that at any moment the open
+//! Depth-first search in the strict order: a state is inserted when the search enters it, not before, so that at any moment the open
 //! states of the stack are exactly the path it is on. Reductions with a cycle proviso and searches for cycles depend on that.
 //!
-//! The hash of a state is computed, and its table line requested, when it is pushed; by the time its elder siblings are done the line
-//! is in the cache. Recursion would tie the depth of a model to the machine's stack; here it is memory on the heap.
+//! When a state is expanded its successors are hashed and their lines of the table requested; those that have been visited before go
+//! no further, which is most of them, and only the others are pushed to be looked up again when their turn comes. Recursion would tie
+//! the depth of a model to the machine's stack; here it is memory on the heap, or disk.
 
 use crate::monitor::{Monitor, Standing};
 use crate::retrace::{unviolated, violated};
-use crate::stack::{Arrival, Stack, Top};
+use crate::stack::{Stack, Top};
 use crate::task::Task;
 use contract::{
-    Answer, Edge, Finding, Outcome, Selection, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace, TraceStep,
+    Answer, Edge, Finding, Interest, Outcome, Selection, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace,
+    TraceStep,
 };
+use std::io;
 
 /// Records taken from the stack between two looks at the limits.
 const POLL_EVERY: u64 = 256;
@@ -22,8 +25,10 @@ pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Ta
         system: system.clone(),
         store: store.worker(),
         task,
-        stack: Stack::default(),
+        interest: task.property.interest(),
+        stack: Stack::new(task.spill),
         out: Successors::new(),
+        hashes: Vec::new(),
         state: Vec::new(),
         chosen: Vec::new(),
         depth: 0,
@@ -31,11 +36,15 @@ pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Ta
         expanded: 0,
         statistics: Statistics::default(),
     };
-    let found = walk.run(store, &monitor);
+    let storage_failed = |error: io::Error| monitor.stop(StopReason::Storage(error.to_string()));
+    let found = walk.run(store, &monitor).unwrap_or_else(|error| {
+        storage_failed(error);
+        None
+    });
     let verdict = match found {
         Some((finding, step)) => {
-            let trace = walk.trace(step);
-            violated(&walk.system, finding, Some(trace))
+            let trace = walk.trace(step).map_err(storage_failed).ok();
+            violated(&walk.system, finding, trace)
         }
         None => unviolated(monitor.reason(), walk.truncated, T::EXACT),
     };
@@ -55,8 +64,11 @@ struct Walk<'a, S, W> {
     system: S,
     store: W,
     task: &'a Task<'a>,
-    stack: Stack,
+    interest: Interest,
+    stack: Stack<'a>,
     out: Successors,
+    hashes: Vec<u64>,
+    /// The open state on top.
     state: Vec<u8>,
     chosen: Vec<u32>,
     /// The number of open states.
@@ -67,10 +79,12 @@ struct Walk<'a, S, W> {
 }
 
 impl<S: System, W: StoreWorker> Walk<'_, S, W> {
-    fn run<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> Option<Found> {
-        let interest = self.task.property.interest();
+    fn run<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
         self.system.initial(&mut self.out);
-        self.push_candidates(false);
+        self.chosen.extend(0..self.out.len() as u32);
+        if let Some(found) = self.push_chosen(StateId::default())? {
+            return Ok(Some(found));
+        }
         let mut until_poll = 0;
         loop {
             if until_poll == 0 {
@@ -83,15 +97,15 @@ impl<S: System, W: StoreWorker> Walk<'_, S, W> {
                     search_bytes: self.stack.bytes(),
                 };
                 if !monitor.poll(0, &standing, store) {
-                    return None;
+                    return Ok(None);
                 }
             }
             until_poll -= 1;
-            let (state, top, arrival) = self.stack.top()?;
+            let Some((state, top, action)) = self.stack.top() else { return Ok(None) };
             let hash = match top {
                 Top::Open { id } => {
                     self.store.leave(id);
-                    self.stack.pop();
+                    self.stack.pop()?;
                     self.depth -= 1;
                     continue;
                 }
@@ -99,125 +113,142 @@ impl<S: System, W: StoreWorker> Walk<'_, S, W> {
             };
             let Ok(inserted) = self.store.insert(hash, state) else {
                 monitor.stop(StopReason::Memory);
-                return None;
+                return Ok(None);
             };
-            if interest.edges
-                && let Some((source, source_id, _)) = self.stack.open_states().next()
-            {
-                let edge = Edge { source, source_id, target: state, target_id: inserted.id, new: inserted.new, action: arrival.action };
-                if let Answer::Stop(finding) = self.task.property.edge(&edge) {
-                    let step = TraceStep { action: arrival.action, state: Some(state.to_vec()) };
-                    return Some((finding, Some(step)));
+            self.state.clear();
+            self.state.extend_from_slice(state);
+            if self.interest.edges && self.depth > 0 {
+                let mut answer = Answer::Continue;
+                self.stack.open_states(|source, source_id, _| {
+                    let (target, target_id) = (&self.state[..], inserted.id);
+                    let edge = Edge { source, source_id, target, target_id, new: inserted.new, action };
+                    answer = self.task.property.edge(&edge);
+                    false
+                })?;
+                if let Answer::Stop(finding) = answer {
+                    let step = TraceStep { action, state: Some(self.state.clone()) };
+                    return Ok(Some((finding, Some(step))));
                 }
             }
             if !inserted.new {
-                self.stack.pop();
+                self.stack.pop()?;
                 continue;
             }
             self.statistics.states += 1;
             self.statistics.depth = self.statistics.depth.max(self.depth);
-            self.state.clear();
-            self.state.extend_from_slice(state);
             self.stack.open(inserted.id);
             self.depth += 1;
-            if interest.states {
+            if self.interest.states {
                 match self.task.property.state(&self.state) {
                     Answer::Continue => {}
                     Answer::Prune => continue,
-                    Answer::Stop(finding) => return Some((finding, None)),
+                    Answer::Stop(finding) => return Ok(Some((finding, None))),
                 }
             }
             if self.task.limits.depth.is_some_and(|limit| self.depth > limit) {
                 self.truncated = true;
                 continue;
             }
-            if let Some(found) = self.expand() {
-                return Some(found);
+            if let Some(found) = self.expand(inserted.id)? {
+                return Ok(Some(found));
             }
         }
     }
 
-    /// Pushes the successors of the open state on top, which is also in `self.state`.
-    fn expand(&mut self) -> Option<Found> {
+    /// Pushes the successors of the open state on top, which is also in `self.state` and named `id`.
+    fn expand(&mut self, id: StateId) -> io::Result<Option<Found>> {
         self.expanded += 1;
         self.out.clear();
         self.system.successors(&self.state, &mut self.out);
         if self.out.is_empty() {
             let valid = self.system.is_valid_end(&self.state);
-            return match self.task.property.terminal(&self.state, valid) {
+            return Ok(match self.task.property.terminal(&self.state, valid) {
                 Answer::Stop(finding) => Some((finding, None)),
                 _ => None,
-            };
+            });
         }
         self.chosen.clear();
         let reduction = self.task.reduction;
-        let mut subset = !reduction.is_identity()
-            && reduction.select(&self.state, self.out.entries(), &mut self.chosen) == Selection::Subset
-            && self.chosen.iter().all(|&index| (index as usize) < self.out.len());
-        let found = self.faults(&mut subset);
-        if found.is_none() {
-            self.push_candidates(subset);
+        let all = reduction.is_identity() || reduction.select(&self.state, self.out.entries(), &mut self.chosen) == Selection::All;
+        if all {
+            self.chosen.clear();
+            self.chosen.extend(0..self.out.len() as u32);
+        } else {
+            self.chosen.retain(|&index| (index as usize) < self.out.len());
         }
+        if let Some(found) = self.faults() {
+            return Ok(Some(found));
+        }
+        self.push_chosen(id)
+    }
+
+    /// Shows the property the faults among the chosen steps; those it prunes are chosen no longer.
+    fn faults(&mut self) -> Option<Found> {
+        let mut found = None;
+        let (out, property) = (&self.out, self.task.property);
+        self.chosen.retain(|&index| {
+            let entry = &out.entries()[index as usize];
+            match (entry.fault(), &found) {
+                (Some(code), None) => match property.fault(code, entry.has_state()) {
+                    Answer::Continue => true,
+                    Answer::Prune => false,
+                    Answer::Stop(finding) => {
+                        let state = out.state(entry).map(<[u8]>::to_vec);
+                        found = Some((finding, Some(TraceStep { action: entry.action, state })));
+                        false
+                    }
+                },
+                _ => true,
+            }
+        });
         found
     }
 
-    /// Shows the property the faults among the steps to be followed; those it prunes leave only a subset.
-    fn faults(&mut self, subset: &mut bool) -> Option<Found> {
-        let mut pruned = Vec::new();
-        for (index, entry) in self.out.entries().iter().enumerate() {
-            let Some(code) = entry.fault() else { continue };
-            if *subset && !self.chosen.contains(&(index as u32)) {
+    /// Pushes those of the chosen successors that were not visited, so that the first comes to lie on top. They leave the state named
+    /// `source`, or none if they are initial.
+    fn push_chosen(&mut self, source: StateId) -> io::Result<Option<Found>> {
+        let initial = self.depth == 0;
+        self.hashes.clear();
+        for &index in &self.chosen {
+            let hash = match self.out.state(&self.out.entries()[index as usize]) {
+                Some(state) => {
+                    let hash = self.store.hash(state);
+                    self.store.prefetch(hash);
+                    hash
+                }
+                None => 0,
+            };
+            self.hashes.push(hash);
+        }
+        for (&index, &hash) in self.chosen.iter().zip(&self.hashes).rev() {
+            let entry = &self.out.entries()[index as usize];
+            let Some(target) = self.out.state(entry) else { continue };
+            self.statistics.transitions += u64::from(!initial);
+            // The initial states are few, and there is no edge to them.
+            let Some(target_id) = (if initial { None } else { self.store.find(hash, target) }) else {
+                self.stack.push(target, hash, entry.action)?;
                 continue;
-            }
-            match self.task.property.fault(code, entry.has_state()) {
-                Answer::Continue => {}
-                Answer::Prune => pruned.push(index as u32),
-                Answer::Stop(finding) => {
-                    let state = self.out.state(entry).map(<[u8]>::to_vec);
-                    return Some((finding, Some(TraceStep { action: entry.action, state })));
+            };
+            if self.interest.edges {
+                let edge = Edge { source: &self.state, source_id: source, target, target_id, new: false, action: entry.action };
+                if let Answer::Stop(finding) = self.task.property.edge(&edge) {
+                    let step = TraceStep { action: entry.action, state: Some(target.to_vec()) };
+                    return Ok(Some((finding, Some(step))));
                 }
             }
         }
-        if !pruned.is_empty() {
-            if !*subset {
-                self.chosen.extend(0..self.out.len() as u32);
-                *subset = true;
-            }
-            self.chosen.retain(|index| !pruned.contains(index));
-        }
-        None
-    }
-
-    /// Pushes the successors of the buffer, or only the chosen ones, so that the first comes to lie on top.
-    fn push_candidates(&mut self, subset: bool) {
-        let counts = self.depth > 0;
-        let entries = self.out.entries();
-        let mut push = |index: usize| {
-            let entry = &entries[index];
-            if let Some(state) = self.out.state(entry) {
-                let hash = self.store.hash(state);
-                self.store.prefetch(hash);
-                self.stack.push(state, hash, Arrival { action: entry.action, choice: index as u32 });
-                self.statistics.transitions += u64::from(counts);
-            }
-        };
-        if subset {
-            self.chosen.iter().rev().for_each(|&index| push(index as usize));
-        } else {
-            (0..entries.len()).rev().for_each(&mut push);
-        }
+        Ok(None)
     }
 
     /// The path the search is on, and `last` after it.
-    fn trace(&self, last: Option<TraceStep>) -> Trace {
+    fn trace(&self, last: Option<TraceStep>) -> io::Result<Trace> {
         let mut steps: Vec<TraceStep> = last.into_iter().collect();
-        let mut initial = None;
-        for (state, _, arrival) in self.stack.open_states() {
-            if let Some(step) = initial.replace(TraceStep { action: arrival.action, state: Some(state.to_vec()) }) {
-                steps.push(step);
-            }
-        }
+        let mut initial: Option<TraceStep> = None;
+        self.stack.open_states(|state, _, action| {
+            steps.extend(initial.replace(TraceStep { action, state: Some(state.to_vec()) }));
+            true
+        })?;
         steps.reverse();
-        Trace { initial: initial.and_then(|step| step.state).unwrap_or_default(), steps, loop_start: None }
+        Ok(Trace { initial: initial.and_then(|step| step.state).unwrap_or_default(), steps, loop_start: None })
     }
 }

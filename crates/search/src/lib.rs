@@ -17,10 +17,12 @@ mod links;
 mod monitor;
 mod parts;
 mod retrace;
+mod spill;
 mod stack;
 mod task;
 
 pub use breadth_first::breadth_first;
 pub use depth_first::depth_first;
 pub use depth_first_shared::depth_first_shared;
+pub use spill::{Blocks, MemoryBlocks, Spill};
 pub use task::Task;

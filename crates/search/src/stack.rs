@@ -2,13 +2,19 @@
 //!
 //! A record is a state followed by a footer. It is pushed as a *candidate*, with its hash; when it is popped and turns out to be new
 //! it is *opened* in place and its successors are pushed above it; when it surfaces again, everything below it in the search tree is
-//! done. The open records, from bottom to top, are the path the search is on. Blocks of fixed size hold the records, so that the
-//! stack grows without ever moving.
+//! done. The open records, from bottom to top, are the path the search is on.
+//!
+//! Blocks of fixed size hold the records, so that the stack grows without ever moving; and since a stack is only touched at its top, the
+//! blocks at the bottom can go to disk and come back when the search returns to them.
 
+use crate::spill::Spill;
 use contract::{Action, StateId};
+use std::io;
 
-const BLOCK: usize = 1 << 20;
-const FOOTER: usize = 8 + 8 + 4 + 4 + 1;
+const BLOCK: usize = 1 << 18;
+const FOOTER: usize = 8 + 8 + 4 + 1;
+/// Blocks at the top that always stay in memory, so that going up and down at a border does not read and write all the time.
+const STAY: usize = 4;
 
 /// What lies on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,19 +31,14 @@ pub(crate) enum Top {
     },
 }
 
-/// How a state came onto the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Arrival {
-    /// The step.
-    pub action: Action,
-    /// Its index among the steps of the state it left.
-    pub choice: u32,
-}
-
 #[derive(Default)]
-pub(crate) struct Stack {
+pub(crate) struct Stack<'s> {
+    /// Blocks on disk are empty here.
     blocks: Vec<Vec<u8>>,
-    /// Allocated bytes.
+    /// How many blocks, from the bottom, are on disk.
+    spilled: usize,
+    spill: Option<Spill<'s>>,
+    /// Bytes in memory.
     bytes: u64,
     len: u64,
 }
@@ -51,7 +52,7 @@ fn read<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 struct Footer {
     /// The hash of a candidate, the name of an open state.
     word: u64,
-    arrival: Arrival,
+    action: Action,
     len: usize,
     open: bool,
 }
@@ -61,42 +62,58 @@ impl Footer {
         let at = end - FOOTER;
         Footer {
             word: u64::from_le_bytes(read(block, at)),
-            arrival: Arrival {
-                action: Action::from_bits(u64::from_le_bytes(read(block, at + 8))),
-                choice: u32::from_le_bytes(read(block, at + 16)),
-            },
-            len: u32::from_le_bytes(read(block, at + 20)) as usize,
+            action: Action::from_bits(u64::from_le_bytes(read(block, at + 8))),
+            len: u32::from_le_bytes(read(block, at + 16)) as usize,
             open: block[end - 1] != 0,
         }
     }
 }
 
-impl Stack {
-    pub fn push(&mut self, state: &[u8], hash: u64, arrival: Arrival) {
+impl<'s> Stack<'s> {
+    /// A stack that uses `spill`, if there is one, when it gets large.
+    pub fn new(spill: Option<Spill<'s>>) -> Self {
+        Stack { spill, ..Stack::default() }
+    }
+
+    /// Pushes a candidate.
+    pub fn push(&mut self, state: &[u8], hash: u64, action: Action) -> io::Result<()> {
         let size = state.len() + FOOTER;
         if self.blocks.last().is_none_or(|block| block.capacity() - block.len() < size) {
-            let block = Vec::with_capacity(size.max(BLOCK));
-            self.bytes += block.capacity() as u64;
-            self.blocks.push(block);
+            self.add_block(size)?;
         }
         if let Some(block) = self.blocks.last_mut() {
             block.extend_from_slice(state);
             block.extend_from_slice(&hash.to_le_bytes());
-            block.extend_from_slice(&arrival.action.to_bits().to_le_bytes());
-            block.extend_from_slice(&arrival.choice.to_le_bytes());
+            block.extend_from_slice(&action.to_bits().to_le_bytes());
             block.extend_from_slice(&(state.len() as u32).to_le_bytes());
             block.push(0);
         }
         self.len += 1;
+        Ok(())
     }
 
-    /// The state on top and what it is.
-    pub fn top(&self) -> Option<(&[u8], Top, Arrival)> {
+    #[cold]
+    fn add_block(&mut self, size: usize) -> io::Result<()> {
+        let block = Vec::with_capacity(size.max(BLOCK));
+        self.bytes += block.capacity() as u64;
+        self.blocks.push(block);
+        let Some(spill) = self.spill else { return Ok(()) };
+        while self.bytes > spill.keep && self.blocks.len() - self.spilled > STAY {
+            let block = std::mem::take(&mut self.blocks[self.spilled]);
+            spill.blocks().write(self.spilled as u64, &block)?;
+            self.bytes -= block.capacity() as u64;
+            self.spilled += 1;
+        }
+        Ok(())
+    }
+
+    /// The state on top, what it is, and what led to it.
+    pub fn top(&self) -> Option<(&[u8], Top, Action)> {
         let block = self.blocks.last()?;
         let footer = Footer::of(block, block.len());
         let end = block.len() - FOOTER;
         let top = if footer.open { Top::Open { id: StateId(footer.word) } } else { Top::Candidate { hash: footer.word } };
-        Some((&block[end - footer.len..end], top, footer.arrival))
+        Some((&block[end - footer.len..end], top, footer.action))
     }
 
     /// Opens the candidate on top, whose name is `id`.
@@ -108,39 +125,64 @@ impl Stack {
         }
     }
 
-    pub fn pop(&mut self) {
-        let Some(block) = self.blocks.last_mut() else { return };
+    pub fn pop(&mut self) -> io::Result<()> {
+        let Some(block) = self.blocks.last_mut() else { return Ok(()) };
         let size = Footer::of(block, block.len()).len + FOOTER;
         block.truncate(block.len() - size);
         self.len -= 1;
         if block.is_empty() {
             self.bytes -= block.capacity() as u64;
             self.blocks.pop();
+            if self.spilled > 0 && self.spilled == self.blocks.len() {
+                self.fetch()?;
+            }
         }
+        Ok(())
     }
 
-    /// The open states from top to bottom.
-    pub fn open_states(&self) -> impl Iterator<Item = (&[u8], StateId, Arrival)> {
-        self.blocks.iter().rev().flat_map(|block| {
-            let mut end = block.len();
-            std::iter::from_fn(move || {
-                while end > 0 {
-                    let footer = Footer::of(block, end);
-                    let state_end = end - FOOTER;
-                    end = state_end - footer.len;
-                    if footer.open {
-                        return Some((&block[end..state_end], StateId(footer.word), footer.arrival));
-                    }
+    /// Brings the highest block back from disk.
+    #[cold]
+    fn fetch(&mut self) -> io::Result<()> {
+        let Some(spill) = self.spill else { return Ok(()) };
+        let number = self.spilled - 1;
+        let mut block = Vec::with_capacity(BLOCK);
+        spill.blocks().read(number as u64, &mut block)?;
+        self.bytes += block.capacity() as u64;
+        self.blocks[number] = block;
+        self.spilled -= 1;
+        Ok(())
+    }
+
+    /// Shows `visit` the open states from top to bottom, until it has seen enough (`false`).
+    pub fn open_states(&self, mut visit: impl FnMut(&[u8], StateId, Action) -> bool) -> io::Result<()> {
+        let mut fetched = Vec::new();
+        for (number, block) in self.blocks.iter().enumerate().rev() {
+            let block = match self.spill {
+                Some(spill) if number < self.spilled => {
+                    fetched.clear();
+                    spill.blocks().read(number as u64, &mut fetched)?;
+                    &fetched
                 }
-                None
-            })
-        })
+                _ => block,
+            };
+            let mut end = block.len();
+            while end > 0 {
+                let footer = Footer::of(block, end);
+                let state_end = end - FOOTER;
+                end = state_end - footer.len;
+                if footer.open && !visit(&block[end..state_end], StateId(footer.word), footer.action) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 
     pub fn len(&self) -> u64 {
         self.len
     }
 
+    /// The memory held.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -149,50 +191,82 @@ impl Stack {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spill::{Blocks, MemoryBlocks};
+    use std::sync::Mutex;
 
-    fn arrival(n: u32) -> Arrival {
-        Arrival { action: Action::new(n, n + 1), choice: n }
+    fn action(n: u32) -> Action {
+        Action::new(n, n + 1)
+    }
+
+    fn up_and_down(mut stack: Stack<'_>) -> u64 {
+        let state = |n: u32| vec![n as u8; (n as usize * 7919) % 3000];
+        let mut peak = 0;
+        for n in 0..3000 {
+            stack.push(&state(n), u64::from(n) << 40, action(n)).unwrap();
+            if n % 10 == 0 {
+                stack.open(StateId(n.into()));
+            }
+            peak = peak.max(stack.bytes());
+        }
+        assert!(stack.blocks.len() > 8);
+        let mut path = Vec::new();
+        stack
+            .open_states(|bytes, id, _| {
+                assert_eq!(bytes, state(id.0 as u32));
+                path.push(id.0);
+                true
+            })
+            .unwrap();
+        assert!(path.into_iter().rev().eq((0..3000).step_by(10)));
+        for n in (0..3000).rev() {
+            let (bytes, top, by) = stack.top().unwrap();
+            assert_eq!((bytes, by), (&state(n)[..], action(n)));
+            let hash = u64::from(n) << 40;
+            assert_eq!(top, if n % 10 == 0 { Top::Open { id: StateId(n.into()) } } else { Top::Candidate { hash } });
+            stack.pop().unwrap();
+        }
+        assert_eq!((stack.top(), stack.len(), stack.bytes()), (None, 0, 0));
+        peak
     }
 
     #[test]
     fn records_of_all_sizes_come_back_in_reverse() {
-        let mut stack = Stack::default();
-        let state = |n: u32| vec![n as u8; (n as usize * 7919) % 3000];
-        for n in 0..3000 {
-            stack.push(&state(n), u64::from(n) << 40, arrival(n));
-        }
-        assert!(stack.blocks.len() > 2);
-        assert!(stack.bytes() >= 3000 * 1500);
-        for n in (0..3000).rev() {
-            let expected = state(n);
-            assert_eq!(stack.top(), Some((&expected[..], Top::Candidate { hash: u64::from(n) << 40 }, arrival(n))));
-            stack.pop();
-        }
-        assert_eq!((stack.top(), stack.len(), stack.bytes()), (None, 0, 0));
+        assert!(up_and_down(Stack::default()) >= 3000 * 1500);
     }
 
     #[test]
-    fn the_path_is_what_is_open() {
-        let mut stack = Stack::default();
-        for n in 0..10u8 {
-            stack.push(&[n], 0, arrival(n.into()));
-            if n % 3 == 0 {
-                stack.open(StateId(n.into()));
+    fn what_is_on_disk_comes_back_too() {
+        let blocks = Mutex::new(MemoryBlocks::default());
+        let peak = up_and_down(Stack::new(Some(Spill { blocks: &blocks, keep: 1 << 20 })));
+        assert!(peak <= 3 << 19, "{peak}");
+        assert!(!blocks.into_inner().unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_and_nothing_is_lost() {
+        struct Full;
+        impl Blocks for Full {
+            fn write(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn read(&mut self, _: u64, _: &mut Vec<u8>) -> io::Result<()> {
+                Err(io::ErrorKind::NotFound.into())
             }
         }
-        let path: Vec<u64> = stack.open_states().map(|(_, id, _)| id.0).collect();
-        assert_eq!(path, [9, 6, 3, 0]);
-        assert_eq!(stack.top().unwrap().1, Top::Open { id: StateId(9) });
+        let blocks = Mutex::new(Full);
+        let mut stack = Stack::new(Some(Spill { blocks: &blocks, keep: 0 }));
+        let error = (0..100_000u32).find_map(|n| stack.push(&[7; 100], 0, action(n)).err()).unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
 
     #[test]
     fn a_record_larger_than_a_block_gets_its_own() {
         let mut stack = Stack::default();
         let large = vec![1; 3 << 20];
-        stack.push(b"small", 1, arrival(0));
-        stack.push(&large, 2, arrival(1));
+        stack.push(b"small", 1, action(0)).unwrap();
+        stack.push(&large, 2, action(1)).unwrap();
         assert_eq!(stack.top().unwrap().0, &large[..]);
-        stack.pop();
+        stack.pop().unwrap();
         assert_eq!(stack.top().unwrap().0, b"small");
     }
 }

@@ -1,5 +1,6 @@
 //! What a search is asked to do, apart from system and store.
 
+use crate::spill::Spill;
 use contract::{Cancel, FullExpansion, Limits, NoProperty, Observer, Property, Quiet, Reduction};
 
 /// The property to check, how much to explore, how long, and who listens.
@@ -17,6 +18,8 @@ pub struct Task<'a> {
     pub cancel: Cancel,
     /// How many workers share the search; 0 and 1 mean one. Orders that cannot be shared use one.
     pub threads: usize,
+    /// Where a depth-first stack may go when it gets large.
+    pub spill: Option<Spill<'a>>,
 }
 
 impl Default for Task<'_> {
@@ -29,6 +32,7 @@ impl Default for Task<'_> {
             limits: Limits::default(),
             cancel: Cancel::default(),
             threads: 1,
+            spill: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use contract::{
     System, Trace, Verdict,
 };
 use proptest::prelude::*;
-use search::{Task, breadth_first, depth_first, depth_first_shared};
+use search::{Blocks, MemoryBlocks, Spill, Task, breadth_first, depth_first, depth_first_shared};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,11 +20,13 @@ enum Order {
     /// Breadth-first with this many workers.
     Breadth(usize),
     Depth,
+    /// Depth-first with a stack most of which is elsewhere.
+    DepthSpilling,
     /// Shared depth-first with this many workers.
     Shared(usize),
 }
 
-const ORDERS: [Order; 5] = [Order::Breadth(1), Order::Breadth(3), Order::Depth, Order::Shared(1), Order::Shared(3)];
+const ORDERS: [Order; 6] = [Order::Breadth(1), Order::Breadth(3), Order::Depth, Order::DepthSpilling, Order::Shared(1), Order::Shared(3)];
 
 impl Order {
     fn is_breadth_first(self) -> bool {
@@ -35,6 +37,10 @@ impl Order {
         match self {
             Order::Breadth(threads) => breadth_first(system, store, &Task { threads, ..task.clone() }),
             Order::Depth => depth_first(system, store, task),
+            Order::DepthSpilling => {
+                let blocks = Mutex::new(MemoryBlocks::default());
+                depth_first(system, store, &Task { spill: Some(Spill { blocks: &blocks, keep: 0 }), ..task.clone() })
+            }
             Order::Shared(threads) => depth_first_shared(system, store, &Task { threads, ..task.clone() }),
         }
     }
@@ -300,6 +306,35 @@ fn several_workers_find_a_shortest_trace() {
         assert_eq!(violation.trace.steps.len(), 70);
         replay(&grid(40), &violation.trace);
     }
+}
+
+#[test]
+fn a_stack_that_spills_needs_little_memory() {
+    let chain = numbers(|n, next| {
+        if n < 300_000 {
+            next(n + 1)
+        }
+    });
+    let kept = run(Order::Depth, &chain, &Task::default()).statistics.search_bytes;
+    let spilled = run(Order::DepthSpilling, &chain, &Task::default()).statistics.search_bytes;
+    assert!(kept > 300_000 * 20 && spilled < 2 << 20, "{kept} {spilled}");
+}
+
+#[test]
+fn a_full_disk_gives_unknown() {
+    struct Full;
+    impl Blocks for Full {
+        fn write(&mut self, _: u64, _: &[u8]) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn read(&mut self, _: u64, _: &mut Vec<u8>) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+    }
+    let blocks = Mutex::new(Full);
+    let task = Task { spill: Some(Spill { blocks: &blocks, keep: 0 }), ..Task::default() };
+    let outcome = depth_first(&endless(), &Plain::new(), &task);
+    assert!(matches!(unknown(&outcome), StopReason::Storage(_)));
 }
 
 /// An endless system: every number has two greater ones.

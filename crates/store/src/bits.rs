@@ -110,6 +110,20 @@ impl BitsWorker<'_> {
     }
 }
 
+impl BitsWorker<'_> {
+    /// The bits of a hash, as words and masks.
+    #[inline(always)]
+    fn bits<'w>(&self, words: &'w Words, hash: u64) -> impl Iterator<Item = (&'w AtomicU64, u64)> + use<'w> {
+        let (line, mut choice) = self.line(hash);
+        let words = &words.get()[line * LINE_WORDS..][..LINE_WORDS];
+        (0..self.store.functions).map(move |_| {
+            let bit = choice >> 55;
+            choice = choice.rotate_left(9).wrapping_mul(0xd1b5_4a32_d192_ed03);
+            (&words[bit as usize / 64], 1 << (bit % 64))
+        })
+    }
+}
+
 impl StoreWorker for BitsWorker<'_> {
     #[inline]
     fn hash(&mut self, state: &[u8]) -> u64 {
@@ -127,18 +141,18 @@ impl StoreWorker for BitsWorker<'_> {
         let Some(words) = &self.store.words else {
             return Err(StoreFull { needed: self.store.lines.saturating_mul(64), budget: 0 });
         };
-        let (line, mut choice) = self.line(hash);
-        let words = &words.get()[line * LINE_WORDS..][..LINE_WORDS];
         let mut new = false;
-        for _ in 0..self.store.functions {
-            let bit = choice >> 55;
-            choice = choice.rotate_left(9).wrapping_mul(0xd1b5_4a32_d192_ed03);
-            let (word, mask) = (&words[bit as usize / 64], 1 << (bit % 64));
+        for (word, mask) in self.bits(words, hash) {
             // Two workers that insert one state at one moment may both find a bit to set; then it is explored twice, which is harmless.
             new |= word.load(Ordering::Relaxed) & mask == 0 && word.fetch_or(mask, Ordering::Relaxed) & mask == 0;
         }
         self.inserted += u64::from(new);
         Ok(Inserted { id: StateId(hash), new })
+    }
+
+    fn find(&mut self, hash: u64, _: &[u8]) -> Option<StateId> {
+        let words = self.store.words.as_ref()?;
+        self.bits(words, hash).all(|(word, mask)| word.load(Ordering::Relaxed) & mask != 0).then_some(StateId(hash))
     }
 
     fn keeps(&self, _: StateId) -> bool {

@@ -136,6 +136,12 @@ impl StoreWorker for CacheWorker<'_> {
         Ok(Inserted { id, new: true })
     }
 
+    fn find(&mut self, hash: u64, state: &[u8]) -> Option<StateId> {
+        let inner = lock(&self.0.inner);
+        let number = ((u128::from(hash) * inner.sets.len() as u128) >> 64) as usize;
+        inner.sets[number].entries.iter().any(|entry| entry.hash == hash && *entry.state == *state).then_some(StateId(hash))
+    }
+
     fn keeps(&self, _: StateId) -> bool {
         false
     }

@@ -407,6 +407,21 @@ impl StoreWorker for CompactWorker<'_> {
         self.insert_slowly(hash, state)
     }
 
+    fn find(&mut self, hash: u64, state: &[u8]) -> Option<StateId> {
+        match (&mut self.access, &self.stage.place) {
+            (Access::Plain(plain), _) if hash >> GENERATION_SHIFT == 0 => plain.find(hash << 8, state),
+            (Access::Keys(encoder), Place::Keys { roots, layout }) => {
+                let name = if hash >> GENERATION_SHIFT == u64::from(layout.generation) {
+                    hash
+                } else {
+                    ticket(layout, encoder.encode(state).ok()?)
+                };
+                roots.contains(name & ((1 << GENERATION_SHIFT) - 1)).then_some(StateId(name))
+            }
+            _ => None,
+        }
+    }
+
     fn keeps(&self, id: StateId) -> bool {
         id.0 >> GENERATION_SHIFT != 0
     }

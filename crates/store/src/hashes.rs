@@ -176,6 +176,10 @@ impl StoreWorker for HashesWorker<'_> {
         }
     }
 
+    fn find(&mut self, hash: u64, _: &[u8]) -> Option<StateId> {
+        self.stage.as_ref()?.roots.contains(hash).then_some(StateId(hash))
+    }
+
     fn keeps(&self, _: StateId) -> bool {
         false
     }

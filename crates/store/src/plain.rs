@@ -259,6 +259,13 @@ impl StoreWorker for PlainWorker {
         }
     }
 
+    #[inline]
+    fn find(&mut self, hash: u64, state: &[u8]) -> Option<StateId> {
+        let arena = &self.store.arena;
+        // SAFETY: places in the table were written to this arena before they were published there.
+        self.table.find(hash, |place| unsafe { arena.is(place, state) }).map(StateId)
+    }
+
     fn keeps(&self, _: StateId) -> bool {
         true
     }

@@ -272,6 +272,26 @@ impl Roots {
         Entry::Full
     }
 
+    /// Whether `key` is there, as far as it can be told without waiting.
+    #[inline]
+    pub fn contains(&self, key: u64) -> bool {
+        let g = &self.geometry;
+        let (home, rest) = g.split(g.scramble(key));
+        let mask = (1u64 << g.width) - 1;
+        for distance in 0..=MOST_DISTANCE {
+            let wanted = rest << DISTANCE_BITS | distance;
+            let words = Self::snapshot(self.bucket(g.bucket(home, rest, distance)));
+            let count = words[0] & COUNT;
+            if (0..count as u32).any(|number| slot(&words, HEADER_BITS + number * g.width) & mask == wanted) {
+                return true;
+            }
+            if count < g.slots {
+                return false;
+            }
+        }
+        false
+    }
+
     /// Adds a slot to a bucket whose first word was `seen`, unless something has changed since.
     #[inline]
     fn add(&self, bucket: &[AtomicU64; WORDS], seen: u64, bit: u32, value: u64) -> bool {

@@ -1,0 +1,47 @@
+//! Where a search may put what it does not need for a while: numbered blocks of bytes, outside of memory.
+//!
+//! The search knows nothing of files; whoever starts it offers a place for blocks, or does not.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A place for blocks of bytes. A block may be written again, and is read as it was written last.
+pub trait Blocks: Send {
+    /// Keeps `bytes` as block `number`.
+    fn write(&mut self, number: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Appends block `number` to `out`.
+    fn read(&mut self, number: u64, out: &mut Vec<u8>) -> io::Result<()>;
+}
+
+/// Leave to put parts of a depth-first stack elsewhere.
+#[derive(Clone, Copy)]
+pub struct Spill<'s> {
+    /// Where to.
+    pub blocks: &'s Mutex<dyn Blocks>,
+    /// Bytes of stack to keep in memory.
+    pub keep: u64,
+}
+
+impl<'s> Spill<'s> {
+    pub(crate) fn blocks(&self) -> MutexGuard<'s, dyn Blocks + 'static> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Blocks in memory, for tests.
+#[derive(Debug, Default)]
+pub struct MemoryBlocks(pub HashMap<u64, Vec<u8>>);
+
+impl Blocks for MemoryBlocks {
+    fn write(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.insert(number, bytes.to_vec());
+        Ok(())
+    }
+
+    fn read(&mut self, number: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        out.extend_from_slice(self.0.get(&number).ok_or(io::ErrorKind::NotFound)?);
+        Ok(())
+    }
+}

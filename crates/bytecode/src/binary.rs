@@ -1,7 +1,8 @@
 //! The binary form of programs, `.epb`.
 //!
 //! `docs/assembly.md` describes it byte by byte. A head says what it is and in which version; sections follow, each with its length, so that
-//! a reader can pass over what it does not know. Numbers are in LEB128, as in DWARF and WebAssembly: small ones take one byte. The reader
+//! a reader can pass over what it does not know; the last one says that it is the last, so that no file that was cut off passes for a shorter
+//! program. Numbers are in LEB128, as in DWARF and WebAssembly: small ones take one byte. The reader
 //! trusts nothing: no count makes it allocate before the bytes that would justify it are there.
 
 mod read;
@@ -16,7 +17,7 @@ pub use write::encode;
 pub const MAGIC: [u8; 4] = [0x89, b'E', b'P', b'B'];
 
 /// The version this module reads and writes.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Sections with this bit may be passed over by a reader that does not know them.
 const OPTIONAL: u8 = 0x80;
@@ -64,8 +65,10 @@ sections! {
     Labels = 11,
     /// Source positions.
     Spans = 12,
-    /// The checksum of all bytes before it; last.
-    Checksum = 127,
+    /// The checksum of all bytes before it.
+    Checksum = 126,
+    /// The end: empty, and the only section that may not be missing.
+    End = 127,
 }
 
 /// What is wrong with a binary program.
@@ -75,7 +78,7 @@ pub enum DecodeErrorKind {
     NotAProgram,
     /// A version that this reader does not know.
     Version(u16),
-    /// The input ends inside something.
+    /// The input ends inside something, or without [`Section::End`].
     Truncated,
     /// A number does not fit what it stands for.
     Number,
@@ -87,6 +90,8 @@ pub enum DecodeErrorKind {
     SectionOrder(Section),
     /// A section has bytes behind its contents.
     SectionLength(Section),
+    /// Bytes behind [`Section::End`].
+    Trailing,
     /// An instruction that does not exist.
     Opcode(u8),
     /// A code that stands for nothing: a type, a mode, a flag.
@@ -115,6 +120,7 @@ impl fmt::Display for DecodeError {
             DecodeErrorKind::UnknownSection(code) => write!(f, "a section of kind {code} is not known"),
             DecodeErrorKind::SectionOrder(section) => write!(f, "the section {section:?} is in the wrong place"),
             DecodeErrorKind::SectionLength(section) => write!(f, "the section {section:?} is longer than its contents"),
+            DecodeErrorKind::Trailing => write!(f, "something follows the end of the program"),
             DecodeErrorKind::Opcode(code) => write!(f, "no instruction has the code {code:#04x}"),
             DecodeErrorKind::Code(code) => write!(f, "the code {code:#04x} stands for nothing here"),
             DecodeErrorKind::Checksum => write!(f, "the checksum is wrong: the program was damaged"),

@@ -4,11 +4,16 @@ use bytecode::binary::{DecodeError, DecodeErrorKind as Kind, MAGIC, Section, dec
 use bytecode::{Program, testing};
 
 fn head() -> Vec<u8> {
-    [&MAGIC[..], &[1, 0]].concat()
+    [&MAGIC[..], &[2, 0]].concat()
 }
 
 fn with(sections: &[u8]) -> Vec<u8> {
     [head(), sections.to_vec()].concat()
+}
+
+/// Sections, and the end behind them.
+fn whole(sections: &[u8]) -> Vec<u8> {
+    with(&[sections, &[127, 0]].concat())
 }
 
 fn error(bytes: &[u8]) -> (Kind, usize) {
@@ -19,11 +24,13 @@ fn error(bytes: &[u8]) -> (Kind, usize) {
 /// The same bytes with a good checksum.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let seal = encode(&Program::default());
-    let length = seal.len() - 4;
-    assert_eq!(seal[length - 2..length], [127, 4]);
-    bytes.extend([127, 4]);
+    let start = seal.len() - 8;
+    assert_eq!((&seal[start..start + 2], &seal[start + 6..]), (&[126, 4][..], &[127, 0][..]));
     // The checksum of a program is that of all bytes before its section.
-    bytes.extend(crc(&bytes[..bytes.len() - 2]).to_le_bytes());
+    let sum = crc(&bytes);
+    bytes.extend([126, 4]);
+    bytes.extend(sum.to_le_bytes());
+    bytes.extend([127, 0]);
     bytes
 }
 
@@ -40,8 +47,8 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn an_empty_program_is_a_head() {
-    assert_eq!(decode(&head()), Ok(Program::default()));
+fn an_empty_program_is_a_head_and_an_end() {
+    assert_eq!(decode(&whole(&[])), Ok(Program::default()));
     assert_eq!(decode(&encode(&Program::default())), Ok(Program::default()));
     assert!(is_binary(&encode(&Program::default())));
     assert!(!is_binary(b"process P() {\n"));
@@ -58,26 +65,34 @@ fn what_is_no_program_is_said_to_be_none() {
 #[test]
 fn other_versions_are_refused_by_their_number() {
     let mut bytes = encode(&Program::default());
-    bytes[4..6].copy_from_slice(&[2, 1]);
-    assert_eq!(error(&bytes), (Kind::Version(258), 4));
-    assert!(decode(&bytes).expect_err("another version").to_string().contains("258"));
+    bytes[4..6].copy_from_slice(&[3, 1]);
+    assert_eq!(error(&bytes), (Kind::Version(259), 4));
+    assert!(decode(&bytes).expect_err("another version").to_string().contains("259"));
 }
 
 #[test]
-fn every_prefix_is_an_error_or_whole_sections() {
+fn every_proper_prefix_is_an_error() {
     let mut random = testing::Random::new(3);
-    let program = testing::program(&random.bytes(300));
-    let bytes = encode(&program);
-    let mut whole = 0;
-    for end in 0..bytes.len() {
-        match decode(&bytes[..end]) {
-            Err(error) => assert!(error.offset <= end),
-            Ok(_) => whole += 1,
+    for size in [0, 1, 20, 100, 300, 900] {
+        let program = testing::program(&random.bytes(size));
+        let bytes = encode(&program);
+        for end in 0..bytes.len() {
+            let error = decode(&bytes[..end]).expect_err("a part is no program");
+            assert!(error.offset <= end);
+            assert!(matches!(error.kind, Kind::Truncated | Kind::NotAProgram), "{end} of {}: {error}", bytes.len());
         }
+        assert_eq!(decode(&bytes), Ok(program));
     }
-    // Behind the head, and behind each section but the last.
-    assert_eq!(whole, Section::ALL.len());
-    assert_eq!(decode(&bytes), Ok(program));
+}
+
+#[test]
+fn nothing_follows_the_end() {
+    let bytes = encode(&Program::default());
+    for more in [&[0][..], &[127, 0], &[0x85, 1, 9], &bytes] {
+        assert_eq!(error(&[&bytes, more].concat()), (Kind::Trailing, bytes.len()));
+    }
+    assert_eq!(error(&with(&[127, 1, 0])), (Kind::SectionLength(Section::End), 8));
+    assert_eq!(error(&head()), (Kind::Truncated, 6));
 }
 
 #[test]
@@ -89,11 +104,11 @@ fn damage_is_found_by_the_checksum() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << bit;
             // A changed section code may make the checksum optional and unknown; nothing else may hide.
-            let sum = bytes.len() - 6;
+            let sum = bytes.len() - 8;
             assert!(decode(&damaged).is_err() || (at == sum && bit == 7), "byte {at}, bit {bit}");
         }
     }
-    assert_eq!(error(&[head(), vec![127, 4, 0, 0, 0, 0]].concat()), (Kind::Checksum, 8));
+    assert_eq!(error(&whole(&[126, 4, 0, 0, 0, 0])), (Kind::Checksum, 8));
     assert_eq!(decode(&sealed(head())), Ok(Program::default()));
 }
 
@@ -104,7 +119,7 @@ fn sections_stand_in_order() {
     assert_eq!(error(&with(&[1, 2, 0, 0])), (Kind::SectionLength(Section::Name), 9));
     assert_eq!(error(&with(&[1, 5, 0])), (Kind::Truncated, 6));
     assert_eq!(error(&with(&[13, 0])), (Kind::UnknownSection(13), 6));
-    assert_eq!(decode(&with(&[0x85, 2, 9, 9, 1, 2, 1, b'x'])).expect("passed over").name, "x");
+    assert_eq!(decode(&whole(&[0x85, 2, 9, 9, 1, 2, 1, b'x'])).expect("passed over").name, "x");
 }
 
 #[test]
@@ -134,6 +149,6 @@ fn counts_are_not_believed() {
 
 #[test]
 fn numbers_may_be_longer_than_needed() {
-    let program = decode(&with(&[10, 4, 0x81, 0, 0x0d, 3])).expect("one instruction");
+    let program = decode(&whole(&[10, 4, 0x81, 0, 0x0d, 3])).expect("one instruction");
     assert_eq!(program.code.len(), 1);
 }

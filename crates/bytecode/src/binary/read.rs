@@ -7,7 +7,7 @@ use crate::program::{ChannelType, Label, LabelKind, MessageField, ProcessType, P
 
 type Decoded<T> = Result<T, DecodeError>;
 
-/// The program in some bytes. It is not yet verified. Sections that are missing are empty.
+/// The program in some bytes. It is not yet verified. Sections that are missing are empty; only the end may not be missing.
 pub fn decode(bytes: &[u8]) -> Decoded<Program> {
     let mut reader = Reader { bytes, at: 0, end: bytes.len() };
     for expected in MAGIC {
@@ -22,7 +22,8 @@ pub fn decode(bytes: &[u8]) -> Decoded<Program> {
     }
     let mut program = Program::default();
     let mut last = None;
-    while reader.at < bytes.len() {
+    // Whoever runs out of bytes before the end is told so by the first of the reads.
+    while last != Some(Section::End) {
         let offset = reader.at;
         let code = reader.byte()?;
         let length = reader.number::<u32>()? as usize;
@@ -45,6 +46,9 @@ pub fn decode(bytes: &[u8]) -> Decoded<Program> {
             return Err(reader.error(DecodeErrorKind::SectionLength(section)));
         }
         reader.end = bytes.len();
+    }
+    if reader.at < bytes.len() {
+        return Err(reader.error(DecodeErrorKind::Trailing));
     }
     Ok(program)
 }
@@ -159,6 +163,7 @@ impl Reader<'_> {
                     return Err(DecodeError { kind: DecodeErrorKind::Checksum, offset });
                 }
             }
+            Section::End => {}
         }
         Ok(())
     }

@@ -103,6 +103,7 @@ impl Writer {
                 w.text(&span.text);
             }),
             Section::Checksum => self.bytes.extend(checksum(before).to_le_bytes()),
+            Section::End => {}
         }
     }
 

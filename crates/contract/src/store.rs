@@ -69,6 +69,13 @@ pub trait Store: Sync {
     /// The memory in use, measured, in bytes.
     fn bytes(&self) -> u64;
 
+    /// Shows `visit` every state once, in any order, as long as it answers `true`, while nobody inserts; says whether all were shown.
+    /// A store that does not know its states shows none.
+    fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let _ = visit;
+        false
+    }
+
     /// What the store is at present, in a word; changes when a store reorganises itself in a way users like to know of.
     fn form(&self) -> &'static str {
         ""

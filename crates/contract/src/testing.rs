@@ -222,6 +222,13 @@ pub fn compare_with_hash_set<S: Store>(store: &S, states: impl IntoIterator<Item
             assert_eq!(&buffer, state, "reading {state:?} back at the end");
         }
     }
+    let mut visited = HashSet::new();
+    if store.visit(&mut |state| visited.insert(state.to_vec())) {
+        assert_eq!(visited.len(), reference.len(), "not every state is shown");
+        assert!(visited.iter().all(|state| reference.contains_key(state)));
+    } else {
+        assert!(visited.is_empty(), "some states are shown, but not all, or one twice");
+    }
     assert_eq!(store.len(), reference.len() as u64);
     assert_eq!(store.is_empty(), reference.is_empty());
 }

@@ -4,15 +4,18 @@
 //! small levels off alone, and shares large ones with the others, who sleep in between. A level ends when all its chunks are done, so
 //! depths are exact and the first violation found is among the shortest, with any number of workers.
 
+use crate::checkpoint::{CheckpointError, Order, Reader, Standing, Writer};
 use crate::expand::{Best, Expander};
-use crate::frontier::{Chunk, Frontier};
-use crate::links::MOST_WORKERS;
-use crate::monitor::{Monitor, Standing};
+use crate::frontier::{Chunk, Frontier, Sink, Waiting};
+use crate::links::{self, Link, Links, MOST_WORKERS, Renumber};
+use crate::monitor::{self, Monitor};
 use crate::parts::{Part, conclude};
 use crate::task::Task;
-use contract::{Outcome, StopReason, Store, System};
+use contract::{Outcome, StopReason, Store, StoreWorker, System};
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Levels with fewer chunks than this are not worth waking anyone.
 const SHARED_CHUNKS: usize = 3;
@@ -21,11 +24,50 @@ const SPINS: u32 = 2000;
 
 /// Explores `system` level by level, remembering states in `store`, which must be empty.
 pub fn breadth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
+    search(system, store, task, None)
+}
+
+/// Goes on from a checkpoint whose states are already in the store.
+pub(crate) fn resumed<S: System + Clone, T: Store>(
+    system: &S,
+    store: &T,
+    task: &Task<'_>,
+    mut reader: Reader<'_>,
+    standing: Standing,
+    mut worker: T::Worker<'_>,
+) -> Result<Outcome, CheckpointError> {
+    let links = Links::load(&mut reader)?;
+    let mut frontier = Frontier::default();
+    let mut state = Vec::new();
+    for _ in 0..reader.number()? {
+        let link = Link::from_bits(reader.number()?);
+        reader.state(&mut state)?;
+        let hash = worker.hash(&state);
+        let id = worker.insert(hash, &state).map_err(CheckpointError::Full)?.id;
+        let bytes = if worker.keeps(id) { None } else { Some(&state[..]) };
+        frontier.push(Waiting { id, link }, standing.depth, bytes);
+    }
+    reader.finish()?;
+    drop(worker);
+    let elapsed = standing.elapsed;
+    let mut outcome = search(system, store, task, Some(Start { links, frontier, standing }));
+    outcome.statistics.elapsed += elapsed;
+    Ok(outcome)
+}
+
+/// Where a resumed search begins.
+struct Start {
+    links: Links,
+    frontier: Frontier,
+    standing: Standing,
+}
+
+fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, start: Option<Start>) -> Outcome {
     let workers = task.threads.clamp(1, MOST_WORKERS);
     let monitor = Monitor::new(task, workers);
     let best = Best::new();
-    let level = Level::default();
-    let search = Search { store, monitor: &monitor, best: &best, level: &level };
+    let level = Level { logs: (0..workers).map(|number| Mutex::new(Links::new(number))).collect(), ..Level::default() };
+    let search = Search { store, task, monitor: &monitor, best: &best, level: &level };
     let mut truncated = false;
     let mut depth = 0;
     let parts: Vec<Part> = std::thread::scope(|scope| {
@@ -40,7 +82,7 @@ pub fn breadth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &
             })
             .collect();
         let mut leader = Expander::new(system.clone(), store, task, &best, 0);
-        (depth, truncated) = search.lead(&mut leader, workers, task.limits.depth);
+        (depth, truncated) = search.lead(&mut leader, workers, start);
         level.finish();
         let leader = Part::of(leader);
         std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
@@ -53,6 +95,7 @@ pub fn breadth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &
 /// What the workers share.
 struct Search<'a, T> {
     store: &'a T,
+    task: &'a Task<'a>,
     monitor: &'a Monitor<'a>,
     best: &'a Best,
     level: &'a Level,
@@ -81,6 +124,8 @@ struct Level {
     /// Helpers that have not finished the present shared level.
     busy: AtomicUsize,
     finished: AtomicBool,
+    /// The links of the helpers, while they are between two levels.
+    logs: Vec<Mutex<Links>>,
     sleep: Mutex<()>,
     wake: Condvar,
 }
@@ -158,20 +203,33 @@ impl Drop for Busy<'_> {
 
 impl<T: Store> Search<'_, T> {
     /// Runs all levels; the depth reached, and whether the depth limit cut something off.
-    fn lead<S: System>(&self, expander: &mut Expander<'_, S, T>, workers: usize, limit: Option<u64>) -> (u64, bool) {
+    fn lead<S: System>(&self, expander: &mut Expander<'_, S, T>, workers: usize, start: Option<Start>) -> (u64, bool) {
         let mut next = Frontier::default();
-        if expander.initial(&mut next).is_err() {
-            self.monitor.stop(StopReason::Memory);
-        }
         let mut depth = 0;
+        let mut before = Duration::ZERO;
+        match start {
+            Some(Start { links, frontier, standing }) => {
+                (next, depth, before) = (frontier, standing.depth, standing.elapsed);
+                expander.links = links;
+                (expander.states, expander.transitions, expander.expanded) = (standing.states, standing.transitions, standing.expanded);
+            }
+            None if expander.initial(&mut next).is_err() => self.monitor.stop(StopReason::Memory),
+            None => {}
+        }
         loop {
             let chunks = if workers == 1 { next.take() } else { self.collect(&mut next) };
             if chunks.is_empty() || self.monitor.stopped() || self.best.length() <= depth {
                 // The last level was empty: the depth is that of the one before.
                 return (depth.saturating_sub(u64::from(chunks.is_empty())), false);
             }
-            if limit.is_some_and(|limit| depth >= limit) {
+            if self.task.limits.depth.is_some_and(|limit| depth >= limit) {
                 return (depth, true);
+            }
+            if let Some(checkpoints) = self.task.checkpoints
+                && checkpoints.due()
+                && let Err(error) = checkpoints.save(&mut |to| self.save(to, expander, &chunks, depth, before))
+            {
+                self.monitor.notice(&format!("no checkpoint could be written: {error}"));
             }
             let shared = workers > 1 && chunks.len() >= SHARED_CHUNKS;
             self.level.open(chunks, depth);
@@ -186,6 +244,46 @@ impl<T: Store> Search<'_, T> {
         }
     }
 
+    /// Writes a checkpoint before the level `chunks`, while the helpers rest.
+    fn save<S: System>(
+        &self,
+        to: &mut dyn Write,
+        expander: &mut Expander<'_, S, T>,
+        chunks: &[Chunk],
+        depth: u64,
+        before: Duration,
+    ) -> io::Result<()> {
+        let mut writer = Writer::new(to);
+        let helpers: Vec<_> = self.level.logs.iter().skip(1).map(lock).collect();
+        let logs: Vec<&Links> = std::iter::once(&expander.links).chain(helpers.iter().map(|log| &**log)).collect();
+        let waiting: u64 = chunks.iter().map(|chunk| chunk.waiting.len() as u64).sum();
+        let (states, transitions) = self.monitor.totals();
+        // The leader may have inserted initial states without saying so yet.
+        let states = states.max(expander.states);
+        let standing = Standing {
+            depth,
+            states,
+            transitions,
+            expanded: states - waiting.min(states),
+            elapsed: before + self.monitor.elapsed(),
+            truncated: false,
+        };
+        writer.header(Order::Breadth, self.task.label, &standing)?;
+        writer.store(self.store)?;
+        links::save(&logs, &mut writer)?;
+        writer.number(waiting)?;
+        let renumber = Renumber::new(&logs);
+        let mut state = Vec::new();
+        for chunk in chunks {
+            for (index, waiting) in chunk.waiting.iter().enumerate() {
+                writer.number(renumber.link(waiting.link).to_bits())?;
+                expander.read(chunk, index, &mut state);
+                writer.state(&state)?;
+            }
+        }
+        writer.finish()
+    }
+
     /// All that waits for the next level.
     fn collect(&self, next: &mut Frontier) -> Vec<Chunk> {
         let mut chunks = next.take();
@@ -195,12 +293,16 @@ impl<T: Store> Search<'_, T> {
 
     fn help<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize) {
         let mut seen = 0;
+        let log = &self.level.logs[number];
         while self.level.await_next(&mut seen) {
             let _busy = Busy(&self.level.busy);
+            std::mem::swap(&mut expander.links, &mut *lock(log));
             let mut next = Frontier::default();
             self.work_off(expander, number, &mut next);
             lock(&self.level.next).append(&mut next.take());
+            std::mem::swap(&mut expander.links, &mut *lock(log));
         }
+        std::mem::swap(&mut expander.links, &mut *lock(log));
     }
 
     /// Takes chunks of the present level and expands them, until there is none, or no reason to go on.
@@ -214,7 +316,7 @@ impl<T: Store> Search<'_, T> {
                     Err(_) => self.monitor.stop(StopReason::Memory),
                 }
                 let leads = number == 0;
-                let standing = Standing {
+                let standing = monitor::Standing {
                     states: expander.states,
                     transitions: expander.transitions,
                     waiting: next.len() + if leads { self.level.waiting.load(Ordering::Relaxed) } else { 0 },

@@ -5,56 +5,58 @@
 //! no further, which is most of them, and only the others are pushed to be looked up again when their turn comes. Recursion would tie
 //! the depth of a model to the machine's stack; here it is memory on the heap, or disk.
 
-use crate::monitor::{Monitor, Standing};
+use crate::checkpoint::{CheckpointError, Order, Reader, Standing, Writer};
+use crate::monitor::{self, Monitor};
 use crate::retrace::{unviolated, violated};
 use crate::stack::{Stack, Top};
 use crate::task::Task;
 use contract::{
-    Answer, Edge, Finding, Interest, Outcome, Selection, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace,
-    TraceStep,
+    Action, Answer, Edge, Finding, Interest, Outcome, Selection, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System,
+    Trace, TraceStep,
 };
-use std::io;
+use std::io::{self, Write};
+use std::time::Duration;
 
 /// Records taken from the stack between two looks at the limits.
 const POLL_EVERY: u64 = 256;
 
 /// Explores `system` depth-first, remembering states in `store`, which must be empty.
 pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
-    let monitor = Monitor::new(task, 1);
-    let mut walk = Walk {
-        system: system.clone(),
-        store: store.worker(),
-        task,
-        interest: task.property.interest(),
-        stack: Stack::new(task.spill),
-        out: Successors::new(),
-        hashes: Vec::new(),
-        state: Vec::new(),
-        chosen: Vec::new(),
-        depth: 0,
-        truncated: false,
-        expanded: 0,
-        statistics: Statistics::default(),
-    };
-    let storage_failed = |error: io::Error| monitor.stop(StopReason::Storage(error.to_string()));
-    let found = walk.run(store, &monitor).unwrap_or_else(|error| {
-        storage_failed(error);
-        None
-    });
-    let verdict = match found {
-        Some((finding, step)) => {
-            let trace = walk.trace(step).map_err(storage_failed).ok();
-            violated(&walk.system, finding, trace)
+    let mut walk = Walk::new(system.clone(), store.worker(), task);
+    walk.system.initial(&mut walk.out);
+    walk.chosen.extend(0..walk.out.len() as u32);
+    // There is no edge to an initial state, so nothing can be found here but a full disk, which will show again.
+    let _ = walk.push_chosen(StateId::default());
+    walk.finish(store, Duration::ZERO)
+}
+
+/// Goes on from a checkpoint whose states are already in the store.
+pub(crate) fn resumed<S: System + Clone, T: Store>(
+    system: &S,
+    store: &T,
+    task: &Task<'_>,
+    mut reader: Reader<'_>,
+    standing: Standing,
+    worker: T::Worker<'_>,
+) -> Result<Outcome, CheckpointError> {
+    let mut walk = Walk::new(system.clone(), worker, task);
+    let mut state = Vec::new();
+    for _ in 0..reader.number()? {
+        let open = reader.number()? != 0;
+        let action = Action::from_bits(reader.number()?);
+        reader.state(&mut state)?;
+        let hash = walk.store.hash(&state);
+        walk.stack.push(&state, hash, action)?;
+        if open {
+            let id = walk.store.insert(hash, &state).map_err(CheckpointError::Full)?.id;
+            walk.stack.open(id);
+            walk.depth += 1;
         }
-        None => unviolated(monitor.reason(), walk.truncated, T::EXACT),
-    };
-    let mut statistics = std::mem::take(&mut walk.statistics);
-    statistics.expanded_by_worker = vec![walk.expanded];
-    drop(walk);
-    statistics.elapsed = monitor.elapsed();
-    statistics.store_bytes = store.bytes();
-    statistics.search_bytes = monitor.peak_search_bytes();
-    Outcome { verdict, statistics }
+    }
+    reader.finish()?;
+    walk.statistics = standing.statistics();
+    (walk.expanded, walk.truncated) = (standing.expanded, standing.truncated);
+    Ok(walk.finish(store, standing.elapsed))
 }
 
 /// A finding, and the step it happened in unless it is about the open state on top.
@@ -78,18 +80,77 @@ struct Walk<'a, S, W> {
     statistics: Statistics,
 }
 
-impl<S: System, W: StoreWorker> Walk<'_, S, W> {
-    fn run<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
-        self.system.initial(&mut self.out);
-        self.chosen.extend(0..self.out.len() as u32);
-        if let Some(found) = self.push_chosen(StateId::default())? {
-            return Ok(Some(found));
+impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
+    fn new(system: S, store: W, task: &'a Task<'a>) -> Self {
+        Walk {
+            system,
+            store,
+            task,
+            interest: task.property.interest(),
+            stack: Stack::new(task.spill),
+            out: Successors::new(),
+            hashes: Vec::new(),
+            state: Vec::new(),
+            chosen: Vec::new(),
+            depth: 0,
+            truncated: false,
+            expanded: 0,
+            statistics: Statistics::default(),
         }
+    }
+
+    /// Searches from what is on the stack to the end. `before` is the time spent in earlier runs.
+    fn finish<T: Store>(mut self, store: &T, before: Duration) -> Outcome {
+        let monitor = Monitor::new(self.task, 1);
+        let storage_failed = |error: io::Error| monitor.stop(StopReason::Storage(error.to_string()));
+        let found = self.run(store, &monitor, before).unwrap_or_else(|error| {
+            storage_failed(error);
+            None
+        });
+        let verdict = match found {
+            Some((finding, step)) => {
+                let trace = self.trace(step).map_err(storage_failed).ok();
+                violated(&self.system, finding, trace)
+            }
+            None => unviolated(monitor.reason(), self.truncated, T::EXACT),
+        };
+        let mut statistics = std::mem::take(&mut self.statistics);
+        statistics.expanded_by_worker = vec![self.expanded];
+        drop(self);
+        statistics.elapsed = before + monitor.elapsed();
+        statistics.store_bytes = store.bytes();
+        statistics.search_bytes = monitor.peak_search_bytes();
+        Outcome { verdict, statistics }
+    }
+
+    /// Writes a checkpoint.
+    fn save<T: Store>(&self, to: &mut dyn Write, store: &T, elapsed: Duration) -> io::Result<()> {
+        let mut writer = Writer::new(to);
+        let Statistics { depth, states, transitions, .. } = self.statistics;
+        let standing = Standing { depth, states, transitions, expanded: self.expanded, elapsed, truncated: self.truncated };
+        writer.header(Order::Depth, self.task.label, &standing)?;
+        writer.store(store)?;
+        writer.number(self.stack.len())?;
+        self.stack.records(|state, open, action| {
+            writer.number(open.into())?;
+            writer.number(action.to_bits())?;
+            writer.state(state)
+        })?;
+        writer.finish()
+    }
+
+    fn run<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>, before: Duration) -> io::Result<Option<Found>> {
         let mut until_poll = 0;
         loop {
             if until_poll == 0 {
                 until_poll = POLL_EVERY;
-                let standing = Standing {
+                if let Some(checkpoints) = self.task.checkpoints
+                    && checkpoints.due()
+                    && let Err(error) = checkpoints.save(&mut |to| self.save(to, store, before + monitor.elapsed()))
+                {
+                    monitor.notice(&format!("no checkpoint could be written: {error}"));
+                }
+                let standing = monitor::Standing {
                     states: self.statistics.states,
                     transitions: self.statistics.transitions,
                     waiting: self.stack.len(),

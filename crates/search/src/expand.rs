@@ -109,6 +109,19 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         }
     }
 
+    /// Replaces `out` by the bytes of state number `index` of `chunk`.
+    pub fn read(&mut self, chunk: &Chunk, index: usize, out: &mut Vec<u8>) {
+        match chunk.state(index) {
+            Some(state) => {
+                out.clear();
+                out.extend_from_slice(state);
+            }
+            None => {
+                self.store.read(chunk.waiting[index].id, out);
+            }
+        }
+    }
+
     /// Inserts the initial states.
     pub fn initial(&mut self, next: &mut impl Sink) -> Result<(), StoreFull> {
         self.batch.clear();

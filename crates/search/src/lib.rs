@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod breadth_first;
+mod checkpoint;
 mod depth_first;
 mod depth_first_shared;
 mod expand;
@@ -16,13 +17,16 @@ mod frontier;
 mod links;
 mod monitor;
 mod parts;
+mod resume;
 mod retrace;
 mod spill;
 mod stack;
 mod task;
 
 pub use breadth_first::breadth_first;
+pub use checkpoint::{CheckpointError, Checkpoints};
 pub use depth_first::depth_first;
 pub use depth_first_shared::depth_first_shared;
+pub use resume::resume;
 pub use spill::{Blocks, MemoryBlocks, Spill};
 pub use task::Task;

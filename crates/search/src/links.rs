@@ -3,7 +3,9 @@
 //! A link is the number of the parent's link (40 bits: which worker made it, and its number there) and the index of the step among
 //! those the parent offers (24 bits). Each worker writes a log of its own, in blocks that never move.
 
+use crate::checkpoint::{CheckpointError, Reader, Writer};
 use crate::retrace::Choice;
+use std::io;
 
 const CHOICE_BITS: u32 = 24;
 /// Stands for a choice that does not fit; a path through it is lost.
@@ -59,10 +61,83 @@ impl Links {
     }
 }
 
+/// Writes the links of `logs` as one log; [`Renumber`] gives the new numbers.
+pub(crate) fn save(logs: &[&Links], to: &mut Writer<'_>) -> io::Result<()> {
+    let renumber = Renumber::new(logs);
+    to.number(if renumber.fits() { renumber.total } else { 0 })?;
+    if renumber.fits() {
+        for entry in logs.iter().flat_map(|log| log.blocks.iter().flatten()) {
+            let parent = renumber.link(Link(entry >> CHOICE_BITS));
+            to.number(parent.0 << CHOICE_BITS | entry & CHOICE_LOST)?;
+        }
+    }
+    Ok(())
+}
+
+/// How links of several logs are numbered in one.
+pub(crate) struct Renumber {
+    /// Links in the logs before each.
+    before: Vec<u64>,
+    total: u64,
+}
+
+impl Renumber {
+    pub fn new(logs: &[&Links]) -> Renumber {
+        let mut total = 0;
+        let before = logs
+            .iter()
+            .map(|log| {
+                let before = total;
+                total += log.blocks.iter().map(|block| block.len() as u64).sum::<u64>();
+                before
+            })
+            .collect();
+        Renumber { before, total }
+    }
+
+    fn fits(&self) -> bool {
+        self.total < 1 << INDEX_BITS
+    }
+
+    pub fn link(&self, link: Link) -> Link {
+        if link == Link::NONE || link == Link::LOST {
+            return link;
+        }
+        let before = self.before.get((link.0 >> INDEX_BITS) as usize);
+        before.filter(|_| self.fits()).map_or(Link::LOST, |before| Link(before + (link.0 & ((1 << INDEX_BITS) - 1))))
+    }
+}
+
+impl Link {
+    pub fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    pub fn from_bits(bits: u64) -> Link {
+        Link(bits & NO_PARENT)
+    }
+}
+
+impl Links {
+    /// Reads what [`save`] wrote, as the log of the first worker.
+    pub fn load(from: &mut Reader<'_>) -> Result<Links, CheckpointError> {
+        let mut links = Links::new(0);
+        for _ in 0..from.number()? {
+            let entry = from.number()?;
+            links.push(Link(entry >> CHOICE_BITS), (entry & CHOICE_LOST) as Choice);
+        }
+        Ok(links)
+    }
+}
+
 /// The choices that lead from the initial states to `link`, the choice among the initial states first, if `logs` (by worker) know.
 pub(crate) fn path(logs: &[Links], mut link: Link) -> Option<Vec<Choice>> {
     let mut choices = Vec::new();
     while link != Link::NONE {
+        // A parent is older than its child, so a path is no longer than its youngest link is old; one that is was read from somewhere.
+        if choices.len() as u64 > 1 << INDEX_BITS {
+            return None;
+        }
         let index = (link.0 & ((1 << INDEX_BITS) - 1)) as usize;
         let entry = *logs.get((link.0 >> INDEX_BITS) as usize)?.blocks.get(index / BLOCK)?.get(index % BLOCK)?;
         let choice = entry & CHOICE_LOST;

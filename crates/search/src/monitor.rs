@@ -110,6 +110,17 @@ impl<'a> Monitor<'a> {
         }
     }
 
+    /// States and transitions of all workers, as last published.
+    pub fn totals(&self) -> (u64, u64) {
+        let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum();
+        (sum(|w| &w.states), sum(|w| &w.transitions))
+    }
+
+    /// Tells the user something.
+    pub fn notice(&self, text: &str) {
+        self.task.observer.notice(text);
+    }
+
     /// Stops all workers; the first reason counts.
     pub fn stop(&self, reason: StopReason) {
         lock(&self.reason).get_or_insert(reason);

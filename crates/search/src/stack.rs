@@ -178,6 +178,33 @@ impl<'s> Stack<'s> {
         Ok(())
     }
 
+    /// Shows `visit` all records from bottom to top: the state, whether it is open, and what led to it.
+    pub fn records(&self, mut visit: impl FnMut(&[u8], bool, Action) -> io::Result<()>) -> io::Result<()> {
+        let mut fetched = Vec::new();
+        let mut ends = Vec::new();
+        for (number, block) in self.blocks.iter().enumerate() {
+            let block = match self.spill {
+                Some(spill) if number < self.spilled => {
+                    fetched.clear();
+                    spill.blocks().read(number as u64, &mut fetched)?;
+                    &fetched
+                }
+                _ => block,
+            };
+            ends.clear();
+            let mut end = block.len();
+            while end > 0 {
+                ends.push(end);
+                end -= FOOTER + Footer::of(block, end).len;
+            }
+            for &end in ends.iter().rev() {
+                let footer = Footer::of(block, end);
+                visit(&block[end - FOOTER - footer.len..end - FOOTER], footer.open, footer.action)?;
+            }
+        }
+        Ok(())
+    }
+
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -218,6 +245,15 @@ mod tests {
             })
             .unwrap();
         assert!(path.into_iter().rev().eq((0..3000).step_by(10)));
+        let mut n = 0;
+        stack
+            .records(|bytes, open, by| {
+                assert_eq!((bytes, open, by), (&state(n)[..], n % 10 == 0, action(n)));
+                n += 1;
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(n, 3000);
         for n in (0..3000).rev() {
             let (bytes, top, by) = stack.top().unwrap();
             assert_eq!((bytes, by), (&state(n)[..], action(n)));

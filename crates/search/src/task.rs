@@ -1,5 +1,6 @@
 //! What a search is asked to do, apart from system and store.
 
+use crate::checkpoint::Checkpoints;
 use crate::spill::Spill;
 use contract::{Cancel, FullExpansion, Limits, NoProperty, Observer, Property, Quiet, Reduction};
 
@@ -20,6 +21,10 @@ pub struct Task<'a> {
     pub threads: usize,
     /// Where a depth-first stack may go when it gets large.
     pub spill: Option<Spill<'a>>,
+    /// Who wants checkpoints.
+    pub checkpoints: Option<&'a dyn Checkpoints>,
+    /// What a checkpoint must agree on to be resumed: the model, the property, whatever else changes the search.
+    pub label: &'a [u8],
 }
 
 impl Default for Task<'_> {
@@ -33,6 +38,8 @@ impl Default for Task<'_> {
             cancel: Cancel::default(),
             threads: 1,
             spill: None,
+            checkpoints: None,
+            label: &[],
         }
     }
 }

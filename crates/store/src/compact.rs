@@ -132,6 +132,22 @@ impl Store for Compact {
         self.budget.used()
     }
 
+    fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let mut worker = self.worker();
+        // A move that someone began and nobody finished is finished here; without the memory for it, what it moves from is still whole.
+        let _ = worker.advance();
+        match &worker.stage.place {
+            Place::Plain(shared) => shared.visit(visit),
+            Place::Keys { layout, roots } => {
+                let (mut ids, mut state) = (Vec::new(), Vec::new());
+                roots.all(|key| {
+                    layout.decode(key, &mut ids, &mut state);
+                    visit(&state)
+                })
+            }
+        }
+    }
+
     fn form(&self) -> &'static str {
         match lock(&self.stage).place {
             Place::Plain(_) => "plain",

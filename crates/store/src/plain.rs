@@ -59,6 +59,16 @@ impl Shared {
         self.len.load(Ordering::Relaxed)
     }
 
+    /// Shows every state once, while nobody inserts.
+    pub fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let mut table = lock(&self.table).clone();
+        while let Some(next) = self.follow(&table) {
+            table = next;
+        }
+        // SAFETY: these places were found in the table.
+        table.all(|place| visit(unsafe { self.arena.state(place) }))
+    }
+
     /// Makes the store refuse new states, for good; what is there can be visited by [`PlainWorker::drain`].
     pub fn close(&self) {
         loop {
@@ -104,6 +114,10 @@ impl Store for Plain {
 
     fn bytes(&self) -> u64 {
         self.0.budget.used()
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        self.0.visit(visit)
     }
 }
 

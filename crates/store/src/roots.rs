@@ -334,6 +334,16 @@ impl Roots {
         })
     }
 
+    /// Shows `visit` all keys as long as it answers `true`, while nobody inserts.
+    pub fn all(&self, mut visit: impl FnMut(u64) -> bool) -> bool {
+        let mut keys = Vec::new();
+        (0..self.geometry.buckets).all(|number| {
+            keys.clear();
+            self.keys(number, &Self::snapshot(self.bucket(number)), &mut keys);
+            keys.iter().all(|&key| visit(key))
+        })
+    }
+
     /// Some keys, from all over the table.
     pub fn sample(&self, buckets: u64) -> Vec<u64> {
         let stride = (self.geometry.buckets / buckets.max(1)).max(1);

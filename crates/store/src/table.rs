@@ -326,6 +326,13 @@ impl Table {
         self.drain(turn, |visited| visit(visited.map(|(_, slot)| slot & self.place_mask)))
     }
 
+    /// Shows `visit` all places as long as it answers `true`, while nobody inserts.
+    pub fn all(&self, mut visit: impl FnMut(u64) -> bool) -> bool {
+        let slots = self.words.get().iter().map(|word| word.load(Ordering::Acquire));
+        let mut places = slots.map(|slot| slot & self.place_mask).filter(|&place| place != 0);
+        places.all(&mut visit) && lock(&self.overflow).iter().all(|&(_, place)| visit(place))
+    }
+
     /// Up to `count` places from all over the table.
     pub fn sample(&self, count: usize) -> Vec<u64> {
         let words = self.words.get();

@@ -1,0 +1,247 @@
+//! A search written down so that it can go on later, in another process: everything it has seen, and everything it has yet to do.
+//!
+//! The format is a stream, written and read once from beginning to end: a header (what was searched, how, how far), the states in the
+//! store, then what waits (breadth-first: the level to be expanded, with links; depth-first: the stack), and a check sum over all of it.
+//! Whatever is wrong with a stream, reading it gives an error before the search goes on. Files are the caller's business, as is
+//! replacing an old checkpoint by a new one in one step.
+
+use contract::{Statistics, Store};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+const MAGIC: &[u8; 16] = b"everypath-save-1";
+/// No state is longer; a length beyond is a sign of damage, not a reason to allocate.
+const MOST_STATE_BYTES: u32 = 1 << 30;
+
+/// Asks for checkpoints and takes them.
+pub trait Checkpoints: Sync {
+    /// Whether it is time for another one. Asked between two levels, or every few hundred steps of a depth-first search.
+    fn due(&self) -> bool;
+
+    /// Provides a place, calls `write` once with it, and makes sure that the result either replaces the last checkpoint or, on an error,
+    /// leaves it as it was.
+    fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()>;
+}
+
+/// Why a search cannot be resumed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// Reading failed, or the stream ends too early.
+    Read(io::Error),
+    /// This is no checkpoint, or of another version.
+    NotACheckpoint,
+    /// A checkpoint of another model, property or configuration.
+    Foreign,
+    /// A checkpoint that was damaged.
+    Damaged,
+    /// The store has no room for what was seen before.
+    Full(contract::StoreFull),
+}
+
+impl fmt::Display for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckpointError::Read(error) => write!(f, "the checkpoint cannot be read: {error}"),
+            CheckpointError::NotACheckpoint => f.write_str("not a checkpoint, or one of another version"),
+            CheckpointError::Foreign => f.write_str("the checkpoint belongs to another model, property or configuration"),
+            CheckpointError::Damaged => f.write_str("the checkpoint is damaged"),
+            CheckpointError::Full(full) => write!(f, "the checkpoint does not fit: {full}"),
+        }
+    }
+}
+
+impl std::error::Error for CheckpointError {}
+
+impl From<io::Error> for CheckpointError {
+    fn from(error: io::Error) -> Self {
+        CheckpointError::Read(error)
+    }
+}
+
+/// Which order wrote a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Breadth,
+    Depth,
+}
+
+/// How far a search was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Breadth-first: the level to be expanded. Depth-first: the greatest depth so far.
+    pub depth: u64,
+    pub states: u64,
+    pub transitions: u64,
+    pub expanded: u64,
+    pub elapsed: Duration,
+    /// The depth limit has cut something off.
+    pub truncated: bool,
+}
+
+impl Standing {
+    /// The statistics a resumed search begins with.
+    pub fn statistics(&self) -> Statistics {
+        Statistics { states: self.states, transitions: self.transitions, depth: self.depth, ..Statistics::default() }
+    }
+}
+
+/// A running check sum: good against accidents, which is all it is for.
+#[derive(Default)]
+struct Sum(u64);
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+/// Writes the parts of a checkpoint.
+pub(crate) struct Writer<'w> {
+    to: &'w mut dyn Write,
+    sum: Sum,
+}
+
+impl<'w> Writer<'w> {
+    pub fn new(to: &'w mut dyn Write) -> Self {
+        Writer { to, sum: Sum::default() }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.add(bytes);
+        self.to.write_all(bytes)
+    }
+
+    pub fn number(&mut self, number: u64) -> io::Result<()> {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    pub fn state(&mut self, state: &[u8]) -> io::Result<()> {
+        self.bytes(&(state.len() as u32).to_le_bytes())?;
+        self.bytes(state)
+    }
+
+    pub fn header(&mut self, order: Order, label: &[u8], standing: &Standing) -> io::Result<()> {
+        self.bytes(MAGIC)?;
+        self.state(label)?;
+        self.number(order as u64)?;
+        self.number(standing.depth)?;
+        self.number(standing.states)?;
+        self.number(standing.transitions)?;
+        self.number(standing.expanded)?;
+        self.number(standing.elapsed.as_nanos() as u64)?;
+        self.number(standing.truncated.into())
+    }
+
+    /// Writes all states of a store nobody is changing.
+    pub fn store<T: Store>(&mut self, store: &T) -> io::Result<()> {
+        let mut done = Ok(());
+        let complete = store.visit(&mut |state| {
+            // A byte before each state says that there is one.
+            done = self.bytes(&[1]).and_then(|()| self.state(state));
+            done.is_ok()
+        });
+        done?;
+        if !complete {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "this store cannot list its states"));
+        }
+        self.bytes(&[0])
+    }
+
+    pub fn finish(self) -> io::Result<()> {
+        self.to.write_all(&self.sum.0.to_le_bytes())?;
+        self.to.flush()
+    }
+}
+
+/// Reads what a [`Writer`] wrote, in the same order.
+pub(crate) struct Reader<'r> {
+    from: &'r mut dyn Read,
+    sum: Sum,
+}
+
+impl<'r> Reader<'r> {
+    pub fn new(from: &'r mut dyn Read) -> Self {
+        Reader { from, sum: Sum::default() }
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], CheckpointError> {
+        let mut bytes = [0; N];
+        self.from.read_exact(&mut bytes)?;
+        self.sum.add(&bytes);
+        Ok(bytes)
+    }
+
+    pub fn number(&mut self) -> Result<u64, CheckpointError> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// Replaces `out` by the next state.
+    pub fn state(&mut self, out: &mut Vec<u8>) -> Result<(), CheckpointError> {
+        let len = u32::from_le_bytes(self.array()?);
+        if len > MOST_STATE_BYTES {
+            return Err(CheckpointError::Damaged);
+        }
+        out.clear();
+        // Grows with what is really there, whatever the length says.
+        let read = self.from.take(len.into()).read_to_end(out)?;
+        if read != len as usize {
+            return Err(CheckpointError::Read(io::ErrorKind::UnexpectedEof.into()));
+        }
+        self.sum.add(out);
+        Ok(())
+    }
+
+    pub fn header(&mut self, label: &[u8]) -> Result<(Order, Standing), CheckpointError> {
+        if &self.array()? != MAGIC {
+            return Err(CheckpointError::NotACheckpoint);
+        }
+        let mut found = Vec::new();
+        self.state(&mut found)?;
+        if found != label {
+            return Err(CheckpointError::Foreign);
+        }
+        let order = match self.number()? {
+            0 => Order::Breadth,
+            1 => Order::Depth,
+            _ => return Err(CheckpointError::Damaged),
+        };
+        let standing = Standing {
+            depth: self.number()?,
+            states: self.number()?,
+            transitions: self.number()?,
+            expanded: self.number()?,
+            elapsed: Duration::from_nanos(self.number()?),
+            truncated: self.number()? != 0,
+        };
+        Ok((order, standing))
+    }
+
+    /// Shows `visit` the states of the store.
+    pub fn store(&mut self, mut visit: impl FnMut(&[u8]) -> Result<(), CheckpointError>) -> Result<(), CheckpointError> {
+        let mut state = Vec::new();
+        loop {
+            match self.array::<1>()? {
+                [0] => return Ok(()),
+                [1] => {
+                    self.state(&mut state)?;
+                    visit(&state)?;
+                }
+                _ => return Err(CheckpointError::Damaged),
+            }
+        }
+    }
+
+    /// Checks that everything was read as it was written, and nothing follows.
+    pub fn finish(self) -> Result<(), CheckpointError> {
+        let mut sum = [0; 8];
+        self.from.read_exact(&mut sum)?;
+        if u64::from_le_bytes(sum) != self.sum.0 || self.from.read(&mut [0])? != 0 {
+            return Err(CheckpointError::Damaged);
+        }
+        Ok(())
+    }
+}

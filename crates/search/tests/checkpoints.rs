@@ -1,0 +1,169 @@
+//! A search that is interrupted and resumed ends as if nothing had happened; a damaged or foreign checkpoint is refused.
+
+use contract::testing::{Graph, Random, numbers};
+use contract::{Outcome, Property, Safety, Store, System, Verdict};
+use search::{CheckpointError, Checkpoints, Task, breadth_first, depth_first, resume};
+use std::io::{self, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::{Bits, Compact, Plain};
+
+/// Takes a checkpoint every so many times it is asked.
+struct Every {
+    period: u64,
+    asked: AtomicU64,
+    saved: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Every {
+    fn new(period: u64) -> Self {
+        Every { period, asked: AtomicU64::new(0), saved: Mutex::default() }
+    }
+}
+
+impl Checkpoints for Every {
+    fn due(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) % self.period == self.period - 1
+    }
+
+    fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        write(&mut bytes)?;
+        self.saved.lock().unwrap().push(bytes);
+        Ok(())
+    }
+}
+
+const LABEL: &[u8] = b"model and property";
+
+fn same(resumed: &Outcome, whole: &Outcome) {
+    assert_eq!(resumed.verdict, whole.verdict);
+    let numbers = |o: &Outcome| {
+        let s = &o.statistics;
+        (s.states, s.transitions, s.depth, s.expanded_by_worker.iter().sum::<u64>())
+    };
+    assert_eq!(numbers(resumed), numbers(whole));
+    assert!(resumed.statistics.elapsed > std::time::Duration::ZERO);
+}
+
+/// Runs to the end with checkpoints every `period`, then resumes from each of them, in several ways.
+fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
+    for threads in [1, 3] {
+        let every = Every::new(period);
+        let task = Task { checkpoints: Some(&every), label: LABEL, threads, ..Task::new(property) };
+        let whole = breadth_first(system, &Plain::new(), &task);
+        let saved = every.saved.into_inner().unwrap();
+        for bytes in &saved {
+            for threads in [1, 2] {
+                let task = Task { label: LABEL, threads, ..Task::new(property) };
+                let resumed = resume(system, &Plain::new(), &task, &mut &bytes[..]).expect("a good checkpoint");
+                // Several workers may find another one of the shortest traces.
+                if threads == 1 && task.threads == 1 && !matches!(whole.verdict, Verdict::Violated(_)) {
+                    same(&resumed, &whole);
+                }
+                match (&resumed.verdict, &whole.verdict) {
+                    (Verdict::Violated(a), Verdict::Violated(b)) => {
+                        assert_eq!(a.fault, b.fault);
+                        assert_eq!(a.trace.steps.len(), b.trace.steps.len());
+                    }
+                    (a, b) => assert_eq!(a, b),
+                }
+            }
+            // Another kind of store will do.
+            let task = Task { label: LABEL, ..Task::new(property) };
+            let compact = resume(system, &Compact::learning_from(u64::MAX, 100), &task, &mut &bytes[..]).expect("a good checkpoint");
+            assert_eq!(std::mem::discriminant(&compact.verdict), std::mem::discriminant(&whole.verdict));
+        }
+        assert!(!saved.is_empty());
+    }
+    let every = Every::new(period);
+    let task = Task { checkpoints: Some(&every), label: LABEL, ..Task::new(property) };
+    let whole = depth_first(system, &Plain::new(), &task);
+    for bytes in every.saved.into_inner().unwrap() {
+        let task = Task { label: LABEL, ..Task::new(property) };
+        same(&resume(system, &Plain::new(), &task, &mut &bytes[..]).expect("a good checkpoint"), &whole);
+    }
+}
+
+fn grid(side: u64) -> impl System + Clone {
+    numbers(move |n, next| {
+        for factor in [1, side, side * side] {
+            if n / factor % side + 1 < side {
+                next(n + factor);
+            }
+        }
+    })
+}
+
+#[test]
+fn resumed_searches_end_as_they_would_have() {
+    check(&grid(20), &Safety::default(), 9);
+    let mut graph = Graph::random(5, 3000, 3);
+    check(&graph, &Safety::default(), 2);
+    graph.ends.extend(0..3000);
+    check(&graph, &Safety::default(), 2);
+}
+
+fn a_checkpoint() -> Vec<u8> {
+    let every = Every::new(4);
+    breadth_first(&grid(4), &Plain::new(), &Task { checkpoints: Some(&every), label: LABEL, ..Task::default() });
+    every.saved.into_inner().unwrap().swap_remove(0)
+}
+
+#[test]
+fn a_foreign_checkpoint_is_refused() {
+    let bytes = a_checkpoint();
+    let task = Task { label: b"something else", ..Task::default() };
+    assert!(matches!(resume(&grid(4), &Plain::new(), &task, &mut &bytes[..]), Err(CheckpointError::Foreign)));
+    let task = Task { label: LABEL, ..Task::default() };
+    let text = b"not a checkpoint at all, but long enough to be one".as_slice();
+    assert!(matches!(resume(&grid(4), &Plain::new(), &task, &mut { text }), Err(CheckpointError::NotACheckpoint)));
+}
+
+#[test]
+fn any_damage_is_noticed() {
+    let bytes = a_checkpoint();
+    let task = Task { label: LABEL, ..Task::default() };
+    let resumed = |bytes: &[u8]| resume(&grid(4), &Plain::with_budget(1 << 20), &task, &mut { bytes });
+    assert!(resumed(&bytes).is_ok());
+    for len in 0..bytes.len() {
+        assert!(resumed(&bytes[..len]).is_err(), "cut at {len}");
+    }
+    assert!(resumed(&[&bytes[..], &[0]].concat()).is_err());
+    let mut random = Random(1);
+    for position in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[position] ^= 1 << random.below(8);
+        assert!(resumed(&damaged).is_err(), "byte {position}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_list_its_states_or_a_full_disk_do_not_end_the_search() {
+    struct FullDisk;
+    impl Checkpoints for FullDisk {
+        fn due(&self) -> bool {
+            true
+        }
+        fn save(&self, _: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+    #[derive(Default)]
+    struct Notices(AtomicU64);
+    impl contract::Observer for Notices {
+        fn notice(&self, text: &str) {
+            assert!(text.contains("checkpoint"));
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    fn run<T: Store>(store: &T, checkpoints: &dyn Checkpoints) -> u64 {
+        let notices = Notices::default();
+        let task = Task { checkpoints: Some(checkpoints), observer: &notices, ..Task::default() };
+        let outcome = breadth_first(&grid(6), store, &task);
+        assert_eq!(outcome.statistics.states, 216);
+        notices.0.into_inner()
+    }
+    assert!(run(&Plain::new(), &FullDisk) > 0);
+    assert!(run(&Bits::new(1 << 20, 3, 0), &Every::new(2)) > 0);
+}

@@ -67,20 +67,17 @@ pub fn analyse(
         found.retain(|d| !d.is_error());
     }
     diagnostics.append(&mut found);
-    let mut found = Vec::new();
-    let mut graphs = Vec::new();
-    for (i, process) in model.processes.iter().enumerate() {
-        let labels = model.remote_labels.iter().filter(|(p, _)| *p == i);
-        let remote: Vec<Text> = labels.map(|(_, label)| label.clone()).collect();
-        graphs.push(graph::build(&process.body, process.end, false, &remote, &mut found));
-    }
-    let mut automata = Vec::new();
-    for automaton in &model.automata {
-        automata.push(graph::build(&automaton.body, automaton.end, true, &[], &mut found));
-    }
-    hidden::find_scratch(&mut model, &graphs, &automata, &mut found);
+    let (mut graphs, mut automata) = (Vec::new(), Vec::new());
     if !diagnostics.iter().any(Diagnostic::is_error) {
-        diagnostics.append(&mut found);
+        for (i, process) in model.processes.iter().enumerate() {
+            let labels = model.remote_labels.iter().filter(|(p, _)| *p == i);
+            let remote: Vec<Text> = labels.map(|(_, label)| label.clone()).collect();
+            graphs.push(graph::build(&process.body, process.end, false, &remote, &mut diagnostics));
+        }
+        for automaton in &model.automata {
+            automata.push(graph::build(&automaton.body, automaton.end, true, &[], &mut diagnostics));
+        }
+        hidden::find_scratch(&mut model, &graphs, &automata, &mut diagnostics);
     }
     sort(&mut diagnostics);
     let wrong = diagnostics.iter().any(Diagnostic::is_error);

@@ -16,9 +16,13 @@ pub const MAX_PARAMETERS: usize = 256;
 /// Inlines within inlines (SPIN stops at 16 as well).
 pub const MAX_INLINE_DEPTH: usize = 16;
 /// Statements within statements.
-pub const MAX_STATEMENT_DEPTH: usize = 200;
-/// Operators within operators, counted along the deepest path of an expression.
-pub const MAX_EXPRESSION_DEPTH: usize = 1_000;
+pub const MAX_STATEMENT_DEPTH: usize = 100;
+/// Parentheses, indices and operators within each other.
+pub const MAX_EXPRESSION_DEPTH: usize = 100;
+/// Operators in a row, where each one goes a level deeper.
+pub const MAX_OPERATORS: usize = 200;
+/// Operands in a row of one operator, where grouping does not matter.
+pub const MAX_OPERANDS: usize = 20_000;
 /// Statements of all proctypes together, inlines expanded.
 pub const MAX_STATEMENTS: usize = 200_000;
 /// Diagnostics reported before the rest is left out.

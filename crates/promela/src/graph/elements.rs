@@ -240,8 +240,13 @@ impl Builder {
     }
 
     fn sequence(&mut self, seq: &Seq) -> Sq {
-        self.open_sequence();
+        let sequence = self.open_sequence();
         self.steps(seq);
+        if self.sequences[sequence].first.is_none() {
+            // Nothing to do is refused by the parser; what comes after may rely on a first element.
+            let nothing = self.nothing(Span::default());
+            self.add(nothing);
+        }
         self.close_sequence()
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Parsed, Parser, Reported};
 use crate::ast::{Binary, Expr, ExprKind, Ident, Part, Probe, Receive, Reference, Unary};
-use crate::limits::MAX_EXPRESSION_DEPTH;
+use crate::limits::{MAX_EXPRESSION_DEPTH, MAX_OPERANDS, MAX_OPERATORS};
 use crate::token::{Key, Op, Tok};
 use source::{Diagnostic, Span};
 
@@ -31,12 +31,39 @@ impl Binary {
             _ => return None,
         })
     }
+
+    /// Whether it does not matter how operands in a row are grouped.
+    fn is_associative(self) -> bool {
+        matches!(self, Binary::And | Binary::Or | Binary::Add | Binary::Mul | Binary::BitAnd | Binary::BitOr | Binary::BitXor)
+    }
+}
+
+/// Operands in a row as one expression. A long row becomes a balanced tree, so that its depth is small.
+fn joined(op: Option<Binary>, mut row: Vec<Expr>) -> Expr {
+    let (Some(op), true) = (op, row.len() > 1) else {
+        return row.pop().unwrap_or(Expr { kind: ExprKind::Error, span: Span::default() });
+    };
+    while row.len() > 1 {
+        let mut operands = row.into_iter();
+        let mut half = Vec::with_capacity(operands.len().div_ceil(2));
+        while let Some(left) = operands.next() {
+            half.push(match operands.next() {
+                Some(right) => {
+                    let span = left.span.to(right.span);
+                    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span }
+                }
+                None => left,
+            });
+        }
+        row = half;
+    }
+    row.pop().unwrap_or(Expr { kind: ExprKind::Error, span: Span::default() })
 }
 
 impl Parser {
     pub(super) fn enter_expression(&mut self) -> Parsed<()> {
         self.expression_depth += 1;
-        if self.expression_depth > MAX_EXPRESSION_DEPTH / 4 {
+        if self.expression_depth > MAX_EXPRESSION_DEPTH {
             self.expression_depth -= 1;
             return Err(self.error(self.span(), "the expression is nested too deeply"));
         }
@@ -44,33 +71,33 @@ impl Parser {
     }
 
     pub(super) fn expression(&mut self) -> Parsed<Expr> {
-        let left = self.unary()?;
-        self.binary(left, 0)
+        self.enter_expression()?;
+        let result = self.unary().and_then(|left| self.binary(left, 0));
+        self.expression_depth -= 1;
+        result
     }
 
     /// What follows the operand `left`, as far as it binds at least as tightly as `least`.
-    pub(super) fn binary(&mut self, mut left: Expr, least: u8) -> Parsed<Expr> {
-        self.enter_expression()?;
-        let mut length = 0;
-        let result = loop {
-            let Tok::Op(op) = self.peek() else { break Ok(left) };
-            let Some((op, level)) = Binary::of(*op).filter(|(_, level)| *level >= least) else {
-                break Ok(left);
-            };
-            length += 1;
-            if length > MAX_EXPRESSION_DEPTH / 4 {
-                break Err(self.error(self.span(), "the expression is too long"));
+    pub(super) fn binary(&mut self, left: Expr, least: u8) -> Parsed<Expr> {
+        // The operands of one operator in a row.
+        let mut row = vec![left];
+        let mut row_op = None;
+        let mut rows = 0;
+        while let Tok::Op(op) = self.peek() {
+            let Some((op, level)) = Binary::of(*op).filter(|(_, level)| *level >= least) else { break };
+            if row_op != Some(op) || !op.is_associative() {
+                rows += 1;
+                row = vec![joined(row_op, row)];
+                row_op = Some(op);
+            }
+            if rows > MAX_OPERATORS || row.len() > MAX_OPERANDS {
+                return Err(self.error(self.span(), "the expression is too long"));
             }
             self.advance();
-            let right = match self.unary().and_then(|operand| self.binary(operand, level + 1)) {
-                Ok(right) => right,
-                Err(reported) => break Err(reported),
-            };
-            let span = left.span.to(right.span);
-            left = Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span };
-        };
-        self.expression_depth -= 1;
-        result
+            let operand = self.unary()?;
+            row.push(self.binary(operand, level + 1)?);
+        }
+        Ok(joined(row_op, row))
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
@@ -165,13 +192,6 @@ impl Parser {
     /// `( e )` or `( c -> a : b )`.
     fn parenthesis(&mut self) -> Parsed<Expr> {
         let open = self.advance();
-        self.enter_expression()?;
-        let inner = self.after_parenthesis(open);
-        self.expression_depth -= 1;
-        inner
-    }
-
-    fn after_parenthesis(&mut self, open: Span) -> Parsed<Expr> {
         let first = self.expression()?;
         if self.eat_op(Op::Arrow) {
             let then = self.expression()?;

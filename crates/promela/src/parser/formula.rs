@@ -5,7 +5,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Formula, Ident, Ltl, Unary};
-use crate::limits::MAX_EXPRESSION_DEPTH;
+use crate::limits::MAX_OPERATORS;
 use crate::token::{Key, Op, Tok};
 
 /// What stands between two operands.
@@ -54,7 +54,7 @@ impl Parser {
                 break;
             }
             length += 1;
-            if length > MAX_EXPRESSION_DEPTH {
+            if length > MAX_OPERATORS {
                 return Err(self.error(self.span(), "the formula is too long"));
             }
             let operator = self.advance();

@@ -14,6 +14,8 @@ pub(super) struct UserType {
     pub fields: Vec<Field>,
     /// How many leaves a variable of this type has.
     pub leaves: usize,
+    /// Whether some field, at any depth, has an initial value.
+    pub initialised: bool,
     /// How deep types are nested in it.
     pub depth: usize,
     pub span: Span,
@@ -68,7 +70,14 @@ impl Resolver<'_> {
             self.report(diagnostic);
             return;
         }
-        let mut user = UserType { name: typedef.name.text.clone(), fields: Vec::new(), leaves: 0, depth: 1, span: typedef.name.span };
+        let mut user = UserType {
+            name: typedef.name.text.clone(),
+            fields: Vec::new(),
+            leaves: 0,
+            initialised: false,
+            depth: 1,
+            span: typedef.name.span,
+        };
         for declaration in &typedef.fields {
             for variable in &declaration.variables {
                 let Some(ty) = self.ty(&declaration.ty, variable) else { continue };
@@ -80,7 +89,9 @@ impl Resolver<'_> {
                 }
                 if let Ty::User(inner) = ty {
                     user.depth = user.depth.max(self.types[inner].depth + 1);
+                    user.initialised |= self.types[inner].initialised;
                 }
+                user.initialised |= variable.initial.is_some();
                 let length = self.array_length(variable);
                 user.fields.push(Field {
                     name: variable.name.text.clone(),

@@ -109,6 +109,7 @@ impl Resolver<'_> {
                     if let Some(initial) = &variable.initial {
                         self.no_struct_value(initial, variable.span);
                     }
+                    let count = if self.types[index].initialised { count } else { 0 };
                     for element in 0..count {
                         let mut name = variable.name.text.to_string();
                         if symbol.length.is_some() {
@@ -130,6 +131,9 @@ impl Resolver<'_> {
 
     /// The fields of one element of a structure. `element` counts through all dimensions so far.
     fn initialise_struct(&mut self, index: usize, first: usize, element: usize, name: &str) {
+        if !self.types[index].initialised {
+            return;
+        }
         for i in 0..self.types[index].fields.len() {
             let field = &self.types[index].fields[i];
             let count = field.length.unwrap_or(1) as usize;

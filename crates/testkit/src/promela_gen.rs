@@ -66,6 +66,7 @@ pub fn model(seed: u64) -> Model {
         loops: 0,
         rendezvous: false,
         escape: false,
+        declared: 0,
     }
     .model()
 }
@@ -80,6 +81,8 @@ struct Generator {
     rendezvous: bool,
     /// Whether an escape is being made.
     escape: bool,
+    /// How many variables have been declared in blocks.
+    declared: usize,
 }
 
 /// Where a statement stands.
@@ -230,13 +233,28 @@ impl Generator {
         }
     }
 
+    /// Statements that SPIN writes out by itself, and declarations.
+    fn library(&mut self, place: Where) -> String {
+        self.declared += 1;
+        let (name, high) = (format!("v{}", self.declared), self.below(3));
+        match self.below(if place == Where::DStep { 4 } else { 7 }) {
+            0 => format!("byte {name} = {}", self.value()),
+            1 => format!("byte {name}"),
+            2 => format!("for (l : 0 .. {high}) {{ x = (x + l) % 3 }}"),
+            3 => format!("set({}, {})", ["x", "y", "l"][self.below(3)], self.value()),
+            4 => format!("select (l : 0 .. {high})"),
+            5 => format!("select (l : {high} .. b + 1)"),
+            _ => "wait(x, y)".into(),
+        }
+    }
+
     fn send(&mut self) -> String {
         let op = if self.chance(15) { "!!" } else { "!" };
         format!("{}{op}{},{}", self.channel(), self.value(), self.below(2))
     }
 
     fn basic(&mut self, place: Where) -> String {
-        match self.below(24) {
+        match self.below(28) {
             0..=6 => format!("{} = {}", self.variable(), self.value()),
             7..=10 => self.guard(),
             11..=13 if !(self.escape && self.rendezvous) => self.send(),
@@ -260,6 +278,7 @@ impl Generator {
                 "run R()".into()
             }
             22 => format!("assert({})", self.guard()),
+            23 => self.library(place),
             _ => format!("{} = {}", self.variable(), self.value()),
         }
     }
@@ -321,6 +340,8 @@ impl Model {
     /// The model as text.
     pub fn text(&self) -> String {
         let mut out = String::from("byte x, y;\nbit b;\nbyte a[3];\n");
+        out.push_str("inline set(v, e) { v = e; if :: v > 2 -> v = 0 :: else fi }\n");
+        out.push_str("inline wait(v, w) { byte t = v; do :: w == t -> break :: w = (w + 1) % 3 od }\n");
         for (i, capacity) in self.channels.iter().enumerate() {
             put(&mut out, format_args!("chan c{i} = [{capacity}] of {{ byte, bit }};\n"));
         }

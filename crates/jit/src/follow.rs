@@ -29,9 +29,13 @@ struct Level {
 #[derive(Default)]
 struct Followed {
     on_way: HashSet<(u32, Vec<u8>)>,
-    all: HashSet<(u32, Vec<u8>)>,
+    /// Every state followed; kept only in the second try of a sequence that turned out to be long.
+    all: Option<HashSet<(u32, Vec<u8>)>>,
     count: usize,
 }
+
+/// A sequence so long that each state must be followed once only: it is begun again, with all states kept.
+struct Long;
 
 impl Context {
     fn end_state(&self, end: &End) -> &[u8] {
@@ -72,14 +76,27 @@ impl Context {
             self.show(&first);
             return;
         }
-        let mut followed = Followed::default();
+        // SAFETY: as in `show`.
+        let mark = unsafe { &*self.out }.mark();
+        let before = (self.choice, self.emitted, self.ends.len(), self.end_bytes.len());
+        if self.try_follow(first, Followed::default()).is_err() {
+            // SAFETY: as in `show`.
+            unsafe { &mut *self.out }.rollback(mark);
+            (self.choice, self.emitted) = (before.0, before.1);
+            self.ends.truncate(before.2);
+            self.end_bytes.truncate(before.3);
+            let _ = self.try_follow(first, Followed { all: Some(HashSet::new()), ..Followed::default() });
+        }
+    }
+
+    fn try_follow(&mut self, first: End, mut followed: Followed) -> Result<(), Long> {
         let mut levels: Vec<Level> = Vec::new();
-        if !self.enter(first, &mut levels, &mut followed) {
-            return;
+        if !self.enter(first, &mut levels, &mut followed)? {
+            return Ok(());
         }
         loop {
             let depth = levels.len();
-            let Some(level) = levels.last_mut() else { return };
+            let Some(level) = levels.last_mut() else { return Ok(()) };
             if level.next < level.until {
                 let end = self.ends[level.next];
                 level.next += 1;
@@ -89,14 +106,14 @@ impl Context {
                 } else if depth > MAX_INVISIBLE {
                     level.fruitful = true;
                     self.endless();
-                } else if !self.enter(end, &mut levels, &mut followed)
+                } else if !self.enter(end, &mut levels, &mut followed)?
                     && let Some(level) = levels.last_mut()
                 {
                     level.cut = true;
                 }
                 continue;
             }
-            let Some(done) = levels.pop() else { return };
+            let Some(done) = levels.pop() else { return Ok(()) };
             if followed.on_way.len() > depth - 1 || depth > SHORT_WAY {
                 let key = (done.entered.process, self.end_state(&done.entered).to_vec());
                 followed.on_way.remove(&key);
@@ -136,7 +153,7 @@ impl Context {
     }
 
     /// Continues a sequence in the state of `end`; `false` if the continuation is cut.
-    fn enter(&mut self, end: End, levels: &mut Vec<Level>, followed: &mut Followed) -> bool {
+    fn enter(&mut self, end: End, levels: &mut Vec<Level>, followed: &mut Followed) -> Result<bool, Long> {
         let on_way = if levels.len() <= SHORT_WAY {
             let state = self.end_state(&end);
             levels.iter().any(|l| l.entered.process == end.process && self.end_state(&l.entered) == state)
@@ -147,12 +164,21 @@ impl Context {
             followed.on_way.contains(&(end.process, self.end_state(&end).to_vec()))
         };
         let key = || (end.process, self.end_state(&end).to_vec());
-        if on_way || (followed.count >= FOLLOW_ONCE_AFTER && followed.all.contains(&key())) {
-            return false;
+        if on_way {
+            return Ok(false);
+        }
+        let long = followed.count >= FOLLOW_ONCE_AFTER;
+        match &mut followed.all {
+            Some(all) => {
+                if long && all.contains(&key()) {
+                    return Ok(false);
+                }
+                all.insert(key());
+            }
+            None if long => return Err(Long),
+            None => {}
         }
         followed.count += 1;
-        // A short sequence is over before anyone looks into `all`.
-        followed.all.insert(key());
         if levels.len() > SHORT_WAY {
             followed.on_way.insert(key());
         }
@@ -171,6 +197,6 @@ impl Context {
             self.call(end.process, false);
         }
         levels.push(Level { next, until: self.ends.len(), entered: end, fruitful: false, cut: false });
-        true
+        Ok(true)
     }
 }

@@ -6,10 +6,11 @@
 
 use crate::token::{Key, Op, Text, Tok, Token};
 use source::{FileId, Span};
+use std::collections::HashMap;
 
 /// The tokens of a file. The last one is [`Tok::End`].
 pub fn lex(file: FileId, text: &str) -> Vec<Token> {
-    let mut lexer = Lexer { file, text, at: 0, newline: true, first: true };
+    let mut lexer = Lexer { file, text, at: 0, newline: true, first: true, words: HashMap::new() };
     let mut tokens = Vec::new();
     loop {
         let token = lexer.next();
@@ -22,6 +23,8 @@ pub fn lex(file: FileId, text: &str) -> Vec<Token> {
 }
 
 struct Lexer<'a> {
+    /// Words seen before, so that each is kept once.
+    words: HashMap<&'a str, Tok>,
     file: FileId,
     text: &'a str,
     at: usize,
@@ -29,8 +32,8 @@ struct Lexer<'a> {
     first: bool,
 }
 
-impl Lexer<'_> {
-    fn rest(&self) -> &str {
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or("")
     }
 
@@ -127,12 +130,13 @@ impl Lexer<'_> {
 
     fn word(&mut self) -> Tok {
         let length = self.rest().bytes().position(|b| !(b.is_ascii_alphanumeric() || b == b'_')).unwrap_or(self.rest().len());
-        let word = self.rest()[..length].to_owned();
+        let word = &self.rest()[..length];
         self.at += length;
-        match Key::from_text(&word) {
+        let token = || match Key::from_text(word) {
             Some(key) => Tok::Key(key),
             None => Tok::Name(word.into()),
-        }
+        };
+        self.words.entry(word).or_insert_with(token).clone()
     }
 
     fn number(&mut self) -> Tok {

@@ -97,7 +97,9 @@ macro_rules! operators {
             pub fn at_start(text: &str) -> Option<Op> {
                 // Longer spellings first; the table below is ordered that way.
                 const TABLE: &[(&str, Op)] = &[$(($text, Op::$variant),)*];
-                TABLE.iter().find(|(spelling, _)| text.starts_with(spelling)).map(|&(_, op)| op)
+                let first = text.as_bytes().first()?;
+                let begins = |spelling: &str| spelling.as_bytes()[0] == *first && text.starts_with(spelling);
+                TABLE.iter().find(|(spelling, _)| begins(spelling)).map(|&(_, op)| op)
             }
         }
     };

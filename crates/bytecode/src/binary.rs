@@ -2,8 +2,8 @@
 //!
 //! `docs/assembly.md` describes it byte by byte. A head says what it is and in which version; sections follow, each with its length, so that
 //! a reader can pass over what it does not know; the last one says that it is the last, so that no file that was cut off passes for a shorter
-//! program. Numbers are in LEB128, as in DWARF and WebAssembly: small ones take one byte. The reader
-//! trusts nothing: no count makes it allocate before the bytes that would justify it are there.
+//! program. Numbers are in LEB128, as in DWARF and WebAssembly: small ones take one byte. The reader trusts nothing: no count makes it allocate
+//! before the bytes that would justify it are there.
 
 mod read;
 mod write;

@@ -101,6 +101,12 @@ pub struct SimulateArguments {
 pub struct ReplayArguments {
     /// The trace
     pub trace: PathBuf,
+    /// Draw the trace to FILE as an SVG picture: a lifeline for each process, a row for each step
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write the picture and a table of all steps with their values to FILE, as a page of HTML
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArguments,
 }

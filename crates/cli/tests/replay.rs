@@ -44,6 +44,38 @@ fn a_run_can_be_replayed_too() {
 }
 
 #[test]
+fn charts_are_drawn_into_files() {
+    for model in [LOST_UPDATE, DEADLOCK] {
+        let (folder, checked) = with_trace(model);
+        let plain = folder.run(&["replay", "trace.json", "--json"]).exits(0).out;
+        let run = folder.run(&["replay", "trace.json", "--json", "--svg", "chart.svg", "--html", "chart.html"]).exits(0);
+        assert_eq!(run.out, plain, "the answer is the same with charts");
+        let (svg, html) = (folder.read("chart.svg"), folder.read("chart.html"));
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+        assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"), "{html}");
+        // The page holds the picture, and neither asks for anything from elsewhere.
+        assert!(html.contains(&svg));
+        for text in [svg, html] {
+            let text = text.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+            assert!(!text.contains("http:") && !text.contains("https:") && !text.contains("<script"), "{text}");
+            assert!(text.contains("violated: "), "{text}");
+            for step in checked["trace"].as_array().expect("a list") {
+                assert!(text.contains(step["statement"].as_str().expect("text")), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chart_that_cannot_be_written_is_an_error() {
+    let (folder, _) = with_trace(DEADLOCK);
+    for option in ["--svg", "--html"] {
+        let run = folder.run(&["replay", "trace.json", option, "nowhere/chart"]).exits(2);
+        assert!(run.out.is_empty() && run.err.contains("nowhere"), "{run:?}");
+    }
+}
+
+#[test]
 fn no_violation_no_file() {
     let folder = Folder::with("model.epa", common::FINE);
     folder.run(&["check", "model.epa", "--trace", "trace.json"]).exits(0);

@@ -1,12 +1,13 @@
-//! `everypath replay`: a trace again, step by step with values.
+//! `everypath replay`: a trace again, step by step with values, and as a chart.
 
 use crate::args::ReplayArguments;
 use crate::failure::Failure;
 use crate::{Exit, input, say};
 use replay::Narrator;
 use report::json::{self, StepJson, ViolationJson};
-use report::{Printer, processes_text, values_text};
+use report::{Chart, Printer, processes_text, values_text};
 use serde::Serialize;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The answer as JSON.
@@ -32,6 +33,11 @@ pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
             return Err(Failure::Call(format!("{}: the trace does not end in the {} it claims", path.display(), claimed.kind)));
         }
     }
+    if arguments.svg.is_some() || arguments.html.is_some() {
+        let chart = Chart::new(&program, &witness, &steps);
+        write(arguments.svg.as_deref(), || chart.svg())?;
+        write(arguments.html.as_deref(), || chart.html())?;
+    }
     let text = if arguments.output.json {
         json::line(&ReplayJson {
             trace: json::steps(&steps, &json::views(&program, &witness.trace)),
@@ -50,4 +56,12 @@ pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
     };
     say(&text);
     Ok(Exit::Fine)
+}
+
+/// Writes a file, if one is wanted.
+fn write(path: Option<&Path>, contents: impl FnOnce() -> String) -> Result<(), Failure> {
+    match path {
+        Some(path) => std::fs::write(path, contents()).map_err(|error| Failure::write(path, error)),
+        None => Ok(()),
+    }
 }

@@ -1,0 +1,251 @@
+//! A trace as a picture, in the manner of message sequence charts (ITU-T Z.120).
+//!
+//! Each process has a lifeline that begins where the process is created and ends where it dies; time runs downwards, one row a step. Arrows
+//! are what processes have to do with each other: a rendezvous, a message that waits in a channel, a creation. The picture is SVG text, and
+//! a page of HTML with the picture and the same in a table. Both stand alone: no script, no font, nothing from elsewhere.
+//!
+//! What the chart shows is gathered here; [`svg`] and [`page`] only draw it. Whatever comes from a model or a trace file passes through
+//! [`markup`] on its way out, which shortens and escapes it, so that a hostile name is a name and nothing else, and a chart stays small.
+
+mod markup;
+mod messages;
+mod page;
+mod svg;
+
+use crate::json::ViolationJson;
+use crate::witness::Witness;
+use bytecode::Verified;
+use contract::FaultKind;
+use messages::{Event, Mailbox, Message};
+use replay::{Named, ProcessView, Statement, Step, View, view};
+
+/// A trace with more steps is shown without its middle. A chart of more rows is nothing that anybody reads.
+const STEPS_MAX: usize = 2_000;
+
+/// A trace, ready to be drawn.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// The model's name.
+    model: String,
+    /// How many steps the trace has, shown or not.
+    steps: usize,
+    /// The values at the beginning.
+    initial: Vec<Named>,
+    rows: Vec<Row>,
+    lives: Vec<Life>,
+    messages: Vec<Message>,
+    /// Where the processes are at the end.
+    ends: Vec<ProcessView>,
+    violation: Option<ViolationJson>,
+}
+
+/// What stands in one row.
+#[derive(Clone, Debug)]
+enum Row {
+    Step(StepRow),
+    /// Here the loop begins that the trace's end closes.
+    Loop,
+    /// Steps that are not shown: the first of them, and how many.
+    Gap {
+        first: usize,
+        count: usize,
+    },
+}
+
+/// A step.
+#[derive(Clone, Debug)]
+struct StepRow {
+    /// From 1.
+    number: usize,
+    /// Who takes part, the initiator first.
+    moments: Vec<Moment>,
+    printed: String,
+    changes: Vec<Named>,
+    /// What went wrong, in a sentence.
+    fault: Option<String>,
+}
+
+/// What one process does in a step: one statement at least.
+#[derive(Clone, Debug)]
+struct Moment {
+    pid: usize,
+    statements: Vec<Statement>,
+}
+
+/// The life of a process. The number is not enough to tell processes apart: it is given again when its bearer has died.
+#[derive(Clone, Debug)]
+struct Life {
+    pid: usize,
+    name: String,
+    /// The step that created it; 0 for those that exist from the start.
+    born: usize,
+    /// Who created it, if somebody did.
+    parent: Option<usize>,
+    /// The step in which it died.
+    died: Option<usize>,
+}
+
+impl Chart {
+    /// The chart of a trace whose replayed steps are `steps`.
+    pub fn new(program: &Verified, witness: &Witness, steps: &[Step]) -> Chart {
+        let hidden = hidden(steps.len());
+        let mut chart = Chart {
+            model: witness.model.clone(),
+            steps: steps.len(),
+            initial: Vec::new(),
+            rows: Vec::new(),
+            lives: Vec::new(),
+            messages: Vec::new(),
+            ends: Vec::new(),
+            violation: witness.violation.clone(),
+        };
+        let mut now = view(program, &witness.trace.initial).ok();
+        let mut alive = Vec::new();
+        let mut mail = Mailbox::new(program, &witness.trace.initial);
+        if let Some(view) = &now {
+            chart.initial = view.values();
+            chart.follow(&mut alive, 0, None, view);
+        }
+        for (index, step) in steps.iter().enumerate() {
+            let number = index + 1;
+            if witness.trace.loop_start == Some(index) {
+                chart.rows.push(Row::Loop);
+            }
+            let after = step.state.as_deref().and_then(|state| view(program, state).ok());
+            if hidden.contains(&number) {
+                if number == hidden.start {
+                    chart.rows.push(Row::Gap { first: number, count: hidden.len() });
+                }
+            } else {
+                let changes = match (&now, &after) {
+                    (Some(before), Some(after)) => after.changes(before),
+                    _ => Vec::new(),
+                };
+                chart.rows.push(Row::Step(StepRow::new(number, step, changes)));
+            }
+            if let (Some(state), Some(after)) = (&step.state, after) {
+                let by = step.first().pid;
+                chart.follow(&mut alive, number, Some(by), &after);
+                let received = mail.step(program, state, Event { step: number, pid: by });
+                let shown = |message: &Message| !hidden.contains(&message.sent.step) && !hidden.contains(&message.received.step);
+                chart.messages.extend(received.into_iter().filter(shown));
+                now = Some(after);
+            }
+        }
+        // What begins and ends among the steps that are not shown is not shown either.
+        chart.lives.retain(|life| !(hidden.contains(&life.born) && life.died.is_some_and(|step| hidden.contains(&step))));
+        chart.ends = now.map(|view| view.processes).unwrap_or_default();
+        chart
+    }
+
+    /// Ends the lives of the processes that are gone after a step, and begins those of the ones that are new. `alive` are the positions in
+    /// `lives` of those that have not ended, so that a long trace with many lives costs no more than a long trace.
+    fn follow(&mut self, alive: &mut Vec<usize>, step: usize, by: Option<usize>, after: &View) {
+        let lives = &mut self.lives;
+        alive.retain(|&index| {
+            let life = &mut lives[index];
+            let there = after.processes.iter().any(|process| process.pid == life.pid && process.name == life.name);
+            if !there {
+                life.died = Some(step);
+            }
+            there
+        });
+        for process in &after.processes {
+            if !alive.iter().any(|&index| lives[index].pid == process.pid) {
+                alive.push(lives.len());
+                lives.push(Life { pid: process.pid, name: process.name.clone(), born: step, parent: by, died: None });
+            }
+        }
+    }
+
+    /// The chart as an SVG document.
+    pub fn svg(&self) -> String {
+        svg::document(self)
+    }
+
+    /// The chart and a table of its steps as an HTML page.
+    pub fn html(&self) -> String {
+        page::document(self)
+    }
+
+    /// What the chart is about, in a line.
+    fn title(&self) -> String {
+        let steps = if self.steps == 1 { "step" } else { "steps" };
+        format!("{}: {} {steps}", self.model, crate::text::count(self.steps as u64))
+    }
+
+    /// What is at the end, in a line.
+    fn verdict(&self) -> Option<String> {
+        let violation = self.violation.as_ref()?;
+        let place = match (&violation.file, violation.line) {
+            (Some(file), Some(line)) => format!(" ({file}:{line})"),
+            _ => String::new(),
+        };
+        Some(format!("violated: {}{place}", violation.message))
+    }
+
+    /// Whether this process is one of those that are stuck at the end.
+    fn stuck(&self, process: &ProcessView) -> bool {
+        let deadlock = self.violation.as_ref().is_some_and(|violation| violation.kind == FaultKind::Deadlock.name());
+        deadlock && !process.may_end
+    }
+}
+
+impl StepRow {
+    fn new(number: usize, step: &Step, changes: Vec<Named>) -> StepRow {
+        let mut moments: Vec<Moment> = Vec::new();
+        for statement in &step.statements {
+            match moments.iter_mut().find(|moment| moment.pid == statement.pid) {
+                Some(moment) => moment.statements.push(statement.clone()),
+                None => moments.push(Moment { pid: statement.pid, statements: vec![statement.clone()] }),
+            }
+        }
+        let fault = step.fault.as_ref().map(crate::fault_text);
+        StepRow { number, moments, printed: step.printed.clone(), changes, fault }
+    }
+}
+
+impl Moment {
+    /// The statements in a line.
+    fn text(&self) -> String {
+        self.statements.iter().map(|statement| statement.text.as_str()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Where the first statement stands, without the folder.
+    fn place(&self) -> String {
+        self.statements.first().map_or_else(String::new, |statement| short_place(statement.position.as_ref()))
+    }
+
+    /// Everything: who, where, what, a line for each statement.
+    fn story(&self) -> String {
+        let line = |statement: &Statement| {
+            let place = statement.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();
+            format!("{}({}){place}: {}", statement.process, statement.pid, statement.text)
+        };
+        self.statements.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A file without its folder, and a line.
+fn short_place(position: Option<&contract::Position>) -> String {
+    let file = |at: &contract::Position| at.file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+    position.map_or_else(String::new, |at| format!("{}:{}", file(at), at.line))
+}
+
+/// The steps, from 1, that are left out of a trace of this length.
+fn hidden(steps: usize) -> std::ops::Range<usize> {
+    if steps <= STEPS_MAX { 0..0 } else { STEPS_MAX / 2 + 1..steps - STEPS_MAX / 2 + 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_long_trace_is_hidden() {
+        assert!(hidden(0).is_empty());
+        assert!(hidden(STEPS_MAX).is_empty());
+        assert_eq!(hidden(STEPS_MAX + 1), 1_001..1_002);
+        assert_eq!(hidden(5_000), 1_001..4_001);
+    }
+}

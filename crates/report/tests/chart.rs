@@ -1,0 +1,283 @@
+//! Charts: well-formed whatever the model is called, every step in them, arrows where processes meet.
+
+use bytecode::{Verified, asm, verify};
+use contract::{Trace, TraceStep};
+use replay::{Narrator, Step};
+use report::json::ViolationJson;
+use report::{Chart, Witness};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A rendezvous, a message that waits, a child that is born and dies, two statements in one step, a print.
+const PROGRAM: &str = r#"
+global byte x
+channel queue = [2] of { byte }
+channel meet = [0] of { byte }
+
+process Sender() {
+    LDC queue               ;: queue ! 7
+    LDC 7
+    SEND 1
+    STEP N
+    LDC meet                ;: meet ! 8
+    LDC 8
+    SEND 1
+    STEP N
+    RUN 0, Child            ;: run Child()
+    STL child
+    STEP N
+    local pid child
+    LDC 0                   ;: false
+    NEXZ
+    STEP N
+    STEP T
+}
+
+process Receiver() {
+    LDC queue               ;: queue ? x
+    RECV 1, {}, first
+    PUSH r0
+    STG x
+    STEP N
+    LDC meet                ;: meet ? x
+    RECV 1, {}, first
+    PUSH r0
+    STG x
+    STEP N
+    LDC 0                   ;: false
+    NEXZ
+    STEP N
+    STEP T
+}
+
+process Child() {
+    LDG x                   ;: print x
+    PRINT "x is <%d>\n", 1
+    STEP N
+    STEP T
+}
+
+start Sender, Receiver
+"#;
+
+/// Counts for ever.
+const COUNTER: &str = r#"
+global int n
+process Counter() {
+again:
+    ;: n++
+    LDG n
+    LDC 1
+    ADD
+    STG n
+    STEP N
+    JMP again
+}
+start Counter
+"#;
+
+fn program(text: &str) -> Arc<Verified> {
+    let mut map = source::SourceMap::new();
+    let file = map.add("folder/model.epa", text);
+    let program = asm::assemble(&map, file).unwrap_or_else(|errors| panic!("{}", source::render_all(&map, &errors)));
+    Arc::new(verify(program).expect("well-formed"))
+}
+
+/// A run that takes the first step there is, `max` times or to its end.
+fn walk(program: &Arc<Verified>, max: usize) -> (Trace, Vec<Step>) {
+    let narrator = Narrator::new(Arc::clone(program));
+    let initial = narrator.initial().0.expect("an initial state");
+    let (mut trace, mut steps) = (Trace { initial, ..Trace::default() }, Vec::new());
+    while steps.len() < max
+        && let Some(step) = narrator.steps(trace.last_state()).expect("a state").into_iter().next()
+    {
+        trace.steps.push(TraceStep { action: step.action, state: step.state.clone() });
+        steps.push(step);
+    }
+    (trace, steps)
+}
+
+fn witness(trace: Trace) -> Witness {
+    let violation = ViolationJson {
+        kind: "deadlock".to_owned(),
+        message: "no <process> can move".to_owned(),
+        file: Some("a&b.epa".to_owned()),
+        line: Some(3),
+    };
+    Witness { model: "model.epa".to_owned(), violation: Some(violation), program: String::new(), trace }
+}
+
+/// Demands that a text is XML, as far as we write any: elements that close, attributes in quotes and once each, known entities. Gives the names of
+/// the elements.
+fn elements(text: &str) -> Vec<String> {
+    let text = text.strip_prefix("<!DOCTYPE html>\n").unwrap_or(text);
+    let (mut names, mut open, mut rest) = (Vec::new(), Vec::<String>::new(), text);
+    while let Some(start) = rest.find('<') {
+        let before = &rest[..start];
+        assert!(!open.is_empty() || before.trim().is_empty(), "text outside: {before}");
+        check_text(before);
+        let end = rest.find('>').expect("a tag ends");
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name), "closes another element");
+            continue;
+        }
+        let empty = tag.ends_with('/');
+        let tag = tag.trim_end_matches('/');
+        let (name, mut attributes) = tag.split_once(' ').unwrap_or((tag, ""));
+        assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()), "a name: {name}");
+        let mut seen = HashSet::new();
+        while !attributes.trim().is_empty() {
+            let (key, value) = attributes.split_once("=\"").expect("an attribute has a value in quotes");
+            let (value, more) = value.split_once('"').expect("quotes close");
+            assert!(seen.insert(key.trim().to_owned()), "twice: {key} in {tag}");
+            assert!(!key.trim().starts_with("on"), "a script: {tag}");
+            check_text(value);
+            attributes = more;
+        }
+        names.push(name.to_owned());
+        if !empty {
+            open.push(name.to_owned());
+        }
+    }
+    assert_eq!(open, Vec::<String>::new(), "elements are left open");
+    assert!(rest.trim().is_empty());
+    names
+}
+
+fn check_text(text: &str) {
+    for part in text.split('&').skip(1) {
+        let entity = part.split_once(';').expect("an entity ends").0;
+        assert!(["amp", "lt", "gt", "quot", "#39"].contains(&entity), "{entity}");
+    }
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "control characters: {text:?}");
+}
+
+fn count(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+#[test]
+fn every_step_is_there() {
+    let program = program(PROGRAM);
+    let (trace, steps) = walk(&program, 100);
+    assert!(steps.len() >= 5, "{steps:?}");
+    let chart = Chart::new(&program, &witness(trace), &steps);
+    let (svg, html) = (chart.svg(), chart.html());
+    elements(&svg);
+    elements(&html);
+    for (index, step) in steps.iter().enumerate() {
+        assert!(svg.contains(&format!("<g id=\"chart-{}\">", index + 1)), "{svg}");
+        assert!(html.contains(&format!("<tr><td>{}</td>", index + 1)), "{html}");
+        for statement in &step.statements {
+            for text in [&svg, &html] {
+                assert!(text.contains(&format!(">{}<", statement.text)), "{}: {text}", statement.text);
+            }
+            let line = statement.position.as_ref().expect("the text has positions").line;
+            assert!(svg.contains(&format!(">model.epa:{line}<")) && html.contains(&format!(">folder/model.epa:{line}<")));
+        }
+    }
+    assert!(svg.contains(">x = 7<") && svg.contains(">x = 8<") && html.contains("x = 8"), "{svg}");
+    assert!(svg.contains("prints: x is &lt;8&gt;") && html.contains("prints: x is &lt;8&gt;"), "{svg}");
+    for text in [&svg, &html] {
+        assert!(text.contains("violated: no &lt;process&gt; can move (a&amp;b.epa:3)"), "{text}");
+    }
+}
+
+#[test]
+fn arrows_join_those_who_have_to_do_with_each_other() {
+    let program = program(PROGRAM);
+    let (trace, steps) = walk(&program, 100);
+    let sent = 1 + steps.iter().position(|step| step.first().text == "queue ! 7").expect("sent");
+    let received = 1 + steps.iter().position(|step| step.first().text == "queue ? x").expect("received");
+    let svg = Chart::new(&program, &witness(trace), &steps).svg();
+    assert_eq!(count(&svg, "class=\"meet\""), 1, "{svg}");
+    assert_eq!(count(&svg, "class=\"message\""), 1, "{svg}");
+    assert!(svg.contains(&format!("sent in step {sent}, received in step {received}")), "{svg}");
+    // Three processes, of which one is created on the way, and ends.
+    assert_eq!(count(&svg, "class=\"head\""), 3);
+    assert_eq!(count(&svg, "class=\"life\""), 3);
+    assert_eq!(count(&svg, "class=\"birth\""), 1);
+    assert_eq!(count(&svg, "class=\"cut\""), 1);
+    // Two are stuck at the end.
+    assert_eq!(count(&svg, "class=\"stuck\""), 2);
+    assert_eq!(count(&svg, "class=\"banner\""), 1);
+}
+
+#[test]
+fn names_are_names_and_nothing_else() {
+    let program = program(COUNTER);
+    let (mut trace, mut steps) = walk(&program, 3);
+    trace.loop_start = None;
+    let hostile = "]]></text></svg><script>alert(\"1\")</script>' onload='x\u{0}\u{202e}&amp;<!--";
+    for step in &mut steps {
+        step.printed = hostile.to_owned();
+        for statement in &mut step.statements {
+            statement.text = hostile.to_owned();
+            statement.process = hostile.to_owned();
+            if let Some(at) = &mut statement.position {
+                at.file = hostile.to_owned();
+            }
+        }
+    }
+    let mut witness = witness(trace);
+    witness.model = hostile.to_owned();
+    witness.violation =
+        Some(ViolationJson { kind: hostile.to_owned(), message: hostile.to_owned(), file: Some(hostile.to_owned()), line: Some(1) });
+    let chart = Chart::new(&program, &witness, &steps);
+    for text in [chart.svg(), chart.html()] {
+        let names = elements(&text);
+        assert!(!names.iter().any(|name| name == "script"), "{text}");
+        assert_eq!(names.iter().filter(|name| *name == "svg").count(), 1);
+        assert!(text.contains("&lt;script&gt;"));
+        assert!(!text.contains('\u{202e}') && !text.contains("<!--"), "{text}");
+    }
+}
+
+#[test]
+fn long_traces_lose_their_middle() {
+    let program = program(COUNTER);
+    let (trace, steps) = walk(&program, 5_000);
+    let chart = Chart::new(&program, &witness(trace), &steps);
+    for text in [chart.svg(), chart.html()] {
+        elements(&text);
+        assert!(text.contains("3,000 steps are not shown"));
+        assert!(
+            text.contains(">1000<")
+                && !text.contains(">1001<")
+                && !text.contains(">4000<")
+                && text.contains(">4001<")
+                && text.contains(">5000<")
+        );
+        assert!(text.len() < 2_000_000, "{} bytes", text.len());
+    }
+}
+
+#[test]
+fn long_texts_are_cut() {
+    let program = program(COUNTER);
+    let (trace, mut steps) = walk(&program, 2);
+    steps[0].statements[0].text = "é".repeat(1_000_000);
+    let chart = Chart::new(&program, &witness(trace), &steps);
+    assert!(chart.svg().len() < 30_000 && chart.html().len() < 60_000);
+}
+
+#[test]
+fn loops_and_empty_traces() {
+    let program = program(COUNTER);
+    let (mut trace, steps) = walk(&program, 4);
+    trace.loop_start = Some(2);
+    let chart = Chart::new(&program, &witness(trace.clone()), &steps);
+    for text in [chart.svg(), chart.html()] {
+        elements(&text);
+        assert_eq!(count(&text, "from here on, again and again"), if text.starts_with("<svg") { 1 } else { 2 });
+    }
+    trace.steps.clear();
+    trace.loop_start = None;
+    let run = Witness { violation: None, ..witness(trace) };
+    let chart = Chart::new(&program, &run, &[]);
+    elements(&chart.svg());
+    elements(&chart.html());
+    assert!(!chart.svg().contains("violated") && chart.html().contains("before any step"));
+}

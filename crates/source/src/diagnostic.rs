@@ -52,13 +52,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A message of the given severity.
     pub fn new(severity: Severity, span: Span, message: impl Into<String>) -> Self {
-        Diagnostic {
-            severity,
-            message: message.into(),
-            span,
-            labels: Vec::new(),
-            hint: None,
-        }
+        Diagnostic { severity, message: message.into(), span, labels: Vec::new(), hint: None }
     }
 
     /// An error.
@@ -90,10 +84,7 @@ impl Diagnostic {
 
     /// Adds a further place.
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label {
-            span,
-            message: message.into(),
-        });
+        self.labels.push(Label { span, message: message.into() });
         self
     }
 

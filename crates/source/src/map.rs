@@ -36,11 +36,7 @@ impl Span {
     /// The range `start..end` of `file`. Offsets beyond four gigabytes stick to the end.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
         let clip = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Span {
-            file,
-            start: clip(start),
-            end: clip(end.max(start)),
-        }
+        Span { file, start: clip(start), end: clip(end.max(start)) }
     }
 
     /// The point just before the byte `at`.
@@ -53,27 +49,17 @@ impl Span {
         if self.file != other.file {
             return self;
         }
-        Span {
-            file: self.file,
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     /// The point at which this span begins.
     pub fn begin(self) -> Span {
-        Span {
-            end: self.start,
-            ..self
-        }
+        Span { end: self.start, ..self }
     }
 
     /// The point just after this span.
     pub fn after(self) -> Span {
-        Span {
-            start: self.end,
-            ..self
-        }
+        Span { start: self.end, ..self }
     }
 
     /// The number of bytes covered.
@@ -118,11 +104,7 @@ impl SourceFile {
                 line_starts.push(u32::try_from(i + 1).unwrap_or(u32::MAX));
             }
         }
-        SourceFile {
-            name,
-            text,
-            line_starts,
-        }
+        SourceFile { name, text, line_starts }
     }
 
     /// The name the file was added under.
@@ -157,10 +139,7 @@ impl SourceFile {
     /// The text of a line (from one) without its line end. Empty if there is no such line.
     pub fn line_text(&self, line: usize) -> &str {
         let range = self.line_start(line)..self.line_start(line + 1);
-        self.text
-            .get(range)
-            .unwrap_or("")
-            .trim_end_matches(['\n', '\r'])
+        self.text.get(range).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
 
     /// Line and column of a byte offset.
@@ -202,10 +181,7 @@ impl SourceMap {
 
     /// All files in the order they were added.
     pub fn files(&self) -> impl ExactSizeIterator<Item = (FileId, &SourceFile)> {
-        self.files
-            .iter()
-            .enumerate()
-            .map(|(i, f)| (FileId::from_index(i), f))
+        self.files.iter().enumerate().map(|(i, f)| (FileId::from_index(i), f))
     }
 
     /// The name of a file, or `?` if the map does not hold it.
@@ -220,17 +196,12 @@ impl SourceMap {
 
     /// Where a span begins. A span of a file that is not here begins at line one.
     pub fn location(&self, span: Span) -> Location {
-        self.get(span.file)
-            .map_or(Location { line: 1, column: 1 }, |file| {
-                file.location(span.start)
-            })
+        self.get(span.file).map_or(Location { line: 1, column: 1 }, |file| file.location(span.start))
     }
 
     /// The text a span covers; empty if it does not fit the file.
     pub fn snippet(&self, span: Span) -> &str {
-        self.text(span.file)
-            .get(span.start as usize..span.end as usize)
-            .unwrap_or("")
+        self.text(span.file).get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
     /// `name:line:column` of the beginning of a span.
@@ -268,27 +239,15 @@ mod tests {
         assert_eq!(file.line_text(3), "");
         assert_eq!(file.line_text(99), "");
         assert_eq!(file.line_count(), 2);
-        assert_eq!(
-            SourceFile::new(String::new(), String::new()).line_count(),
-            1
-        );
+        assert_eq!(SourceFile::new(String::new(), String::new()).line_count(), 1);
     }
 
     #[test]
     fn spans_join_within_a_file_only() {
         let (a, b) = (FileId::from_index(0), FileId::from_index(1));
-        assert_eq!(
-            Span::new(a, 3, 5).to(Span::new(a, 8, 9)),
-            Span::new(a, 3, 9)
-        );
-        assert_eq!(
-            Span::new(a, 8, 9).to(Span::new(a, 3, 5)),
-            Span::new(a, 3, 9)
-        );
-        assert_eq!(
-            Span::new(a, 3, 5).to(Span::new(b, 8, 9)),
-            Span::new(a, 3, 5)
-        );
+        assert_eq!(Span::new(a, 3, 5).to(Span::new(a, 8, 9)), Span::new(a, 3, 9));
+        assert_eq!(Span::new(a, 8, 9).to(Span::new(a, 3, 5)), Span::new(a, 3, 9));
+        assert_eq!(Span::new(a, 3, 5).to(Span::new(b, 8, 9)), Span::new(a, 3, 5));
     }
 
     #[test]

@@ -16,15 +16,8 @@ const LEAD: usize = 40;
 /// One diagnostic as text, ending in a newline.
 pub fn render(map: &SourceMap, diagnostic: &Diagnostic) -> String {
     let mut out = format!("{}: {}\n", diagnostic.severity, diagnostic.message);
-    let spans = diagnostic
-        .labels
-        .iter()
-        .map(|l| l.span)
-        .chain([diagnostic.span]);
-    let width = spans
-        .map(|s| digits(map.location(s).line))
-        .max()
-        .unwrap_or(1);
+    let spans = diagnostic.labels.iter().map(|l| l.span).chain([diagnostic.span]);
+    let width = spans.map(|s| digits(map.location(s).line)).max().unwrap_or(1);
     excerpt(&mut out, map, diagnostic.span, '^', "", width, "-->");
     for label in &diagnostic.labels {
         excerpt(&mut out, map, label.span, '-', &label.message, width, ":::");
@@ -36,10 +29,7 @@ pub fn render(map: &SourceMap, diagnostic: &Diagnostic) -> String {
 }
 
 /// Several diagnostics, one after the other, separated by empty lines.
-pub fn render_all<'a>(
-    map: &SourceMap,
-    diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
-) -> String {
+pub fn render_all<'a>(map: &SourceMap, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> String {
     let texts: Vec<String> = diagnostics.into_iter().map(|d| render(map, d)).collect();
     texts.join("\n")
 }
@@ -49,15 +39,7 @@ fn digits(n: usize) -> usize {
 }
 
 /// Position line, source line and marks of one span.
-fn excerpt(
-    out: &mut String,
-    map: &SourceMap,
-    span: Span,
-    mark: char,
-    message: &str,
-    width: usize,
-    arrow: &str,
-) {
+fn excerpt(out: &mut String, map: &SourceMap, span: Span, mark: char, message: &str, width: usize, arrow: &str) {
     // Writing to a `String` cannot fail.
     let _ = writeln!(out, "{:width$}{arrow} {}", "", map.describe(span));
     let Some(file) = map.get(span.file) else {
@@ -69,18 +51,12 @@ fn excerpt(
     let line = file.line_of(span.start);
     let text = file.line_text(line);
     let line_start = file.line_start(line);
-    let (shown, from, to) = shown_line(
-        text,
-        (span.start as usize).saturating_sub(line_start),
-        (span.end as usize).saturating_sub(line_start),
-    );
+    let (shown, from, to) =
+        shown_line(text, (span.start as usize).saturating_sub(line_start), (span.end as usize).saturating_sub(line_start));
     let marks: String = std::iter::repeat_n(mark, (to - from).max(1)).collect();
     push_line(out, &format!("{:width$} |", ""));
     push_line(out, &format!("{line:>width$} | {shown}"));
-    push_line(
-        out,
-        &format!("{:width$} | {:from$}{marks} {message}", "", ""),
-    );
+    push_line(out, &format!("{:width$} | {:from$}{marks} {message}", "", ""));
 }
 
 /// Appends a line without the blanks at its end.
@@ -123,11 +99,7 @@ fn shown_line(text: &str, start: usize, end: usize) -> (String, usize, usize) {
     let lead = if head { "…" } else { "" };
     let shift = lead.chars().count();
     let shown = format!("{lead}{cut}{}", if tail { "…" } else { "" });
-    (
-        shown,
-        from - first + shift,
-        to.min(first + WINDOW).max(from) - first + shift,
-    )
+    (shown, from - first + shift, to.min(first + WINDOW).max(from) - first + shift)
 }
 
 #[cfg(test)]

@@ -73,9 +73,6 @@ mod tests {
         assert_eq!(nearest("flags", known), Some("flag"));
         assert_eq!(nearest("elephant", known), None);
         assert_eq!(nearest("y", known), None, "one letter is no evidence");
-        assert_eq!(
-            did_you_mean("fleg", known).as_deref(),
-            Some("did you mean `flag`?")
-        );
+        assert_eq!(did_you_mean("fleg", known).as_deref(), Some("did you mean `flag`?"));
     }
 }

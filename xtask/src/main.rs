@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod conformance;
 mod engines;
 mod fuzz;
 mod models;
@@ -22,6 +23,8 @@ struct Arguments {
 enum Command {
     /// Measure time and memory beside SPIN: search, translation, instructions
     Bench(bench::Arguments),
+    /// Compare state counts and verdicts with SPIN's: the benchmark set, random models, any model
+    Conformance(conformance::Arguments),
     /// Compare native code with the interpreter, state by state
     Engines(engines::Arguments),
     /// Run a program and tell what it cost
@@ -37,6 +40,7 @@ type Failure = String;
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Conformance(arguments) => conformance::run_command(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),

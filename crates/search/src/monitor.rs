@@ -19,7 +19,8 @@ pub(crate) struct Monitor<'a> {
     workers: Vec<Published>,
     stop: AtomicBool,
     reason: Mutex<Option<StopReason>>,
-    next_report: Mutex<Instant>,
+    /// When to report again, and what the store was last.
+    next_report: Mutex<(Instant, &'static str)>,
     peak_search_bytes: AtomicU64,
 }
 
@@ -58,7 +59,7 @@ impl<'a> Monitor<'a> {
             workers: (0..workers.max(1)).map(|_| Published::default()).collect(),
             stop: AtomicBool::new(false),
             reason: Mutex::new(None),
-            next_report: Mutex::new(start + REPORT_EVERY),
+            next_report: Mutex::new((start + REPORT_EVERY, "")),
             peak_search_bytes: AtomicU64::new(0),
         }
     }
@@ -95,9 +96,13 @@ impl<'a> Monitor<'a> {
         } else if limits.memory.is_some_and(|limit| bytes > limit) {
             self.stop(StopReason::Memory);
         }
-        if let Ok(mut next) = self.next_report.try_lock()
-            && now >= *next
-        {
+        let Ok(mut report) = self.next_report.try_lock() else { return };
+        let (next, form) = &mut *report;
+        let before = std::mem::replace(form, store.form());
+        if !before.is_empty() && before != *form {
+            self.notice(&format!("the state store was {before} and is now {form}"));
+        }
+        if now >= *next {
             *next = now + REPORT_EVERY;
             self.task.observer.progress(&Progress {
                 states: sum(|w| &w.states),

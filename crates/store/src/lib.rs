@@ -18,10 +18,13 @@ mod dictionary;
 mod encoder;
 mod hash;
 mod hashes;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod memory;
 mod plain;
 mod roots;
 mod shape;
+mod stress;
 mod sync;
 mod table;
 mod turn;
@@ -32,3 +35,4 @@ pub use compact::{Compact, CompactWorker};
 pub use hash::{hash_bytes, hash_seeded};
 pub use hashes::{Hashes, HashesWorker};
 pub use plain::{Plain, PlainWorker};
+pub use stress::{StressFailure, StressReport, stress};

@@ -1,0 +1,227 @@
+//! The lock-free parts under a model checker for Rust's memory model: small histories of two or three workers, every interleaving.
+//!
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p store --lib loom_tests`. Tables are tiny here (two slots a bucket, two
+//! buckets), so that a few insertions already collide, overflow and grow.
+
+use crate::budget::Budget;
+use crate::dictionary::Dictionary;
+use crate::roots::{Entry, Geometry, Roots};
+use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::table::{Lookup, Next, Table};
+use crate::turn::Turn;
+use loom::thread;
+
+fn unlimited() -> Arc<Budget> {
+    Arc::new(Budget::new(u64::MAX))
+}
+
+/// Explores interleavings with at most this many preemptions; more find nothing new in histories this small, and take for ever.
+fn check(preemptions: usize, history: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(history);
+}
+
+/// A shared table of numbers: the "arena" is an array, and the thing at place `p` is `things[p]`.
+struct Numbers {
+    things: Vec<AtomicU64>,
+    used: AtomicU64,
+}
+
+/// Spreads small numbers over the few buckets there are.
+fn hash(thing: u64) -> u64 {
+    thing.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Numbers {
+    fn new() -> Numbers {
+        // Place 0 is no place.
+        Numbers { things: (0..16).map(|_| AtomicU64::new(0)).collect(), used: AtomicU64::new(1) }
+    }
+
+    /// Inserts a thing as a worker of the plain store does, following the table as it grows.
+    fn insert(&self, table: &mut Arc<Table>, thing: u64) -> (u64, bool) {
+        let mut place = None;
+        loop {
+            let same = |place: u64| self.things[place as usize].load(Ordering::Relaxed) == thing;
+            let make = || {
+                Ok::<u64, ()>(*place.get_or_insert_with(|| {
+                    let place = self.used.fetch_add(1, Ordering::Relaxed);
+                    self.things[place as usize].store(thing, Ordering::Relaxed);
+                    place
+                }))
+            };
+            match table.find_or_insert(hash(thing), same, make).unwrap() {
+                Lookup::Found(place) => return (place, false),
+                Lookup::Inserted => return (place.unwrap(), true),
+                Lookup::Full => table.grow().unwrap(),
+                Lookup::Frozen => {}
+            }
+            if let Some(Next::Table(next)) = table.next() {
+                table.help(&next, |place| hash(self.things[place as usize].load(Ordering::Relaxed)));
+                *table = next;
+            }
+        }
+    }
+}
+
+fn table() -> Arc<Table> {
+    Arc::new(Table::new(1, 8, None, unlimited()).unwrap())
+}
+
+#[test]
+fn two_workers_insert_the_same_thing_once() {
+    check(5, || {
+        let (numbers, table) = (Arc::new(Numbers::new()), table());
+        let other = {
+            let (numbers, mut table) = (numbers.clone(), table.clone());
+            thread::spawn(move || (numbers.insert(&mut table, 5), numbers.insert(&mut table, 6)))
+        };
+        let mut table = table;
+        let mine = (numbers.insert(&mut table, 6), numbers.insert(&mut table, 5));
+        let theirs = other.join().unwrap();
+        assert_eq!((mine.0.0, mine.1.0), (theirs.1.0, theirs.0.0), "the workers agree on places");
+        assert!(mine.0.1 != theirs.1.1 && mine.1.1 != theirs.0.1, "exactly one of them was first");
+    });
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_while_the_table_grows() {
+    check(4, || {
+        let (numbers, table) = (Arc::new(Numbers::new()), table());
+        {
+            let mut table = table.clone();
+            for thing in 1..=2 {
+                assert!(numbers.insert(&mut table, thing).1);
+            }
+        }
+        let grower = {
+            let (numbers, mut table) = (numbers.clone(), table.clone());
+            thread::spawn(move || {
+                table.grow().unwrap();
+                (numbers.insert(&mut table, 3), numbers.insert(&mut table, 1))
+            })
+        };
+        let mut table = table;
+        let mine = (numbers.insert(&mut table, 3), numbers.insert(&mut table, 2));
+        let theirs = grower.join().unwrap();
+        assert_eq!(mine.0.0, theirs.0.0);
+        assert!(mine.0.1 != theirs.0.1, "the new thing was new once");
+        assert!(!mine.1.1 && !theirs.1.1, "the old things were not");
+    });
+}
+
+#[test]
+fn a_closed_table_shows_all_it_ever_took() {
+    check(4, || {
+        let (numbers, table) = (Arc::new(Numbers::new()), table());
+        let inserter = {
+            let (numbers, table) = (numbers.clone(), table.clone());
+            thread::spawn(move || {
+                let make = || {
+                    numbers.things[1].store(7, Ordering::Relaxed);
+                    Ok::<u64, ()>(1)
+                };
+                let same = |place: u64| numbers.things[place as usize].load(Ordering::Relaxed) == 7;
+                table.find_or_insert(hash(7), same, make).unwrap()
+            })
+        };
+        assert!(table.close());
+        let mut shown = Vec::new();
+        table.drain_blocks(&Turn::new(), |place| {
+            shown.extend(place.map(|place| numbers.things[place as usize].load(Ordering::Relaxed)));
+            true
+        });
+        match inserter.join().unwrap() {
+            Lookup::Inserted => assert_eq!(shown, [7]),
+            Lookup::Frozen => assert!(shown.is_empty()),
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+fn roots() -> Arc<Roots> {
+    // Wide keys in few buckets: few slots, most of which cross a word.
+    Arc::new(Roots::new(Geometry::for_keys(50, 0, 0), unlimited()).unwrap())
+}
+
+#[test]
+fn two_workers_insert_the_same_key_once() {
+    check(5, || {
+        let roots = roots();
+        let other = {
+            let roots = roots.clone();
+            thread::spawn(move || [roots.insert(1), roots.insert(2)])
+        };
+        let mine = [roots.insert(2), roots.insert(1)];
+        let theirs = other.join().unwrap();
+        for (a, b) in [(mine[0], theirs[1]), (mine[1], theirs[0])] {
+            assert!(matches!((a, b), (Entry::Inserted, Entry::Found) | (Entry::Found, Entry::Inserted)), "{a:?} {b:?}");
+        }
+        assert!(roots.contains(1) && roots.contains(2) && !roots.contains(3));
+    });
+}
+
+#[test]
+fn keys_are_complete_when_they_are_seen_and_frozen_buckets_take_no_more() {
+    check(5, || {
+        let roots = roots();
+        roots.insert(11);
+        let other = {
+            let roots = roots.clone();
+            thread::spawn(move || roots.insert(22))
+        };
+        let mut moved = Vec::new();
+        assert!(roots.drain(&Turn::new(), |keys| {
+            moved.extend_from_slice(keys);
+            true
+        }));
+        moved.sort();
+        match other.join().unwrap() {
+            Entry::Inserted => assert_eq!(moved, [11, 22]),
+            Entry::Frozen => assert_eq!(moved, [11]),
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn a_number_means_the_same_to_all_who_learn_it() {
+    check(4, || {
+        let dictionary = Arc::new(Dictionary::new(false, unlimited()).unwrap());
+        let other = {
+            let dictionary = dictionary.clone();
+            thread::spawn(move || {
+                let mut index = dictionary.index();
+                dictionary.add(&mut index, 9 << 40).unwrap()
+            })
+        };
+        let mut index = dictionary.index();
+        if let Some(id) = index.find(9 << 40) {
+            assert_eq!(dictionary.value(id), 9 << 40);
+        }
+        let mine = dictionary.add(&mut index, 9 << 40).unwrap();
+        assert_eq!(mine, other.join().unwrap());
+        assert_eq!(dictionary.value(mine), 9 << 40);
+    });
+}
+
+#[test]
+fn a_shared_turn_is_over_for_nobody_before_it_is_for_all() {
+    check(4, || {
+        let (turn, done) = (Arc::new(Turn::new()), Arc::new(AtomicU64::new(0)));
+        let work = |turn: &Turn, done: &AtomicU64| {
+            assert!(turn.share(2, |block| {
+                done.fetch_add(1 << (8 * block), Ordering::Relaxed);
+                true
+            }));
+            assert_eq!(done.load(Ordering::Relaxed), 0x0101);
+        };
+        let other = {
+            let (turn, done) = (turn.clone(), done.clone());
+            thread::spawn(move || work(&turn, &done))
+        };
+        work(&turn, &done);
+        other.join().unwrap();
+    });
+}

@@ -95,7 +95,7 @@ impl Parser {
 
     /// `hidden byte a = 1, b[3]`.
     pub(super) fn declaration(&mut self) -> Parsed<Declaration> {
-        let start = self.span();
+        let from = self.at;
         let visibility = match self.peek() {
             Tok::Key(Key::Hidden) => Visibility::Hidden,
             Tok::Key(Key::Show) => Visibility::Show,
@@ -116,7 +116,7 @@ impl Parser {
             }
             variables.push(self.variable()?);
         }
-        Ok(Declaration { visibility, ty, variables, span: start.to(self.last_span()) })
+        Ok(Declaration { visibility, ty, variables, span: self.text_from(from) })
     }
 
     /// The type of a variable or of a field of a message.
@@ -144,6 +144,7 @@ impl Parser {
     }
 
     fn variable(&mut self) -> Parsed<Variable> {
+        let from = self.at;
         let name = self.expect_name("the name of a variable")?;
         let width = if self.eat_op(Op::Colon) { Some(self.primary()?) } else { None };
         let length = if self.eat_op(Op::LBracket) {
@@ -154,7 +155,7 @@ impl Parser {
             None
         };
         let initial = if self.eat_op(Op::Assign) { Some(self.initial()?) } else { None };
-        let span = name.span.to(self.last_span());
+        let span = self.text_from(from);
         Ok(Variable { name, width, length, initial, span })
     }
 

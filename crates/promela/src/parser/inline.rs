@@ -116,13 +116,15 @@ impl Parser {
             let message = format!("inlines call each other more than {MAX_INLINE_DEPTH} levels deep");
             return Err(self.error(call, message));
         }
-        let tokens = self.substituted(&definition, &arguments, call)?;
+        let (tokens, texts) = self.substituted(&definition, &arguments, call)?;
         self.inlines.push(Call { name: name.text, result });
         let outer_tokens = std::mem::replace(&mut self.tokens, tokens);
+        let outer_texts = std::mem::replace(&mut self.texts, texts);
         let outer_at = std::mem::replace(&mut self.at, 0);
         let outer_end = std::mem::replace(&mut self.end, call.after());
         let block = self.statement();
         self.tokens = outer_tokens;
+        self.texts = outer_texts;
         self.at = outer_at;
         self.end = outer_end;
         self.inlines.pop();
@@ -162,8 +164,14 @@ impl Parser {
         Ok(arguments)
     }
 
-    fn substituted(&mut self, definition: &InlineDefinition, arguments: &[Vec<Token>], call: Span) -> Result<Vec<Token>, Reported> {
+    fn substituted(
+        &mut self,
+        definition: &InlineDefinition,
+        arguments: &[Vec<Token>],
+        call: Span,
+    ) -> Result<(Vec<Token>, Vec<Span>), Reported> {
         let mut tokens = Vec::with_capacity(definition.body.len());
+        let mut texts = Vec::with_capacity(definition.body.len());
         for token in &definition.body {
             let argument = match &token.kind {
                 Tok::Name(name) => definition.parameters.iter().position(|p| p == name).and_then(|i| arguments.get(i)),
@@ -173,13 +181,14 @@ impl Parser {
                 Some(argument) => tokens.extend(argument.iter().cloned()),
                 None => tokens.push(token.clone()),
             }
+            texts.resize(tokens.len(), token.span);
             if tokens.len() + self.inline_tokens > MAX_TOKENS {
                 self.at = self.tokens.len();
                 return Err(self.error(call, "the inlines expand into too much text"));
             }
         }
         self.inline_tokens += tokens.len();
-        Ok(tokens)
+        Ok((tokens, texts))
     }
 
     /// Where a `return` puts its value.

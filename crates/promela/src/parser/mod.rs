@@ -23,6 +23,7 @@ pub fn parse(tokens: Vec<Token>, end: Span) -> (Model, Vec<Diagnostic>) {
     let names = Names::collect(&tokens);
     let mut parser = Parser {
         tokens,
+        texts: Vec::new(),
         at: 0,
         end,
         names,
@@ -68,6 +69,9 @@ impl Names {
 /// The parser's state: where it reads, what it has found wrong.
 struct Parser {
     tokens: Vec<Token>,
+    /// Inside an inline: where each token stands in its definition. A token of an argument has its own
+    /// place in the call, and here that of the parameter.
+    texts: Vec<Span>,
     at: usize,
     /// The end of the text being read, for messages.
     end: Span,
@@ -109,6 +113,13 @@ impl Parser {
     /// The place of the token read last.
     fn last_span(&self) -> Span {
         self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or(self.end, |t| t.span)
+    }
+
+    /// What the user wrote for the statement that began at token `from` and has just been read.
+    fn text_from(&self, from: usize) -> Span {
+        let at = |i: usize| self.texts.get(i).copied().or_else(|| self.tokens.get(i).map(|t| t.span));
+        let (first, last) = (at(from), self.at.checked_sub(1).and_then(at));
+        first.zip(last).map_or(self.end, |(first, last)| first.to(last))
     }
 
     fn advance(&mut self) -> Span {

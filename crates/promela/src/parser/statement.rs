@@ -167,6 +167,7 @@ impl Parser {
 
     fn statement_inside(&mut self) -> Parsed<Stmt> {
         let start = self.span();
+        let from = self.at;
         let kind = match self.peek().clone() {
             Tok::Key(Key::If) => StmtKind::If(self.options(Key::If, Key::Fi)?),
             Tok::Key(Key::Do) => StmtKind::Do(self.options(Key::Do, Key::Od)?),
@@ -218,7 +219,7 @@ impl Parser {
             }
             _ => StmtKind::Expr(self.expression()?),
         };
-        Ok(Stmt { kind, span: start.to(self.last_span()) })
+        Ok(Stmt { kind, span: self.text_from(from) })
     }
 
     fn word(&mut self, kind: StmtKind) -> StmtKind {
@@ -228,7 +229,7 @@ impl Parser {
 
     /// A label, a call, an assignment, a message, or an expression that begins with a name.
     fn statement_with_name(&mut self, name: &crate::token::Text) -> Parsed<Stmt> {
-        let start = self.span();
+        let from = self.at;
         let is_process = self.names.proctypes.contains(name);
         if *self.peek_at(1) == Tok::Op(Op::Colon) && !is_process {
             return self.labelled();
@@ -236,7 +237,7 @@ impl Parser {
         if self.at_inline_call(0) {
             let stmt = self.inline_call(None)?;
             self.inline_ended = true;
-            return Ok(Stmt { span: start.to(self.last_span()), ..stmt });
+            return Ok(Stmt { span: self.text_from(from), ..stmt });
         }
         if *self.peek_at(1) == Tok::Op(Op::LParen) {
             return Err(self.unknown_call(name));
@@ -244,9 +245,8 @@ impl Parser {
         if is_process {
             let left = self.primary()?;
             let guard = self.binary(left, 0)?;
-            return Ok(Stmt { span: guard.span, kind: StmtKind::Expr(guard) });
+            return Ok(Stmt { span: self.text_from(from), kind: StmtKind::Expr(guard) });
         }
-        let before = self.at;
         let reference = self.reference()?;
         let kind = match self.peek() {
             Tok::Op(Op::Assign) => {
@@ -254,7 +254,7 @@ impl Parser {
                 if self.at_inline_call(0) {
                     let stmt = self.inline_call(Some(reference))?;
                     self.inline_ended = true;
-                    return Ok(Stmt { span: start.to(self.last_span()), ..stmt });
+                    return Ok(Stmt { span: self.text_from(from), ..stmt });
                 }
                 StmtKind::Assign(reference, self.expression()?)
             }
@@ -279,9 +279,9 @@ impl Parser {
                 }
                 StmtKind::Receive(Receive { channel: reference, any, keep, arguments, evaluated })
             }
-            _ => return self.guard_after(reference, before),
+            _ => return self.guard_after(reference, from),
         };
-        Ok(Stmt { kind, span: start.to(self.last_span()) })
+        Ok(Stmt { kind, span: self.text_from(from) })
     }
 
     /// An expression whose first operand has been read as a reference.
@@ -296,7 +296,7 @@ impl Parser {
             Expr { kind: ExprKind::Ref(reference), span }
         };
         let guard = self.binary(left, 0)?;
-        Ok(Stmt { span: guard.span, kind: StmtKind::Expr(guard) })
+        Ok(Stmt { span: self.text_from(before), kind: StmtKind::Expr(guard) })
     }
 
     fn unknown_call(&mut self, name: &str) -> Reported {

@@ -35,6 +35,7 @@ pub fn resolve(tree: &ast::Model) -> (Model, Vec<Diagnostic>) {
         globals: HashMap::new(),
         headers: Vec::new(),
         current: None,
+        in_trace: false,
         elements: 0,
     };
     resolver.all();
@@ -83,6 +84,8 @@ struct Resolver<'a> {
     globals: HashMap<Text, Symbol>,
     headers: Vec<Header>,
     current: Option<Current>,
+    /// Whether the body being resolved is that of a trace.
+    in_trace: bool,
     /// Elements of all leaves so far, to bound memory.
     elements: usize,
 }
@@ -342,7 +345,9 @@ impl Resolver<'_> {
 
     fn automaton(&mut self, automaton: &ast::Automaton) {
         self.open_process();
+        self.in_trace = automaton.kind != ast::AutomatonKind::Never;
         let body = self.block(&automaton.body);
+        self.in_trace = false;
         let current = self.current.take().unwrap_or_default();
         self.model.automata.push(AutomatonModel {
             kind: automaton.kind,

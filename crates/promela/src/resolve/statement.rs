@@ -74,7 +74,9 @@ impl Resolver<'_> {
             // The fields' own initial values are set with the process, wherever it is declared.
             self.initialise_local(first, ty, &plain);
             let action = self.store_initial(first, ty, variable);
-            seq.push(Stm { node: Node::Basic(action), span: variable.span });
+            let alone = declaration.variables.len() == 1;
+            let span = if alone { declaration.span } else { variable.span };
+            seq.push(Stm { node: Node::Basic(action), span });
         }
     }
 
@@ -177,7 +179,12 @@ impl Resolver<'_> {
             StmtKind::Send { channel, sorted, arguments } => {
                 let mut values = Vec::new();
                 for argument in arguments {
-                    self.values(argument, &mut values);
+                    // A trace says nothing about a field by `_`.
+                    if self.in_trace && is_underscore(argument) {
+                        values.push(Ex::Const(0));
+                    } else {
+                        self.values(argument, &mut values);
+                    }
                 }
                 self.check_fields(channel, values.len(), span);
                 let channel = self.channel_value(channel);
@@ -414,5 +421,14 @@ impl Resolver<'_> {
         ];
         let first = Action::Assign(Target::Place(place.clone()), from);
         Node::Loop { first, round, leave_on_else: false, header: span }
+    }
+}
+
+fn is_underscore(expr: &Expr) -> bool {
+    match &expr.kind {
+        ast::ExprKind::Ref(reference) => {
+            matches!(reference.parts.as_slice(), [part] if &*part.name.text == "_" && part.index.is_none())
+        }
+        _ => false,
     }
 }

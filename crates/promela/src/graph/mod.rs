@@ -18,6 +18,8 @@ mod table;
 
 use crate::model::Action;
 use source::{Diagnostic, Span};
+use std::collections::BTreeSet;
+use std::fmt;
 
 pub(crate) use elements::build;
 
@@ -38,6 +40,36 @@ impl Graph {
     /// The state with this number.
     pub fn state(&self, number: u32) -> Option<&State> {
         self.states.binary_search_by_key(&number, |s| s.number).ok().map(|i| &self.states[i])
+    }
+}
+
+/// One line for each transition, in the order and with the numbers of `pan -d`: where from, where to, how
+/// (`A` atomic, `D` a d_step), what labels say about the source (`a` accept, `e` end, `p` progress), and
+/// for an escape its first state. (`pan -d` also prints `A` for a d_step that ends an atomic sequence.)
+impl fmt::Display for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut seen = BTreeSet::new();
+        let mut todo = vec![self.start];
+        while let Some(number) = todo.pop() {
+            let Some(state) = self.state(number).filter(|_| seen.insert(number)) else { continue };
+            for t in &state.transitions {
+                let mode = match &t.effect {
+                    _ if t.atomic => 'A',
+                    Effect::Deterministic(_) => 'D',
+                    _ => '-',
+                };
+                let mark = |set: bool, c: char| if set { c } else { '-' };
+                let marks = [mark(state.accept, 'a'), mark(state.end, 'e'), mark(state.progress, 'p')];
+                let marks: String = marks.iter().collect();
+                write!(f, "{number} -> {} [{mode}{marks}]", t.target)?;
+                match t.escape {
+                    0 => writeln!(f)?,
+                    escape => writeln!(f, " escape {escape}")?,
+                }
+            }
+            todo.extend(state.transitions.iter().rev().map(|t| t.target));
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,3 @@
+// For over numbers, arrays, channels; select in its three forms; a label on a loop.
+byte x; typedef M { byte a; byte b }; chan q=[3] of {M}; byte arr[4];
+active proctype P() { byte i; short j; M m; for (i : 1 .. 3) { x=i; if :: x==2 -> break :: else fi }; for (i in arr) { arr[i]=i; x=2 }; for (m in q) { x = m.a; q!m }; select (i : 1 .. 3); select (j : 0 .. 40); select (i : x .. 5); L: for (i : 0 .. 1) { skip }; goto L; atomic { for (i : 0 .. 2) { x++; x++ } }; d_step { for (i : 0 .. 2) { x++; x++ } ; x = 3 } ; do :: for (i : 0 .. 1) { x=1 } :: select (i : 0 .. 1) :: select (i : x .. 9) -> x=1 :: break od }

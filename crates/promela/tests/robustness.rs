@@ -224,3 +224,35 @@ fn soups_of_words_are_survived() {
         survives(&text);
     }
 }
+
+/// Conditions that are known when the model is read leave no code that can never be reached.
+#[test]
+fn constant_conditions_give_well_formed_programs() {
+    for body in [
+        "false; x = 1",
+        "0 && x; x = 1",
+        "x == 1 && false; x = 1",
+        "d_step { false; x = 1 }; x = 2",
+        "d_step { x = 1; false; x = 3 }; x = 2",
+        "d_step { if :: false -> x = 1 :: 0 -> x = 2 fi; x = 4 }; x = 3",
+        "d_step { x = 1; if :: false :: x == 1 && 0 -> x = 2 fi; x = 4 }; x = 3",
+        "d_step { x = 1; do :: x = 2 od }; x = 3",
+        "if :: false fi; x = 1",
+        "do :: false -> x = 1 od; x = 2",
+        "{ x = 1 } unless { false; x = 2 }",
+        "{ false } unless { x == 1; x = 2 }; x = 3",
+        "atomic { x = 1; false; x = 2 }; x = 3",
+        "true && 1; x = 1",
+        "goto L; x = 1; L: false",
+        "do :: x = 1 od; x = 2",
+        "L: x = 1; goto L; x = 2",
+        "(1 -> x : x) == 0; x = 1",
+        "1 || x / 0 == 1; x = 1",
+        "else; x = 1",
+        "if :: else -> false :: x == 1 fi",
+    ] {
+        let text = format!("byte x;\nactive proctype P() {{ {body} }}");
+        let (map, compiled) = compile_text(&text);
+        common::verified(&map, compiled);
+    }
+}

@@ -1,6 +1,7 @@
 //! Expressions: their value on the stack.
 
 use super::emitter::Emitter;
+use super::process::live_states;
 use crate::ast::{Binary, Probe, Unary};
 use crate::model::{Ex, Place, Scope};
 use bytecode::{FieldMask, GlobalId, LocalId, Op, ProcessId, Receive, Register};
@@ -199,7 +200,7 @@ impl Emitter<'_> {
         self.instance(process, pid);
         let graph = &self.graphs[process];
         let state = graph.labels.iter().rev().find(|(name, _)| name == label).map(|(_, state)| *state);
-        match state.filter(|&state| graph.state(state).is_some()) {
+        match state.filter(|state| live_states(graph).contains(state)) {
             Some(state) => {
                 let mark = self.state(process, state);
                 self.emit(Op::At { place: (ProcessId(process as u8), mark.addr()) });

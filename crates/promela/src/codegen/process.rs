@@ -179,7 +179,7 @@ impl Emitter<'_> {
         if let Effect::Action(action) = effect {
             let (action, span) = &graph.actions[*action];
             self.action(action, *span);
-            if matches!(action, Action::Guard(Ex::Const(0))) {
+            if blocks(action) {
                 return;
             }
         }
@@ -254,7 +254,7 @@ fn label_names(graph: &Graph) -> HashMap<u32, Vec<String>> {
 }
 
 /// The states that can be reached, the first one first.
-fn live_states(graph: &Graph) -> Vec<u32> {
+pub(super) fn live_states(graph: &Graph) -> Vec<u32> {
     let mut seen = BTreeSet::new();
     let mut order = Vec::new();
     let mut todo = vec![graph.start];
@@ -264,8 +264,11 @@ fn live_states(graph: &Graph) -> Vec<u32> {
             continue;
         }
         order.push(number);
-        let targets = state.transitions.iter().filter(|t| !is_never(graph, t)).map(|t| t.target);
-        todo.extend(targets);
+        let leads_on = |t: &&Transition| match &t.effect {
+            Effect::Deterministic(body) => exits(graph, body),
+            _ => !is_never(graph, t),
+        };
+        todo.extend(state.transitions.iter().filter(leads_on).map(|t| t.target));
     }
     if order.len() > 1 {
         order[1..].sort_unstable();
@@ -273,24 +276,43 @@ fn live_states(graph: &Graph) -> Vec<u32> {
     order
 }
 
-/// Whether a transition is never possible.
+/// Whether a transition never leads to its target.
 fn is_never(graph: &Graph, transition: &Transition) -> bool {
     match &transition.effect {
         Effect::Never => true,
-        Effect::Action(action) => {
-            matches!(graph.actions[*action].0, Action::Guard(ref ex) if is_false(ex))
-        }
+        Effect::Action(action) => blocks(&graph.actions[*action].0),
         _ => false,
     }
 }
 
-/// Whether the code of a guard would block before its end whatever the state.
-fn is_false(ex: &Ex) -> bool {
-    match ex {
-        Ex::Const(n) => *n == 0,
-        Ex::Binary(crate::ast::Binary::And, a, b) => is_false(a) || is_false(b),
-        _ => false,
+/// Whether a `d_step` can come to its end, as far as constant guards tell.
+fn exits(graph: &Graph, body: &Deterministic) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut todo = vec![body.start];
+    while let Some(node) = todo.pop() {
+        if !seen.insert(node) {
+            continue;
+        }
+        match &body.nodes[node] {
+            Inner::Exit => return true,
+            Inner::Choice(options, _) => todo.extend(options),
+            Inner::Basic(Effect::Action(action), ..) if blocks(&graph.actions[*action].0) => {}
+            Inner::Basic(_, next, _) => todo.push(*next),
+        }
     }
+    false
+}
+
+/// Whether the code of an action blocks before its end whatever the state.
+fn blocks(action: &Action) -> bool {
+    fn is_false(ex: &Ex) -> bool {
+        match ex {
+            Ex::Const(n) => *n == 0,
+            Ex::Binary(crate::ast::Binary::And, a, b) => is_false(a) || is_false(b),
+            _ => false,
+        }
+    }
+    matches!(action, Action::Guard(ex) if is_false(ex))
 }
 
 fn is_else(transition: &Transition) -> bool {

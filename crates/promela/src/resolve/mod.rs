@@ -309,6 +309,9 @@ impl Resolver<'_> {
                 None => 0,
             },
         };
+        if proctype.deterministic {
+            self.report(Diagnostic::warning(proctype.name.span, "non-determinism in a `D_proctype` is not reported"));
+        }
         let priority = proctype.priority.as_ref().and_then(|p| self.priority(p));
         let provided = proctype.provided.as_ref().map(|condition| self.expr(condition));
         let body = self.block(&proctype.body);

@@ -6,8 +6,8 @@
 
 use crate::checkpoint::{CheckpointError, Order, Reader, Standing, Writer};
 use crate::expand::{Best, Expander};
-use crate::frontier::{Chunk, Frontier, Sink, Waiting};
-use crate::links::{self, Link, Links, MOST_WORKERS, Renumber};
+use crate::frontier::{Chunk, Frontier, Sink};
+use crate::links::{Link, Links, MOST_WORKERS};
 use crate::monitor::{self, Monitor};
 use crate::parts::{Part, conclude};
 use crate::task::Task;
@@ -36,38 +36,46 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
     standing: Standing,
     mut worker: T::Worker<'_>,
 ) -> Result<Outcome, CheckpointError> {
-    let links = Links::load(&mut reader)?;
-    let mut frontier = Frontier::default();
+    let logs = reader.number()?;
+    let ancestors = (0..logs).map(|_| Links::load(&mut reader)).collect::<Result<Vec<_>, _>>()?;
+    let mut level = Vec::new();
     let mut state = Vec::new();
     for _ in 0..reader.number()? {
-        let link = Link::from_bits(reader.number()?);
-        reader.state(&mut state)?;
-        let hash = worker.hash(&state);
-        let id = worker.insert(hash, &state).map_err(CheckpointError::Full)?.id;
-        let bytes = if worker.keeps(id) { None } else { Some(&state[..]) };
-        frontier.push(Waiting { id, link }, standing.depth, bytes);
+        let first = reader.number()?;
+        let mut frontier = Frontier::default();
+        for index in 0..reader.number()? {
+            reader.state(&mut state)?;
+            let hash = worker.hash(&state);
+            let id = worker.insert(hash, &state).map_err(CheckpointError::Full)?.id;
+            let bytes = if worker.keeps(id) { None } else { Some(&state[..]) };
+            frontier.push(id, Link::from_bits(first).after(index as usize), standing.depth, bytes);
+        }
+        level.append(&mut frontier.take());
     }
     reader.finish()?;
     drop(worker);
     let elapsed = standing.elapsed;
-    let mut outcome = search(system, store, task, Some(Start { links, frontier, standing }));
+    let mut outcome = search(system, store, task, Some(Start { ancestors, level, standing }));
     outcome.statistics.elapsed += elapsed;
     Ok(outcome)
 }
 
 /// Where a resumed search begins.
 struct Start {
-    links: Links,
-    frontier: Frontier,
+    /// The logs of those who worked on it before.
+    ancestors: Vec<Links>,
+    level: Vec<Chunk>,
     standing: Standing,
 }
 
-fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, start: Option<Start>) -> Outcome {
+fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, mut start: Option<Start>) -> Outcome {
+    let ancestors = start.as_mut().map(|start| std::mem::take(&mut start.ancestors)).unwrap_or_default();
     let workers = task.threads.clamp(1, MOST_WORKERS);
     let monitor = Monitor::new(task, workers);
     let best = Best::new();
-    let level = Level { logs: (0..workers).map(|number| Mutex::new(Links::new(number))).collect(), ..Level::default() };
-    let search = Search { store, task, monitor: &monitor, best: &best, level: &level };
+    let level = Level { logs: (0..workers).map(|_| Mutex::new(Links::new(MOST_WORKERS))).collect(), ..Level::default() };
+    let search = Search { store, task, monitor: &monitor, best: &best, level: &level, ancestors: &ancestors };
+    let before = ancestors.len();
     let mut truncated = false;
     let mut depth = 0;
     let parts: Vec<Part> = std::thread::scope(|scope| {
@@ -75,19 +83,19 @@ fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, s
             .map(|number| {
                 let system = system.clone();
                 scope.spawn(move || {
-                    let mut expander = Expander::new(system, store, task, search.best, number);
+                    let mut expander = Expander::new(system, store, task, search.best, before + number);
                     search.help(&mut expander, number);
                     Part::of(expander)
                 })
             })
             .collect();
-        let mut leader = Expander::new(system.clone(), store, task, &best, 0);
+        let mut leader = Expander::new(system.clone(), store, task, &best, before);
         (depth, truncated) = search.lead(&mut leader, workers, start);
         level.finish();
         let leader = Part::of(leader);
         std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
     });
-    let mut outcome = conclude(parts, workers, system, store, &monitor, truncated);
+    let mut outcome = conclude(ancestors, parts, workers, system, store, &monitor, truncated);
     outcome.statistics.depth = depth;
     outcome
 }
@@ -99,6 +107,7 @@ struct Search<'a, T> {
     monitor: &'a Monitor<'a>,
     best: &'a Best,
     level: &'a Level,
+    ancestors: &'a [Links],
 }
 
 impl<T> Clone for Search<'_, T> {
@@ -208,16 +217,16 @@ impl<T: Store> Search<'_, T> {
         let mut depth = 0;
         let mut before = Duration::ZERO;
         match start {
-            Some(Start { links, frontier, standing }) => {
-                (next, depth, before) = (frontier, standing.depth, standing.elapsed);
-                expander.links = links;
+            Some(Start { level, standing, .. }) => {
+                (depth, before) = (standing.depth, standing.elapsed);
+                *lock(&self.level.next) = level;
                 (expander.states, expander.transitions, expander.expanded) = (standing.states, standing.transitions, standing.expanded);
             }
             None if expander.initial(&mut next).is_err() => self.monitor.stop(StopReason::Memory),
             None => {}
         }
         loop {
-            let chunks = if workers == 1 { next.take() } else { self.collect(&mut next) };
+            let chunks = self.collect(&mut next);
             if chunks.is_empty() || self.monitor.stopped() || self.best.length() <= depth {
                 // The last level was empty: the depth is that of the one before.
                 return (depth.saturating_sub(u64::from(chunks.is_empty())), false);
@@ -255,7 +264,6 @@ impl<T: Store> Search<'_, T> {
     ) -> io::Result<()> {
         let mut writer = Writer::new(to);
         let helpers: Vec<_> = self.level.logs.iter().skip(1).map(lock).collect();
-        let logs: Vec<&Links> = std::iter::once(&expander.links).chain(helpers.iter().map(|log| &**log)).collect();
         let waiting: u64 = chunks.iter().map(|chunk| chunk.waiting.len() as u64).sum();
         let (states, transitions) = self.monitor.totals();
         // The leader may have inserted initial states without saying so yet.
@@ -270,13 +278,15 @@ impl<T: Store> Search<'_, T> {
         };
         writer.header(Order::Breadth, self.task.label, &standing)?;
         writer.store(self.store)?;
-        links::save(&logs, &mut writer)?;
-        writer.number(waiting)?;
-        let renumber = Renumber::new(&logs);
+        let present = std::iter::once(&expander.links).chain(helpers.iter().map(|log| &**log));
+        writer.number((self.ancestors.len() + 1 + helpers.len()) as u64)?;
+        self.ancestors.iter().chain(present).try_for_each(|log| log.save(&mut writer))?;
+        writer.number(chunks.len() as u64)?;
         let mut state = Vec::new();
         for chunk in chunks {
-            for (index, waiting) in chunk.waiting.iter().enumerate() {
-                writer.number(renumber.link(waiting.link).to_bits())?;
+            writer.number(chunk.link(0).to_bits())?;
+            writer.number(chunk.waiting.len() as u64)?;
+            for index in 0..chunk.waiting.len() {
                 expander.read(chunk, index, &mut state);
                 writer.state(&state)?;
             }
@@ -294,6 +304,7 @@ impl<T: Store> Search<'_, T> {
     fn help<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize) {
         let mut seen = 0;
         let log = &self.level.logs[number];
+        std::mem::swap(&mut expander.links, &mut *lock(log));
         while self.level.await_next(&mut seen) {
             let _busy = Busy(&self.level.busy);
             std::mem::swap(&mut expander.links, &mut *lock(log));
@@ -309,6 +320,7 @@ impl<T: Store> Search<'_, T> {
     fn work_off<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize, next: &mut Frontier) {
         let depth = self.level.depth.load(Ordering::Relaxed);
         while let Some(chunk) = self.level.take() {
+            expander.begin(&chunk);
             let mut index = 0;
             while index < chunk.waiting.len() {
                 match expander.expand(&chunk, index, depth, next) {

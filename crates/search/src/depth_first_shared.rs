@@ -11,7 +11,7 @@ use crate::links::MOST_WORKERS;
 use crate::monitor::{Monitor, Standing};
 use crate::parts::{Part, conclude};
 use crate::task::Task;
-use contract::{Outcome, StopReason, Store, System};
+use contract::{Outcome, StopReason, Store, System, Verdict};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -27,7 +27,6 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
     let best = Best::new();
     let pool =
         Pool { workers, chunks: Mutex::new(Vec::new()), idle: AtomicUsize::new(0), done: AtomicBool::new(false), wake: Condvar::new() };
-    let truncated = AtomicBool::new(false);
     let run = |number: usize, system: S| {
         let _end = EndOnPanic(&pool);
         let mut expander = Expander::new(system, store, task, &best, number);
@@ -43,7 +42,7 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
             } else {
                 chunk
             };
-            if !work_off(&chunk, &mut expander, &mut stash, task, &truncated, &monitor) {
+            if !work_off(&chunk, &mut expander, &mut stash, &monitor) {
                 break;
             }
             let standing = Standing {
@@ -74,29 +73,19 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
         let leader = run(0, system.clone());
         std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
     });
-    let mut outcome = conclude(parts, workers, system, store, &monitor, truncated.into_inner());
-    if let Some(limit) = task.limits.depth {
-        outcome.statistics.depth = outcome.statistics.depth.min(limit);
+    let mut outcome = conclude(Vec::new(), parts, workers, system, store, &monitor, false);
+    if outcome.verdict == Verdict::Unknown(StopReason::Depth) {
+        // The states at the limit were reached but not expanded.
+        outcome.statistics.depth += 1;
     }
     outcome
 }
 
-/// Expands a chunk, except what lies at the depth limit; `false` if the store is full.
-fn work_off<S: System, T: Store>(
-    chunk: &Chunk,
-    expander: &mut Expander<'_, S, T>,
-    stash: &mut Stash,
-    task: &Task<'_>,
-    truncated: &AtomicBool,
-    monitor: &Monitor<'_>,
-) -> bool {
+/// Expands a chunk; `false` if the store is full.
+fn work_off<S: System, T: Store>(chunk: &Chunk, expander: &mut Expander<'_, S, T>, stash: &mut Stash, monitor: &Monitor<'_>) -> bool {
+    expander.begin(chunk);
     let mut index = 0;
     while index < chunk.waiting.len() {
-        if task.limits.depth.is_some_and(|limit| chunk.depth(index, 0) >= limit) {
-            truncated.store(true, Ordering::Relaxed);
-            index += 1;
-            continue;
-        }
         match expander.expand(chunk, index, 0, stash) {
             Ok(end) => index = end,
             Err(_) => {

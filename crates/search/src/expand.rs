@@ -4,11 +4,11 @@
 //! from memory as it appears; only then are they inserted, when the lines have arrived. That hides most of the time a search would
 //! otherwise spend waiting for memory.
 
-use crate::frontier::{Chunk, Sink, Waiting};
-use crate::links::{Link, Links};
+use crate::frontier::{Chunk, Sink};
+use crate::links::{Link, Links, Sources};
 use crate::retrace::Choice;
 use crate::task::Task;
-use contract::{Answer, Edge, Finding, Inserted, Selection, Store, StoreFull, StoreWorker, Successors, System};
+use contract::{Answer, Edge, Finding, Inserted, Selection, StateId, Store, StoreFull, StoreWorker, Successors, System};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -53,6 +53,9 @@ pub(crate) struct Expander<'a, S, T: Store + 'a> {
     pub expanded: u64,
     /// The greatest depth of a state expanded.
     pub depth: u64,
+    /// Some state was not expanded because of the depth limit.
+    pub truncated: bool,
+    most_depth: u64,
     /// What the property and the reduction want to hear of.
     states_wanted: bool,
     edges_wanted: bool,
@@ -74,7 +77,10 @@ struct Batch {
 }
 
 struct Source {
-    waiting: Waiting,
+    id: StateId,
+    link: Link,
+    /// Its number in the chunk.
+    position: usize,
     depth: u64,
     /// Its first entry in the buffer.
     first: usize,
@@ -83,6 +89,7 @@ struct Source {
 
 /// How a state was reached.
 struct Origin {
+    position: usize,
     parent: Link,
     choice: Choice,
     depth: u64,
@@ -102,6 +109,8 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             transitions: 0,
             expanded: 0,
             depth: 0,
+            truncated: false,
+            most_depth: task.limits.depth.unwrap_or(u64::MAX),
             states_wanted: interest.states,
             edges_wanted: interest.edges,
             reduced: !task.reduction.is_identity(),
@@ -117,7 +126,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 out.extend_from_slice(state);
             }
             None => {
-                self.store.read(chunk.waiting[index].id, out);
+                self.store.read(chunk.waiting[index], out);
             }
         }
     }
@@ -125,6 +134,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     /// Inserts the initial states.
     pub fn initial(&mut self, next: &mut impl Sink) -> Result<(), StoreFull> {
         self.batch.clear();
+        self.links.begin(Sources::From(Link::NONE));
         self.system.initial(&mut self.batch.out);
         self.batch.hash_from(0, &mut self.store);
         for index in 0..self.batch.out.len() {
@@ -132,13 +142,18 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             let inserted = self.store.insert(self.batch.hashes[index], state)?;
             if inserted.new
                 && let Answer::Stop(finding) =
-                    self.welcome(index, inserted, Origin { parent: Link::NONE, choice: index as Choice, depth: 0 }, next)
+                    self.welcome(index, inserted, Origin { position: 0, parent: Link::NONE, choice: index as Choice, depth: 0 }, next)
             {
-                let at = self.links.push(Link::NONE, index as Choice);
+                let at = self.links.push(0, Link::NONE, index as Choice);
                 self.keep(Found { finding, at, step: None, length: 0 });
             }
         }
         Ok(())
+    }
+
+    /// From now on states of `chunk` are expanded, in order.
+    pub fn begin(&mut self, chunk: &Chunk) {
+        self.links.begin(chunk.sources());
     }
 
     /// Expands states of `chunk` from number `index` on until a batch is full; new ones go to `next`. Gives the number of the first
@@ -164,13 +179,18 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         self.batch.clear();
         while index < chunk.waiting.len() && self.batch.out.len() < BATCH {
             let batch = &mut self.batch;
-            let waiting = chunk.waiting[index];
+            let (id, link) = (chunk.waiting[index], chunk.link(index));
             let depth = chunk.depth(index, level);
+            if depth >= self.most_depth {
+                self.truncated = true;
+                index += 1;
+                continue;
+            }
             self.depth = self.depth.max(depth);
             let state = match chunk.state(index) {
                 Some(state) => state,
                 None => {
-                    self.store.read(waiting.id, &mut batch.state);
+                    self.store.read(id, &mut batch.state);
                     &batch.state
                 }
             };
@@ -181,13 +201,13 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             if self.edges_wanted || self.reduced {
                 batch.source_bytes.extend_from_slice(state);
             }
-            batch.sources.push(Source { waiting, depth, first, bytes: start..batch.source_bytes.len() });
+            batch.sources.push(Source { id, link, position: index, depth, first, bytes: start..batch.source_bytes.len() });
             self.expanded += 1;
             index += 1;
             if batch.out.len() == first {
                 let valid = self.system.is_valid_end(state);
                 if let Answer::Stop(finding) = self.task.property.terminal(state, valid) {
-                    self.keep(Found { finding, at: waiting.link, step: None, length: depth });
+                    self.keep(Found { finding, at: link, step: None, length: depth });
                 }
                 continue;
             }
@@ -217,9 +237,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             if inserted.new {
                 self.states += 1;
                 let source = &self.batch.sources[entry.source as usize];
-                let link = self.links.push(source.waiting.link, (index - source.first) as Choice);
+                let link = self.links.push(source.position, source.link, (index - source.first) as Choice);
                 let bytes = if self.store.keeps(inserted.id) { None } else { Some(state) };
-                next.push(Waiting { id: inserted.id, link }, source.depth + 1, bytes);
+                next.push(inserted.id, link, source.depth + 1, bytes);
             }
         }
         Ok(())
@@ -237,6 +257,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 chosen.clear();
                 chosen.extend(0..(end - first) as u32);
             }
+            // The log of links counts on the order.
+            chosen.sort_unstable();
+            chosen.dedup();
             for position in 0..self.batch.chosen.len() {
                 let index = first + self.batch.chosen[position] as usize;
                 if index < end {
@@ -260,7 +283,12 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         let inserted = self.store.insert(self.batch.hashes[index], state)?;
         if inserted.new {
             let source = &self.batch.sources[entry.source as usize];
-            let origin = Origin { parent: source.waiting.link, choice: (index - source.first) as Choice, depth: source.depth + 1 };
+            let origin = Origin {
+                position: source.position,
+                parent: source.link,
+                choice: (index - source.first) as Choice,
+                depth: source.depth + 1,
+            };
             if let Answer::Stop(finding) = self.welcome(index, inserted, origin, next) {
                 self.keep_step(finding, index);
                 return Ok(());
@@ -293,7 +321,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         let source = &self.batch.sources[entry.source as usize];
         let edge = Edge {
             source: &self.batch.source_bytes[source.bytes.clone()],
-            source_id: source.waiting.id,
+            source_id: source.id,
             target: self.batch.out.state(entry).unwrap_or_default(),
             target_id: inserted.id,
             new: inserted.new,
@@ -308,7 +336,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     fn keep_step(&mut self, finding: Finding, index: usize) {
         let source = &self.batch.sources[self.batch.out.entries()[index].source as usize];
         let step = Some((index - source.first) as Choice);
-        let found = Found { finding, at: source.waiting.link, step, length: source.depth + 1 };
+        let found = Found { finding, at: source.link, step, length: source.depth + 1 };
         self.keep(found);
     }
 
@@ -323,9 +351,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 return answer;
             }
         }
-        let link = self.links.push(origin.parent, origin.choice);
+        let link = self.links.push(origin.position, origin.parent, origin.choice);
         let bytes = if self.store.keeps(inserted.id) { None } else { Some(state) };
-        next.push(Waiting { id: inserted.id, link }, origin.depth, bytes);
+        next.push(inserted.id, link, origin.depth, bytes);
         Answer::Continue
     }
 }

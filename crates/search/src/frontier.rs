@@ -4,23 +4,19 @@
 //! share: one is taken, given away or returned to the system as a whole. Breadth-first search fills a [`Frontier`] of chunks, the states
 //! of which all have the depth of their level; a [`Stash`] is a stack of states that each remember their own.
 
-use crate::links::Link;
+use crate::links::{Link, Sources};
 use contract::StateId;
 
-/// States in a chunk: enough to make taking one cheap, few enough to share a small level evenly.
+/// States in a chunk of a level: enough to make taking one cheap, few enough to share a small level evenly.
 const CHUNK: usize = 512;
 
-/// A state that waits.
-#[derive(Clone, Copy)]
-pub(crate) struct Waiting {
-    pub id: StateId,
-    pub link: Link,
-}
-
-/// Up to [`CHUNK`] waiting states.
-#[derive(Default)]
+/// Waiting states.
 pub(crate) struct Chunk {
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<StateId>,
+    /// The link of the first state, if the others follow one by one,
+    first: Link,
+    /// or else the link of each.
+    links: Vec<Link>,
     /// The states, one after the other, and where each ends; both empty if the store keeps them.
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -28,13 +24,31 @@ pub(crate) struct Chunk {
     depths: Vec<u32>,
 }
 
+impl Default for Chunk {
+    fn default() -> Self {
+        let first = Link::NONE;
+        Chunk { waiting: Vec::new(), first, links: Vec::new(), bytes: Vec::new(), ends: Vec::new(), depths: Vec::new() }
+    }
+}
+
 impl Chunk {
-    fn push(&mut self, waiting: Waiting, state: Option<&[u8]>) {
+    fn push(&mut self, id: StateId, state: Option<&[u8]>) {
         if let Some(state) = state {
             self.bytes.extend_from_slice(state);
             self.ends.push(self.bytes.len());
         }
-        self.waiting.push(waiting);
+        self.waiting.push(id);
+    }
+
+    /// The link of state number `index`.
+    #[inline]
+    pub fn link(&self, index: usize) -> Link {
+        self.links.get(index).copied().unwrap_or_else(|| self.first.after(index))
+    }
+
+    /// Where the links of its states are.
+    pub fn sources(&self) -> Sources {
+        if self.links.is_empty() { Sources::From(self.first) } else { Sources::Scattered }
     }
 
     /// The bytes of state number `index`, if they are kept here.
@@ -53,12 +67,13 @@ impl Chunk {
     /// Takes away the states from number `at` on.
     fn split_off(&mut self, at: usize) -> Chunk {
         let waiting = self.waiting.split_off(at);
+        let links = self.links.split_off(at.min(self.links.len()));
         let depths = self.depths.split_off(at.min(self.depths.len()));
         let mut ends = self.ends.split_off(at.min(self.ends.len()));
         let start = self.ends.last().copied().unwrap_or(0);
         let bytes = if ends.is_empty() { Vec::new() } else { self.bytes.split_off(start) };
         ends.iter_mut().for_each(|end| *end -= start);
-        Chunk { waiting, bytes, ends, depths }
+        Chunk { waiting, first: self.first.after(at), links, bytes, ends, depths }
     }
 
     /// Whether the chunk can take a state with bytes, or one without.
@@ -68,15 +83,18 @@ impl Chunk {
     }
 
     pub fn size(&self) -> u64 {
-        (self.waiting.capacity() * size_of::<Waiting>() + self.bytes.capacity() + self.ends.capacity() * 8 + self.depths.capacity() * 4)
-            as u64
+        (self.waiting.capacity() * 8
+            + self.links.capacity() * 8
+            + self.bytes.capacity()
+            + self.ends.capacity() * 8
+            + self.depths.capacity() * 4) as u64
     }
 }
 
 /// Where new states go.
 pub(crate) trait Sink {
     /// Adds a state `depth` steps from the beginning; `state` are its bytes if the store does not keep them.
-    fn push(&mut self, waiting: Waiting, depth: u64, state: Option<&[u8]>);
+    fn push(&mut self, id: StateId, link: Link, depth: u64, state: Option<&[u8]>);
 }
 
 /// Chunks being filled.
@@ -90,13 +108,16 @@ pub(crate) struct Frontier {
 
 impl Sink for Frontier {
     #[inline]
-    fn push(&mut self, waiting: Waiting, _: u64, state: Option<&[u8]>) {
+    fn push(&mut self, id: StateId, link: Link, _: u64, state: Option<&[u8]>) {
         if !self.last.takes(state.is_some()) {
             self.bytes += self.last.size();
             let waiting = Vec::with_capacity(CHUNK);
             self.full.push(std::mem::replace(&mut self.last, Chunk { waiting, ..Chunk::default() }));
         }
-        self.last.push(waiting, state);
+        if self.last.waiting.is_empty() {
+            self.last.first = link;
+        }
+        self.last.push(id, state);
         self.len += 1;
     }
 }
@@ -130,9 +151,10 @@ pub(crate) struct Stash {
 
 impl Sink for Stash {
     #[inline]
-    fn push(&mut self, waiting: Waiting, depth: u64, state: Option<&[u8]>) {
+    fn push(&mut self, id: StateId, link: Link, depth: u64, state: Option<&[u8]>) {
         let chunk = if state.is_some() { &mut self.with_bytes } else { &mut self.kept };
-        chunk.push(waiting, state);
+        chunk.push(id, state);
+        chunk.links.push(link);
         chunk.depths.push(u32::try_from(depth).unwrap_or(u32::MAX));
     }
 }
@@ -166,6 +188,7 @@ impl Stash {
         let to = if chunk.ends.is_empty() { &mut self.kept } else { &mut self.with_bytes };
         let start = to.bytes.len();
         to.waiting.append(&mut chunk.waiting);
+        to.links.append(&mut chunk.links);
         to.depths.append(&mut chunk.depths);
         to.bytes.append(&mut chunk.bytes);
         to.ends.extend(chunk.ends.iter().map(|end| start + end));
@@ -182,14 +205,14 @@ mod tests {
         // The store keeps the first states, and some later ones.
         let state = |n: u64| (n > 700 && !n.is_multiple_of(100)).then(|| n.to_le_bytes()[..(n % 5) as usize].to_vec());
         for n in 0..3000 {
-            frontier.push(Waiting { id: StateId(n), link: Link::NONE }, 0, state(n).as_deref());
+            frontier.push(StateId(n), Link::from_bits(n + 5), 0, state(n).as_deref());
         }
         assert_eq!(frontier.len(), 3000);
-        assert!(frontier.bytes() > 3000 * 16);
+        assert!(frontier.bytes() > 3000 * 8);
         let mut n = 0;
         for chunk in frontier.take() {
-            for (index, waiting) in chunk.waiting.iter().enumerate() {
-                assert_eq!(waiting.id, StateId(n));
+            for (index, &id) in chunk.waiting.iter().enumerate() {
+                assert_eq!((id, chunk.link(index)), (StateId(n), Link::from_bits(n + 5)));
                 assert_eq!(chunk.state(index), state(n).as_deref());
                 n += 1;
             }
@@ -204,7 +227,7 @@ mod tests {
             let mut stash = Stash::default();
             let mut other = Stash::default();
             for n in 0..1000 {
-                stash.push(Waiting { id: StateId(n), link: Link::NONE }, n, state(n).as_deref());
+                stash.push(StateId(n), Link::from_bits(2 * n), n, state(n).as_deref());
             }
             let given = stash.halve();
             assert_eq!((stash.len(), given.waiting.len()), (500, 500));
@@ -214,7 +237,10 @@ mod tests {
                 while let Some(chunk) = stash.take(7) {
                     for index in (0..chunk.waiting.len()).rev() {
                         let n = expected.next().unwrap();
-                        assert_eq!((chunk.waiting[index].id, chunk.depth(index, 0)), (StateId(n), n));
+                        assert_eq!(
+                            (chunk.waiting[index], chunk.depth(index, 0), chunk.link(index)),
+                            (StateId(n), n, Link::from_bits(2 * n))
+                        );
                         assert_eq!(chunk.state(index), state(n).as_deref());
                     }
                 }

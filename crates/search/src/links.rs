@@ -1,130 +1,274 @@
-//! How each state was first reached: eight bytes a state, from which the path to any of them can be run again.
+//! How each state was first reached, in less than a byte a state: enough to run the path to any of them again.
 //!
-//! A link is the number of the parent's link (40 bits: which worker made it, and its number there) and the index of the step among
-//! those the parent offers (24 bits). Each worker writes a log of its own, in blocks that never move.
+//! Each worker writes a log of the new states it finds, in order; the number of a state in its worker's log is its [`Link`]. States are
+//! expanded chunk by chunk, and the states of a breadth-first chunk have consecutive links; so for each chunk the log says once where
+//! the sources begin, and then for each source, in order, which of its steps led to something new: a bit for each new state, the
+//! difference to the last such step (Elias' gamma code: small numbers, few bits), and a bit to end the source. A chunk whose states
+//! were collected in any order names its sources one by one.
 
 use crate::checkpoint::{CheckpointError, Reader, Writer};
 use crate::retrace::Choice;
 use std::io;
 
-const CHOICE_BITS: u32 = 24;
-/// Stands for a choice that does not fit; a path through it is lost.
-const CHOICE_LOST: u64 = (1 << CHOICE_BITS) - 1;
 const INDEX_BITS: u32 = 32;
-const NO_PARENT: u64 = (1 << (64 - CHOICE_BITS)) - 1;
-const BLOCK: usize = 1 << 13;
+const LINK_BITS: u32 = 40;
+const BLOCK: usize = 1 << 12;
+/// The most workers whose links can be told apart.
+pub(crate) const MOST_WORKERS: usize = 250;
 
-/// The most workers whose links can be told apart; the last number stands for "none".
-pub(crate) const MOST_WORKERS: usize = 255;
-
-/// The number of a link.
+/// The number of a state in the log of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link(u64);
 
 impl Link {
     /// The parent of initial states.
-    pub const NONE: Link = Link(NO_PARENT);
-    /// A link that could not be made because there are too many.
-    const LOST: Link = Link(NO_PARENT - 1);
-}
+    pub const NONE: Link = Link((1 << LINK_BITS) - 1);
+    /// A link that could not be made, because there are too many.
+    const LOST: Link = Link((1 << LINK_BITS) - 2);
 
-/// The links one worker made.
-pub(crate) struct Links {
-    worker: u64,
-    blocks: Vec<Vec<u64>>,
-}
-
-impl Links {
-    pub fn new(worker: usize) -> Self {
-        Links { worker: worker.min(MOST_WORKERS - 1) as u64, blocks: Vec::new() }
+    /// The link of the state `distance` states later in the same log.
+    pub fn after(self, distance: usize) -> Link {
+        let is_link = self != Link::NONE && self != Link::LOST;
+        if is_link { Link(self.0 + distance as u64) } else { self }
     }
 
-    #[inline]
-    pub fn push(&mut self, parent: Link, choice: Choice) -> Link {
-        if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {
-            // The first block grows as any vector does, for the sake of small models; later ones have their size at once.
-            self.blocks.push(if self.blocks.is_empty() { Vec::new() } else { Vec::with_capacity(BLOCK) });
-        }
-        let before = (self.blocks.len() - 1) * BLOCK;
-        let Some(block) = self.blocks.last_mut() else { return Link::LOST };
-        let index = (before + block.len()) as u64;
-        if index >= 1 << INDEX_BITS {
-            return Link::LOST;
-        }
-        block.push(parent.0 << CHOICE_BITS | u64::from(choice).min(CHOICE_LOST));
-        Link(self.worker << INDEX_BITS | index)
-    }
-
-    pub fn bytes(&self) -> u64 {
-        let first = self.blocks.first().map_or(0, Vec::capacity);
-        (8 * (first + self.blocks.len().saturating_sub(1) * BLOCK)) as u64
-    }
-}
-
-/// Writes the links of `logs` as one log; [`Renumber`] gives the new numbers.
-pub(crate) fn save(logs: &[&Links], to: &mut Writer<'_>) -> io::Result<()> {
-    let renumber = Renumber::new(logs);
-    to.number(if renumber.fits() { renumber.total } else { 0 })?;
-    if renumber.fits() {
-        for entry in logs.iter().flat_map(|log| log.blocks.iter().flatten()) {
-            let parent = renumber.link(Link(entry >> CHOICE_BITS));
-            to.number(parent.0 << CHOICE_BITS | entry & CHOICE_LOST)?;
-        }
-    }
-    Ok(())
-}
-
-/// How links of several logs are numbered in one.
-pub(crate) struct Renumber {
-    /// Links in the logs before each.
-    before: Vec<u64>,
-    total: u64,
-}
-
-impl Renumber {
-    pub fn new(logs: &[&Links]) -> Renumber {
-        let mut total = 0;
-        let before = logs
-            .iter()
-            .map(|log| {
-                let before = total;
-                total += log.blocks.iter().map(|block| block.len() as u64).sum::<u64>();
-                before
-            })
-            .collect();
-        Renumber { before, total }
-    }
-
-    fn fits(&self) -> bool {
-        self.total < 1 << INDEX_BITS
-    }
-
-    pub fn link(&self, link: Link) -> Link {
-        if link == Link::NONE || link == Link::LOST {
-            return link;
-        }
-        let before = self.before.get((link.0 >> INDEX_BITS) as usize);
-        before.filter(|_| self.fits()).map_or(Link::LOST, |before| Link(before + (link.0 & ((1 << INDEX_BITS) - 1))))
-    }
-}
-
-impl Link {
     pub fn to_bits(self) -> u64 {
         self.0
     }
 
     pub fn from_bits(bits: u64) -> Link {
-        Link(bits & NO_PARENT)
+        Link(bits & ((1 << LINK_BITS) - 1))
     }
 }
 
+/// Where the sources of a chunk are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sources {
+    /// One after the other from this link on.
+    From(Link),
+    /// Anywhere.
+    Scattered,
+}
+
+/// A growing string of bits.
+#[derive(Default)]
+struct Bits {
+    blocks: Vec<Vec<u64>>,
+    /// The bits that do not fill a word yet.
+    last: u64,
+    len: u64,
+}
+
+impl Bits {
+    /// Appends the lowest `count` bits of `value`, which has no others; at most 64.
+    #[inline]
+    fn put(&mut self, value: u64, count: u32) {
+        let filled = (self.len % 64) as u32;
+        self.last |= value << filled;
+        self.len += u64::from(count);
+        if filled + count >= 64 {
+            let word = std::mem::replace(&mut self.last, if filled == 0 { 0 } else { value >> (64 - filled) });
+            self.put_word(word);
+        }
+    }
+
+    fn put_word(&mut self, word: u64) {
+        if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {
+            // The first block grows as any vector does, for the sake of small models; later ones have their size at once.
+            self.blocks.push(if self.blocks.is_empty() { Vec::new() } else { Vec::with_capacity(BLOCK) });
+        }
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(word);
+        }
+    }
+
+    fn word(&self, index: usize) -> u64 {
+        self.blocks.get(index / BLOCK).and_then(|block| block.get(index % BLOCK)).copied().unwrap_or(self.last)
+    }
+
+    fn bytes(&self) -> u64 {
+        let first = self.blocks.first().map_or(0, Vec::capacity);
+        (8 * (first + self.blocks.len().saturating_sub(1) * BLOCK)) as u64
+    }
+}
+
+/// Reads a string of bits; nothing once it is at its end.
+struct BitReader<'b> {
+    bits: &'b Bits,
+    at: u64,
+}
+
+impl BitReader<'_> {
+    fn bit(&mut self) -> Option<bool> {
+        if self.at >= self.bits.len {
+            return None;
+        }
+        let bit = self.bits.word((self.at / 64) as usize) >> (self.at % 64) & 1;
+        self.at += 1;
+        Some(bit != 0)
+    }
+
+    fn number(&mut self, count: u32) -> Option<u64> {
+        (0..count).try_fold(0, |number, place| Some(number | u64::from(self.bit()?) << place))
+    }
+
+    fn gamma(&mut self) -> Option<u64> {
+        let mut bits = 0;
+        while !self.bit()? {
+            bits += 1;
+        }
+        if bits > 32 { None } else { Some(1 << bits | self.number(bits)?) }
+    }
+}
+
+/// A chunk in the log.
+#[derive(Clone, Copy)]
+struct Record {
+    /// The number of its first new state.
+    first: u64,
+    /// Where its bits begin.
+    bit: u64,
+    sources: Sources,
+}
+
+/// The log of one worker.
+pub(crate) struct Links {
+    worker: u64,
+    records: Vec<Record>,
+    bits: Bits,
+    /// New states so far.
+    len: u64,
+    /// The chunk being expanded; it gets a record with its first new state.
+    chunk: Option<Sources>,
+    /// The source the bits have come to, and its last step that led to something new.
+    position: usize,
+    last: Option<Choice>,
+}
+
 impl Links {
-    /// Reads what [`save`] wrote, as the log of the first worker.
+    pub fn new(worker: usize) -> Self {
+        let worker = worker.min(MOST_WORKERS) as u64;
+        Links { worker, records: Vec::new(), bits: Bits::default(), len: 0, chunk: None, position: 0, last: None }
+    }
+
+    /// A chunk begins.
+    pub fn begin(&mut self, sources: Sources) {
+        self.chunk = Some(sources);
+    }
+
+    /// Source number `position` of the chunk, whose link is `parent`, has led to a new state by its step `choice`. Positions ascend,
+    /// and so do the choices of a source.
+    #[inline]
+    pub fn push(&mut self, position: usize, parent: Link, choice: Choice) -> Link {
+        if self.worker == MOST_WORKERS as u64 || self.len >= 1 << INDEX_BITS {
+            return Link::LOST;
+        }
+        if let Some(sources) = self.chunk.take() {
+            self.records.push(Record { first: self.len, bit: self.bits.len, sources });
+            (self.position, self.last) = (0, None);
+        }
+        // A zero ends each source before this one.
+        while self.position < position {
+            let zeros = (position - self.position).min(64);
+            self.bits.put(0, zeros as u32);
+            self.position += zeros;
+            self.last = None;
+        }
+        let difference = match self.last.replace(choice) {
+            Some(last) => u64::from(choice.wrapping_sub(last)),
+            None => {
+                let scattered = self.records.last().is_some_and(|record| record.sources == Sources::Scattered);
+                if scattered {
+                    self.bits.put(1 | parent.0 << 1, 1 + LINK_BITS);
+                } else {
+                    self.bits.put(1, 1);
+                }
+                self.put_gamma(u64::from(choice) + 1);
+                self.len += 1;
+                return Link(self.worker << INDEX_BITS | (self.len - 1));
+            }
+        };
+        self.bits.put(1, 1);
+        self.put_gamma(difference);
+        self.len += 1;
+        Link(self.worker << INDEX_BITS | (self.len - 1))
+    }
+
+    /// Writes a number from 1 on: as many zeros as it has bits after the first, a one, and those bits.
+    #[inline]
+    fn put_gamma(&mut self, number: u64) {
+        let bits = number.max(1).ilog2();
+        self.bits.put(1 << bits, bits + 1);
+        self.bits.put(number & ((1 << bits) - 1), bits);
+    }
+
+    /// The parent and step of the state with number `index`.
+    fn origin(&self, index: u64) -> Option<(Link, Choice)> {
+        let record = self.records[..self.records.partition_point(|record| record.first <= index)].last()?;
+        let mut reader = BitReader { bits: &self.bits, at: record.bit };
+        let mut state = record.first;
+        for position in 0.. {
+            let mut parent = None;
+            let mut choice = 0u64;
+            while reader.bit()? {
+                if parent.is_none() {
+                    parent = Some(match record.sources {
+                        Sources::From(link) => link.after(position),
+                        Sources::Scattered => Link(reader.number(LINK_BITS)?),
+                    });
+                }
+                choice += reader.gamma()?;
+                if state == index {
+                    // The first difference was counted from before the first step.
+                    return Some((parent?, Choice::try_from(choice - 1).ok()?));
+                }
+                state += 1;
+            }
+        }
+        None
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bits.bytes() + (self.records.capacity() * size_of::<Record>()) as u64
+    }
+
+    pub fn save(&self, to: &mut Writer<'_>) -> io::Result<()> {
+        to.number(self.len)?;
+        to.number(self.records.len() as u64)?;
+        for record in &self.records {
+            to.number(record.first)?;
+            to.number(record.bit)?;
+            match record.sources {
+                Sources::From(link) => to.number(link.0)?,
+                Sources::Scattered => to.number(u64::MAX)?,
+            }
+        }
+        to.number(self.bits.len)?;
+        for index in 0..self.bits.len.div_ceil(64) {
+            to.number(self.bits.word(index as usize))?;
+        }
+        Ok(())
+    }
+
+    /// Reads what [`save`](Self::save) wrote; the log cannot be continued.
     pub fn load(from: &mut Reader<'_>) -> Result<Links, CheckpointError> {
-        let mut links = Links::new(0);
+        let mut links = Links::new(MOST_WORKERS);
+        links.len = from.number()?;
         for _ in 0..from.number()? {
-            let entry = from.number()?;
-            links.push(Link(entry >> CHOICE_BITS), (entry & CHOICE_LOST) as Choice);
+            let (first, bit) = (from.number()?, from.number()?);
+            let sources = match from.number()? {
+                u64::MAX => Sources::Scattered,
+                bits => Sources::From(Link::from_bits(bits)),
+            };
+            links.records.push(Record { first, bit, sources });
+        }
+        let bits = from.number()?;
+        for _ in 0..bits / 64 {
+            links.bits.put(from.number()?, 64);
+        }
+        if !bits.is_multiple_of(64) {
+            links.bits.last = from.number()?;
+            links.bits.len = bits;
         }
         Ok(links)
     }
@@ -133,19 +277,15 @@ impl Links {
 /// The choices that lead from the initial states to `link`, the choice among the initial states first, if `logs` (by worker) know.
 pub(crate) fn path(logs: &[Links], mut link: Link) -> Option<Vec<Choice>> {
     let mut choices = Vec::new();
+    let states: u64 = logs.iter().map(|log| log.len).sum();
     while link != Link::NONE {
-        // A parent is older than its child, so a path is no longer than its youngest link is old; one that is was read from somewhere.
-        if choices.len() as u64 > 1 << INDEX_BITS {
+        // No path visits a state twice; one that does comes from a log that is none.
+        if choices.len() as u64 > states {
             return None;
         }
-        let index = (link.0 & ((1 << INDEX_BITS) - 1)) as usize;
-        let entry = *logs.get((link.0 >> INDEX_BITS) as usize)?.blocks.get(index / BLOCK)?.get(index % BLOCK)?;
-        let choice = entry & CHOICE_LOST;
-        if choice == CHOICE_LOST {
-            return None;
-        }
-        choices.push(choice as Choice);
-        link = Link(entry >> CHOICE_BITS);
+        let (parent, choice) = logs.get((link.0 >> INDEX_BITS) as usize)?.origin(link.0 & ((1 << INDEX_BITS) - 1))?;
+        choices.push(choice);
+        link = parent;
     }
     choices.reverse();
     Some(choices)
@@ -154,30 +294,102 @@ pub(crate) fn path(logs: &[Links], mut link: Link) -> Option<Vec<Choice>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use contract::testing::Random;
 
     #[test]
-    fn paths_lead_back_to_the_root_across_workers() {
-        let mut logs = [Links::new(0), Links::new(1)];
-        let root = logs[0].push(Link::NONE, 2);
-        let a = logs[0].push(root, 5);
-        let b = logs[1].push(root, 6);
-        let mut deep = b;
-        for _ in 0..20_000 {
-            deep = logs[0].push(deep, 1);
+    fn bits_come_back_in_order() {
+        let mut random = Random(2);
+        let parts: Vec<(u64, u32)> = (0..100_000)
+            .map(|_| {
+                let count = random.below(65) as u32;
+                (if count == 0 { 0 } else { random.number() >> (64 - count) }, count)
+            })
+            .collect();
+        let mut bits = Bits::default();
+        parts.iter().for_each(|&(value, count)| bits.put(value, count));
+        let mut reader = BitReader { bits: &bits, at: 0 };
+        for &(value, count) in &parts {
+            assert_eq!(reader.number(count), Some(value));
         }
-        assert_eq!(path(&logs, a), Some(vec![2, 5]));
-        assert_eq!(path(&logs, b), Some(vec![2, 6]));
-        assert_eq!(path(&logs, deep).unwrap().len(), 20_002);
-        assert_eq!(path(&logs, Link::NONE), Some(vec![]));
-        assert!(logs[0].bytes() >= 8 * 20_000);
+        assert_eq!(reader.bit(), None);
+    }
+
+    /// Two workers expand a random tree, chunk by chunk; every path must come back as it was made.
+    #[test]
+    fn paths_lead_back_to_the_root() {
+        for scattered in [false, true] {
+            let mut random = Random(7);
+            let mut logs = [Links::new(0), Links::new(1)];
+            logs[0].begin(Sources::From(Link::NONE));
+            let root = logs[0].push(0, Link::NONE, 2);
+            let mut paths = vec![(root, vec![2])];
+            let mut level = vec![(root, vec![2])];
+            while paths.len() < 20_000 {
+                let mut next = Vec::new();
+                for chunk in level.chunks(50) {
+                    let log = &mut logs[random.below(2) as usize];
+                    log.begin(if scattered { Sources::Scattered } else { Sources::From(chunk[0].0) });
+                    let mut children = Vec::new();
+                    for (position, (link, path)) in chunk.iter().enumerate() {
+                        let mut choice = random.below(3) as Choice;
+                        for _ in 0..1 + random.below(4) {
+                            children.push((log.push(position, *link, choice), [&path[..], &[choice]].concat()));
+                            let most = if random.below(50) == 0 { 1 << 30 } else { 4 };
+                            choice += 1 + random.below(most) as Choice;
+                        }
+                    }
+                    next.push(children);
+                }
+                // Links within the children of one chunk are consecutive, so chunks must not cross them.
+                level = if scattered { next.concat() } else { next.into_iter().max_by_key(Vec::len).unwrap_or_default() };
+                if level.len() > 200 {
+                    level.truncate(200);
+                }
+                paths.extend(level.iter().cloned());
+                if level.is_empty() {
+                    break;
+                }
+            }
+            for (link, path) in &paths {
+                assert_eq!(super::path(&logs, *link).as_ref(), Some(path));
+            }
+            assert!(paths.len() > 1000);
+            let saved = {
+                let mut bytes = Vec::new();
+                let mut writer = Writer::new(&mut bytes);
+                logs.iter().try_for_each(|log| log.save(&mut writer)).unwrap();
+                bytes
+            };
+            let mut from = &saved[..];
+            let mut reader = Reader::new(&mut from);
+            let loaded = [Links::load(&mut reader).unwrap(), Links::load(&mut reader).unwrap()];
+            for (link, path) in &paths {
+                assert_eq!(super::path(&loaded, *link).as_ref(), Some(path));
+            }
+        }
     }
 
     #[test]
-    fn a_choice_too_large_loses_the_path_instead_of_lying() {
-        let mut logs = [Links::new(0)];
-        let root = logs[0].push(Link::NONE, 0);
-        let far = logs[0].push(root, u32::MAX);
-        assert_eq!(path(&logs, far), None);
-        assert_eq!(path(&logs, Link::LOST), None);
+    fn links_cost_less_than_a_byte() {
+        let mut links = Links::new(0);
+        links.begin(Sources::From(Link::NONE));
+        let mut first = links.push(0, Link::NONE, 0);
+        for _ in 0..1000 {
+            links.begin(Sources::From(first));
+            first = links.push(0, Link::NONE, 1);
+            for position in 1..500 {
+                links.push(position, Link::NONE, position as Choice % 6);
+            }
+        }
+        assert!(links.bytes() < 500_000, "{}", links.bytes());
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_lost_instead_of_wrong() {
+        let mut links = Links::new(MOST_WORKERS + 3);
+        links.begin(Sources::From(Link::NONE));
+        assert_eq!(links.push(0, Link::NONE, 0), Link::LOST);
+        assert_eq!(path(&[links], Link::LOST), None);
+        assert_eq!(path(&[], Link::NONE), Some(vec![]));
     }
 }

@@ -14,32 +14,36 @@ pub(crate) struct Part {
     transitions: u64,
     expanded: u64,
     depth: u64,
+    truncated: bool,
 }
 
 impl Part {
     pub fn of<S: System, T: Store>(expander: Expander<'_, S, T>) -> Part {
-        let Expander { links, found, states, transitions, expanded, depth, .. } = expander;
-        Part { links, found, states, transitions, expanded, depth }
+        let Expander { links, found, states, transitions, expanded, depth, truncated, .. } = expander;
+        Part { links, found, states, transitions, expanded, depth, truncated }
     }
 }
 
-/// The outcome of a search that `workers` workers began and whose `parts` are here, in the order of the workers.
+/// The outcome of a search that `workers` workers began and whose `parts` are here, in the order of the workers; `ancestors` are the logs
+/// of those who worked on it in earlier runs.
 pub(crate) fn conclude<S: System + Clone, T: Store>(
+    ancestors: Vec<Links>,
     parts: Vec<Part>,
     workers: usize,
     system: &S,
     store: &T,
     monitor: &Monitor<'_>,
-    truncated: bool,
+    mut truncated: bool,
 ) -> Outcome {
     let lost_worker = parts.len() < workers;
     let mut statistics = Statistics::default();
-    let mut logs = Vec::with_capacity(parts.len());
+    let mut logs = ancestors;
     let mut found: Option<Found> = None;
     for part in parts {
         statistics.states += part.states;
         statistics.transitions += part.transitions;
         statistics.depth = statistics.depth.max(part.depth);
+        truncated |= part.truncated;
         statistics.expanded_by_worker.push(part.expanded);
         logs.push(part.links);
         if let Some(candidate) = part.found

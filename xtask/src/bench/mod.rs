@@ -44,6 +44,9 @@ pub struct Arguments {
     /// Without the column for SPIN's compression
     #[arg(long)]
     no_collapse: bool,
+    /// Give SPIN's verifier a hash table as large as the model needs, from its second run on, instead of its default
+    #[arg(long)]
+    fit_table: bool,
     /// Count instructions under valgrind, and tell which part of the program they belong to
     #[arg(long, conflicts_with_all = ["quick", "own", "compile_times"])]
     callgrind: bool,
@@ -101,10 +104,13 @@ fn compare(
         Some(file) if file.exists() => read(file)?,
         _ => (String::new(), Vec::new()),
     };
-    if !remarks.is_empty() {
-        remarks.push('\n');
+    if remarks.is_empty() {
+        remarks = circumstances(versions.as_ref(), everypath, arguments);
+    } else {
+        let date = output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]);
+        remarks += &format!("\ncontinued: {date}, fastest of {} runs", arguments.runs);
     }
-    remarks += &circumstances(versions.as_ref(), arguments.runs);
+    remarks += &format!("; load at the beginning {}", load());
     println!("{remarks}\n\n{}", table::head());
     for row in &rows {
         println!("{}", table::line(row));
@@ -114,6 +120,7 @@ fn compare(
         spin: versions.is_some(),
         collapse: versions.is_some() && !arguments.no_collapse,
         compact: everypath.has_store("compact"),
+        fit_table: arguments.fit_table,
         runs: arguments.runs.max(1),
     };
     for entry in entries {
@@ -127,7 +134,7 @@ fn compare(
         println!("{}", table::line(&row));
         rows.push(row);
     }
-    remarks += &format!("; at the end {}", load());
+    remarks += &format!(", at the end {}", load());
     println!("\n{}", table::summary(&rows));
     let place = match &arguments.into {
         Some(file) => Some(file.clone()),
@@ -157,6 +164,7 @@ struct Sides<'a> {
     spin: bool,
     collapse: bool,
     compact: bool,
+    fit_table: bool,
     runs: usize,
 }
 
@@ -164,7 +172,7 @@ impl Sides<'_> {
     /// Fills a row. The runs of the rivals alternate, so that a change of the machine's mood meets both.
     fn measure(&self, entry: &Entry, row: &mut Row) -> Result<(), Failure> {
         let promela = entry.model.is_promela();
-        let mut verifier = if self.spin && promela { Some(Verifier::build(&entry.model.path, &[])?) } else { None };
+        let mut verifier = if self.spin && promela { Some(Verifier::build(&entry.model.path, &[], self.fit_table)?) } else { None };
         // Smaller models are there for the time to the verdict alone; the second store and the second verifier have nothing to say.
         let thorough = entry.group == Group::Search;
         let compiled = ours::compile(&entry.model)?;
@@ -179,7 +187,10 @@ impl Sides<'_> {
             }
         }
         if self.collapse && promela && thorough {
-            spin_run(row, Who::Collapse, &mut Verifier::build(&entry.model.path, &["-DCOLLAPSE"])?)?;
+            let mut verifier = Verifier::build(&entry.model.path, &["-DCOLLAPSE"], self.fit_table)?;
+            for _ in 0..self.runs {
+                spin_run(row, Who::Collapse, &mut verifier)?;
+            }
         }
         agree(entry, row)
     }
@@ -223,20 +234,22 @@ fn agree(entry: &Entry, row: &Row) -> Result<(), Failure> {
 }
 
 /// What a reader of the numbers must know of the day they were made.
-fn circumstances(versions: Option<&(String, String)>, runs: usize) -> String {
+fn circumstances(versions: Option<&(String, String)>, everypath: &Everypath, arguments: &Arguments) -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':')).map_or("?", |(_, name)| name.trim());
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let fitted = if arguments.fit_table { ", hash table fitted to the model" } else { "" };
     let (spin, gcc) = versions.map_or(("not measured", "–"), |(spin, gcc)| (spin, gcc));
     format!(
-        "date: {}\nmachine: {cpu}, {cores} cores, {} {}\neverypath: {}, {}\nspin: {spin}; {gcc}\n\
-         times: processor seconds (user and system), fastest of {runs} runs\nload: at the beginning {}",
-        output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+        "machine: {cpu}, {cores} cores, {} {}\neverypath: {}{}, {}\nspin: {spin}{fitted}; {gcc}\n\
+         times: processor seconds (user and system), fastest of {} runs\ndate: {}",
         output("uname", &["-s"]),
         output("uname", &["-r"]),
+        if everypath.given { "a program built earlier, the tree now at " } else { "" },
         output("git", &["describe", "--always", "--dirty"]),
         output("rustc", &["--version"]),
-        load(),
+        arguments.runs,
+        output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
     )
 }
 

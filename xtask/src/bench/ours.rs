@@ -16,6 +16,8 @@ const DESCRIBE: Describe = Describe { fault: vm::describe_fault, components: vm:
 pub struct Everypath {
     /// The program.
     pub program: PathBuf,
+    /// Whether it was named, and not built from this tree.
+    pub given: bool,
     /// Further arguments for each call.
     pub more: Vec<String>,
 }
@@ -37,7 +39,7 @@ impl Everypath {
         let more = more.to_vec();
         if let Some(program) = given {
             let program = fs::canonicalize(program).map_err(|error| format!("{}: {error}", program.display()))?;
-            return Ok(Everypath { program, more });
+            return Ok(Everypath { program, given: true, more });
         }
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--release", "--package", "cli"])
@@ -49,7 +51,7 @@ impl Everypath {
         }
         // This program and that one come out of the same workspace in the same profile.
         let this = std::env::current_exe().map_err(|error| format!("cannot find this program again: {error}"))?;
-        Ok(Everypath { program: this.with_file_name(format!("everypath{}", std::env::consts::EXE_SUFFIX)), more })
+        Ok(Everypath { program: this.with_file_name(format!("everypath{}", std::env::consts::EXE_SUFFIX)), given: false, more })
     }
 
     /// Whether it has the store of this name.

@@ -3,7 +3,7 @@
 //! SPIN is asked to do what we do: every reachable state, no partial-order reduction, nothing checked, every error passed over. Its
 //! optimisations that merge or drop states are off, so that the counts can be compared. Its compiler has `-O3`. The depth-first stack of
 //! its verifier is allocated and filled before the search begins, so one that is far too large would be charged to it: a first run finds
-//! the depth, the others get what is needed.
+//! the depth, the others get what is needed. The same can be done for its hash table.
 
 use super::child::{self, Cost};
 use crate::{Failure, root};
@@ -33,6 +33,9 @@ pub struct Verifier {
     /// What it took from the source to the program.
     pub built: Cost,
     depth: u64,
+    fit_table: bool,
+    /// The logarithm of the hash table's size, once it is known; the verifier's default before.
+    table: Option<u32>,
 }
 
 /// What a verifier found.
@@ -47,8 +50,9 @@ pub struct Found {
 }
 
 impl Verifier {
-    /// Makes the verifier of a model, with further options for the C compiler.
-    pub fn build(model: &Path, options: &[&str]) -> Result<Verifier, Failure> {
+    /// Makes the verifier of a model, with further options for the C compiler. With `fit_table` its runs after the first get a hash table
+    /// with as many slots as there are states.
+    pub fn build(model: &Path, options: &[&str], fit_table: bool) -> Result<Verifier, Failure> {
         let folder = root().join("target/bench").join(if options.is_empty() { "spin" } else { "spin-options" });
         // What lies there is from another model.
         let _ = fs::remove_dir_all(&folder);
@@ -63,7 +67,7 @@ impl Verifier {
         if compiled.code != Some(0) {
             return Err(format!("gcc refuses the verifier: {}", first_line(&compiled.stderr)));
         }
-        Ok(Verifier { folder, built: made.cost.then(compiled.cost), depth: DEPTH_FIRST })
+        Ok(Verifier { folder, built: made.cost.then(compiled.cost), depth: DEPTH_FIRST, fit_table, table: None })
     }
 
     /// The program.
@@ -75,6 +79,7 @@ impl Verifier {
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = ["-c0", "-A", "-E", "-n"].map(str::to_owned).to_vec();
         arguments.push(format!("-m{}", self.depth));
+        arguments.extend(self.table.map(|logarithm| format!("-w{logarithm}")));
         arguments
     }
 
@@ -92,6 +97,7 @@ impl Verifier {
             }
             let found = parse(&finished.stdout).ok_or_else(|| format!("SPIN's verifier says: {}", first_line(&finished.stdout)))?;
             self.depth = found.depth + 1_000;
+            self.table = self.fit_table.then(|| found.states.max(2).next_power_of_two().ilog2());
             return Ok((found, finished.cost));
         }
     }

@@ -56,7 +56,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub fn run_command(arguments: &Arguments) -> Result<(), Failure> {
     if !arguments.models.is_empty() {
         let models: Vec<Model> = arguments.models.iter().map(|path| Model::at(path)).collect();
-        return report(each(&models, arguments.jobs, |model| beside_spin(model)));
+        return report(each(&models, arguments.jobs, beside_spin));
     }
     if let Some(count) = arguments.random {
         let seeds: Vec<u64> = (arguments.seed..arguments.seed + count).collect();

@@ -88,7 +88,7 @@ impl Bench<'_> {
                 Place::Local(id, e) => vec![range(&inside.locals[id.index()], component.offset, *e)],
                 Place::Location => {
                     let start = component.offset + inside.location;
-                    vec![start..start + if inside.wide { 2 } else { 1 }]
+                    std::iter::once(start..start + if inside.wide { 2 } else { 1 }).collect()
                 }
                 Place::Others => map.processes.iter().map(|c| self.extent(layout, c.shape, c.offset)).collect(),
                 Place::Processes => vec![],

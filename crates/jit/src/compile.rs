@@ -283,7 +283,13 @@ fn generator(error: impl fmt::Display) -> CompileError {
 
 fn host() -> Result<OwnedTargetIsa, CompileError> {
     let mut flags = settings::builder();
-    for (name, value) in [("opt_level", "speed"), ("is_pic", "false"), ("use_colocated_libcalls", "false"), ("enable_verifier", "false")] {
+    for (name, value) in [
+        ("opt_level", "none"),
+        ("regalloc_algorithm", "single_pass"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        ("enable_verifier", "false"),
+    ] {
         flags.set(name, value).map_err(generator)?;
     }
     let isa = cranelift_native::builder().map_err(|why| CompileError::NoTarget(why.to_string()))?;

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// States to compare for each model that is in a file, breadth first [default: 20000, quick: 1000]
     #[arg(long, value_name = "N")]
     states: Option<usize>,
-    /// Random Promela models [default: 5000, quick: 200]
+    /// Random Promela models to compare; those the front-end refuses are not counted [default: 5000, quick: 200]
     #[arg(long, value_name = "N")]
     random: Option<u64>,
     /// Random byte-code programs [default: 5000, quick: 500]
@@ -173,7 +173,10 @@ fn corpus(arguments: &Arguments, most: usize) -> Result<usize, Failure> {
 fn random_models(from: u64, count: u64, most: usize) -> usize {
     let begun = Instant::now();
     let mut tally = Tally::default();
-    for seed in from..from.saturating_add(count) {
+    let mut seeds = from..last_seed(from, count);
+    while tally.programs < count
+        && let Some(seed) = seeds.next()
+    {
         let model = promela_gen::model(seed);
         let Some(program) = promela(&model.text()) else {
             tally.refused += 1;
@@ -186,8 +189,13 @@ fn random_models(from: u64, count: u64, most: usize) -> usize {
             finding(&format!("promela-{seed}.pml"), &small.text(), &how);
         }
     }
-    tally.print(&format!("random Promela models, seeds {from} to {}", from.saturating_add(count)), begun);
+    tally.print(&format!("random Promela models, seeds {from} to {}", seeds.start), begun);
     tally.different
+}
+
+/// Seeds whose program is refused are passed over, but not for ever.
+fn last_seed(from: u64, count: u64) -> u64 {
+    from.saturating_add(count.saturating_mul(2))
 }
 
 /// The program of a text that the front-end accepts.
@@ -199,7 +207,10 @@ fn promela(text: &str) -> Option<Verified> {
 fn random_programs(from: u64, count: u64, most: usize) -> usize {
     let begun = Instant::now();
     let mut tally = Tally::default();
-    for seed in from..from.saturating_add(count) {
+    let mut seeds = from..last_seed(from, count);
+    while tally.programs < count
+        && let Some(seed) = seeds.next()
+    {
         let Some(program) = random::verified(seed) else {
             tally.refused += 1;
             continue;
@@ -211,7 +222,7 @@ fn random_programs(from: u64, count: u64, most: usize) -> usize {
             finding(&format!("bytecode-{seed}.epa"), &text, &how);
         }
     }
-    tally.print(&format!("random byte-code, seeds {from} to {}", from.saturating_add(count)), begun);
+    tally.print(&format!("random byte-code, seeds {from} to {}", seeds.start), begun);
     tally.different
 }
 

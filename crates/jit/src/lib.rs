@@ -1,8 +1,8 @@
 //! Native code for programs, without a C compiler: the step graph goes through Cranelift, in milliseconds.
 //!
 //! [`Native`] is a [`System`] like the reference interpreter and gives the same successors in the same order. It differs in how: each control
-//! location is a function that writes successors straight into the search's buffer ([`emit`]); what is rare or large is left to helpers
-//! ([`helpers`]); what joins several steps to one transition happens in between ([`follow`]).
+//! location is a function that writes successors straight into the search's buffer (`emit`); what is rare or large is left to helpers
+//! (`helpers`); what joins several steps to one transition happens in between (`follow`).
 
 mod channels;
 mod compile;

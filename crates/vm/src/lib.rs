@@ -1,7 +1,7 @@
 //! The reference interpreter: executes byte-code exactly as `docs/bytecode.md` says, rule by rule.
 //!
-//! It is the measure for every other engine, so it is written for reading: paths in [`paths`], scheduler transitions in [`scheduler`], the
-//! state under execution in [`memory`]. It reads the byte-code itself and nothing derived from it but control locations and the layout. A
+//! It is the measure for every other engine, so it is written for reading: paths in `paths`, scheduler transitions in `scheduler`, the
+//! state under execution in `memory`. It reads the byte-code itself and nothing derived from it but control locations and the layout. A
 //! state is a byte string, and an [`Interpreter`] keeps nothing from one state to the next: it can be restarted anywhere from any state.
 
 #![deny(unsafe_code)]

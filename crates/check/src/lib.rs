@@ -1,4 +1,4 @@
-//! Where the parts meet: a [`Plan`] says what to do, [`run`] builds the parts it names and drives them to an answer.
+//! Where the parts meet: a [`Plan`] says what to do, [`run()`] builds the parts it names and drives them to an answer.
 //!
 //! This is the only crate that matches on options. It chooses once, dynamically, and everything inside runs on concrete types. And it
 //! is the gate for traces: what a search calls a violation becomes one only when the reference interpreter agrees.

@@ -114,7 +114,7 @@ impl Context {
                 continue;
             }
             let Some(done) = levels.pop() else { return Ok(()) };
-            if followed.on_way.len() > depth - 1 || depth > SHORT_WAY {
+            if !followed.on_way.is_empty() {
                 let key = (done.entered.process, self.end_state(&done.entered).to_vec());
                 followed.on_way.remove(&key);
             }
@@ -158,7 +158,8 @@ impl Context {
             let state = self.end_state(&end);
             levels.iter().any(|l| l.entered.process == end.process && self.end_state(&l.entered) == state)
         } else {
-            if followed.on_way.is_empty() {
+            // Short ways are not entered into the set: what is missing is made up for here.
+            if followed.on_way.len() < levels.len() {
                 followed.on_way = levels.iter().map(|l| (l.entered.process, self.end_state(&l.entered).to_vec())).collect();
             }
             followed.on_way.contains(&(end.process, self.end_state(&end).to_vec()))

@@ -3,7 +3,7 @@
 //! Every front-end (Promela, the byte-code assembler, later languages) reads text, and everything
 //! it learns must be able to point back to where the user wrote it. This crate is the ground they
 //! share: a [`SourceMap`] owns the files, a [`Span`] is four small numbers that name a piece of one
-//! of them, a [`Diagnostic`] is plain data, and [`render`] turns it into text. Nothing here reads
+//! of them, a [`Diagnostic`] is plain data, and [`render()`] turns it into text. Nothing here reads
 //! files or prints; the caller does.
 
 #![forbid(unsafe_code)]

@@ -324,7 +324,7 @@ mod tests {
             let root = logs[0].push(0, Link::NONE, 2);
             let mut paths = vec![(root, vec![2])];
             let mut level = vec![(root, vec![2])];
-            while paths.len() < 20_000 {
+            while paths.len() < 4_000 {
                 let mut next = Vec::new();
                 for chunk in level.chunks(50) {
                     let log = &mut logs[random.below(2) as usize];

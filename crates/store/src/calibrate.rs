@@ -88,9 +88,9 @@ pub(crate) fn join_neighbours(
         sizes[at] += sizes.remove(at + 1);
         joins.push(at);
     };
-    // Constant neighbours first: they cost nothing to join, and there may be many.
+    // Constant neighbours first, if joining is worth anything in itself: there may be many.
     let mut at = 0;
-    while at + 1 < columns.len() {
+    while bonus > 0.0 && at + 1 < columns.len() {
         if columns[at].is_constant() && columns[at + 1].is_constant() && may_join(sizes[at], sizes[at + 1]) {
             let joined = columns[at].clone();
             join(&mut columns, &mut sizes, at, joined);

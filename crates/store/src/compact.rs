@@ -12,7 +12,7 @@ use crate::budget::Budget;
 use crate::encoder::{Encoder, NoKey, Translator};
 use crate::plain::{PlainWorker, Shared as PlainShared, hash_state};
 use crate::roots::{Entry, Geometry, Roots};
-use crate::shape::Layout;
+use crate::shape::{Decoder, Layout};
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::turn::Turn;
 use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
@@ -121,7 +121,7 @@ impl Store for Compact {
     fn worker(&self) -> CompactWorker<'_> {
         let stage = lock(&self.stage).clone();
         let access = Access::to(&stage);
-        CompactWorker { store: self, stage, access, layouts: Vec::new(), ids: Vec::new(), untold: 0, refused: false }
+        CompactWorker { store: self, stage, access, decoders: Vec::new(), untold: 0, refused: false }
     }
 
     fn len(&self) -> u64 {
@@ -139,11 +139,8 @@ impl Store for Compact {
         match &worker.stage.place {
             Place::Plain(shared) => shared.visit(visit),
             Place::Keys { layout, roots } => {
-                let (mut ids, mut state) = (Vec::new(), Vec::new());
-                roots.all(|key| {
-                    layout.decode(key, &mut ids, &mut state);
-                    visit(&state)
-                })
+                let mut decoder = Decoder::new(layout.clone());
+                roots.all(|key| visit(decoder.decode(key)))
             }
         }
     }
@@ -162,9 +159,8 @@ pub struct CompactWorker<'s> {
     store: &'s Compact,
     stage: Arc<Stage>,
     access: Access,
-    /// The layouts this worker has had to read, by generation.
-    layouts: Vec<Arc<Layout>>,
-    ids: Vec<u32>,
+    /// For the layouts this worker has had to read, by generation.
+    decoders: Vec<Decoder>,
     /// States inserted since the others were told.
     untold: u64,
     /// The budget did not allow a larger table: fill this one to the brim.
@@ -374,7 +370,7 @@ impl CompactWorker<'_> {
                 if Arc::ptr_eq(from, layout) {
                     return old.drain(&current.turn, enter);
                 }
-                let mut translator = Translator::new(from.clone(), layout.clone());
+                let mut translator = Translator::new(from, layout.clone());
                 old.drain(&current.turn, |old_keys| {
                     keys.clear();
                     for &key in old_keys {
@@ -449,11 +445,13 @@ impl StoreWorker for CompactWorker<'_> {
                 Access::Keys(_) => false,
             };
         };
-        if position >= self.layouts.len() {
-            self.layouts = lock(&self.store.layouts).clone();
+        if position >= self.decoders.len() {
+            let known = self.decoders.len();
+            self.decoders.extend(lock(&self.store.layouts)[known..].iter().cloned().map(Decoder::new));
         }
-        let Some(layout) = self.layouts.get(position) else { return false };
-        layout.decode(id.0 & ((1 << GENERATION_SHIFT) - 1), &mut self.ids, out);
+        let Some(decoder) = self.decoders.get_mut(position) else { return false };
+        out.clear();
+        out.extend_from_slice(decoder.decode(id.0 & ((1 << GENERATION_SHIFT) - 1)));
         true
     }
 }

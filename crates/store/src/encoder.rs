@@ -4,7 +4,7 @@
 //! numbers; only pieces that differ are looked up, and only the paths above them are renumbered.
 
 use crate::dictionary::{Id, Index};
-use crate::shape::{Kind, LEAF_BYTES, Layout};
+use crate::shape::{Kind, LEAF_BYTES, Layout, Top};
 use crate::sync::Arc;
 use contract::StoreFull;
 
@@ -223,49 +223,78 @@ impl Work<'_> {
 /// From keys of an older layout to keys of a newer one.
 #[derive(Debug)]
 pub(crate) struct Translator {
-    from: Arc<Layout>,
+    /// Tops of both layouts: the same number goes from one place to the other.
+    kept: Vec<(Top, Top)>,
+    /// Tops of the older one that are below a pair now.
+    joined: Vec<Top>,
+    /// The pairs that are new, children first.
+    pairs: Vec<NewPair>,
     to: Arc<Layout>,
     ids: Vec<Id>,
-    /// For the pairs that are new: the last value, its number, and the index.
-    pairs: Vec<(usize, u64, Option<Id>, Arc<Index>)>,
+}
+
+#[derive(Debug)]
+struct NewPair {
+    pair: Pair,
+    /// Its place in the key, if it is a top.
+    top: Option<Top>,
+    last: Option<(u64, Id)>,
+    index: Arc<Index>,
 }
 
 impl Translator {
-    pub fn new(from: Arc<Layout>, to: Arc<Layout>) -> Translator {
-        let new_pairs = (from.nodes.len()..to.nodes.len()).filter(|&node| matches!(to.nodes[node].kind, Kind::Pair(..)));
-        let pairs = new_pairs.map(|node| (node, 0, None, to.nodes[node].dictionary.index())).collect();
-        // Leaves that are new have number 0 in all older states.
-        let ids = vec![0; to.nodes.len()];
-        Translator { from, to, ids, pairs }
+    pub fn new(from: &Layout, to: Arc<Layout>) -> Translator {
+        let place = |layout: &Layout, node: usize| layout.tops.iter().find(|top| top.node == node).copied();
+        let (mut kept, mut joined) = (Vec::new(), Vec::new());
+        for &top in &from.tops {
+            match place(&to, top.node) {
+                // What has no bits is always number 0.
+                Some(_) if top.width == 0 => {}
+                Some(new) => kept.push((top, new)),
+                None => joined.push(top),
+            }
+        }
+        let new_pairs = (from.nodes.len()..to.nodes.len()).filter_map(|node| match to.nodes[node].kind {
+            Kind::Pair(left, right) => Some(NewPair {
+                pair: Pair { node, left, right },
+                top: place(&to, node),
+                last: None,
+                index: to.nodes[node].dictionary.index(),
+            }),
+            // Leaves that are new have number 0 in all older states.
+            _ => None,
+        });
+        let (pairs, ids) = (new_pairs.collect(), vec![0; to.nodes.len()]);
+        Translator { kept, joined, pairs, to, ids }
     }
 
     pub fn translate(&mut self, key: u64) -> Result<u64, NoKey> {
-        for top in &self.from.tops {
+        let (mut new, mut beyond) = (0, 0);
+        for (from, to) in &self.kept {
+            let id = u64::from(from.of(key));
+            beyond |= id >> to.width;
+            new |= id << to.shift;
+        }
+        for top in &self.joined {
             self.ids[top.node] = top.of(key);
         }
-        for (node, last, last_id, index) in &mut self.pairs {
-            let node = *node;
-            let Kind::Pair(left, right) = self.to.nodes[node].kind else { continue };
-            let value = u64::from(self.ids[left]) << 32 | u64::from(self.ids[right]);
-            let id = match *last_id {
-                Some(id) if *last == value => id,
+        for NewPair { pair, top, last, index } in &mut self.pairs {
+            let value = u64::from(self.ids[pair.left]) << 32 | u64::from(self.ids[pair.right]);
+            let id = match *last {
+                Some((before, id)) if before == value => id,
                 _ => match index.find(value) {
                     Some(id) => id,
-                    None => self.to.nodes[node].dictionary.add(index, value).map_err(NoKey::Full)?,
+                    None => self.to.nodes[pair.node].dictionary.add(index, value).map_err(NoKey::Full)?,
                 },
             };
-            (*last, *last_id) = (value, Some(id));
-            self.ids[node] = id;
-        }
-        let mut new = 0;
-        for top in &self.to.tops {
-            let id = u64::from(self.ids[top.node]);
-            if id >> top.width != 0 {
-                return Err(NoKey::Misfit);
+            *last = Some((value, id));
+            self.ids[pair.node] = id;
+            if let Some(top) = top {
+                beyond |= u64::from(id) >> top.width;
+                new |= u64::from(id) << top.shift;
             }
-            new |= id << top.shift;
         }
-        Ok(new)
+        if beyond == 0 { Ok(new) } else { Err(NoKey::Misfit) }
     }
 }
 
@@ -273,6 +302,7 @@ impl Translator {
 mod tests {
     use super::*;
     use crate::budget::Budget;
+    use crate::shape::Decoder;
     use contract::testing::Random;
     use std::collections::HashMap;
 
@@ -308,7 +338,7 @@ mod tests {
                             let sample: Vec<u64> = present.keys().copied().take(500).collect();
                             let next = layout.next(state.len(), &sample, 2 * present.len() as u64 + 2, &budget).unwrap();
                             let next = Arc::new(next);
-                            let mut translator = Translator::new(layout, next.clone());
+                            let mut translator = Translator::new(&layout, next.clone());
                             present = present.drain().map(|(key, state)| (translator.translate(key).unwrap(), state)).collect();
                             layouts.insert(next.generation, next.clone());
                             layout = next.clone();
@@ -321,10 +351,11 @@ mod tests {
                 names.insert((layout.generation, key), state.clone());
             }
             assert_eq!(present.len(), states.iter().collect::<std::collections::HashSet<_>>().len());
-            let (mut ids, mut out) = (Vec::new(), Vec::new());
+            let mut decoders: HashMap<u8, Decoder> =
+                layouts.into_iter().map(|(generation, layout)| (generation, Decoder::new(layout))).collect();
             for ((generation, key), state) in &names {
-                layouts[generation].decode(*key, &mut ids, &mut out);
-                assert_eq!(&out, state);
+                let decoder = decoders.get_mut(generation).unwrap();
+                assert_eq!(decoder.decode(*key), state);
             }
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! A key is scrambled by a bijection; the top of the result chooses the home bucket and is therefore not stored, only the rest is,
 //! with four bits that say how far from home it lies (Cleary, "Compact hash tables using bidirectional linear probing", 1984, has the
-//! idea; the distance replaces his bidirectional bookkeeping). A bucket is one cache line: a header of eight bits, then as many slots
-//! of the table's width as fit. With more buckets fewer bits remain to be stored: the table gets thinner as it grows. It grows by steps
+//! idea; the distance replaces his bidirectional bookkeeping). A bucket is half a cache line: a header of eight bits, then as many slots
+//! of the table's width as fit; the second bucket of a probe sequence is the other half. With more buckets fewer bits remain to be stored: the table gets thinner as it grows. It grows by steps
 //! of 3/2 and 4/3, so that it is never much emptier than it need be.
 //!
 //! *Sharing.* Readers never wait: slots are only ever added, and the header that counts them is written last. A writer marks the header
@@ -20,7 +20,8 @@ use contract::StoreFull;
 /// The most bits a key may have.
 pub(crate) const MOST_KEY_BITS: u32 = 56;
 
-const WORDS: usize = 8;
+const WORDS: usize = 4;
+const BUCKET_BITS: u32 = 64 * WORDS as u32;
 const HEADER_BITS: u32 = 8;
 const COUNT: u64 = 0x3f;
 const LATCH: u64 = 0x40;
@@ -30,8 +31,8 @@ const MOST_DISTANCE: u64 = if cfg!(loom) { 1 } else { (1 << DISTANCE_BITS) - 1 }
 /// Fewest bits of a scrambled key that are stored, so that no bucket has more slots than its header can count.
 const LEAST_REST_BITS: u32 = 4;
 /// Buckets moved at a time.
-const BLOCK: usize = if cfg!(loom) { 1 } else { 512 };
-const FIRST_STEP: u32 = if cfg!(loom) { 2 } else { 16 };
+const BLOCK: usize = if cfg!(loom) { 1 } else { 1024 };
+const FIRST_STEP: u32 = if cfg!(loom) { 2 } else { 18 };
 
 const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
 const INVERSES: [u64; 2] = [inverse(FACTORS[0]), inverse(FACTORS[1])];
@@ -71,7 +72,7 @@ impl Geometry {
         let key_bits = key_bits.max(log_up + LEAST_REST_BITS);
         let rest_bits = (key_bits - step / 2).max(LEAST_REST_BITS);
         let width = rest_bits + DISTANCE_BITS;
-        let slots = u64::from((512 - HEADER_BITS) / width);
+        let slots = u64::from((BUCKET_BITS - HEADER_BITS) / width);
         Geometry { step, key_bits, buckets: factor << log, factor, shift: key_bits - log, width, slots }
     }
 
@@ -92,7 +93,7 @@ impl Geometry {
     }
 
     pub fn bytes(&self) -> u64 {
-        self.buckets * 64
+        self.buckets * WORDS as u64 * 8
     }
 
     /// The number of slots.

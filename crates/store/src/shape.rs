@@ -125,12 +125,12 @@ impl Layout {
         Ok(Layout::new(1, nodes.clone(), &tops, capacity, spare))
     }
 
-    /// Whether the next layout would be better by enough to change: some top is nearly out of numbers, or bits lie idle.
+    /// Whether the next layout would be better by enough to change: some top has grown and is nearly out of numbers, or bits lie idle.
     pub fn is_outgrown(&self) -> bool {
         let mut idle = 0;
-        for top in &self.tops {
+        for (top, &before) in self.tops.iter().zip(&self.values) {
             let len = self.nodes[top.node].dictionary.len();
-            if top.width > 0 && len * 4 > 3 << top.width {
+            if len > before && len * 8 > 7 << top.width {
                 return true;
             }
             idle += top.width.saturating_sub(bits_for(len) + 1);
@@ -202,27 +202,51 @@ impl Layout {
         }
         Ok(layout)
     }
+}
 
-    /// Writes the state with key `key` of this generation to `out`, which is replaced. `ids` is scratch space.
-    pub fn decode(&self, key: u64, ids: &mut Vec<Id>, out: &mut Vec<u8>) {
-        ids.clear();
-        ids.resize(self.nodes.len(), 0);
-        for top in &self.tops {
-            ids[top.node] = top.of(key);
-        }
-        out.clear();
-        out.resize(self.capacity, 0);
-        let mut len = 0;
-        for (number, node) in self.nodes.iter().enumerate().rev() {
-            // Parents come before their children here, and each node has one parent or is a top.
-            let value = node.dictionary.value(ids[number]);
-            match node.kind {
-                Kind::Length => len = value as usize,
-                Kind::Leaf { offset, len } => out[offset..offset + len].copy_from_slice(&value.to_le_bytes()[..len]),
-                Kind::Pair(left, right) => (ids[left], ids[right]) = ((value >> 32) as Id, value as Id),
+/// One worker's way back from keys of a layout to states, by what has changed since the last key.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    layout: Arc<Layout>,
+    /// The number each node had in the last state.
+    ids: Vec<Id>,
+    /// The last state, padded.
+    state: Vec<u8>,
+    len: usize,
+    /// Nodes whose contents are still to be written.
+    work: Vec<(usize, Id)>,
+    blank: bool,
+}
+
+impl Decoder {
+    pub fn new(layout: Arc<Layout>) -> Decoder {
+        let (ids, state) = (vec![0; layout.nodes.len()], vec![0; layout.capacity]);
+        Decoder { layout, ids, state, len: 0, work: Vec::new(), blank: true }
+    }
+
+    /// The state with key `key`.
+    pub fn decode(&mut self, key: u64) -> &[u8] {
+        let blank = std::mem::replace(&mut self.blank, false);
+        for top in &self.layout.tops {
+            let id = top.of(key);
+            if id != self.ids[top.node] || blank {
+                self.work.push((top.node, id));
+            }
+            while let Some((number, id)) = self.work.pop() {
+                self.ids[number] = id;
+                let node = &self.layout.nodes[number];
+                let value = node.dictionary.value(id);
+                match node.kind {
+                    Kind::Length => self.len = (value as usize).min(self.state.len()),
+                    Kind::Leaf { offset, len } => self.state[offset..offset + len].copy_from_slice(&value.to_le_bytes()[..len]),
+                    Kind::Pair(left, right) => {
+                        let children = [(left, (value >> 32) as Id), (right, value as Id)];
+                        self.work.extend(children.into_iter().filter(|&(child, id)| id != self.ids[child] || blank));
+                    }
+                }
             }
         }
-        out.truncate(len);
+        &self.state[..self.len]
     }
 }
 

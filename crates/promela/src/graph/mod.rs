@@ -5,9 +5,9 @@
 //! between them are those of the verifier SPIN generates without optimisations (`spin -o1 -o2 -o3`),
 //! as `pan -d` prints them:
 //!
-//! 1. [`elements`]: statements become numbered elements, linked in sequences; `if`, `do` and `unless`
+//! 1. `elements`: statements become numbered elements, linked in sequences; `if`, `do` and `unless`
 //!    add joints; `atomic` marks elements; `unless` hangs escapes on the elements it covers.
-//! 2. [`table`]: each element becomes a state with its transitions, jumps followed to where a process
+//! 2. `table`: each element becomes a state with its transitions, jumps followed to where a process
 //!    rests; choices within choices are merged; escapes are put in front.
 //!
 //! The inside of a `d_step` is not made of states. It is kept as a small graph of its own,

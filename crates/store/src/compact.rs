@@ -24,10 +24,10 @@ const LEARN_FROM: u64 = 1 << 16;
 const SAMPLE: usize = 1 << 14;
 /// New states a worker inserts before it tells the others.
 const TELL_EVERY: u64 = 64;
-/// Where the generation lies in a ticket or name, above a key. Generation 0 marks the plain stage.
+/// Where the generation lies in a name, above the scrambled key. Generation 0 marks the plain stage.
 const GENERATION_SHIFT: u32 = 56;
-/// A ticket that leads nowhere: the state must be encoded when it is inserted.
-const NO_TICKET: u64 = u64::MAX;
+/// A hash that leads nowhere: the state must be encoded when it is inserted.
+const NO_NAME: u64 = u64::MAX;
 
 /// States as keys of a few bytes. Exact; names are readable but change.
 #[derive(Debug)]
@@ -192,8 +192,21 @@ enum Reason {
     Misfit(usize),
 }
 
-fn ticket(layout: &Layout, key: u64) -> u64 {
-    u64::from(layout.generation) << GENERATION_SHIFT | key
+/// The name of the state with key `key`: the key as the table has it, and its generation. Also serves as its hash.
+#[inline(always)]
+fn name(layout: &Layout, key: u64) -> u64 {
+    u64::from(layout.generation) << GENERATION_SHIFT | layout.scramble.on(key)
+}
+
+/// A name without its generation.
+#[inline(always)]
+fn scrambled(name: u64) -> u64 {
+    name & ((1 << GENERATION_SHIFT) - 1)
+}
+
+/// Some keys of a table.
+fn sample(layout: &Layout, roots: &Roots) -> Vec<u64> {
+    roots.sample(1 << 10).into_iter().map(|key| layout.scramble.off(key)).collect()
 }
 
 impl CompactWorker<'_> {
@@ -222,8 +235,8 @@ impl CompactWorker<'_> {
                             continue;
                         }
                     };
-                    let id = StateId(ticket(&encoder.layout, key));
-                    match roots.insert(key) {
+                    let id = StateId(name(&encoder.layout, key));
+                    match roots.insert(scrambled(id.0)) {
                         Entry::Found => return Ok(Inserted { id, new: false }),
                         Entry::Inserted => return Ok(self.count(Inserted { id, new: true })),
                         Entry::Frozen => self.advance()?,
@@ -291,8 +304,8 @@ impl CompactWorker<'_> {
                 let most_keys = roots.geometry().capacity();
                 let layout = match reason {
                     Reason::Full if attempt == 0 && !layout.is_outgrown() => layout.clone(),
-                    Reason::Full => Arc::new(layout.next(0, &roots.sample(1 << 10), most_keys, budget)?),
-                    Reason::Misfit(len) => Arc::new(layout.next(len, &roots.sample(1 << 10), most_keys, budget)?),
+                    Reason::Full => Arc::new(layout.next(0, &sample(layout, roots), most_keys, budget)?),
+                    Reason::Misfit(len) => Arc::new(layout.next(len, &sample(layout, roots), most_keys, budget)?),
                 };
                 (layout, grown)
             }
@@ -359,7 +372,7 @@ impl CompactWorker<'_> {
                     keys.clear();
                     for state in states {
                         match encoder.encode(state) {
-                            Ok(key) => keys.push(key),
+                            Ok(key) => keys.push(layout.scramble.on(key)),
                             Err(no_key) => return fail(no_key),
                         }
                     }
@@ -374,8 +387,8 @@ impl CompactWorker<'_> {
                 old.drain(&current.turn, |old_keys| {
                     keys.clear();
                     for &key in old_keys {
-                        match translator.translate(key) {
-                            Ok(key) => keys.push(key),
+                        match translator.translate(from.scramble.off(key)) {
+                            Ok(key) => keys.push(layout.scramble.on(key)),
                             Err(no_key) => return fail(no_key),
                         }
                     }
@@ -392,7 +405,7 @@ impl StoreWorker for CompactWorker<'_> {
     fn hash(&mut self, state: &[u8]) -> u64 {
         match &mut self.access {
             Access::Plain(_) => hash_state(state) >> 8,
-            Access::Keys(encoder) => encoder.encode(state).map_or(NO_TICKET, |key| ticket(&encoder.layout, key)),
+            Access::Keys(encoder) => encoder.encode(state).map_or(NO_NAME, |key| name(&encoder.layout, key)),
         }
     }
 
@@ -400,7 +413,7 @@ impl StoreWorker for CompactWorker<'_> {
     fn prefetch(&self, hash: u64) {
         match (&self.access, &self.stage.place) {
             (Access::Plain(plain), _) => plain.prefetch(hash << 8),
-            (Access::Keys(_), Place::Keys { roots, .. }) => roots.prefetch(hash & ((1 << GENERATION_SHIFT) - 1)),
+            (Access::Keys(_), Place::Keys { roots, .. }) => roots.prefetch(scrambled(hash)),
             _ => {}
         }
     }
@@ -410,7 +423,7 @@ impl StoreWorker for CompactWorker<'_> {
         if let Place::Keys { layout, roots } = &self.stage.place
             && hash >> GENERATION_SHIFT == u64::from(layout.generation)
         {
-            match roots.insert(hash & ((1 << GENERATION_SHIFT) - 1)) {
+            match roots.insert(scrambled(hash)) {
                 Entry::Found => return Ok(Inserted { id: StateId(hash), new: false }),
                 Entry::Inserted => return Ok(self.count(Inserted { id: StateId(hash), new: true })),
                 Entry::Frozen | Entry::Full => {}
@@ -426,9 +439,9 @@ impl StoreWorker for CompactWorker<'_> {
                 let name = if hash >> GENERATION_SHIFT == u64::from(layout.generation) {
                     hash
                 } else {
-                    ticket(layout, encoder.encode(state).ok()?)
+                    self::name(layout, encoder.encode(state).ok()?)
                 };
-                roots.contains(name & ((1 << GENERATION_SHIFT) - 1)).then_some(StateId(name))
+                roots.contains(scrambled(name)).then_some(StateId(name))
             }
             _ => None,
         }
@@ -451,7 +464,7 @@ impl StoreWorker for CompactWorker<'_> {
         }
         let Some(decoder) = self.decoders.get_mut(position) else { return false };
         out.clear();
-        out.extend_from_slice(decoder.decode(id.0 & ((1 << GENERATION_SHIFT) - 1)));
+        out.extend_from_slice(decoder.decode(scrambled(id.0)));
         true
     }
 }

@@ -21,110 +21,246 @@ pub(crate) enum NoKey {
 pub(crate) struct Encoder {
     pub layout: Arc<Layout>,
     leaves: Vec<Leaf>,
+    length: Piece,
     pairs: Vec<Pair>,
-    nodes: Vec<Last>,
     /// For states shorter than the longest: the state, followed by zeros.
     buffer: Vec<u8>,
-    /// The node of the length, and the last length.
-    length: (usize, usize),
     key: u64,
-    /// Tops whose number does not fit.
-    misfits: u32,
     /// Nothing is remembered.
     blank: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Leaf {
-    node: usize,
     /// Which word of the state contains it, and where.
     load: usize,
     shift: u32,
     mask: u64,
-    /// The last content.
-    value: u64,
+    piece: Piece,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    node: usize,
-    left: usize,
-    right: usize,
-}
-
-/// What is remembered of a node: the last value and the one before, since successors often differ from their source in turn.
 #[derive(Debug)]
-struct Last {
-    value: u64,
-    id: Id,
-    /// The number in its place in the key; 0 for nodes below a pair.
-    part: u64,
-    /// Numbers from here on do not fit into the key.
-    limit: u64,
-    shift: u32,
-    /// One of its children has changed.
+struct Pair {
+    left: Child,
+    right: Child,
+    /// One of the two has changed.
     stale: bool,
+    piece: Piece,
+}
+
+/// Where the number of a pair's child is.
+#[derive(Clone, Copy, Debug)]
+enum Child {
+    Leaf(usize),
+    Pair(usize),
+}
+
+/// What is remembered of a node: the last content and the one before, since successors often differ from their source in turn.
+#[derive(Debug)]
+struct Piece {
+    now: Numbered,
+    before: Numbered,
+    node: usize,
+    /// Its place in the key, if it is a top; numbers from the limit on do not fit.
+    shift: u32,
+    limit: u64,
     is_top: bool,
-    misfit: bool,
-    before: (u64, Id),
+    /// The pair above.
     parent: Option<usize>,
     index: Arc<Index>,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbered {
+    value: u64,
+    /// The number in its place in the key; 0 below a pair.
+    part: u64,
+    id: Id,
+}
+
+impl Piece {
+    fn new(node: usize, layout: &Layout) -> Piece {
+        let top = layout.tops.iter().find(|top| top.node == node);
+        Piece {
+            now: Numbered::default(),
+            before: Numbered::default(),
+            node,
+            shift: top.map_or(0, |top| top.shift),
+            limit: top.map_or(u64::MAX, |top| 1 << top.width),
+            is_top: top.is_some(),
+            parent: None,
+            index: layout.nodes[node].dictionary.index(),
+        }
+    }
+
+    /// The content is now `value`, which it was not; gives the change of the key.
+    #[inline(always)]
+    fn change(&mut self, value: u64, layout: &Layout) -> Result<u64, NoKey> {
+        if value == self.before.value {
+            std::mem::swap(&mut self.now, &mut self.before);
+        } else {
+            let numbered = self.number(value, layout)?;
+            self.before = std::mem::replace(&mut self.now, numbered);
+        }
+        Ok(self.now.part ^ self.before.part)
+    }
+
+    /// The content is now `value`, and nothing is known of what it was; gives its part of the key.
+    fn renew(&mut self, value: u64, layout: &Layout) -> Result<u64, NoKey> {
+        self.now = self.number(value, layout)?;
+        self.before = self.now;
+        Ok(self.now.part)
+    }
+
+    #[inline]
+    fn number(&mut self, value: u64, layout: &Layout) -> Result<Numbered, NoKey> {
+        let id = match self.index.find(value) {
+            Some(id) => id,
+            None => layout.nodes[self.node].dictionary.add(&mut self.index, value).map_err(NoKey::Full)?,
+        };
+        if u64::from(id) >= self.limit {
+            return Err(NoKey::Misfit);
+        }
+        Ok(Numbered { value, part: if self.is_top { u64::from(id) << self.shift } else { 0 }, id })
+    }
+}
+
 impl Encoder {
     pub fn new(layout: Arc<Layout>) -> Encoder {
-        let mut leaves = Vec::new();
-        let mut pairs = Vec::new();
-        let mut nodes: Vec<Last> = layout
-            .nodes
-            .iter()
-            .map(|node| Last {
-                value: 0,
-                id: 0,
-                part: 0,
-                limit: u64::MAX,
-                shift: 0,
-                stale: false,
-                is_top: false,
-                misfit: false,
-                before: (0, 0),
-                parent: None,
-                index: node.dictionary.index(),
-            })
-            .collect();
-        let mut length = 0;
+        let mut leaves: Vec<Leaf> = Vec::new();
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut length = Piece::new(0, &layout);
+        let mut places = Vec::with_capacity(layout.nodes.len());
         for (node, kind) in layout.nodes.iter().map(|node| node.kind).enumerate() {
+            let piece = Piece::new(node, &layout);
             match kind {
-                Kind::Length => length = node,
+                Kind::Length => {
+                    length = piece;
+                    // The length is a top, and below no pair.
+                    places.push(Child::Leaf(usize::MAX));
+                }
                 Kind::Leaf { offset, len } => {
                     let load = offset.min(layout.capacity - LEAF_BYTES);
                     let mask = u64::MAX >> (64 - 8 * len as u32);
-                    leaves.push(Leaf { node, load, shift: 8 * (offset - load) as u32, mask, value: 0 });
+                    places.push(Child::Leaf(leaves.len()));
+                    leaves.push(Leaf { load, shift: 8 * (offset - load) as u32, mask, piece });
                 }
                 Kind::Pair(left, right) => {
-                    nodes[left].parent = Some(node);
-                    nodes[right].parent = Some(node);
-                    pairs.push(Pair { node, left, right });
+                    for child in [left, right] {
+                        match places[child] {
+                            Child::Leaf(leaf) => leaves[leaf].piece.parent = Some(pairs.len()),
+                            Child::Pair(pair) => pairs[pair].piece.parent = Some(pairs.len()),
+                        }
+                    }
+                    places.push(Child::Pair(pairs.len()));
+                    pairs.push(Pair { left: places[left], right: places[right], stale: false, piece });
                 }
             }
         }
-        for top in &layout.tops {
-            let last = &mut nodes[top.node];
-            (last.is_top, last.shift, last.limit) = (true, top.shift, 1 << top.width);
-        }
         let buffer = vec![0; layout.capacity];
-        Encoder { layout, leaves, pairs, nodes, buffer, length: (length, 0), key: 0, misfits: 0, blank: true }
+        Encoder { layout, leaves, length, pairs, buffer, key: 0, blank: true }
     }
 
     /// The key of `state`.
     #[inline]
     pub fn encode(&mut self, state: &[u8]) -> Result<u64, NoKey> {
-        if state.len() == self.buffer.len() {
-            self.look_up(state, state.len())?;
-        } else {
-            self.look_up_short(state)?;
+        if state.len() == self.buffer.len() && !self.blank {
+            match self.changes(state, state.len()) {
+                Ok(key) => return Ok(key),
+                Err(no_key) => {
+                    // Some pieces have changed and others not: nothing is certain any more.
+                    self.blank = true;
+                    return Err(no_key);
+                }
+            }
         }
-        if self.misfits == 0 { Ok(self.key) } else { Err(NoKey::Misfit) }
+        self.encode_slowly(state)
+    }
+
+    #[inline(never)]
+    fn encode_slowly(&mut self, state: &[u8]) -> Result<u64, NoKey> {
+        if state.len() > self.buffer.len() {
+            return Err(NoKey::Misfit);
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer[..state.len()].copy_from_slice(state);
+        buffer[state.len()..].fill(0);
+        let key = if self.blank { self.renew(&buffer, state.len()) } else { self.changes(&buffer, state.len()) };
+        self.buffer = buffer;
+        self.blank = key.is_err();
+        key
+    }
+
+    /// The content of `leaf` in a state of full length.
+    #[inline(always)]
+    fn content(leaf: &Leaf, state: &[u8]) -> u64 {
+        // SAFETY: leaves were cut so that `load + 8` is at most the capacity, and callers give states of that length.
+        let word = u64::from_le(unsafe { state.as_ptr().add(leaf.load).cast::<u64>().read_unaligned() });
+        word >> leaf.shift & leaf.mask
+    }
+
+    fn child(leaves: &[Leaf], pairs: &[Pair], child: Child) -> u64 {
+        let piece = match child {
+            Child::Leaf(leaf) => &leaves[leaf].piece,
+            Child::Pair(pair) => &pairs[pair].piece,
+        };
+        piece.now.id.into()
+    }
+
+    /// The key of a state of `len` bytes, padded to the longest, by what has changed.
+    #[inline]
+    fn changes(&mut self, state: &[u8], len: usize) -> Result<u64, NoKey> {
+        assert_eq!(state.len(), self.layout.capacity);
+        let Encoder { leaves, pairs, layout, .. } = self;
+        let mut key = self.key;
+        for leaf in leaves.iter_mut() {
+            let value = Self::content(leaf, state);
+            if value != leaf.piece.now.value {
+                key ^= leaf.piece.change(value, layout)?;
+                if let Some(parent) = leaf.piece.parent {
+                    pairs[parent].stale = true;
+                }
+            }
+        }
+        if len as u64 != self.length.now.value {
+            key ^= self.length.change(len as u64, layout)?;
+        }
+        for position in 0..pairs.len() {
+            if std::mem::replace(&mut pairs[position].stale, false) {
+                let (left, right) = (pairs[position].left, pairs[position].right);
+                let value = Self::child(leaves, pairs, left) << 32 | Self::child(leaves, pairs, right);
+                let pair = &mut pairs[position];
+                if value != pair.piece.now.value {
+                    key ^= pair.piece.change(value, layout)?;
+                    if let Some(parent) = pair.piece.parent {
+                        pairs[parent].stale = true;
+                    }
+                }
+            }
+        }
+        self.key = key;
+        Ok(key)
+    }
+
+    /// As `changes`, with nothing to go by. All pieces get numbers, even if some do not fit.
+    fn renew(&mut self, state: &[u8], len: usize) -> Result<u64, NoKey> {
+        let Encoder { leaves, pairs, layout, .. } = self;
+        let mut key = Ok(0);
+        let mut add = |part: Result<u64, NoKey>| key = key.and_then(|key| part.map(|part| key | part));
+        for leaf in leaves.iter_mut() {
+            let value = Self::content(leaf, state);
+            add(leaf.piece.renew(value, layout));
+        }
+        add(self.length.renew(len as u64, layout));
+        for position in 0..pairs.len() {
+            let (left, right) = (pairs[position].left, pairs[position].right);
+            let value = Self::child(leaves, pairs, left) << 32 | Self::child(leaves, pairs, right);
+            let pair = &mut pairs[position];
+            pair.stale = false;
+            add(pair.piece.renew(value, layout));
+        }
+        self.key = key?;
+        key
     }
 
     /// Numbers the pieces of `state` without caring whether they fit.
@@ -133,90 +269,6 @@ impl Encoder {
             Err(NoKey::Full(full)) => Err(full),
             _ => Ok(()),
         }
-    }
-
-    fn look_up_short(&mut self, state: &[u8]) -> Result<(), NoKey> {
-        if state.len() > self.buffer.len() {
-            return Err(NoKey::Misfit);
-        }
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer[..state.len()].copy_from_slice(state);
-        buffer[state.len()..].fill(0);
-        let done = self.look_up(&buffer, state.len());
-        self.buffer = buffer;
-        done
-    }
-
-    /// Numbers the pieces of a state of `len` bytes, padded to the longest.
-    #[inline]
-    fn look_up(&mut self, state: &[u8], len: usize) -> Result<(), NoKey> {
-        assert_eq!(state.len(), self.layout.capacity);
-        // Until all is done, nothing is certain: an error on the way leaves a blank encoder.
-        let blank = std::mem::replace(&mut self.blank, true);
-        let Encoder { leaves, nodes, layout, key, misfits, .. } = self;
-        let mut work = Work { layout, nodes, key: *key, misfits: *misfits, blank };
-        let mut done = Ok(());
-        for leaf in leaves.iter_mut() {
-            // SAFETY: leaves were cut so that `load + 8` is at most the capacity, which is the length of `state`.
-            let word = u64::from_le(unsafe { state.as_ptr().add(leaf.load).cast::<u64>().read_unaligned() });
-            let value = word >> leaf.shift & leaf.mask;
-            if value != leaf.value || blank {
-                leaf.value = value;
-                done = done.and(work.number(leaf.node, value));
-            }
-        }
-        if len != self.length.1 || blank {
-            self.length.1 = len;
-            done = done.and(work.number(self.length.0, len as u64));
-        }
-        for pair in &self.pairs {
-            if work.nodes[pair.node].stale || blank {
-                work.nodes[pair.node].stale = false;
-                let value = u64::from(work.nodes[pair.left].id) << 32 | u64::from(work.nodes[pair.right].id);
-                done = done.and(work.number(pair.node, value));
-            }
-        }
-        (*key, *misfits) = (work.key, work.misfits);
-        self.blank = done.is_err();
-        done
-    }
-}
-
-/// What changes while pieces are numbered.
-struct Work<'a> {
-    layout: &'a Layout,
-    nodes: &'a mut [Last],
-    key: u64,
-    misfits: u32,
-    blank: bool,
-}
-
-impl Work<'_> {
-    /// The value of `node` is now `value`: finds its number and puts it into the key, or tells the pair above.
-    #[inline]
-    fn number(&mut self, node: usize, value: u64) -> Result<(), NoKey> {
-        let last = &mut self.nodes[node];
-        let id = if last.before.0 == value && !self.blank {
-            last.before.1
-        } else {
-            match last.index.find(value) {
-                Some(id) => id,
-                None => self.layout.nodes[node].dictionary.add(&mut last.index, value).map_err(NoKey::Full)?,
-            }
-        };
-        last.before = if self.blank { (value, id) } else { (last.value, last.id) };
-        (last.value, last.id) = (value, id);
-        if last.is_top {
-            // A number that does not fit is not in the key, and counted instead.
-            let fits = u64::from(id) < last.limit;
-            let part = if fits { u64::from(id) << last.shift } else { 0 };
-            self.misfits = self.misfits + u32::from(!fits) - u32::from(last.misfit);
-            self.key ^= last.part ^ part;
-            (last.part, last.misfit) = (part, !fits);
-        } else if let Some(parent) = last.parent {
-            self.nodes[parent].stale = true;
-        }
-        Ok(())
     }
 }
 
@@ -235,7 +287,9 @@ pub(crate) struct Translator {
 
 #[derive(Debug)]
 struct NewPair {
-    pair: Pair,
+    node: usize,
+    left: usize,
+    right: usize,
     /// Its place in the key, if it is a top.
     top: Option<Top>,
     last: Option<(u64, Id)>,
@@ -255,12 +309,9 @@ impl Translator {
             }
         }
         let new_pairs = (from.nodes.len()..to.nodes.len()).filter_map(|node| match to.nodes[node].kind {
-            Kind::Pair(left, right) => Some(NewPair {
-                pair: Pair { node, left, right },
-                top: place(&to, node),
-                last: None,
-                index: to.nodes[node].dictionary.index(),
-            }),
+            Kind::Pair(left, right) => {
+                Some(NewPair { node, left, right, top: place(&to, node), last: None, index: to.nodes[node].dictionary.index() })
+            }
             // Leaves that are new have number 0 in all older states.
             _ => None,
         });
@@ -278,17 +329,17 @@ impl Translator {
         for top in &self.joined {
             self.ids[top.node] = top.of(key);
         }
-        for NewPair { pair, top, last, index } in &mut self.pairs {
-            let value = u64::from(self.ids[pair.left]) << 32 | u64::from(self.ids[pair.right]);
+        for NewPair { node, left, right, top, last, index } in &mut self.pairs {
+            let value = u64::from(self.ids[*left]) << 32 | u64::from(self.ids[*right]);
             let id = match *last {
                 Some((before, id)) if before == value => id,
                 _ => match index.find(value) {
                     Some(id) => id,
-                    None => self.to.nodes[pair.node].dictionary.add(index, value).map_err(NoKey::Full)?,
+                    None => self.to.nodes[*node].dictionary.add(index, value).map_err(NoKey::Full)?,
                 },
             };
             *last = Some((value, id));
-            self.ids[pair.node] = id;
+            self.ids[*node] = id;
             if let Some(top) = top {
                 beyond |= u64::from(id) >> top.width;
                 new |= u64::from(id) << top.shift;
@@ -351,11 +402,12 @@ mod tests {
                 names.insert((layout.generation, key), state.clone());
             }
             assert_eq!(present.len(), states.iter().collect::<std::collections::HashSet<_>>().len());
+            let all = layouts.clone();
             let mut decoders: HashMap<u8, Decoder> =
                 layouts.into_iter().map(|(generation, layout)| (generation, Decoder::new(layout))).collect();
             for ((generation, key), state) in &names {
                 let decoder = decoders.get_mut(generation).unwrap();
-                assert_eq!(decoder.decode(*key), state);
+                assert_eq!(decoder.decode(all[generation].scramble.on(*key)), state);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A set of keys of up to 56 bits in hardly more memory than the keys' information: a quotienting hash table with bit-packed buckets.
 //!
-//! A key is scrambled by a bijection; the top of the result chooses the home bucket and is therefore not stored, only the rest is,
-//! with four bits that say how far from home it lies (Cleary, "Compact hash tables using bidirectional linear probing", 1984, has the
+//! Keys come scrambled by a bijection ([`Scramble`]); the top of a key chooses the home bucket and is therefore not stored, only the rest
+//! is, with four bits that say how far from home it lies (Cleary, "Compact hash tables using bidirectional linear probing", 1984, has the
 //! idea; the distance replaces his bidirectional bookkeeping). A bucket is half a cache line: a header of eight bits, then as many slots
 //! of the table's width as fit; the second bucket of a probe sequence is the other half. With more buckets fewer bits remain to be stored: the table gets thinner as it grows. It grows by steps
 //! of 3/2 and 4/3, so that it is never much emptier than it need be.
@@ -48,16 +48,51 @@ const fn inverse(a: u64) -> u64 {
     x
 }
 
+/// A bijection on numbers of so many bits that leaves no pattern in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scramble {
+    bits: u32,
+}
+
+impl Scramble {
+    pub fn new(bits: u32) -> Scramble {
+        Scramble { bits: bits.clamp(1, MOST_KEY_BITS) }
+    }
+
+    #[inline(always)]
+    fn mask(self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    #[inline(always)]
+    pub fn on(self, key: u64) -> u64 {
+        let (mask, half) = (self.mask(), self.bits.div_ceil(2));
+        let mut x = key.wrapping_mul(FACTORS[0]) & mask;
+        x ^= x >> half;
+        x = x.wrapping_mul(FACTORS[1]) & mask;
+        x ^ (x >> half)
+    }
+
+    #[inline(always)]
+    pub fn off(self, x: u64) -> u64 {
+        let (mask, half) = (self.mask(), self.bits.div_ceil(2));
+        // A shift by at least half the bits is its own inverse.
+        let mut key = (x ^ (x >> half)).wrapping_mul(INVERSES[1]) & mask;
+        key ^= key >> half;
+        key.wrapping_mul(INVERSES[0]) & mask
+    }
+}
+
 /// The numbers that follow from key width and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     step: u32,
-    /// Bits of a scrambled key.
-    key_bits: u32,
+    /// Bits by which keys are lifted, if they have too few to tell all buckets.
+    lift: u32,
     buckets: u64,
     /// `buckets` is this (1 or 3) times a power of two,
     factor: u64,
-    /// and the bucket is the scrambled key times the factor, shifted by this.
+    /// and the bucket is the lifted key times the factor, shifted by this.
     shift: u32,
     /// Bits of a slot.
     width: u32,
@@ -69,11 +104,12 @@ impl Geometry {
     fn new(key_bits: u32, step: u32) -> Geometry {
         let (factor, log) = if step.is_multiple_of(2) { (1, step / 2) } else { (3, (step - 3) / 2) };
         let log_up = step.div_ceil(2);
-        let key_bits = key_bits.max(log_up + LEAST_REST_BITS);
+        let lift = (log_up + LEAST_REST_BITS).saturating_sub(key_bits);
+        let key_bits = key_bits + lift;
         let rest_bits = (key_bits - step / 2).max(LEAST_REST_BITS);
         let width = rest_bits + DISTANCE_BITS;
         let slots = u64::from((BUCKET_BITS - HEADER_BITS) / width);
-        Geometry { step, key_bits, buckets: factor << log, factor, shift: key_bits - log, width, slots }
+        Geometry { step, lift, buckets: factor << log, factor, shift: key_bits - log, width, slots }
     }
 
     /// The smallest table for `keys` keys of `key_bits` bits that is at most as full as a new table should be.
@@ -106,37 +142,15 @@ impl Geometry {
         self.capacity() * (74 + self.slots.min(30) / 2) / 100
     }
 
+    /// Home bucket and rest of a key.
     #[inline(always)]
-    fn mask(&self) -> u64 {
-        (1 << self.key_bits) - 1
-    }
-
-    #[inline(always)]
-    fn scramble(&self, key: u64) -> u64 {
-        let (mask, half) = (self.mask(), self.key_bits.div_ceil(2));
-        let mut x = key.wrapping_mul(FACTORS[0]) & mask;
-        x ^= x >> half;
-        x = x.wrapping_mul(FACTORS[1]) & mask;
-        x ^ (x >> half)
-    }
-
-    #[inline(always)]
-    fn unscramble(&self, x: u64) -> u64 {
-        let (mask, half) = (self.mask(), self.key_bits.div_ceil(2));
-        // A shift by at least half the bits is its own inverse.
-        let mut key = (x ^ (x >> half)).wrapping_mul(INVERSES[1]) & mask;
-        key ^= key >> half;
-        key.wrapping_mul(INVERSES[0]) & mask
-    }
-
-    /// Home bucket and rest of a scrambled key.
-    #[inline(always)]
-    fn split(&self, x: u64) -> (u64, u64) {
+    fn split(&self, key: u64) -> (u64, u64) {
+        let x = key << self.lift;
         let home = (x * self.factor) >> self.shift;
         (home, x - self.base(home))
     }
 
-    /// The smallest scrambled key at home in bucket `home`.
+    /// The smallest lifted key at home in bucket `home`.
     #[inline(always)]
     fn base(&self, home: u64) -> u64 {
         let start = home << self.shift;
@@ -230,7 +244,7 @@ impl Roots {
 
     #[inline(always)]
     pub fn prefetch(&self, key: u64) {
-        let (home, _) = self.geometry.split(self.geometry.scramble(key));
+        let (home, _) = self.geometry.split(key);
         prefetch(self.words.get().as_ptr().wrapping_add(home as usize * WORDS));
     }
 
@@ -238,7 +252,7 @@ impl Roots {
     #[inline]
     pub fn insert(&self, key: u64) -> Entry {
         let g = &self.geometry;
-        let (home, rest) = g.split(g.scramble(key));
+        let (home, rest) = g.split(key);
         let mask = (1u64 << g.width) - 1;
         for distance in 0..=MOST_DISTANCE {
             let wanted = rest << DISTANCE_BITS | distance;
@@ -277,7 +291,7 @@ impl Roots {
     #[inline]
     pub fn contains(&self, key: u64) -> bool {
         let g = &self.geometry;
-        let (home, rest) = g.split(g.scramble(key));
+        let (home, rest) = g.split(key);
         let mask = (1u64 << g.width) - 1;
         for distance in 0..=MOST_DISTANCE {
             let wanted = rest << DISTANCE_BITS | distance;
@@ -376,7 +390,7 @@ impl Roots {
             let slot = slot(words, bit) & ((1 << g.width) - 1);
             let (rest, distance) = (slot >> DISTANCE_BITS, slot & ((1 << DISTANCE_BITS) - 1));
             let home = g.home_of(number, rest, distance);
-            keys.push(g.unscramble(g.base(home) + rest));
+            keys.push((g.base(home) + rest) >> g.lift);
             bit += g.width;
         }
     }
@@ -398,22 +412,23 @@ mod tests {
     use contract::testing::Random;
     use std::collections::HashSet;
 
-    fn geometries() -> impl Iterator<Item = Geometry> {
-        (0..=MOST_KEY_BITS).flat_map(|bits| (FIRST_STEP..FIRST_STEP + 9).map(move |step| Geometry::new(bits, step)))
+    fn geometries() -> impl Iterator<Item = (u32, Geometry)> {
+        (1..=MOST_KEY_BITS).flat_map(|bits| (FIRST_STEP..FIRST_STEP + 9).map(move |step| (bits, Geometry::new(bits, step))))
     }
 
     #[test]
     fn scrambling_and_splitting_are_undone() {
         let mut random = Random(5);
-        for g in geometries() {
+        for (bits, g) in geometries() {
             for _ in 0..200 {
-                let key = random.number() & g.mask();
-                let x = g.scramble(key);
-                assert!(x <= g.mask());
-                assert_eq!(g.unscramble(x), key, "{g:?}");
+                let scramble = Scramble::new(bits);
+                let key = random.number() & scramble.mask();
+                let x = scramble.on(key);
+                assert!(x <= scramble.mask());
+                assert_eq!(scramble.off(x), key, "{bits} bits");
                 let (home, rest) = g.split(x);
                 assert!(home < g.buckets && rest < 1 << (g.width - DISTANCE_BITS), "{g:?} {home} {rest}");
-                assert_eq!(g.base(home) + rest, x, "{g:?}");
+                assert_eq!((g.base(home) + rest) >> g.lift, x, "{g:?}");
                 for distance in 0..=MOST_DISTANCE {
                     let bucket = g.bucket(home, rest, distance);
                     assert!(bucket < g.buckets);

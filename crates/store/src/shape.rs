@@ -11,7 +11,7 @@ use crate::budget::Budget;
 use crate::calibrate::{Column, bits_for, join_neighbours};
 use crate::dictionary::{Dictionary, Id};
 use crate::encoder::Encoder;
-use crate::roots::MOST_KEY_BITS;
+use crate::roots::{MOST_KEY_BITS, Scramble};
 use crate::sync::Arc;
 use contract::StoreFull;
 
@@ -67,6 +67,7 @@ pub(crate) struct Layout {
     /// Values each top had when the layout was made.
     values: Vec<u64>,
     pub key_bits: u32,
+    pub scramble: Scramble,
     /// The longest state that fits; at least a word.
     pub capacity: usize,
 }
@@ -88,7 +89,7 @@ impl Layout {
                 top
             })
             .collect();
-        Layout { generation, nodes, tops, values, key_bits, capacity }
+        Layout { generation, nodes, tops, values, key_bits, scramble: Scramble::new(key_bits), capacity }
     }
 
     /// A first layout, for states like those of the `sample`, which was taken of `population` states. Its dictionaries are filled with
@@ -224,8 +225,9 @@ impl Decoder {
         Decoder { layout, ids, state, len: 0, work: Vec::new(), blank: true }
     }
 
-    /// The state with key `key`.
-    pub fn decode(&mut self, key: u64) -> &[u8] {
+    /// The state with scrambled key `x`.
+    pub fn decode(&mut self, x: u64) -> &[u8] {
+        let key = self.layout.scramble.off(x);
         let blank = std::mem::replace(&mut self.blank, false);
         for top in &self.layout.tops {
             let id = top.of(key);

@@ -31,7 +31,7 @@ fn holds() {
 fn a_failed_assertion_is_shown_with_its_path() {
     let json = check(LOST_UPDATE, &[], 1);
     assert_eq!(json["verdict"], "violated");
-    assert_eq!(json["violation"]["kind"], "assertion");
+    assert_eq!(json["violation"]["kind"], "assertion violated");
     assert_eq!(json["violation"]["file"], "model.epa");
     let line = LOST_UPDATE.lines().position(|line| line.contains("assert(")).expect("it is there") + 1;
     assert_eq!(json["violation"]["line"], line);
@@ -53,7 +53,7 @@ fn a_failed_assertion_is_shown_with_its_path() {
 fn a_deadlock_is_found_and_can_be_left_alone() {
     for order in ["bfs", "dfs"] {
         let json = check(DEADLOCK, &["--search", order], 1);
-        assert_eq!(json["violation"]["kind"], "deadlock");
+        assert_eq!(json["violation"]["kind"], "invalid end state");
         assert_eq!(json["trace"].as_array().map(Vec::len), Some(2), "{json}");
         // Somebody is stuck somewhere, and the report says where.
         assert_eq!(json["violation"]["file"], "model.epa");
@@ -134,7 +134,7 @@ fn promela_is_read_with_its_definitions_and_included_files() {
     let run = |wrong: &str, code| folder.run(&["check", "model.pml", "--json", "-D", wrong]).exits(code).json();
     assert_eq!(run("WRONG=4", 0)["verdict"], "holds");
     let json = run("WRONG=3", 1);
-    assert_eq!(json["violation"]["kind"], "assertion");
+    assert_eq!(json["violation"]["kind"], "assertion violated");
     assert_eq!(json["violation"]["line"], 3);
     let run = folder.run(&["check", "model.pml"]).exits(2);
     assert!(run.err.contains("WRONG") && run.err.contains("model.pml:3:"), "{run:?}");

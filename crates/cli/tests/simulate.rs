@@ -36,7 +36,7 @@ fn a_run_that_goes_wrong_says_so() {
     let run = folder.run_with(&["simulate", "model.epa", "--interactive", "--json"], "1\n2\n").exits(1);
     let json = run.json();
     assert_eq!(json["end"], "violated", "{json}");
-    assert_eq!(json["violation"]["kind"], "deadlock");
+    assert_eq!(json["violation"]["kind"], "invalid end state");
     assert_eq!(json["steps"], 2);
     assert_eq!(json["values"]["a"], "0");
     assert!(run.err.contains("Left(0): take a"), "choices are offered on standard error: {run:?}");

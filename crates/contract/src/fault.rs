@@ -54,16 +54,16 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// A short, stable name, fit for machine-readable output.
+    /// A short, stable name, fit for machine-readable output: SPIN's words where it has some.
     pub fn name(self) -> &'static str {
         match self {
-            FaultKind::Deadlock => "deadlock",
-            FaultKind::Assertion => "assertion",
-            FaultKind::DivisionByZero => "division-by-zero",
-            FaultKind::IndexOutOfRange => "index-out-of-range",
-            FaultKind::InvalidChannel => "invalid-channel",
-            FaultKind::InvalidProcess => "invalid-process",
-            FaultKind::MachineLimit => "machine-limit",
+            FaultKind::Deadlock => "invalid end state",
+            FaultKind::Assertion => "assertion violated",
+            FaultKind::DivisionByZero => "division by zero",
+            FaultKind::IndexOutOfRange => "invalid array index",
+            FaultKind::InvalidChannel => "invalid channel",
+            FaultKind::InvalidProcess => "invalid process",
+            FaultKind::MachineLimit => "machine limit",
             FaultKind::Property => "property",
             FaultKind::Other(name) => name,
         }

@@ -92,7 +92,7 @@ mod tests {
     fn witness() -> Witness {
         Witness {
             model: "m.epa".to_owned(),
-            violation: Some(ViolationJson { kind: "deadlock".to_owned(), message: "stuck".to_owned(), file: None, line: Some(3) }),
+            violation: Some(ViolationJson { kind: "invalid end state".to_owned(), message: "stuck".to_owned(), file: None, line: Some(3) }),
             program: "line one\n\"two\"\n".to_owned(),
             trace: Trace {
                 initial: vec![1, 2],

@@ -99,7 +99,7 @@ fn walk(program: &Arc<Verified>, max: usize) -> (Trace, Vec<Step>) {
 
 fn witness(trace: Trace) -> Witness {
     let violation = ViolationJson {
-        kind: "deadlock".to_owned(),
+        kind: "invalid end state".to_owned(),
         message: "no <process> can move".to_owned(),
         file: Some("a&b.epa".to_owned()),
         line: Some(3),

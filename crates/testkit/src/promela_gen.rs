@@ -261,7 +261,8 @@ impl Generator {
             14..=16 => {
                 let channel = self.channel();
                 let (first, mut second) = (self.field(), ["_", "b", "1"][self.below(3)].to_owned());
-                if first == "b" {
+                // SPIN undoes a receive wrongly that changes what it has matched.
+                if first == "eval(b)" {
                     second = "_".into();
                 }
                 match self.below(8) {
@@ -339,7 +340,7 @@ fn each(stmt: &mut Stmt, f: &mut impl FnMut(&mut Stmt)) {
 impl Model {
     /// The model as text.
     pub fn text(&self) -> String {
-        let mut out = String::from("byte x, y;\nbit b;\nbyte a[3];\n");
+        let mut out = String::from("byte x, y;\nbit b;\nbyte a[4];\n");
         out.push_str("inline set(v, e) { v = e; if :: v > 2 -> v = 0 :: else fi }\n");
         out.push_str("inline wait(v, w) { byte t = v; do :: w == t -> break :: w = (w + 1) % 3 od }\n");
         for (i, capacity) in self.channels.iter().enumerate() {

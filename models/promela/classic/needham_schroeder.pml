@@ -2,7 +2,7 @@
 // partner of A and makes B believe that it speaks to A.
 // A message is encrypted for its first field. With -DFIXED, B's answer names B.
 //
-// expect: states=290 transitions=491 verdict=violated violation=assertion
+// expect: states=290 transitions=491 verdict=violated violation="assertion violated"
 
 mtype = { A, B, I, Na, Nb, Ni, none };
 mtype = { m1, m2, m3 };

@@ -1,7 +1,7 @@
 // Dining philosophers who all take the left fork first: they may starve together.
 // With -DPOLITE the last one takes the right fork first.
 //
-// expect: states=206 transitions=500 verdict=violated violation=deadlock
+// expect: states=206 transitions=500 verdict=violated violation="invalid end state"
 
 #ifndef N
 #define N 4

@@ -1,6 +1,6 @@
 // A channel dies with the process that declared it.
 //
-// expect: states=7 transitions=7 verdict=violated violation=invalid-channel
+// expect: states=7 transitions=7 verdict=violated violation="invalid channel"
 
 chan far = [1] of { chan };
 proctype P() {

@@ -1,6 +1,6 @@
 // A channel variable without a channel cannot be used.
 //
-// expect: states=1 transitions=0 verdict=violated violation=invalid-channel
+// expect: states=1 transitions=0 verdict=violated violation="invalid channel"
 
 chan q;
 chan other = [1] of { byte };

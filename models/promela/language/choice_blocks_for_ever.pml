@@ -1,6 +1,6 @@
 // A choice whose options are never possible is a deadlock.
 //
-// expect: states=1 transitions=0 verdict=violated violation=deadlock
+// expect: states=1 transitions=0 verdict=violated violation="invalid end state"
 
 byte x;
 active proctype P() {

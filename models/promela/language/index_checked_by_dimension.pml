@@ -1,6 +1,6 @@
 // Each index is checked by itself, even if the element would lie inside the whole.
 //
-// expect: states=2 transitions=1 verdict=violated violation=index-out-of-range
+// expect: states=2 transitions=1 verdict=violated violation="invalid array index"
 
 typedef R { byte c[3] };
 R r[2];

@@ -1,6 +1,6 @@
 // An index outside its array is an error.
 //
-// expect: states=3 transitions=2 verdict=violated violation=index-out-of-range
+// expect: states=3 transitions=2 verdict=violated violation="invalid array index"
 
 byte a[3];
 active proctype P() {

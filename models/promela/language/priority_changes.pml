@@ -1,6 +1,6 @@
 // Priorities can be read and changed.
 //
-// expect: states=10 transitions=9 verdict=violated violation=assertion
+// expect: states=10 transitions=9 verdict=violated violation="assertion violated"
 
 byte x;
 active proctype A() priority 2 {

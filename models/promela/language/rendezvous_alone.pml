@@ -1,6 +1,6 @@
 // Nobody shakes hands with himself.
 //
-// expect: states=1 transitions=0 verdict=violated violation=deadlock
+// expect: states=1 transitions=0 verdict=violated violation="invalid end state"
 
 chan q = [0] of { byte };
 active proctype P() {

@@ -1,6 +1,6 @@
 // There can be 255 processes at once.
 //
-// expect: states=255 transitions=254 verdict=violated violation=machine-limit
+// expect: states=255 transitions=254 verdict=violated violation="machine limit"
 
 proctype P() { false }
 init {

@@ -183,7 +183,11 @@ impl Emitter<'_> {
                 return;
             }
         }
-        if body.nodes[*next] == Inner::Exit {
+        // An offer in a `d_step` is an error even if nothing follows: let the machine see that the step
+        // goes on.
+        let offers = matches!(effect, Effect::Action(a) if matches!(graph.actions[*a].0, Action::Send { .. }))
+            && self.model.channel_types.iter().any(|t| t.capacity == 0);
+        if body.nodes[*next] == Inner::Exit && !offers {
             self.leave(transition);
         } else {
             self.go_on(transition, *next, inside);
@@ -212,7 +216,7 @@ impl Emitter<'_> {
             self.place(mark);
         }
         match &body.nodes[node] {
-            Inner::Exit => {}
+            Inner::Exit => self.leave(transition),
             Inner::Basic(..) => self.inner_statement(graph, transition, body, node, inside),
             Inner::Choice(options, span) => {
                 self.position(*span);

@@ -1,0 +1,227 @@
+//! Promela as SPIN means it: state counts, transitions and verdicts beside SPIN's.
+//!
+//! The benchmark set has SPIN's answers recorded (`expected.tsv` beside it). Any other model, and random ones, are shown to SPIN itself. SPIN
+//! counts one transition more than there are edges, for the initial state. Differences are printed as they are found.
+
+mod random;
+mod spin;
+
+use crate::models::Model;
+use crate::{Failure, root};
+use bytecode::Verified;
+use check::{Plan, run};
+use contract::{Cancel, FaultKind, Limits, Quiet, Successors, System, Verdict};
+use spin::{Compiler, KNOWN, Said};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// `cargo xtask conformance`
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Compare random models with SPIN: this many [default without a number: 2000]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "2000")]
+    random: Option<u64>,
+    /// The first seed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Leave out models of the benchmark set with more states than this
+    #[arg(long, value_name = "N")]
+    states: Option<u64>,
+    /// How many models are compared at a time
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    jobs: usize,
+    /// Folder of the benchmark set, with `expected.tsv`
+    #[arg(long, value_name = "FOLDER")]
+    corpus: Option<PathBuf>,
+    /// These models beside SPIN, and nothing else
+    models: Vec<PathBuf>,
+}
+
+/// How long SPIN may take for one model: its translator, the C compiler and its verifier each.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Carries out the command.
+pub fn run_command(arguments: &Arguments) -> Result<(), Failure> {
+    if !arguments.models.is_empty() {
+        let models: Vec<Model> = arguments.models.iter().map(|path| Model::at(path)).collect();
+        return report(&each(&models, arguments.jobs, beside_spin));
+    }
+    if let Some(count) = arguments.random {
+        return report(&random_models(arguments, count));
+    }
+    report(&recorded(arguments)?)
+}
+
+/// What comparing one model came to.
+enum Compared {
+    Same,
+    /// No comparison: why.
+    Skipped(String),
+    Different(String),
+}
+
+/// Prints how many models were compared, and why others were not; an error if any differ.
+fn report(results: &[Compared]) -> Result<(), Failure> {
+    let (mut same, mut different, mut skipped) = (0, 0, BTreeMap::new());
+    for result in results {
+        match result {
+            Compared::Same => same += 1,
+            Compared::Different(_) => different += 1,
+            Compared::Skipped(why) => *skipped.entry(why.as_str()).or_insert(0) += 1,
+        }
+    }
+    println!("{same} the same, {different} different, {} not compared", skipped.values().sum::<u32>());
+    for (why, count) in skipped {
+        println!("  not compared, {count}: {why}");
+    }
+    if different == 0 { Ok(()) } else { Err(format!("{different} models differ from SPIN")) }
+}
+
+/// Compares all items, a few at a time.
+fn each<T: Sync>(items: &[T], jobs: usize, compare: impl Fn(&T) -> (String, Compared) + Sync) -> Vec<Compared> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (name, result) = compare(item);
+                    if let Compared::Different(how) = &result {
+                        println!("{name}: {how}");
+                    }
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+                }
+            });
+        }
+    });
+    results.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Random models, from the first seed on, until as many as asked for were compared.
+fn random_models(arguments: &Arguments, count: u64) -> Vec<Compared> {
+    let compiler = Compiler::quickest();
+    let (mut results, mut next, mut missing) = (Vec::new(), arguments.seed, count);
+    while missing > 0 {
+        let seeds: Vec<u64> = (next..next + missing).collect();
+        let more = each(&seeds, arguments.jobs, |&seed| (format!("seed {seed}"), random::compare(seed, compiler)));
+        let compared = more.iter().filter(|result| !matches!(result, Compared::Skipped(_))).count() as u64;
+        results.extend(more);
+        next += missing;
+        missing -= compared;
+        // Without SPIN there will never be any.
+        if compared == 0 {
+            break;
+        }
+    }
+    println!("random models, seeds {} to {}", arguments.seed, next.saturating_sub(1));
+    results
+}
+
+/// The benchmark set, beside what is recorded of SPIN.
+fn recorded(arguments: &Arguments) -> Result<Vec<Compared>, Failure> {
+    let folder = arguments.corpus.clone().unwrap_or_else(|| root().join("../shared/models"));
+    let table = folder.join("expected.tsv");
+    let Ok(text) = fs::read_to_string(&table) else {
+        println!("There is no {}: nothing to compare. `--corpus FOLDER` names another place.", table.display());
+        return Ok(Vec::new());
+    };
+    let rows: Vec<(PathBuf, Said)> = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [model, "complete", states, transitions, verdict, violation, ..] = fields[..] else { return None };
+            let violation = (verdict == "violated").then(|| violation.to_owned());
+            Some((folder.join(model), Said { counts: Some((states.parse().ok()?, transitions.parse().ok()?)), violation }))
+        })
+        .filter(|(_, said)| said.counts.is_none_or(|(states, _)| arguments.states.is_none_or(|most| states <= most)))
+        .collect();
+    Ok(each(&rows, arguments.jobs, |(path, spin)| {
+        let model = Model::at(path);
+        let compared = match model.load() {
+            Ok(program) => compare(&Arc::new(program), spin, Limits::default()),
+            Err(why) => Compared::Different(format!("refused: {}", why.trim())),
+        };
+        (model.name, compared)
+    }))
+}
+
+/// A model in a file, beside SPIN itself.
+fn beside_spin(model: &Model) -> (String, Compared) {
+    let compared = match (model.load(), fs::read_to_string(&model.path)) {
+        (Err(why), _) => Compared::Different(format!("refused: {}", why.trim())),
+        (_, Err(error)) => Compared::Skipped(error.to_string()),
+        (Ok(program), Ok(text)) => match spin::ask(&text, model.path.parent(), &model.name.replace('/', "-"), Compiler::Gcc, PATIENCE) {
+            Ok(spin) => compare(&Arc::new(program), &spin, Limits::default()),
+            Err(why) => Compared::Skipped(why),
+        },
+    };
+    (model.name.clone(), compared)
+}
+
+/// Our answer beside SPIN's.
+fn compare(program: &Arc<Verified>, spin: &Said, limits: Limits) -> Compared {
+    let explore = |plan: Plan| run(program, &Plan { limits, ..plan }, &Cancel::default(), &Quiet).map_err(|refusal| refusal.to_string());
+    let space = match explore(Plan::space()) {
+        Ok(checked) => checked.outcome,
+        Err(why) => return Compared::Skipped(why),
+    };
+    if let Verdict::Unknown(why) = &space.verdict
+        && spin.counts.is_none_or(|(states, _)| space.statistics.states <= states)
+    {
+        return Compared::Skipped(format!("our search: {why}"));
+    }
+    let found = (space.statistics.states, space.statistics.transitions + 1);
+    if let Some(counts) = spin.counts
+        && counts != found
+    {
+        return Compared::Different(format!("{} states, {} transitions; SPIN {}, {}", found.0, found.1, counts.0, counts.1));
+    }
+    let ours = match explore(Plan::check()) {
+        Ok(checked) => match checked.outcome.verdict {
+            Verdict::Holds => None,
+            Verdict::Violated(violation) => Some(violation.fault.kind.name()),
+            Verdict::Unknown(why) => return Compared::Skipped(format!("our search: {why}")),
+        },
+        Err(why) => return Compared::Skipped(why),
+    };
+    // SPIN stops at the first error it meets, which need not be the first we meet. Where SPIN has words of its own, that both find something must do.
+    let same = match (ours, &spin.violation) {
+        (Some(ours), Some(spin)) => !KNOWN.contains(&spin.as_str()) || ours == spin || kinds(program).contains(spin.as_str()),
+        (ours, spin) => ours.is_some() == spin.is_some(),
+    };
+    if !same {
+        return Compared::Different(format!("violation {ours:?}; SPIN {:?}", spin.violation));
+    }
+    Compared::Same
+}
+
+/// The kinds of violation in a state space, or in its first states if it is large.
+fn kinds(program: &Arc<Verified>) -> BTreeSet<&'static str> {
+    const STATES: usize = 100_000;
+    let mut system = vm::Interpreter::new(Arc::clone(program));
+    let (mut kinds, mut seen, mut waiting) = (BTreeSet::new(), HashSet::new(), VecDeque::new());
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    loop {
+        for entry in out.entries() {
+            kinds.extend(entry.fault().map(|fault| system.describe_fault(fault).kind.name()));
+            if let Some(state) = out.state(entry)
+                && seen.len() < STATES
+                && seen.insert(state.to_vec())
+            {
+                waiting.push_back(state.to_vec());
+            }
+        }
+        let Some(state) = waiting.pop_front() else { return kinds };
+        out.clear();
+        system.successors(&state, &mut out);
+        if out.entries().is_empty() && !system.is_valid_end(&state) {
+            kinds.insert(FaultKind::Deadlock.name());
+        }
+    }
+}

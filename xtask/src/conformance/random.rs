@@ -1,0 +1,57 @@
+//! A random model beside SPIN, made small if it differs.
+
+use super::spin::{self, Compiler};
+use super::{Compared, compare as beside};
+use crate::Failure;
+use bytecode::Verified;
+use contract::Limits;
+use languages::{NoFiles, Source};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use testkit::promela_gen;
+
+/// How long SPIN may take: random models are small, and what takes long is an endless sequence that it cannot see.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What our own search may use.
+const LIMITS: Limits = Limits { time: Some(PATIENCE), memory: Some(1 << 29), depth: None };
+
+/// How long a model that differs may be made smaller.
+const SHRINKING: Duration = Duration::from_secs(120);
+
+/// Compares the model of a seed.
+pub fn compare(seed: u64, compiler: Compiler) -> Compared {
+    let model = promela_gen::model(seed);
+    let asked = |text: &str, compiler| ask(text, seed, compiler);
+    let first = asked(&model.text(), compiler);
+    if !matches!(first, Compared::Different(_)) {
+        return first;
+    }
+    // A cut that makes the text invalid shows nothing about a model that was valid.
+    let valid = translate(&model.text()).is_ok();
+    let began = Instant::now();
+    let small = promela_gen::shrink(&model, |candidate| {
+        began.elapsed() < SHRINKING
+            && (!valid || translate(&candidate.text()).is_ok())
+            && matches!(asked(&candidate.text(), compiler), Compared::Different(_))
+    });
+    match asked(&small.text(), Compiler::Gcc) {
+        Compared::Different(how) => Compared::Different(format!("{how}\n{}", small.text())),
+        other => other,
+    }
+}
+
+fn ask(text: &str, seed: u64, compiler: Compiler) -> Compared {
+    let spin = spin::ask(text, None, &format!("seed-{seed}"), compiler, PATIENCE);
+    match (translate(text), spin) {
+        (Ok(program), Ok(spin)) => beside(&Arc::new(program), &spin, LIMITS),
+        (Err(why), Ok(_)) => Compared::Different(format!("refused: {why}")),
+        (_, Err(why)) => Compared::Skipped(why),
+    }
+}
+
+fn translate(text: &str) -> Result<Verified, Failure> {
+    let source = Source { name: "random.pml", bytes: text.as_bytes(), defines: &[], files: &mut NoFiles };
+    let loaded = languages::load(source).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;
+    Ok(loaded.program)
+}

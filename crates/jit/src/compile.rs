@@ -301,7 +301,7 @@ fn helper_signature(name: &str) -> (&'static [types::Type], Option<types::Type>)
     use types::{I32, I64};
     match name {
         "end" => (&[I64, I32, I32, I64, I32], Some(I64)),
-        "fail" => (&[I64, I32, I32], None),
+        "fail" => (&[I64, I32, I32, I32], None),
         "offer" => (&[I64, I32, I64, I32], Some(I32)),
         "enabled" => (&[I64, I64, I64, I32], Some(I32)),
         "whereabouts" => (&[I64, I64, I32, I32], Some(I32)),

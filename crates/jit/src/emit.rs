@@ -629,7 +629,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             if self.kind == Kind::Prologue {
                 self.call("prologue_done", &[self.ctx, code]);
             } else {
-                self.call("fail", &[self.ctx, self.pid, code]);
+                let carried = self.b.use_var(self.fault);
+                self.call("fail", &[self.ctx, self.pid, carried, code]);
                 self.count_success();
             }
             self.b.ins().jump(next, &[]);
@@ -639,7 +640,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
     /// Ends the path with a fault.
     fn fail(&mut self, fault: Fault, next: Block) {
         let code = self.int(fault.code() as i32);
-        self.call("fail", &[self.ctx, self.pid, code]);
+        let carried = self.b.use_var(self.fault);
+        self.call("fail", &[self.ctx, self.pid, carried, code]);
         self.count_success();
         self.b.ins().jump(next, &[]);
     }

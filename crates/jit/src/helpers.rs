@@ -172,8 +172,9 @@ pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, faul
     ctx.view.dst
 }
 
-/// A fatal fault.
-pub(crate) extern "C" fn fail(ctx: Ctx, process: u32, fault: u32) {
+/// A fatal fault; what the transition carries is reported in its place (F-CONTINUE).
+pub(crate) extern "C" fn fail(ctx: Ctx, process: u32, carried: u32, fatal: u32) {
+    let fault = if carried == 0 { fatal } else { carried };
     // SAFETY: see the file's head.
     let ctx = unsafe { context(ctx) };
     match ctx.purpose {
@@ -619,7 +620,7 @@ pub(crate) extern "C" fn endless(ctx: Ctx, process: u32, steps: u32) -> u32 {
     if returned || steps >= 1 << 24 {
         context.kept = None;
         let fault = Fault { kind: FaultKind::Endless, addr: context.start_addr() };
-        fail(ctx, process, fault.code());
+        fail(ctx, process, 0, fault.code());
         return 1;
     }
     if steps.is_power_of_two() || context.kept.is_none() {

@@ -66,6 +66,7 @@ pub fn model(seed: u64) -> Model {
         loops: 0,
         rendezvous: false,
         escape: false,
+        main: false,
         declared: 0,
     }
     .model()
@@ -81,6 +82,8 @@ struct Generator {
     rendezvous: bool,
     /// Whether an escape is being made.
     escape: bool,
+    /// Whether the main part before an escape is being made.
+    main: bool,
     /// How many variables have been declared in blocks.
     declared: usize,
 }
@@ -181,13 +184,16 @@ impl Generator {
                 Stmt::DStep(body)
             }
             (9 | 10, Where::Plain | Where::Atomic) => {
-                let main = self.sequence(depth - 1, place, false);
+                let outside = std::mem::replace(&mut self.main, true);
+                let mut main = self.sequence(depth - 1, place, false);
+                self.main = outside;
                 // After an offer that nobody takes, SPIN forgets that an escape beside it was possible
                 // and goes on with the main part too: no offers among several escapes.
                 let outer = std::mem::replace(&mut self.escape, true);
                 let mut escape = self.sequence(depth.min(2) - 1, place, false);
                 self.escape = outer;
-                if !outer && self.chance(20) {
+                let alone = !outer && !outside && !has_escape(&mut main);
+                if alone && self.chance(20) {
                     escape.insert(0, Stmt::Basic(self.send()));
                 }
                 Stmt::Unless(main, escape)
@@ -271,6 +277,8 @@ impl Generator {
                 }
             }
             17 => "skip".into(),
+            // A jump in an escape brings the offers of its target there.
+            18 | 19 if self.escape && self.rendezvous => self.guard(),
             18 if self.labels > 0 && place != Where::DStep => format!("goto L{}", self.below(self.labels)),
             19 if self.loops > 0 && place != Where::DStep => "break".into(),
             20 if place != Where::DStep => "timeout".into(),
@@ -317,6 +325,14 @@ fn label_names(stmt: &Stmt) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+fn has_escape(body: &mut [Stmt]) -> bool {
+    let mut found = false;
+    for stmt in body {
+        each(stmt, &mut |s| found |= matches!(s, Stmt::Unless(..)));
+    }
+    found
 }
 
 fn has_break(option: &[Stmt]) -> bool {

@@ -25,7 +25,7 @@ pub(crate) struct Circumstances {
 pub(crate) enum Ending {
     /// With a STEP of this mode, at this address.
     Step(Mode, Addr),
-    /// With a fatal fault, which the path's `fault` holds.
+    /// With a fatal fault; the path's `fault` holds it, or what was carried before.
     Fault,
 }
 
@@ -156,7 +156,7 @@ impl<'p> Paths<'p> {
     /// The paths of other processes that receive the offer with which `offered` ended.
     fn answers<L: Log>(&self, offered: &Path<L>, how: Circumstances, paths: &mut Vec<Path<L>>) {
         if let Ending::Step(Mode::Deterministic, step) = offered.ending {
-            let fault = Some(Fault { kind: FaultKind::Rendezvous, addr: step });
+            let fault = offered.fault.or(Some(Fault { kind: FaultKind::Rendezvous, addr: step }));
             let memory = offered.memory.clone();
             paths.push(Path { process: offered.process, memory, ending: Ending::Fault, fault, log: offered.log.clone() });
             return;
@@ -630,8 +630,9 @@ impl<L: Log> Active<L> {
     }
 
     /// F-FATAL: the path ends here.
+    /// F-FATAL; F-CONTINUE: what the transition carries is reported in its place.
     fn fail(self, fault: Fault) -> Path<L> {
-        Path { process: self.process, memory: self.memory, ending: Ending::Fault, fault: Some(fault), log: self.log }
+        Path { process: self.process, memory: self.memory, ending: Ending::Fault, fault: self.fault.or(Some(fault)), log: self.log }
     }
 
     /// F-CONTINUE: the first fault stays.

@@ -217,7 +217,7 @@ impl<'p> Scheduler<'p> {
                 Some(next) => next,
                 None => {
                     let addr = self.paths.location(path.process, &path.memory).unwrap_or_default();
-                    return Err((Fault { kind: FaultKind::Blocked, addr }, path.log));
+                    return Err((path.fault.unwrap_or(Fault { kind: FaultKind::Blocked, addr }), path.log));
                 }
             };
         }

@@ -10,7 +10,7 @@ use crate::models::Model;
 use crate::{Failure, root};
 use bytecode::Verified;
 use check::{Plan, run};
-use contract::{Cancel, FaultKind, Limits, Quiet, Successors, System, Verdict};
+use contract::{Cancel, FaultKind, Limits, Quiet, Safety, Successors, System, Verdict};
 use spin::{Compiler, KNOWN, Said};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fs;
@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use testkit::promela_gen;
 
 /// `cargo xtask conformance`
 #[derive(clap::Args)]
@@ -25,6 +26,9 @@ pub struct Arguments {
     /// Compare random models with SPIN: this many [default without a number: 2000]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "2000")]
     random: Option<u64>,
+    /// Print the random models instead of comparing them
+    #[arg(long, requires = "random")]
+    print: bool,
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -51,6 +55,10 @@ pub fn run_command(arguments: &Arguments) -> Result<(), Failure> {
         return report(&each(&models, arguments.jobs, beside_spin));
     }
     if let Some(count) = arguments.random {
+        if arguments.print {
+            (arguments.seed..arguments.seed + count).for_each(|seed| println!("// seed {seed}\n{}", promela_gen::model(seed).text()));
+            return Ok(());
+        }
         return report(&random_models(arguments, count));
     }
     report(&recorded(arguments)?)
@@ -173,7 +181,7 @@ fn compare(program: &Arc<Verified>, spin: &Said, limits: Limits) -> Compared {
     if let Verdict::Unknown(why) = &space.verdict
         && spin.counts.is_none_or(|(states, _)| space.statistics.states <= states)
     {
-        return Compared::Skipped(format!("our search: {why}"));
+        return Compared::Skipped(format!("our search: {}", why.name()));
     }
     let found = (space.statistics.states, space.statistics.transitions + 1);
     if let Some(counts) = spin.counts
@@ -181,15 +189,21 @@ fn compare(program: &Arc<Verified>, spin: &Said, limits: Limits) -> Compared {
     {
         return Compared::Different(format!("{} states, {} transitions; SPIN {}, {}", found.0, found.1, counts.0, counts.1));
     }
-    let ours = match explore(Plan::check()) {
+    // SPIN stops at the first error it meets, which need not be the first we meet: look for the kind it found. Where SPIN has words of its own, that
+    // both find something must do.
+    let property = match spin.violation.as_deref() {
+        None => Safety::default(),
+        Some("invalid end state") => Safety { faults: false, ..Safety::default() },
+        Some(_) => Safety { deadlocks: false, ..Safety::default() },
+    };
+    let ours = match explore(Plan { property: Some(property), ..Plan::check() }) {
         Ok(checked) => match checked.outcome.verdict {
             Verdict::Holds => None,
             Verdict::Violated(violation) => Some(violation.fault.kind.name()),
-            Verdict::Unknown(why) => return Compared::Skipped(format!("our search: {why}")),
+            Verdict::Unknown(why) => return Compared::Skipped(format!("our search: {}", why.name())),
         },
         Err(why) => return Compared::Skipped(why),
     };
-    // SPIN stops at the first error it meets, which need not be the first we meet. Where SPIN has words of its own, that both find something must do.
     let same = match (ours, &spin.violation) {
         (Some(ours), Some(spin)) => !KNOWN.contains(&spin.as_str()) || ours == spin || kinds(program).contains(spin.as_str()),
         (ours, spin) => ours.is_some() == spin.is_some(),

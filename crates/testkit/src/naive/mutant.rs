@@ -80,5 +80,5 @@ mutants! {
     "S-END": OnlyLabelsEnd;
     "S-ENDLESS": EndlessInvisibleIsBlocked, EndlessDeterministicIsBlocked;
     "F-FATAL": FaultsDoNotSucceed;
-    "F-CONTINUE": LastFaultIsCarried, FatalFaultsYield;
+    "F-CONTINUE": LastFaultIsCarried, FatalFaultsReplace;
 }

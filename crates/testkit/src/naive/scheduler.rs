@@ -141,9 +141,9 @@ impl Naive {
         Found::one(Outcome { process: sequence.initiator, fault: log.carried, prints: log.prints, state: Some(state) })
     }
 
-    /// **F-FATAL**; and **F-CONTINUE**: a fatal fault replaces the one carried.
+    /// **F-FATAL**; and **F-CONTINUE**: the one carried is reported, if there is one.
     fn fatal(&self, sequence: &Sequence, log: Log, fault: Fault) -> Found {
-        let fault = if self.is(Mutant::FatalFaultsYield) { log.carried.unwrap_or(fault) } else { fault };
+        let fault = if self.is(Mutant::FatalFaultsReplace) { fault } else { log.carried.unwrap_or(fault) };
         Found::one(Outcome { process: sequence.initiator, fault: Some(fault), prints: log.prints, state: None })
     }
 
@@ -238,7 +238,8 @@ impl Naive {
 
     /// `Endless` is reported where the transition began.
     fn endless(&self, sequence: &Sequence, log: Log) -> Found {
-        self.fatal(sequence, log, Fault { kind: FaultKind::Endless, addr: sequence.began_at })
+        let fault = Some(Fault { kind: FaultKind::Endless, addr: sequence.began_at });
+        Found::one(Outcome { process: sequence.initiator, fault, prints: log.prints, state: None })
     }
 
     fn location_of(&self, state: &State, p: usize) -> Addr {

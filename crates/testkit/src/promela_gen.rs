@@ -286,6 +286,8 @@ impl Generator {
                 self.runs += 1;
                 "run R()".into()
             }
+            // SPIN runs a d_step that begins with an assertion in the middle of a rendezvous.
+            22 if place == Where::DStep && self.rendezvous => self.guard(),
             22 => format!("assert({})", self.guard()),
             23 => self.library(place),
             _ => format!("{} = {}", self.variable(), self.value()),

@@ -1,4 +1,8 @@
 //! From a program to native code: one function for each control location, one more for those that can answer an offer.
+//!
+//! A location inside a deterministic sequence is part of the functions of the locations from which the sequence is entered, and no state of
+//! a search shows a process there. It gets a function of its own only if somebody asks about a state made by hand: translating those too
+//! would take time that is quadratic in the length of a sequence, for code that is never called.
 
 use crate::context::Context;
 use crate::emit::{Emitter, Kind, TooMuchCode, signature};
@@ -12,6 +16,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::sync::OnceLock;
 use stepgraph::{Effect, Node, NodeId, StepGraph};
 
 /// A compiled function.
@@ -58,7 +63,54 @@ struct TypeCode {
     location: u32,
     wide: bool,
     expand: Box<[Code]>,
-    answer: Box<[Option<Code>]>,
+    answer: Box<[Option<Answer>]>,
+}
+
+impl TypeCode {
+    /// The number of the location where a component stands.
+    ///
+    /// # Safety
+    /// `component` points to a whole component of this type.
+    #[inline]
+    unsafe fn location(&self, component: *const u8) -> usize {
+        // SAFETY: the location lies inside the component.
+        unsafe {
+            let at = component.add(self.location as usize);
+            if self.wide { u16::from_le_bytes([*at, *at.add(1)]) as usize } else { *at as usize }
+        }
+    }
+}
+
+/// The code with which a location answers offers.
+#[derive(Clone, Copy)]
+struct Answer {
+    code: Code,
+    channels: ChannelSet,
+}
+
+/// A set of channels that has all of those meant, and perhaps some more: numbers are taken modulo 64.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct ChannelSet(u64);
+
+impl ChannelSet {
+    const ALL: ChannelSet = ChannelSet(u64::MAX);
+
+    fn one(channel: i32) -> ChannelSet {
+        ChannelSet(1 << (channel as u32 % 64))
+    }
+
+    fn meets(self, other: ChannelSet) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// Which locations get functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Coverage {
+    /// Those where a process can be seen.
+    Resting,
+    /// All.
+    All,
 }
 
 /// Where the code is, and what new processes look like.
@@ -70,6 +122,8 @@ pub(crate) struct Tables {
     pub prologues: Vec<Option<Code>>,
     /// For each type, a new instance's component.
     pub templates: Vec<Vec<u8>>,
+    /// The same for all locations, if somebody asked about a state that no search meets.
+    all: OnceLock<Option<Box<Tables>>>,
     /// Keeps the code's memory; given back when the tables go.
     module: Option<JITModule>,
 }
@@ -89,23 +143,41 @@ impl Drop for Tables {
 }
 
 impl Tables {
-    /// The code for a component of a type where it stands; `None` if no step there can answer an offer and one is asked for.
+    /// The code for a component of a type where it stands; `None` if there is no such location.
     ///
     /// # Safety
     /// `component` points to a whole component of type `ty` of the program these tables were made for.
     #[inline]
-    pub unsafe fn code(&self, ty: u8, component: *const u8, answering: bool) -> Option<Code> {
+    pub unsafe fn code(&self, ty: u8, component: *const u8) -> Option<Code> {
         let of_type = &self.types[ty as usize];
-        // SAFETY: the location lies inside the component.
-        let location = unsafe {
-            let at = component.add(of_type.location as usize);
-            if of_type.wide { u16::from_le_bytes([*at, *at.add(1)]) as usize } else { *at as usize }
-        };
-        if answering { of_type.answer.get(location).copied().flatten() } else { of_type.expand.get(location).copied() }
+        // SAFETY: as the caller promises.
+        of_type.expand.get(unsafe { of_type.location(component) }).copied()
+    }
+
+    /// The code with which a component answers an offer on a channel where it stands; `None` if no step there can.
+    ///
+    /// # Safety
+    /// As for [`code`](Self::code).
+    #[inline]
+    pub unsafe fn answer(&self, ty: u8, component: *const u8, channel: i32) -> Option<Code> {
+        let of_type = &self.types[ty as usize];
+        // SAFETY: as the caller promises.
+        let answer = (*of_type.answer.get(unsafe { of_type.location(component) })?)?;
+        answer.channels.meets(ChannelSet::one(channel)).then_some(answer.code)
     }
 
     /// Compiles a program.
     pub fn compile(program: &Verified) -> Result<Tables, CompileError> {
+        Tables::covering(program, Coverage::Resting)
+    }
+
+    /// The tables with code for every location, made when first asked for. They can be made where these could, except that a location
+    /// in the middle of a sequence may need more code on its own; then it has none, and its states no successors.
+    fn with_all(&self, program: &Verified) -> Option<&Tables> {
+        self.all.get_or_init(|| Tables::covering(program, Coverage::All).ok().map(Box::new)).as_deref()
+    }
+
+    fn covering(program: &Verified, coverage: Coverage) -> Result<Tables, CompileError> {
         // Parameters are handed over through a place of fixed size.
         if program.program().processes.iter().any(|p| p.params as usize > bytecode::MAX_FIELDS) {
             return Err(CompileError::TooLarge);
@@ -118,14 +190,22 @@ impl Tables {
         let mut prologues = Vec::with_capacity(types);
         for i in 0..types {
             let ty = ProcessId(i as u8);
-            let locations = (0..program.locations().count(ty)).map(|l| graph.location(ty, Location(l as u16)));
             let mut expands = Vec::new();
             let mut answers = Vec::new();
-            for node in locations {
-                let reach = compiler.reach(ty, node);
-                expands.push(compiler.function(ty, node, Kind::Expand, reach.creates)?);
-                let can_answer = reach.may_answer;
-                answers.push(can_answer.then(|| compiler.function(ty, node, Kind::Answer, reach.creates)).transpose()?);
+            for l in 0..program.locations().count(ty) {
+                let location = Location(l as u16);
+                if coverage == Coverage::Resting && !graph.rests(ty, location) {
+                    expands.push(None);
+                    answers.push(None);
+                    continue;
+                }
+                let node = graph.location(ty, location);
+                let creates = compiler.creates(ty, node);
+                expands.push(Some(compiler.function(ty, node, Kind::Expand, creates)?));
+                let channels = compiler.answers(node);
+                let answers_any = channels != ChannelSet::default();
+                let id = answers_any.then(|| compiler.function(ty, node, Kind::Answer, creates)).transpose()?;
+                answers.push(id.map(|id| (id, channels)));
             }
             expand.push(expands);
             answer.push(answers);
@@ -139,20 +219,63 @@ impl Tables {
         for (code, size) in shape_sizes.iter_mut().enumerate() {
             *size = layout.shape(code as u8).map_or(0, |shape| layout.size_of(shape) as u32);
         }
-        let of_type = |(i, (expand, answer)): (usize, (&Vec<FuncId>, &Vec<Option<FuncId>>))| TypeCode {
+        let of_type = |i: usize| TypeCode {
             location: layout.processes[i].location as u32,
             wide: layout.processes[i].wide,
-            expand: expand.iter().map(code).collect(),
-            answer: answer.iter().map(|id| id.as_ref().map(code)).collect(),
+            expand: expand[i].iter().map(|id| id.as_ref().map_or(uncommon as Code, code)).collect(),
+            answer: (expand[i].iter().zip(&answer[i]))
+                .map(|(expand, answer)| match (expand, answer) {
+                    (_, Some((id, channels))) => Some(Answer { code: code(id), channels: *channels }),
+                    (Some(_), None) => None,
+                    (None, None) => Some(Answer { code: uncommon_answer, channels: ChannelSet::ALL }),
+                })
+                .collect(),
         };
         Ok(Tables {
-            types: expand.iter().zip(&answer).enumerate().map(of_type).collect(),
+            types: (0..types).map(of_type).collect(),
             shape_sizes,
             process_types: types,
             prologues: prologues.iter().map(|id: &Option<FuncId>| id.as_ref().map(code)).collect(),
             templates: (0..types).map(|i| template(program, ProcessId(i as u8))).collect(),
+            all: OnceLock::new(),
             module: Some(module),
         })
+    }
+}
+
+/// Stands for the code of a location where a search never sees a process: finds the real one.
+///
+/// # Safety
+/// As for every compiled function: called by [`Context::call`] with the context of a state under expansion and one of its processes.
+unsafe extern "C" fn uncommon(ctx: *mut Context, offset: u64, process: u32) {
+    // SAFETY: as above.
+    unsafe { find_and_call(ctx, offset, process, |tables, ty, component, _| tables.code(ty, component)) }
+}
+
+/// The same for answers to an offer.
+///
+/// # Safety
+/// As for [`uncommon`].
+unsafe extern "C" fn uncommon_answer(ctx: *mut Context, offset: u64, process: u32) {
+    // SAFETY: as above.
+    unsafe { find_and_call(ctx, offset, process, |tables, ty, component, channel| tables.answer(ty, component, channel)) }
+}
+
+/// # Safety
+/// As for [`uncommon`].
+#[cold]
+unsafe fn find_and_call(ctx: *mut Context, offset: u64, process: u32, find: unsafe fn(&Tables, u8, *const u8, i32) -> Option<Code>) {
+    // SAFETY: the caller's context, used by nobody else now; program and tables outlive the call.
+    let (context, tables, program) = unsafe { (&mut *ctx, &*(*ctx).code, &*(*ctx).program) };
+    let Some(all) = tables.with_all(program) else { return };
+    // SAFETY: `process` and `offset` are those of a process of the state under expansion.
+    let code = unsafe {
+        let ty = *context.view.types.add(process as usize);
+        find(all, ty, context.view.src.add(offset as usize), context.offer_channel)
+    };
+    if let Some(code) = code {
+        // SAFETY: compiled for this type, location and program.
+        unsafe { code(ctx, offset, process) };
     }
 }
 
@@ -173,12 +296,6 @@ fn template(program: &Verified, ty: ProcessId) -> Vec<u8> {
         }
     }
     bytes
-}
-
-/// What the code of a function may come to.
-struct Reach {
-    creates: bool,
-    may_answer: bool,
 }
 
 struct Compiler<'p> {
@@ -213,9 +330,8 @@ impl<'p> Compiler<'p> {
         Ok(Compiler { program, graph, module, helpers, builders: FunctionBuilderContext::new(), context, convention })
     }
 
-    /// What the code from a node on, through deterministic steps, may come to.
-    fn reach(&self, ty: ProcessId, start: NodeId) -> Reach {
-        let mut reach = Reach { creates: false, may_answer: false };
+    /// Whether the code from a node on, through deterministic steps, may create something.
+    fn creates(&self, ty: ProcessId, start: NodeId) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![start];
         while let Some(id) = open.pop() {
@@ -223,33 +339,46 @@ impl<'p> Compiler<'p> {
                 continue;
             }
             match self.graph.node(id) {
-                Node::Choice(a, b) | Node::Else(a, b) | Node::Unless(a, b) | Node::Test(_, a, b) => open.extend([*a, *b]),
-                Node::Guard(_, next) => open.push(*next),
-                Node::Do(effect, next) => {
-                    match effect {
-                        Effect::Run { .. } | Effect::NewChannel { .. } => reach.creates = true,
-                        Effect::Receive { channel, .. } => reach.may_answer |= self.may_be_rendezvous(*channel),
-                        _ => {}
-                    }
-                    open.push(*next);
-                }
+                Node::Do(Effect::Run { .. } | Effect::NewChannel { .. }, _) => return true,
                 Node::Step(bytecode::Mode::Deterministic, addr) => {
-                    if let Some(location) = self.program.locations().after_step(*addr) {
-                        open.push(self.graph.location(ty, location));
-                    }
+                    let after = self.program.locations().after_step(*addr);
+                    open.extend(after.map(|location| self.graph.location(ty, location)));
                 }
-                Node::Step(..) | Node::Return | Node::Blocked => {}
+                node => open.extend(node.following()),
             }
         }
-        reach
+        false
     }
 
-    fn may_be_rendezvous(&self, channel: stepgraph::ExprId) -> bool {
-        let types = &self.program.layout().channel_types;
-        let number = self.graph.pool().constant(channel).and_then(|n| usize::try_from(n).ok()?.checked_sub(1));
-        match number.and_then(|n| self.program.layout().channels.get(n)) {
-            Some((ty, _)) => types[ty.index()].capacity == 0,
-            None => types.iter().any(|ty| ty.capacity == 0),
+    /// The channels on which the paths from a node can receive an offer before their first step ends.
+    fn answers(&self, start: NodeId) -> ChannelSet {
+        let mut channels = ChannelSet::default();
+        let mut seen = BTreeSet::new();
+        let mut open = vec![start];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let node = self.graph.node(id);
+            if let Node::Do(Effect::Receive { channel, .. }, _) = node {
+                channels.0 |= self.rendezvous(*channel).0;
+            }
+            open.extend(node.following());
+        }
+        channels
+    }
+
+    /// The channels without a buffer that an expression may mean.
+    fn rendezvous(&self, channel: stepgraph::ExprId) -> ChannelSet {
+        let layout = self.program.layout();
+        let none = |ty: &bytecode::ChannelLayout| ty.capacity == 0;
+        let number = self.graph.pool().constant(channel);
+        let index = number.and_then(|n| usize::try_from(n).ok()?.checked_sub(1));
+        match (number, index.and_then(|n| layout.channels.get(n))) {
+            (Some(number), Some((ty, _))) if none(&layout.channel_types[ty.index()]) => ChannelSet::one(number),
+            (Some(_), Some(_)) => ChannelSet::default(),
+            _ if layout.channel_types.iter().any(none) => ChannelSet::ALL,
+            _ => ChannelSet::default(),
         }
     }
 

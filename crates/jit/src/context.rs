@@ -33,13 +33,19 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Takes in a state.
-    pub fn load(&mut self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> Result<(), LayoutError> {
+    /// Takes in the bytes of a state alone; for [`view_like`].
+    #[inline]
+    pub fn take_in(&mut self, state: &[u8]) {
         if self.bytes.len() < state.len() + PADDING {
             self.bytes.resize(state.len() + PADDING, 0);
         }
         self.bytes[..state.len()].copy_from_slice(state);
         self.len = state.len();
+    }
+
+    /// Takes in a state, and finds its processes and channels.
+    pub fn load(&mut self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> Result<(), LayoutError> {
+        self.take_in(state);
         if self.processes.is_empty() {
             self.processes.resize(256, 0);
             self.types.resize(256, 0);
@@ -289,6 +295,20 @@ pub(crate) fn view_of(source: &mut Source) -> View {
         dst_process_count: source.process_count,
         dst_channel_count: source.channel_count,
         ..View::default()
+    }
+}
+
+/// The view of a source whose processes and channels are where they are in the state of another view.
+#[inline]
+pub(crate) fn view_like(source: &Source, shape: &View) -> View {
+    View {
+        src: source.bytes.as_ptr(),
+        src_len: source.len,
+        dst_process_count: shape.process_count,
+        dst_channel_count: shape.channel_count,
+        timeout: 0,
+        fault_in: 0,
+        ..*shape
     }
 }
 

@@ -190,12 +190,10 @@ impl Context {
         let next = self.ends.len();
         let exists = loaded.is_ok() && end.process < self.inside.process_count;
         if exists && !self.outranked(|c| &mut c.inside, end.process, false) {
-            let mut inside = std::mem::take(&mut self.inside);
-            self.view = View { fault_in: end.fault, ..view_of(&mut inside) };
-            self.inside = inside;
+            self.view = View { fault_in: end.fault, ..view_of(&mut self.inside) };
             self.purpose = Purpose::Record;
             self.renew_dst();
-            self.call(end.process, false);
+            self.call(end.process);
         }
         levels.push(Level { next, until: self.ends.len(), entered: end, fruitful: false, cut: false });
         Ok(true)

@@ -5,7 +5,8 @@
 //! expands), and its `program`, `code` and `out` pointers were set by [`Native`](crate::Native) to values that outlive the call. Pointers into
 //! states come from `ctx.view`, whose buffers have `PADDING` bytes to spare.
 
-use crate::context::{ChannelAt, Context, End, FATAL, PADDING, Purpose, Source, View, finish, view_of};
+use crate::compile::Code;
+use crate::context::{ChannelAt, Context, End, FATAL, PADDING, Purpose, View, finish, view_like, view_of};
 use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Mode, Receive, Verified};
 use contract::{Action, FaultCode};
 
@@ -126,13 +127,10 @@ impl Context {
         self.ends.push(End { process, mode, start, len, fault });
     }
 
-    /// Runs native code over another source and comes back to the present one. Gives the place of the copy it left behind, which may have
+    /// Runs native code over another state and comes back to the present one. Gives the place of the copy it left behind, which may have
     /// moved.
-    fn visit(&mut self, source: fn(&mut Context) -> &mut Source, timeout: u32, fault: u32, body: impl FnOnce(&mut Context)) -> *mut u8 {
-        let before = self.view;
-        let mut taken = std::mem::take(source(self));
-        self.view = View { timeout, fault_in: fault, ..view_of(&mut taken) };
-        *source(self) = taken;
+    fn visit(&mut self, view: View, body: impl FnOnce(&mut Context)) -> *mut u8 {
+        let before = std::mem::replace(&mut self.view, view);
         self.renew_dst();
         self.save_base += SAVES;
         body(self);
@@ -188,36 +186,61 @@ pub(crate) extern "C" fn fail(ctx: Ctx, process: u32, carried: u32, fatal: u32) 
 pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -> u32 {
     // SAFETY: see the file's head.
     let ctx = unsafe { context(ctx) };
-    ctx.view.dst_len = len;
-    let layout = ctx.program().layout();
-    // A question about another process may be asked while an offer is being answered: it has a place of its own.
-    let place: fn(&mut Context) -> &mut Source = match ctx.purpose {
-        Purpose::Probe => |c| &mut c.probed_half_done,
-        _ => |c| &mut c.half_done,
-    };
-    let mut half_done = std::mem::take(place(ctx));
-    let loaded = half_done.load(layout, ctx.tables(), ctx.dst());
-    *place(ctx) = half_done;
-    if loaded.is_err() {
+    // A path makes a state longer or shorter or leaves its components where they are.
+    let same_shape = len == ctx.view.src_len;
+    if same_shape && !ctx.has_answer(process) {
         return 0;
     }
+    ctx.view.dst_len = len;
+    let (tables, layout, shape) = (ctx.tables(), ctx.program().layout(), ctx.view);
+    // SAFETY: as in `Context::dst`.
+    let state = unsafe { std::slice::from_raw_parts(ctx.view.dst, len) };
+    // A question about another process may be asked while an offer is being answered: it has a place of its own.
+    let half_done = if ctx.purpose == Purpose::Probe { &mut ctx.probed_half_done } else { &mut ctx.half_done };
+    let view = if same_shape {
+        half_done.take_in(state);
+        view_like(half_done, &shape)
+    } else if half_done.load(layout, tables, state).is_ok() {
+        view_of(half_done)
+    } else {
+        return 0;
+    };
     let before = (ctx.ends.len(), ctx.emitted, ctx.hits);
-    ctx.view.dst = ctx.visit(place, 0, fault, |ctx| {
+    ctx.view.dst = ctx.visit(View { fault_in: fault, ..view }, |ctx| {
         for other in (0..ctx.view.process_count).filter(|&other| other != process) {
-            ctx.call(other, true);
+            if let Some((code, offset)) = ctx.answer(other, ctx.view.src) {
+                // SAFETY: the code was compiled for this type, location and program, with this signature.
+                unsafe { code(ctx, offset as u64, other) };
+            }
         }
     });
     ((ctx.ends.len(), ctx.emitted, ctx.hits) != before) as u32
 }
 
 impl Context {
-    /// Runs the code of a process of the present view.
+    /// Whether another process stands where it may receive the pending offer: most offers are made while nobody does.
     #[inline]
-    pub(crate) fn call(&mut self, process: u32, answering: bool) {
+    fn has_answer(&self, process: u32) -> bool {
+        (0..self.view.process_count).any(|other| other != process && self.answer(other, self.view.src).is_some())
+    }
+
+    /// The code with which a process of the present view may answer the pending offer, and where the process is.
+    #[inline]
+    fn answer(&self, process: u32, state: *const u8) -> Option<(Code, u32)> {
         // SAFETY: `process` is below the view's count, and the tables have an entry for each process.
         let (offset, ty) = unsafe { (*self.view.processes.add(process as usize), *self.view.types.add(process as usize)) };
         // SAFETY: the component lies inside the state, as the source checked when it took the state in.
-        let Some(code) = (unsafe { self.tables().code(ty, self.view.src.add(offset as usize), answering) }) else { return };
+        let code = unsafe { self.tables().answer(ty, state.add(offset as usize), self.offer_channel) }?;
+        Some((code, offset))
+    }
+
+    /// Runs the code of a process of the present view.
+    #[inline]
+    pub(crate) fn call(&mut self, process: u32) {
+        // SAFETY: `process` is below the view's count, and the tables have an entry for each process.
+        let (offset, ty) = unsafe { (*self.view.processes.add(process as usize), *self.view.types.add(process as usize)) };
+        // SAFETY: the component lies inside the state, as the source checked when it took the state in.
+        let Some(code) = (unsafe { self.tables().code(ty, self.view.src.add(offset as usize)) }) else { return };
         // SAFETY: the code was compiled for this type, location and program, with this signature.
         unsafe { code(self, offset as u64, process) };
     }
@@ -227,20 +250,17 @@ impl Context {
         if self.purpose == Purpose::Probe {
             return false;
         }
-        let layout = self.program().layout();
+        let (tables, layout) = (self.tables(), self.program().layout());
         // SAFETY: the caller passes a state it is working on, `len` bytes long.
         let state = unsafe { std::slice::from_raw_parts(state, len) };
-        let mut probed = std::mem::take(&mut self.probed);
-        let loaded = probed.load(layout, self.tables(), state);
-        let exists = loaded.is_ok() && process < probed.process_count;
-        self.probed = probed;
-        if !exists {
+        if self.probed.load(layout, tables, state).is_err() || process >= self.probed.process_count {
             return false;
         }
+        let view = View { timeout, ..view_of(&mut self.probed) };
         let purpose = std::mem::replace(&mut self.purpose, Purpose::Probe);
         let kept = (self.values, self.offer, self.offer_channel, self.noted, self.kept.take(), self.kept_steps);
         let hits = std::mem::take(&mut self.hits);
-        self.visit(|c| &mut c.probed, timeout, 0, |ctx| ctx.call(process, false));
+        self.visit(view, |ctx| ctx.call(process));
         self.purpose = purpose;
         (self.values, self.offer, self.offer_channel, self.noted, self.kept, self.kept_steps) = kept;
         std::mem::replace(&mut self.hits, hits) > 0

@@ -16,7 +16,7 @@ pub use compile::CompileError;
 
 use bytecode::{Mode, Op, Verified};
 use compile::Tables;
-use context::{Context, Purpose, View, view_of};
+use context::{Context, Purpose, view_of};
 use contract::{Action, FaultCode, Successors, System};
 use std::sync::Arc;
 
@@ -82,9 +82,7 @@ impl Native {
         if context.asked.load(layout, &self.tables, &bytes).is_err() {
             return Err(0);
         }
-        let mut asked = std::mem::take(&mut context.asked);
-        context.view = view_of(&mut asked);
-        context.asked = asked;
+        context.view = view_of(&mut context.asked);
         context.purpose = Purpose::Direct;
         context.renew_dst();
         context.noted = 0;
@@ -115,7 +113,7 @@ impl Native {
         context.choice = 0;
         context.purpose = Purpose::Direct;
         context.view.timeout = timeout as u32;
-        context.call(process, false);
+        context.call(process);
         if !context.ends.is_empty() {
             context.follow_kept();
             self.look_at_asked();
@@ -126,9 +124,7 @@ impl Native {
     /// Makes the state asked about the one native code works on.
     fn look_at_asked(&mut self) {
         let context = &mut *self.context;
-        let mut asked = std::mem::take(&mut context.asked);
-        context.view = View { ..view_of(&mut asked) };
-        context.asked = asked;
+        context.view = view_of(&mut context.asked);
         context.purpose = Purpose::Direct;
         context.renew_dst();
     }

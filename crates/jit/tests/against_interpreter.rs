@@ -1,6 +1,7 @@
 //! Native code gives the same successors as the reference interpreter, in the same order, state by state.
 
-use bytecode::Verified;
+use bytecode::{Location, Shape, StateMap, Verified};
+use contract::{Action, FaultCode, Successors, System};
 use jit::{CompileError, Describe, Native};
 use std::sync::Arc;
 use vm::Interpreter;
@@ -40,4 +41,40 @@ fn random_programs() {
         }
     }
     assert!(count < 300 || states > 1000, "the programs had only {states} states together");
+}
+
+/// What a system says of a state: who moves how, with what fault, and where to.
+type Steps = Vec<(Action, Option<FaultCode>, Option<Vec<u8>>)>;
+
+fn steps(system: &mut dyn System, state: &[u8]) -> Steps {
+    let mut out = Successors::new();
+    system.successors(state, &mut out);
+    out.iter().map(|(step, state)| (step.action, step.fault(), state.map(<[u8]>::to_vec))).collect()
+}
+
+/// No search shows a process in the middle of a deterministic sequence, but a state made by hand can: code for it is made when needed.
+#[test]
+fn processes_wherever_they_may_stand() {
+    let mut inside = 0;
+    for seed in 0..60 {
+        let Some(program) = testkit::random::verified(seed).map(Arc::new) else { continue };
+        let Ok(mut native) = Native::compile(program.clone(), DESCRIBE) else { continue };
+        let graph = stepgraph::StepGraph::of(&program).expect("what has native code has a step graph");
+        let mut reference = Interpreter::new(program.clone());
+        let mut initial = Successors::new();
+        reference.initial(&mut initial);
+        let Some(state) = initial.iter().find_map(|(_, state)| state).map(<[u8]>::to_vec) else { continue };
+        let mut map = StateMap::default();
+        map.read(program.layout(), &state).expect("the interpreter gives states");
+        for process in &map.processes {
+            let Shape::Process(ty) = process.shape else { continue };
+            for location in (0..program.locations().count(ty)).filter_map(Location::new) {
+                let mut moved = state.clone();
+                program.layout().processes[ty.index()].set_location(&mut moved[process.offset..], location);
+                inside += !graph.rests(ty, location) as usize;
+                assert_eq!(steps(&mut native, &moved), steps(&mut reference, &moved), "seed {seed}, {ty:?} at {location:?}");
+            }
+        }
+    }
+    assert!(inside > 20, "only {inside} places inside of sequences were tried");
 }

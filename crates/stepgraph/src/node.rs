@@ -111,6 +111,18 @@ pub enum Node {
     Blocked,
 }
 
+impl Node {
+    /// The nodes that follow within the step.
+    pub fn following(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let (first, second) = match self {
+            Node::Choice(a, b) | Node::Else(a, b) | Node::Unless(a, b) | Node::Test(_, a, b) => (Some(*a), Some(*b)),
+            Node::Guard(_, next) | Node::Do(_, next) => (Some(*next), None),
+            Node::Step(..) | Node::Return | Node::Blocked => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
 impl Effect {
     /// Calls `each` with every expression, in the order of evaluation.
     pub fn exprs(&self, mut each: impl FnMut(ExprId)) {

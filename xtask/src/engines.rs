@@ -11,7 +11,7 @@ use languages::{NoFiles, Source};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use testkit::compare::Extent;
 use testkit::{engines, promela_gen, random, shrink};
 use vm::Interpreter;
@@ -39,6 +39,9 @@ pub struct Arguments {
     /// States to compare for each random model or program
     #[arg(long, value_name = "N", default_value_t = 500)]
     random_states: usize,
+    /// Seconds for each random model or program: those that take longer are compared in fewer states, and counted
+    #[arg(long, value_name = "N", default_value_t = 2.0)]
+    random_seconds: f64,
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -55,6 +58,8 @@ pub struct Arguments {
 enum Compared {
     /// No difference.
     Same(Extent),
+    /// No difference up to where the time was over.
+    CutShort(Extent),
     /// There is no native code for it: the machine or its size forbid it, and the interpreter runs it.
     NoCode(CompileError),
     /// The first difference.
@@ -68,8 +73,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (models, programs) = (or(arguments.random, 5_000, 200), or(arguments.programs, 5_000, 500));
     let mut different = corpus(arguments, states)?;
     if arguments.only.is_none() && arguments.models.is_empty() {
-        different += random_models(arguments.seed, models, arguments.random_states);
-        different += random_programs(arguments.seed, programs, arguments.random_states);
+        // Nobody waits longer than the clock can count.
+        let patience = Duration::try_from_secs_f64(arguments.random_seconds).unwrap_or(Duration::MAX);
+        let bound = Bound { states: arguments.random_states, patience };
+        different += random_models(arguments.seed, models, bound);
+        different += random_programs(arguments.seed, programs, bound);
     }
     match different {
         0 => Ok(()),
@@ -77,22 +85,36 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn compare(program: &Arc<Verified>, most: usize) -> Compared {
+/// How much of a program is compared.
+#[derive(Clone, Copy)]
+struct Bound {
+    states: usize,
+    patience: Duration,
+}
+
+fn compare(program: &Arc<Verified>, bound: Bound) -> Compared {
     let mut native = match Native::compile(Arc::clone(program), DESCRIBE) {
         Ok(native) => native,
         Err(error @ (CompileError::TooLarge | CompileError::NoTarget(_))) => return Compared::NoCode(error),
         Err(error) => return Compared::Different(error.to_string()),
     };
-    match engines::compare(&mut Interpreter::new(Arc::clone(program)), &mut native, most) {
+    let begun = Instant::now();
+    let mut cut = false;
+    let mut go_on = || {
+        cut = begun.elapsed() > bound.patience;
+        !cut
+    };
+    match engines::compare_while(&mut Interpreter::new(Arc::clone(program)), &mut native, bound.states, &mut go_on) {
+        Ok(extent) if cut => Compared::CutShort(extent),
         Ok(extent) => Compared::Same(extent),
         Err(difference) => Compared::Different(difference.to_string()),
     }
 }
 
-fn differ(program: &Verified, most: usize) -> Option<String> {
-    match compare(&Arc::new(program.clone()), most) {
+fn differ(program: &Verified, bound: Bound) -> Option<String> {
+    match compare(&Arc::new(program.clone()), bound) {
         Compared::Different(how) => Some(how),
-        Compared::Same(_) | Compared::NoCode(_) => None,
+        Compared::Same(_) | Compared::CutShort(_) | Compared::NoCode(_) => None,
     }
 }
 
@@ -101,6 +123,7 @@ fn differ(program: &Verified, most: usize) -> Option<String> {
 struct Tally {
     programs: u64,
     extent: Extent,
+    cut_short: u64,
     no_code: u64,
     refused: u64,
     different: usize,
@@ -110,8 +133,10 @@ impl Tally {
     /// Adds a result; gives the difference, if it is one.
     fn add(&mut self, compared: Compared) -> Option<String> {
         self.programs += 1;
+        let cut_short = matches!(compared, Compared::CutShort(_));
         match compared {
-            Compared::Same(extent) => {
+            Compared::Same(extent) | Compared::CutShort(extent) => {
+                self.cut_short += u64::from(cut_short);
                 self.extent.states += extent.states;
                 self.extent.transitions += extent.transitions;
                 self.extent.faults += extent.faults;
@@ -133,7 +158,12 @@ impl Tally {
         let Extent { states, transitions, faults, ends } = self.extent;
         print!("{what}: {} compared, {} different; ", self.programs, self.different);
         print!("{states} states, {transitions} steps, {faults} with a fault, {ends} ends");
-        for (count, why) in [(self.no_code, "without native code"), (self.refused, "refused by the front-end")] {
+        let also = [
+            (self.cut_short, "cut short, their steps being long"),
+            (self.no_code, "without native code"),
+            (self.refused, "refused by the front-end"),
+        ];
+        for (count, why) in also {
             if count > 0 {
                 print!("; {count} {why}");
             }
@@ -158,7 +188,7 @@ fn corpus(arguments: &Arguments, most: usize) -> Result<usize, Failure> {
             println!("{}: refused by the front-end", model.name);
             continue;
         };
-        let compared = compare(&Arc::new(program), most);
+        let compared = compare(&Arc::new(program), Bound { states: most, patience: Duration::MAX });
         if let Compared::NoCode(why) = &compared {
             println!("{}: no native code: {why}", model.name);
         }
@@ -170,7 +200,7 @@ fn corpus(arguments: &Arguments, most: usize) -> Result<usize, Failure> {
     Ok(tally.different)
 }
 
-fn random_models(from: u64, count: u64, most: usize) -> usize {
+fn random_models(from: u64, count: u64, bound: Bound) -> usize {
     let begun = Instant::now();
     let mut tally = Tally::default();
     let mut seeds = from..last_seed(from, count);
@@ -182,8 +212,8 @@ fn random_models(from: u64, count: u64, most: usize) -> usize {
             tally.refused += 1;
             continue;
         };
-        if tally.add(compare(&Arc::new(program), most)).is_some() {
-            let shows = |candidate: &promela_gen::Model| promela(&candidate.text()).and_then(|program| differ(&program, most));
+        if tally.add(compare(&Arc::new(program), bound)).is_some() {
+            let shows = |candidate: &promela_gen::Model| promela(&candidate.text()).and_then(|program| differ(&program, bound));
             let small = promela_gen::shrink(&model, |candidate| shows(candidate).is_some());
             let how = shows(&small).unwrap_or_default();
             finding(&format!("promela-{seed}.pml"), &small.text(), &how);
@@ -204,7 +234,7 @@ fn promela(text: &str) -> Option<Verified> {
     languages::load(source).ok().map(|loaded| loaded.program)
 }
 
-fn random_programs(from: u64, count: u64, most: usize) -> usize {
+fn random_programs(from: u64, count: u64, bound: Bound) -> usize {
     let begun = Instant::now();
     let mut tally = Tally::default();
     let mut seeds = from..last_seed(from, count);
@@ -215,10 +245,10 @@ fn random_programs(from: u64, count: u64, most: usize) -> usize {
             tally.refused += 1;
             continue;
         };
-        if tally.add(compare(&Arc::new(program.clone()), most)).is_some() {
-            let small = shrink::shrink(program.program(), SHRINKING, &mut |candidate| differ(candidate, most).is_some());
+        if tally.add(compare(&Arc::new(program.clone()), bound)).is_some() {
+            let small = shrink::shrink(program.program(), SHRINKING, &mut |candidate| differ(candidate, bound).is_some());
             let text = bytecode::asm::disassemble(&small);
-            let how = bytecode::verify(small).ok().and_then(|program| differ(&program, most)).unwrap_or_default();
+            let how = bytecode::verify(small).ok().and_then(|program| differ(&program, bound)).unwrap_or_default();
             finding(&format!("bytecode-{seed}.epa"), &text, &how);
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Source {
     pub process_count: u32,
     pub channels: Vec<ChannelAt>,
     pub channel_count: u32,
+    /// Length of the state that the tables above describe; 0 if they describe none.
+    described: usize,
 }
 
 impl Source {
@@ -46,6 +48,28 @@ impl Source {
     /// Takes in a state, and finds its processes and channels.
     pub fn load(&mut self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> Result<(), LayoutError> {
         self.take_in(state);
+        if self.describes(layout, tables, state) {
+            return Ok(());
+        }
+        self.described = 0;
+        self.find_components(layout, tables, state)?;
+        self.described = state.len();
+        Ok(())
+    }
+
+    /// Whether the tables are right for a state: it has the same components in the same places as the one before it, as most have.
+    #[inline]
+    fn describes(&self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> bool {
+        let is = |at: usize, code: usize| state.get(at).is_some_and(|found| *found as usize == code);
+        let mut processes = self.processes.iter().zip(&self.types).take(self.process_count as usize);
+        let mut channels = self.channels.iter().take(self.channel_count as usize).skip(layout.channels.len());
+        self.described == state.len()
+            && !state.is_empty()
+            && processes.all(|(at, ty)| is(*at as usize, *ty as usize))
+            && channels.all(|channel| is(channel.offset as usize - 1, tables.process_types + channel.ty as usize))
+    }
+
+    fn find_components(&mut self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> Result<(), LayoutError> {
         if self.processes.is_empty() {
             self.processes.resize(256, 0);
             self.types.resize(256, 0);
@@ -158,6 +182,8 @@ pub(crate) struct End {
     pub start: usize,
     pub len: usize,
     pub fault: u32,
+    /// Whether the components are where they are in the state asked about.
+    pub like_asked: bool,
 }
 
 /// In place of a mode: a fatal fault.
@@ -184,6 +210,8 @@ pub(crate) struct Context {
     pub hits: u32,
     pub ends: Vec<End>,
     pub end_bytes: Vec<u8>,
+    /// Room for the levels of a sequence of invisible steps.
+    pub levels: Vec<crate::follow::Level>,
     pub initiator: u32,
     pub choice: u32,
     pub emitted: usize,
@@ -205,6 +233,8 @@ pub(crate) struct Context {
     pub prologue_fault: u32,
     /// Whether something must be set in a state before it is shown.
     pub must_finish: bool,
+    /// Whether there are variables to be reset then.
+    pub has_scratch: bool,
     pub uses_priorities: bool,
 }
 
@@ -212,10 +242,8 @@ impl Context {
     pub fn new(program: &Verified, code: &crate::compile::Tables) -> Context {
         let scratch = |v: &[bytecode::Variable]| v.iter().any(|v| v.scratch);
         let declared = program.program();
-        let must_finish = program.layout().exclusive.is_some()
-            || program.layout().last.is_some()
-            || scratch(&declared.globals)
-            || declared.processes.iter().any(|p| scratch(&p.locals));
+        let has_scratch = scratch(&declared.globals) || declared.processes.iter().any(|p| scratch(&p.locals));
+        let must_finish = program.layout().exclusive.is_some() || program.layout().last.is_some() || has_scratch;
         Context {
             view: View::default(),
             noted: 0,
@@ -229,6 +257,7 @@ impl Context {
             hits: 0,
             ends: Vec::new(),
             end_bytes: Vec::new(),
+            levels: Vec::new(),
             initiator: 0,
             choice: 0,
             emitted: 0,
@@ -246,6 +275,7 @@ impl Context {
             code,
             prologue_fault: 0,
             must_finish,
+            has_scratch,
             uses_priorities: program.layout().processes.iter().any(|p| p.priority.is_some()),
         }
     }
@@ -312,16 +342,10 @@ pub(crate) fn view_like(source: &Source, shape: &View) -> View {
     }
 }
 
-/// Sets what an observer sees besides the steps' own effects: the privilege, who moved last, scratch variables (S-NORMAL, S-ATOMIC,
-/// S-SCRATCH).
-pub(crate) fn finish(program: &Verified, map: &mut StateMap, state: &mut [u8], holder: Option<u32>, initiator: u32) {
+/// Resets the scratch variables of a state before it is shown (S-SCRATCH).
+#[cold]
+pub(crate) fn reset_scratch(program: &Verified, map: &mut StateMap, state: &mut [u8]) {
     let layout = program.layout();
-    if let Some(at) = layout.exclusive {
-        state[at] = holder.map_or(0, |h| h as u8 + 1);
-    }
-    if let Some(at) = layout.last {
-        state[at] = initiator as u8;
-    }
     let reset = |state: &mut [u8], base: usize, slots: &[bytecode::Slot], variables: &[bytecode::Variable]| {
         for (slot, variable) in slots.iter().zip(variables).filter(|(_, v)| v.scratch) {
             for i in 0..slot.elements {

@@ -3,7 +3,7 @@
 //! Native code keeps the ends of paths; here they are followed in order, with a level for each continuation, exactly as the reference
 //! interpreter does. The states passed through are kept in one growing buffer.
 
-use crate::context::{Context, End, FATAL, Purpose, View, view_of};
+use crate::context::{Context, End, FATAL, Purpose, View, view_like, view_of};
 use bytecode::{Fault, FaultKind, Mode};
 use std::collections::HashSet;
 
@@ -14,8 +14,8 @@ const FOLLOW_ONCE_AFTER: usize = 4096;
 /// Up to this many levels the way is searched from one end to the other.
 const SHORT_WAY: usize = 16;
 
-/// A continuation: which kept ends are its own, and how they came out.
-struct Level {
+/// A continuation of a sequence: which kept ends are its own, and how they came out.
+pub(crate) struct Level {
     /// The next end to follow, and the last.
     next: usize,
     until: usize,
@@ -28,7 +28,8 @@ struct Level {
 /// The states of a sequence passed through so far.
 #[derive(Default)]
 struct Followed {
-    on_way: HashSet<(u32, Vec<u8>)>,
+    /// Those on the way from the beginning to here, once that is long.
+    on_way: Option<HashSet<(u32, Vec<u8>)>>,
     /// Every state followed; kept only in the second try of a sequence that turned out to be long.
     all: Option<HashSet<(u32, Vec<u8>)>>,
     count: usize,
@@ -89,9 +90,16 @@ impl Context {
         }
     }
 
-    fn try_follow(&mut self, first: End, mut followed: Followed) -> Result<(), Long> {
-        let mut levels: Vec<Level> = Vec::new();
-        if !self.enter(first, &mut levels, &mut followed)? {
+    fn try_follow(&mut self, first: End, followed: Followed) -> Result<(), Long> {
+        let mut levels = std::mem::take(&mut self.levels);
+        levels.clear();
+        let result = self.follow_levels(first, followed, &mut levels);
+        self.levels = levels;
+        result
+    }
+
+    fn follow_levels(&mut self, first: End, mut followed: Followed, levels: &mut Vec<Level>) -> Result<(), Long> {
+        if !self.enter(first, levels, &mut followed)? {
             return Ok(());
         }
         loop {
@@ -106,7 +114,7 @@ impl Context {
                 } else if depth > MAX_INVISIBLE {
                     level.fruitful = true;
                     self.endless();
-                } else if !self.enter(end, &mut levels, &mut followed)?
+                } else if !self.enter(end, levels, &mut followed)?
                     && let Some(level) = levels.last_mut()
                 {
                     level.cut = true;
@@ -114,9 +122,8 @@ impl Context {
                 continue;
             }
             let Some(done) = levels.pop() else { return Ok(()) };
-            if !followed.on_way.is_empty() {
-                let key = (done.entered.process, self.end_state(&done.entered).to_vec());
-                followed.on_way.remove(&key);
+            if let Some(on_way) = &mut followed.on_way {
+                on_way.remove(&(done.entered.process, self.end_state(&done.entered).to_vec()));
             }
             let blocked = !done.fruitful && !done.cut;
             if blocked {
@@ -159,10 +166,12 @@ impl Context {
             levels.iter().any(|l| l.entered.process == end.process && self.end_state(&l.entered) == state)
         } else {
             // Short ways are not entered into the set: what is missing is made up for here.
-            if followed.on_way.len() < levels.len() {
-                followed.on_way = levels.iter().map(|l| (l.entered.process, self.end_state(&l.entered).to_vec())).collect();
-            }
-            followed.on_way.contains(&(end.process, self.end_state(&end).to_vec()))
+            let all = || levels.iter().map(|l| (l.entered.process, self.end_state(&l.entered).to_vec())).collect();
+            let on_way = match &mut followed.on_way {
+                Some(on_way) if on_way.len() >= levels.len() => on_way,
+                incomplete => incomplete.insert(all()),
+            };
+            on_way.contains(&(end.process, self.end_state(&end).to_vec()))
         };
         let key = || (end.process, self.end_state(&end).to_vec());
         if on_way {
@@ -180,22 +189,35 @@ impl Context {
             None => {}
         }
         followed.count += 1;
-        if levels.len() > SHORT_WAY {
-            followed.on_way.insert(key());
+        if levels.len() > SHORT_WAY
+            && let Some(on_way) = &mut followed.on_way
+        {
+            on_way.insert((end.process, self.end_state(&end).to_vec()));
         }
-        let layout = self.program().layout();
-        let mut inside = std::mem::take(&mut self.inside);
-        let loaded = inside.load(layout, self.tables(), &self.end_bytes[end.start..end.start + end.len]);
-        self.inside = inside;
         let next = self.ends.len();
-        let exists = loaded.is_ok() && end.process < self.inside.process_count;
-        if exists && !self.outranked(|c| &mut c.inside, end.process, false) {
-            self.view = View { fault_in: end.fault, ..view_of(&mut self.inside) };
+        if let Some(view) = self.look_inside(&end)
+            && end.process < view.process_count
+            && !self.outranked(|c| &mut c.inside, end.process, false)
+        {
+            self.view = View { fault_in: end.fault, ..view };
             self.purpose = Purpose::Record;
             self.renew_dst();
             self.call(end.process);
         }
         levels.push(Level { next, until: self.ends.len(), entered: end, fruitful: false, cut: false });
         Ok(true)
+    }
+
+    /// The view of a state inside a sequence.
+    fn look_inside(&mut self, end: &End) -> Option<View> {
+        let state = &self.end_bytes[end.start..end.start + end.len];
+        // Who compares priorities needs the tables of this very state.
+        if end.like_asked && !self.uses_priorities {
+            self.inside.take_in(state);
+            return Some(view_like(&self.inside, &view_of(&mut self.asked)));
+        }
+        let (tables, layout) = (self.tables(), self.program().layout());
+        self.inside.load(layout, tables, &self.end_bytes[end.start..end.start + end.len]).ok()?;
+        Some(view_of(&mut self.inside))
     }
 }

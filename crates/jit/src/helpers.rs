@@ -6,7 +6,7 @@
 //! states come from `ctx.view`, whose buffers have `PADDING` bytes to spare.
 
 use crate::compile::Code;
-use crate::context::{ChannelAt, Context, End, FATAL, PADDING, Purpose, View, finish, view_like, view_of};
+use crate::context::{ChannelAt, Context, End, FATAL, PADDING, Purpose, View, reset_scratch, view_like, view_of};
 use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Mode, Receive, Verified};
 use contract::{Action, FaultCode};
 
@@ -86,14 +86,24 @@ impl Context {
         self.dst()[old..].fill(0);
     }
 
-    /// Sets what an observer sees besides the steps' own effects.
-    #[cold]
+    /// Sets what an observer sees besides the steps' own effects: the privilege, who moved last, scratch variables (S-NORMAL, S-ATOMIC,
+    /// S-SCRATCH).
     fn finish_dst(&mut self, len: usize, holder: Option<u32>) {
         let program = self.program();
-        let (initiator, mut map) = (self.initiator, std::mem::take(&mut self.map));
+        let layout = program.layout();
         self.view.dst_len = len;
-        finish(program, &mut map, self.dst(), holder, initiator);
-        self.map = map;
+        let initiator = self.initiator;
+        if let Some(at) = layout.exclusive {
+            self.dst()[at] = holder.map_or(0, |h| h as u8 + 1);
+        }
+        if let Some(at) = layout.last {
+            self.dst()[at] = initiator as u8;
+        }
+        if self.has_scratch {
+            let mut map = std::mem::take(&mut self.map);
+            reset_scratch(program, &mut map, self.dst());
+            self.map = map;
+        }
     }
 
     /// Hands a finished state to the search.
@@ -124,7 +134,9 @@ impl Context {
             let state = unsafe { std::slice::from_raw_parts(self.view.dst, len) };
             self.end_bytes.extend_from_slice(state);
         }
-        self.ends.push(End { process, mode, start, len, fault });
+        // As in `offer`: a path that leaves the length alone leaves the components where they are.
+        let like_asked = len == self.view.src_len && std::ptr::eq(self.view.processes, self.asked.processes.as_ptr());
+        self.ends.push(End { process, mode, start, len, fault, like_asked });
     }
 
     /// Runs native code over another state and comes back to the present one. Gives the place of the copy it left behind, which may have

@@ -77,6 +77,16 @@ fn list(f: &mut fmt::Formatter<'_>, name: &str, steps: &[Step], from: usize) -> 
 
 /// Compares two engines in up to `most` states.
 pub fn compare(reference: &mut dyn System, other: &mut dyn System, most: usize) -> Result<Extent, Box<Difference>> {
+    compare_while(reference, other, most, &mut || true)
+}
+
+/// The same as long as `go_on` says so, which is asked before each state: a single state can stand for a million invisible steps.
+pub fn compare_while(
+    reference: &mut dyn System,
+    other: &mut dyn System,
+    most: usize,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Extent, Box<Difference>> {
     let (mut expected, mut found) = (Successors::new(), Successors::new());
     reference.initial(&mut expected);
     other.initial(&mut found);
@@ -86,7 +96,9 @@ pub fn compare(reference: &mut dyn System, other: &mut dyn System, most: usize) 
     let mut known: HashSet<Vec<u8>> = HashSet::new();
     let mut queue: VecDeque<Vec<u8>> = VecDeque::new();
     remember(&expected, most, &mut known, &mut queue);
-    while let Some(state) = queue.pop_front() {
+    while let Some(state) = queue.pop_front()
+        && go_on()
+    {
         expected.clear();
         found.clear();
         reference.successors(&state, &mut expected);
@@ -188,6 +200,14 @@ mod tests {
         assert_eq!(differs_in(Counter { backwards_at: Some(1), ..Counter::default() }), Some(1));
         assert_eq!(differs_in(Counter { fault_at: Some(2), ..Counter::default() }), Some(2));
         assert_eq!(differs_in(Counter { refuses_end: true, ..Counter::default() }), Some(3));
+    }
+
+    #[test]
+    fn no_longer_than_wanted() {
+        let (mut a, mut b) = (Counter::default(), Counter::default());
+        let mut patience = 0..2;
+        let extent = compare_while(&mut a, &mut b, 100, &mut || patience.next().is_some());
+        assert_eq!(extent.map(|extent| extent.states), Ok(2));
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! expands), and its `program`, `code` and `out` pointers were set by [`Native`](crate::Native) to values that outlive the call. Pointers into
 //! states come from `ctx.view`, whose buffers have `PADDING` bytes to spare.
 
+use crate::at_once::Following;
 use crate::compile::Code;
-use crate::context::{ChannelAt, Context, End, FATAL, PADDING, Purpose, View, reset_scratch, view_like, view_of};
+use crate::context::{ChannelAt, Context, End, FATAL, PADDING, Purpose, Source, View, reset_scratch, view_like, view_of};
 use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Mode, Receive, Verified};
 use contract::{Action, FaultCode};
 
@@ -141,7 +142,7 @@ impl Context {
 
     /// Runs native code over another state and comes back to the present one. Gives the place of the copy it left behind, which may have
     /// moved.
-    fn visit(&mut self, view: View, body: impl FnOnce(&mut Context)) -> *mut u8 {
+    pub(crate) fn visit(&mut self, view: View, body: impl FnOnce(&mut Context)) -> *mut u8 {
         let before = std::mem::replace(&mut self.view, view);
         self.renew_dst();
         self.save_base += SAVES;
@@ -155,6 +156,9 @@ impl Context {
 pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32) -> *mut u8 {
     // SAFETY: see the file's head.
     let ctx = unsafe { context(ctx) };
+    if ctx.at_once.following == Following::GivenUp && ctx.purpose == Purpose::Direct {
+        return ctx.view.dst;
+    }
     if ctx.purpose == Purpose::Direct && mode != Mode::Invisible as u32 {
         if ctx.must_finish {
             let holder = (mode == Mode::Atomic as u32).then_some(process);
@@ -176,6 +180,10 @@ pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, faul
         ctx.hits += 1;
         return ctx.view.dst;
     }
+    if ctx.at_once.following == Following::AtOnce {
+        ctx.go_on(process, len, fault);
+        return ctx.view.dst;
+    }
     ctx.purpose = Purpose::Record;
     ctx.record(process, mode as u8, len, fault);
     ctx.renew_dst();
@@ -189,6 +197,7 @@ pub(crate) extern "C" fn fail(ctx: Ctx, process: u32, carried: u32, fatal: u32) 
     let ctx = unsafe { context(ctx) };
     match ctx.purpose {
         Purpose::Probe => ctx.hits += 1,
+        Purpose::Direct if ctx.at_once.following == Following::GivenUp => {}
         Purpose::Direct => ctx.commit_failure(fault),
         Purpose::Record => ctx.record(process, FATAL, 0, fault),
     }
@@ -208,7 +217,11 @@ pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -
     // SAFETY: as in `Context::dst`.
     let state = unsafe { std::slice::from_raw_parts(ctx.view.dst, len) };
     // A question about another process may be asked while an offer is being answered: it has a place of its own.
-    let half_done = if ctx.purpose == Purpose::Probe { &mut ctx.probed_half_done } else { &mut ctx.half_done };
+    let depth = ctx.at_once.depth;
+    if ctx.half_done.len() <= depth {
+        ctx.half_done.resize(depth + 1, Source::default());
+    }
+    let half_done = if ctx.purpose == Purpose::Probe { &mut ctx.probed_half_done } else { &mut ctx.half_done[depth] };
     let view = if same_shape {
         half_done.take_in(state);
         view_like(half_done, &shape)
@@ -218,6 +231,7 @@ pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -
         return 0;
     };
     let before = (ctx.ends.len(), ctx.emitted, ctx.hits);
+    ctx.offering += 1;
     ctx.view.dst = ctx.visit(View { fault_in: fault, ..view }, |ctx| {
         for other in (0..ctx.view.process_count).filter(|&other| other != process) {
             if let Some((code, offset)) = ctx.answer(other, ctx.view.src) {
@@ -226,6 +240,7 @@ pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -
             }
         }
     });
+    ctx.offering -= 1;
     ((ctx.ends.len(), ctx.emitted, ctx.hits) != before) as u32
 }
 

@@ -2,8 +2,9 @@
 //!
 //! [`Native`] is a [`System`] like the reference interpreter and gives the same successors in the same order. It differs in how: each control
 //! location is a function that writes successors straight into the search's buffer (`emit`); what is rare or large is left to helpers
-//! (`helpers`); what joins several steps to one transition happens in between (`follow`).
+//! (`helpers`); what joins several steps to one transition happens in between (`at_once`, and `follow` for what is long).
 
+mod at_once;
 mod channels;
 mod compile;
 mod context;
@@ -113,12 +114,29 @@ impl Native {
         context.choice = 0;
         context.purpose = Purpose::Direct;
         context.view.timeout = timeout as u32;
+        // SAFETY: the search's buffer, exclusively ours during the expansion.
+        let mark = unsafe { &*context.out }.mark();
         context.call(process);
-        if !context.ends.is_empty() {
-            context.follow_kept();
+        if context.gave_up() {
+            // SAFETY: as above.
+            unsafe { &mut *context.out }.rollback(mark);
+            (context.emitted, context.choice) = (before, 0);
+            self.look_at_asked();
+            self.context.view.timeout = timeout as u32;
+            self.context.call(process);
+            self.follow_ends();
+            self.context.begin_at_once();
+        }
+        self.follow_ends();
+        self.context.emitted != before
+    }
+
+    /// Follows what native code kept, if it did.
+    fn follow_ends(&mut self) {
+        if !self.context.ends.is_empty() {
+            self.context.follow_kept();
             self.look_at_asked();
         }
-        self.context.emitted != before
     }
 
     /// Makes the state asked about the one native code works on.
@@ -168,6 +186,7 @@ impl System for Native {
         }
         self.context.out = out;
         self.context.emitted = 0;
+        self.context.begin_at_once();
         self.look_at_asked();
         if let Some(at) = exclusive
             && let Some(holder) = (state[at] as u32).checked_sub(1)

@@ -107,6 +107,7 @@ impl Native {
     }
 
     /// The transitions of one process from the state asked about; says whether there were any.
+    #[inline]
     fn process(&mut self, process: u32, timeout: bool) -> bool {
         let context = &mut *self.context;
         let before = context.emitted;
@@ -118,25 +119,30 @@ impl Native {
         let mark = unsafe { &*context.out }.mark();
         context.call(process);
         if context.gave_up() {
-            // SAFETY: as above.
-            unsafe { &mut *context.out }.rollback(mark);
-            (context.emitted, context.choice) = (before, 0);
-            self.look_at_asked();
-            self.context.view.timeout = timeout as u32;
-            self.context.call(process);
-            self.follow_ends();
-            self.context.begin_at_once();
+            self.begin_again(process, timeout, mark, before);
+        } else if !context.ends.is_empty() {
+            self.follow_kept();
         }
-        self.follow_ends();
         self.context.emitted != before
     }
 
-    /// Follows what native code kept, if it did.
-    fn follow_ends(&mut self) {
-        if !self.context.ends.is_empty() {
-            self.context.follow_kept();
-            self.look_at_asked();
-        }
+    /// Takes back what a process gave and runs it once more, keeping the ends of its paths and following them afterwards.
+    #[cold]
+    fn begin_again(&mut self, process: u32, timeout: bool, mark: contract::Mark, emitted: usize) {
+        // SAFETY: the search's buffer, exclusively ours during the expansion.
+        unsafe { &mut *self.context.out }.rollback(mark);
+        (self.context.emitted, self.context.choice) = (emitted, 0);
+        self.look_at_asked();
+        self.context.view.timeout = timeout as u32;
+        self.context.call(process);
+        self.follow_kept();
+        self.context.begin_at_once();
+    }
+
+    #[cold]
+    fn follow_kept(&mut self) {
+        self.context.follow_kept();
+        self.look_at_asked();
     }
 
     /// Makes the state asked about the one native code works on.

@@ -406,12 +406,15 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         self.regions.insert((location, outer, saves), region);
         self.b.ins().jump(region, &[]);
         self.b.switch_to_block(region);
+        let carried = self.b.use_var(self.fault);
         let blocked = self.b.create_block();
         self.b.set_cold_block(blocked);
         let node = self.graph.location(self.process, location);
         let inside = Env { deterministic: Some((outer, saves)), temps: HashMap::new(), saves, ..env };
         self.node(node, inside, blocked)?;
         self.b.switch_to_block(blocked);
+        // What went wrong on a path that blocked has not happened.
+        self.b.def_var(self.fault, carried);
         let at = self.program.locations().address(self.process, location).unwrap_or_default();
         self.fail(Fault { kind: FaultKind::Blocked, addr: at }, outer);
         Ok(())

@@ -38,6 +38,18 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
 ) -> Result<Outcome, CheckpointError> {
     let logs = reader.number()?;
     let ancestors = (0..logs).map(|_| Links::load(&mut reader)).collect::<Result<Vec<_>, _>>()?;
+    let level = load(&mut reader, &mut worker, standing.depth)?;
+    let next = load(&mut reader, &mut worker, standing.depth + 1)?;
+    reader.finish()?;
+    drop(worker);
+    let elapsed = standing.elapsed;
+    let mut outcome = search(system, store, task, Some(Start { ancestors, level, next, standing }));
+    outcome.statistics.elapsed += elapsed;
+    Ok(outcome)
+}
+
+/// Reads the waiting states of a level, in chunks.
+fn load<W: StoreWorker>(reader: &mut Reader<'_>, worker: &mut W, depth: u64) -> Result<Vec<Chunk>, CheckpointError> {
     let mut level = Vec::new();
     let mut state = Vec::new();
     for _ in 0..reader.number()? {
@@ -48,23 +60,20 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
             let hash = worker.hash(&state);
             let id = worker.insert(hash, &state).map_err(CheckpointError::Full)?.id;
             let bytes = if worker.keeps(id) { None } else { Some(&state[..]) };
-            frontier.push(id, Link::from_bits(first).after(index as usize), standing.depth, bytes);
+            frontier.push(id, Link::from_bits(first).after(index as usize), depth, bytes);
         }
         level.append(&mut frontier.take());
     }
-    reader.finish()?;
-    drop(worker);
-    let elapsed = standing.elapsed;
-    let mut outcome = search(system, store, task, Some(Start { ancestors, level, standing }));
-    outcome.statistics.elapsed += elapsed;
-    Ok(outcome)
+    Ok(level)
 }
 
 /// Where a resumed search begins.
 struct Start {
     /// The logs of those who worked on it before.
     ancestors: Vec<Links>,
+    /// What is left of the level, and what was found of the next.
     level: Vec<Chunk>,
+    next: Vec<Chunk>,
     standing: Standing,
 }
 
@@ -122,6 +131,12 @@ impl<T> Copy for Search<'_, T> {}
 #[derive(Default)]
 struct Level {
     chunks: Mutex<std::vec::IntoIter<Chunk>>,
+    /// What workers that had to stop in the middle of a chunk have left of it.
+    left: Mutex<Vec<Chunk>>,
+    /// Asks all workers to stop for a checkpoint.
+    pause: AtomicBool,
+    /// A worker has panicked, and nobody knows what it had in hand.
+    lost: AtomicBool,
     /// States that wait for the next level, from workers that are done with this one.
     next: Mutex<Vec<Chunk>>,
     depth: AtomicU64,
@@ -156,6 +171,13 @@ impl Level {
         self.bytes.fetch_sub(chunk.size(), Ordering::Relaxed);
         self.waiting.fetch_sub(chunk.waiting.len() as u64, Ordering::Relaxed);
         Some(chunk)
+    }
+
+    /// Takes what nobody has expanded.
+    fn rest(&self) -> Vec<Chunk> {
+        let mut chunks = std::mem::take(&mut *lock(&self.left));
+        chunks.extend(std::mem::take(&mut *lock(&self.chunks)));
+        chunks
     }
 
     /// Wakes `helpers` helpers for the level just opened.
@@ -202,11 +224,14 @@ impl Level {
 }
 
 /// Tells the leader that a helper is done with a level even if the helper panics.
-struct Busy<'a>(&'a AtomicUsize);
+struct Busy<'a>(&'a Level);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        if std::thread::panicking() {
+            self.0.lost.store(true, Ordering::Relaxed);
+        }
+        self.0.busy.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -217,10 +242,12 @@ impl<T: Store> Search<'_, T> {
         let mut depth = 0;
         let mut before = Duration::ZERO;
         match start {
-            Some(Start { level, standing, .. }) => {
+            Some(Start { level, next: later, standing, .. }) => {
                 (depth, before) = (standing.depth, standing.elapsed);
-                *lock(&self.level.next) = level;
                 (expander.states, expander.transitions, expander.expanded) = (standing.states, standing.transitions, standing.expanded);
+                next = Frontier::of(later);
+                self.run_level(expander, workers, level, depth, &mut next, before);
+                depth += 1;
             }
             None if expander.initial(&mut next).is_err() => self.monitor.stop(StopReason::Memory),
             None => {}
@@ -228,51 +255,82 @@ impl<T: Store> Search<'_, T> {
         loop {
             let chunks = self.collect(&mut next);
             if chunks.is_empty() || self.monitor.stopped() || self.best.length() <= depth {
-                // The last level was empty: the depth is that of the one before.
+                // If the last level was empty, the depth is that of the one before.
                 return (depth.saturating_sub(u64::from(chunks.is_empty())), false);
             }
             if self.task.limits.depth.is_some_and(|limit| depth >= limit) {
+                self.save(expander, &chunks, &Frontier::default(), depth, before);
                 return (depth, true);
             }
-            if let Some(checkpoints) = self.task.checkpoints
-                && checkpoints.due()
-                && let Err(error) = checkpoints.save(&mut |to| self.save(to, expander, &chunks, depth, before))
-            {
-                self.monitor.notice(&format!("no checkpoint could be written: {error}"));
-            }
+            self.run_level(expander, workers, chunks, depth, &mut next, before);
+            depth += 1;
+        }
+    }
+
+    /// Expands the states of a level, with a pause for each checkpoint that is due; `before` is the time spent in earlier runs.
+    fn run_level<S: System>(
+        &self,
+        expander: &mut Expander<'_, S, T>,
+        workers: usize,
+        mut chunks: Vec<Chunk>,
+        depth: u64,
+        next: &mut Frontier,
+        before: Duration,
+    ) {
+        while !chunks.is_empty() {
             let shared = workers > 1 && chunks.len() >= SHARED_CHUNKS;
             self.level.open(chunks, depth);
             if shared {
                 self.level.share(workers - 1);
             }
-            self.work_off(expander, 0, &mut next);
+            self.work_off(expander, 0, next);
             if shared {
                 self.level.await_helpers();
             }
-            depth += 1;
+            chunks = self.level.rest();
+            let stopped = self.monitor.stopped();
+            if self.level.pause.swap(false, Ordering::Relaxed) || stopped {
+                self.save(expander, &chunks, next, depth, before);
+            }
+            if stopped || self.best.length() <= depth {
+                return;
+            }
         }
     }
 
-    /// Writes a checkpoint before the level `chunks`, while the helpers rest.
-    fn save<S: System>(
+    /// Takes a checkpoint, if anyone wants one and there is anything to go on with, while the helpers rest.
+    fn save<S: System>(&self, expander: &mut Expander<'_, S, T>, level: &[Chunk], next: &Frontier, depth: u64, before: Duration) {
+        let Some(checkpoints) = self.task.checkpoints else { return };
+        if self.best.length() != u64::MAX || self.level.lost.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = checkpoints.save(&mut |to| self.write(to, expander, level, next, depth, before)) {
+            self.monitor.notice(&format!("no checkpoint could be written: {error}"));
+        }
+    }
+
+    fn write<S: System>(
         &self,
         to: &mut dyn Write,
         expander: &mut Expander<'_, S, T>,
-        chunks: &[Chunk],
+        level: &[Chunk],
+        next: &Frontier,
         depth: u64,
         before: Duration,
     ) -> io::Result<()> {
         let mut writer = Writer::new(to);
         let helpers: Vec<_> = self.level.logs.iter().skip(1).map(lock).collect();
-        let waiting: u64 = chunks.iter().map(|chunk| chunk.waiting.len() as u64).sum();
-        let (states, transitions) = self.monitor.totals();
-        // The leader may have inserted initial states without saying so yet.
-        let states = states.max(expander.states);
+        let found = lock(&self.level.next);
+        let next: Vec<&Chunk> = next.chunks().chain(&*found).filter(|chunk| !chunk.waiting.is_empty()).collect();
+        let level: Vec<&Chunk> = level.iter().collect();
+        let waiting: u64 = level.iter().chain(&next).map(|chunk| chunk.waiting.len() as u64).sum();
+        let (states, transitions) = self.monitor.totals_of_helpers();
+        let states = states + expander.states;
         let standing = Standing {
             depth,
             states,
-            transitions,
-            expanded: states - waiting.min(states),
+            transitions: transitions + expander.transitions,
+            expanded: states.saturating_sub(waiting),
             elapsed: before + self.monitor.elapsed(),
             truncated: false,
         };
@@ -281,14 +339,16 @@ impl<T: Store> Search<'_, T> {
         let present = std::iter::once(&expander.links).chain(helpers.iter().map(|log| &**log));
         writer.number((self.ancestors.len() + 1 + helpers.len()) as u64)?;
         self.ancestors.iter().chain(present).try_for_each(|log| log.save(&mut writer))?;
-        writer.number(chunks.len() as u64)?;
         let mut state = Vec::new();
-        for chunk in chunks {
-            writer.number(chunk.link(0).to_bits())?;
-            writer.number(chunk.waiting.len() as u64)?;
-            for index in 0..chunk.waiting.len() {
-                expander.read(chunk, index, &mut state);
-                writer.state(&state)?;
+        for chunks in [level, next] {
+            writer.number(chunks.len() as u64)?;
+            for chunk in chunks {
+                writer.number(chunk.link(0).to_bits())?;
+                writer.number(chunk.waiting.len() as u64)?;
+                for index in 0..chunk.waiting.len() {
+                    expander.read(chunk, index, &mut state);
+                    writer.state(&state)?;
+                }
             }
         }
         writer.finish()
@@ -306,7 +366,7 @@ impl<T: Store> Search<'_, T> {
         let log = &self.level.logs[number];
         std::mem::swap(&mut expander.links, &mut *lock(log));
         while self.level.await_next(&mut seen) {
-            let _busy = Busy(&self.level.busy);
+            let _busy = Busy(self.level);
             std::mem::swap(&mut expander.links, &mut *lock(log));
             let mut next = Frontier::default();
             self.work_off(expander, number, &mut next);
@@ -318,16 +378,19 @@ impl<T: Store> Search<'_, T> {
 
     /// Takes chunks of the present level and expands them, until there is none, or no reason to go on.
     fn work_off<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize, next: &mut Frontier) {
+        let leads = number == 0;
         let depth = self.level.depth.load(Ordering::Relaxed);
-        while let Some(chunk) = self.level.take() {
+        while let Some(mut chunk) = self.level.take() {
             expander.begin(&chunk);
             let mut index = 0;
             while index < chunk.waiting.len() {
                 match expander.expand(&chunk, index, depth, next) {
                     Ok(end) => index = end,
-                    Err(_) => self.monitor.stop(StopReason::Memory),
+                    Err(cut_short) => {
+                        index = cut_short.at;
+                        self.monitor.stop(StopReason::Memory);
+                    }
                 }
-                let leads = number == 0;
                 let standing = monitor::Standing {
                     states: expander.states,
                     transitions: expander.transitions,
@@ -338,7 +401,14 @@ impl<T: Store> Search<'_, T> {
                         + expander.links.bytes()
                         + if leads { self.level.bytes.load(Ordering::Relaxed) } else { 0 },
                 };
-                if !self.monitor.poll(number, &standing, self.store) || self.best.length() <= depth {
+                if leads && self.task.checkpoints.is_some_and(|checkpoints| checkpoints.due()) {
+                    self.level.pause.store(true, Ordering::Relaxed);
+                }
+                let go_on = self.monitor.poll(number, &standing, self.store) && self.best.length() > depth;
+                if !go_on || self.level.pause.load(Ordering::Relaxed) {
+                    if index < chunk.waiting.len() {
+                        lock(&self.level.left).push(chunk.split_off(index));
+                    }
                     return;
                 }
             }

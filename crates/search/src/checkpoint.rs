@@ -1,7 +1,8 @@
 //! A search written down so that it can go on later, in another process: everything it has seen, and everything it has yet to do.
 //!
 //! The format is a stream, written and read once from beginning to end: a header (what was searched, how, how far), the states in the
-//! store, then what waits (breadth-first: the level to be expanded, with links; depth-first: the stack), and a check sum over all of it.
+//! store, then what waits (breadth-first: the rest of the level and what was found of the next, with links; depth-first: the stack), and
+//! a check sum over all of it.
 //! Whatever is wrong with a stream, reading it gives an error before the search goes on. Files are the caller's business, as is
 //! replacing an old checkpoint by a new one in one step.
 
@@ -10,13 +11,14 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-const MAGIC: &[u8; 16] = b"everypath-save-1";
+const MAGIC: &[u8; 16] = b"everypath-save-2";
 /// No state is longer; a length beyond is a sign of damage, not a reason to allocate.
 const MOST_STATE_BYTES: u32 = 1 << 30;
 
 /// Asks for checkpoints and takes them.
 pub trait Checkpoints: Sync {
-    /// Whether it is time for another one. Asked between two levels, or every few hundred steps of a depth-first search.
+    /// Whether it is time for another one. Asked every few hundred steps; a search that ends before it knows its answer takes a last
+    /// one without asking.
     fn due(&self) -> bool;
 
     /// Provides a place, calls `write` once with it, and makes sure that the result either replaces the last checkpoint or, on an error,
@@ -70,7 +72,7 @@ pub(crate) enum Order {
 /// How far a search was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// Breadth-first: the level to be expanded. Depth-first: the greatest depth so far.
+    /// Breadth-first: the level being expanded. Depth-first: the greatest depth so far.
     pub depth: u64,
     pub states: u64,
     pub transitions: u64,

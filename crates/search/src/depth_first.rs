@@ -5,7 +5,7 @@
 //! no further, which is most of them, and only the others are pushed to be looked up again when their turn comes. Recursion would tie
 //! the depth of a model to the machine's stack; here it is memory on the heap, or disk.
 
-use crate::checkpoint::{CheckpointError, Order, Reader, Standing, Writer};
+use crate::checkpoint::{CheckpointError, Checkpoints, Order, Reader, Standing, Writer};
 use crate::monitor::{self, Monitor};
 use crate::retrace::{unviolated, violated};
 use crate::stack::{Stack, Top};
@@ -25,8 +25,8 @@ pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Ta
     let mut walk = Walk::new(system.clone(), store.worker(), task);
     walk.system.initial(&mut walk.out);
     walk.chosen.extend(0..walk.out.len() as u32);
-    // There is no edge to an initial state, so nothing can be found here but a full disk, which will show again.
-    let _ = walk.push_chosen(StateId::default());
+    // There is no edge to an initial state, so nothing can be found here.
+    walk.push_chosen(StateId::default());
     walk.finish(store, Duration::ZERO)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
         let action = Action::from_bits(reader.number()?);
         reader.state(&mut state)?;
         let hash = walk.store.hash(&state);
-        walk.stack.push(&state, hash, action)?;
+        walk.stack.push(&state, hash, action);
         if open {
             let id = walk.store.insert(hash, &state).map_err(CheckpointError::Full)?.id;
             walk.stack.open(id);
@@ -103,10 +103,22 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
     fn finish<T: Store>(mut self, store: &T, before: Duration) -> Outcome {
         let monitor = Monitor::new(self.task, 1);
         let storage_failed = |error: io::Error| monitor.stop(StopReason::Storage(error.to_string()));
-        let found = self.run(store, &monitor, before).unwrap_or_else(|error| {
-            storage_failed(error);
-            None
-        });
+        let found = match self.run(store, &monitor, before) {
+            Ok(found) => {
+                // Whatever ended the search before its answer was known, it can go on from here.
+                if found.is_none()
+                    && monitor.stopped()
+                    && let Some(checkpoints) = self.task.checkpoints
+                {
+                    self.save(checkpoints, store, &monitor, before);
+                }
+                found
+            }
+            Err(error) => {
+                storage_failed(error);
+                None
+            }
+        };
         let verdict = match found {
             Some((finding, step)) => {
                 let trace = self.trace(step).map_err(storage_failed).ok();
@@ -123,8 +135,14 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         Outcome { verdict, statistics }
     }
 
-    /// Writes a checkpoint.
-    fn save<T: Store>(&self, to: &mut dyn Write, store: &T, elapsed: Duration) -> io::Result<()> {
+    /// Takes a checkpoint.
+    fn save<T: Store>(&self, checkpoints: &dyn Checkpoints, store: &T, monitor: &Monitor<'_>, before: Duration) {
+        if let Err(error) = checkpoints.save(&mut |to| self.write(to, store, before + monitor.elapsed())) {
+            monitor.notice(&format!("no checkpoint could be written: {error}"));
+        }
+    }
+
+    fn write<T: Store>(&self, to: &mut dyn Write, store: &T, elapsed: Duration) -> io::Result<()> {
         let mut writer = Writer::new(to);
         let Statistics { depth, states, transitions, .. } = self.statistics;
         let standing = Standing { depth, states, transitions, expanded: self.expanded, elapsed, truncated: self.truncated };
@@ -146,9 +164,11 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 until_poll = POLL_EVERY;
                 if let Some(checkpoints) = self.task.checkpoints
                     && checkpoints.due()
-                    && let Err(error) = checkpoints.save(&mut |to| self.save(to, store, before + monitor.elapsed()))
                 {
-                    monitor.notice(&format!("no checkpoint could be written: {error}"));
+                    self.save(checkpoints, store, monitor, before);
+                }
+                if let Some(error) = self.stack.trouble() {
+                    monitor.notice(&format!("the stack stays in memory from now on, because it could not be written: {error}"));
                 }
                 let standing = monitor::Standing {
                     states: self.statistics.states,
@@ -210,23 +230,23 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 self.truncated = true;
                 continue;
             }
-            if let Some(found) = self.expand(inserted.id)? {
+            if let Some(found) = self.expand(inserted.id) {
                 return Ok(Some(found));
             }
         }
     }
 
     /// Pushes the successors of the open state on top, which is also in `self.state` and named `id`.
-    fn expand(&mut self, id: StateId) -> io::Result<Option<Found>> {
+    fn expand(&mut self, id: StateId) -> Option<Found> {
         self.expanded += 1;
         self.out.clear();
         self.system.successors(&self.state, &mut self.out);
         if self.out.is_empty() {
             let valid = self.system.is_valid_end(&self.state);
-            return Ok(match self.task.property.terminal(&self.state, valid) {
+            return match self.task.property.terminal(&self.state, valid) {
                 Answer::Stop(finding) => Some((finding, None)),
                 _ => None,
-            });
+            };
         }
         self.chosen.clear();
         let reduction = self.task.reduction;
@@ -237,10 +257,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         } else {
             self.chosen.retain(|&index| (index as usize) < self.out.len());
         }
-        if let Some(found) = self.faults() {
-            return Ok(Some(found));
-        }
-        self.push_chosen(id)
+        self.faults().or_else(|| self.push_chosen(id))
     }
 
     /// Shows the property the faults among the chosen steps; those it prunes are chosen no longer.
@@ -267,7 +284,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
 
     /// Pushes those of the chosen successors that were not visited, so that the first comes to lie on top. They leave the state named
     /// `source`, or none if they are initial.
-    fn push_chosen(&mut self, source: StateId) -> io::Result<Option<Found>> {
+    fn push_chosen(&mut self, source: StateId) -> Option<Found> {
         let initial = self.depth == 0;
         self.hashes.clear();
         for &index in &self.chosen {
@@ -287,18 +304,18 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
             self.statistics.transitions += u64::from(!initial);
             // The initial states are few, and there is no edge to them.
             let Some(target_id) = (if initial { None } else { self.store.find(hash, target) }) else {
-                self.stack.push(target, hash, entry.action)?;
+                self.stack.push(target, hash, entry.action);
                 continue;
             };
             if self.interest.edges {
                 let edge = Edge { source: &self.state, source_id: source, target, target_id, new: false, action: entry.action };
                 if let Answer::Stop(finding) = self.task.property.edge(&edge) {
                     let step = TraceStep { action: entry.action, state: Some(target.to_vec()) };
-                    return Ok(Some((finding, Some(step))));
+                    return Some((finding, Some(step)));
                 }
             }
         }
-        Ok(None)
+        None
     }
 
     /// The path the search is on, and `last` after it.

@@ -26,6 +26,12 @@ pub(crate) struct Found {
     pub length: u64,
 }
 
+/// The store took no more states.
+pub(crate) struct CutShort {
+    /// The number, in its chunk, of the first state that is not fully expanded.
+    pub at: usize,
+}
+
 /// The length of the shortest violation any worker has found.
 pub(crate) struct Best(AtomicU64);
 
@@ -158,7 +164,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
 
     /// Expands states of `chunk` from number `index` on until a batch is full; new ones go to `next`. Gives the number of the first
     /// state not expanded. `level` is the depth of states that do not say theirs.
-    pub fn expand(&mut self, chunk: &Chunk, index: usize, level: u64, next: &mut impl Sink) -> Result<usize, StoreFull> {
+    pub fn expand(&mut self, chunk: &Chunk, index: usize, level: u64, next: &mut impl Sink) -> Result<usize, CutShort> {
         let index = self.generate(chunk, index, level);
         // Once a violation at the next level is known, only a deadlock at this one could be shorter, and that needs no insertion.
         if self.best.length() > level.saturating_add(1) {
@@ -217,7 +223,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 
     /// Second pass: inserts what the first generated.
-    fn insert(&mut self, next: &mut impl Sink) -> Result<(), StoreFull> {
+    fn insert(&mut self, next: &mut impl Sink) -> Result<(), CutShort> {
         if self.reduced {
             return self.insert_selected(next);
         }
@@ -233,7 +239,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             }
             let Some(state) = self.batch.out.state(entry) else { continue };
             self.transitions += 1;
-            let inserted = self.store.insert(self.batch.hashes[index], state)?;
+            let Ok(inserted) = self.store.insert(self.batch.hashes[index], state) else { return Err(self.take_back(index)) };
             if inserted.new {
                 self.states += 1;
                 let source = &self.batch.sources[entry.source as usize];
@@ -246,7 +252,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 
     /// As `insert`, but asks the reduction which steps to follow.
-    fn insert_selected(&mut self, next: &mut impl Sink) -> Result<(), StoreFull> {
+    fn insert_selected(&mut self, next: &mut impl Sink) -> Result<(), CutShort> {
         for number in 0..self.batch.sources.len() {
             let Batch { out, chosen, sources, source_bytes, .. } = &mut self.batch;
             let first = sources[number].first;
@@ -272,7 +278,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
 
     /// Follows the step at `index` of the batch.
     #[inline(never)]
-    fn follow(&mut self, index: usize, next: &mut impl Sink) -> Result<(), StoreFull> {
+    fn follow(&mut self, index: usize, next: &mut impl Sink) -> Result<(), CutShort> {
         let entry = &self.batch.out.entries()[index];
         if entry.fault().is_some() && !self.passes_fault(index) {
             return Ok(());
@@ -280,7 +286,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         let entry = &self.batch.out.entries()[index];
         let Some(state) = self.batch.out.state(entry) else { return Ok(()) };
         self.transitions += 1;
-        let inserted = self.store.insert(self.batch.hashes[index], state)?;
+        let Ok(inserted) = self.store.insert(self.batch.hashes[index], state) else { return Err(self.take_back(index)) };
         if inserted.new {
             let source = &self.batch.sources[entry.source as usize];
             let origin = Origin {
@@ -298,6 +304,23 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             self.show_edge(index, inserted);
         }
         Ok(())
+    }
+
+    /// The store refused the step at `index`: its source and those after it count as not expanded, so that they can be expanded again
+    /// without counting any step twice. What their first steps led to stays found.
+    #[cold]
+    fn take_back(&mut self, index: usize) -> CutShort {
+        let Batch { out, sources, chosen, .. } = &self.batch;
+        let number = out.entries()[index].source as usize;
+        let Source { first, position, .. } = sources[number];
+        let counted = (first..=index).filter(|&index| {
+            let entry = &out.entries()[index];
+            let pruned = entry.fault().is_some_and(|code| self.task.property.fault(code, entry.has_state()) != Answer::Continue);
+            entry.has_state() && !pruned && (!self.reduced || chosen.contains(&((index - first) as u32)))
+        });
+        self.transitions -= counted.count() as u64;
+        self.expanded -= (sources.len() - number) as u64;
+        CutShort { at: position }
     }
 
     /// Shows the property the fault of the step at `index`; whether the step is to be followed.

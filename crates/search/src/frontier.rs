@@ -65,7 +65,7 @@ impl Chunk {
     }
 
     /// Takes away the states from number `at` on.
-    fn split_off(&mut self, at: usize) -> Chunk {
+    pub fn split_off(&mut self, at: usize) -> Chunk {
         let waiting = self.waiting.split_off(at);
         let links = self.links.split_off(at.min(self.links.len()));
         let depths = self.depths.split_off(at.min(self.depths.len()));
@@ -123,6 +123,18 @@ impl Sink for Frontier {
 }
 
 impl Frontier {
+    /// A frontier that begins with these chunks.
+    pub fn of(full: Vec<Chunk>) -> Frontier {
+        let len = full.iter().map(|chunk| chunk.waiting.len() as u64).sum();
+        let bytes = full.iter().map(Chunk::size).sum();
+        Frontier { full, len, bytes, last: Chunk::default() }
+    }
+
+    /// All chunks, in order; the last one may be empty.
+    pub fn chunks(&self) -> impl Iterator<Item = &Chunk> {
+        self.full.iter().chain(std::iter::once(&self.last))
+    }
+
     pub fn len(&self) -> u64 {
         self.len
     }

@@ -115,9 +115,9 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// States and transitions of all workers, as last published.
-    pub fn totals(&self) -> (u64, u64) {
-        let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum();
+    /// States and transitions of all workers but the first, as last published.
+    pub fn totals_of_helpers(&self) -> (u64, u64) {
+        let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().skip(1).map(|w| field(w).load(Ordering::Relaxed)).sum();
         (sum(|w| &w.states), sum(|w| &w.transitions))
     }
 

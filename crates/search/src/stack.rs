@@ -5,7 +5,8 @@
 //! done. The open records, from bottom to top, are the path the search is on.
 //!
 //! Blocks of fixed size hold the records, so that the stack grows without ever moving; and since a stack is only touched at its top, the
-//! blocks at the bottom can go to disk and come back when the search returns to them.
+//! blocks at the bottom can go to disk and come back when the search returns to them. A disk that takes no more is no reason to give up:
+//! the stack then stays in memory as long as that lasts.
 
 use crate::spill::Spill;
 use contract::{Action, StateId};
@@ -38,6 +39,9 @@ pub(crate) struct Stack<'s> {
     /// How many blocks, from the bottom, are on disk.
     spilled: usize,
     spill: Option<Spill<'s>>,
+    /// Why blocks stay in memory although there is a place for them.
+    trouble: Option<io::Error>,
+    full: bool,
     /// Bytes in memory.
     bytes: u64,
     len: u64,
@@ -76,10 +80,10 @@ impl<'s> Stack<'s> {
     }
 
     /// Pushes a candidate.
-    pub fn push(&mut self, state: &[u8], hash: u64, action: Action) -> io::Result<()> {
+    pub fn push(&mut self, state: &[u8], hash: u64, action: Action) {
         let size = state.len() + FOOTER;
         if self.blocks.last().is_none_or(|block| block.capacity() - block.len() < size) {
-            self.add_block(size)?;
+            self.add_block(size);
         }
         if let Some(block) = self.blocks.last_mut() {
             block.extend_from_slice(state);
@@ -89,22 +93,29 @@ impl<'s> Stack<'s> {
             block.push(0);
         }
         self.len += 1;
-        Ok(())
     }
 
     #[cold]
-    fn add_block(&mut self, size: usize) -> io::Result<()> {
+    fn add_block(&mut self, size: usize) {
         let block = Vec::with_capacity(size.max(BLOCK));
         self.bytes += block.capacity() as u64;
         self.blocks.push(block);
-        let Some(spill) = self.spill else { return Ok(()) };
-        while self.bytes > spill.keep && self.blocks.len() - self.spilled > STAY {
-            let block = std::mem::take(&mut self.blocks[self.spilled]);
-            spill.blocks().write(self.spilled as u64, &block)?;
-            self.bytes -= block.capacity() as u64;
-            self.spilled += 1;
+        let Some(spill) = self.spill else { return };
+        while !self.full && self.bytes > spill.keep && self.blocks.len() - self.spilled > STAY {
+            match spill.blocks().write(self.spilled as u64, &self.blocks[self.spilled]) {
+                Ok(()) => {
+                    let block = std::mem::take(&mut self.blocks[self.spilled]);
+                    self.bytes -= block.capacity() as u64;
+                    self.spilled += 1;
+                }
+                Err(error) => (self.trouble, self.full) = (Some(error), true),
+            }
         }
-        Ok(())
+    }
+
+    /// Why the stack has stopped going to disk; told once.
+    pub fn trouble(&mut self) -> Option<io::Error> {
+        self.trouble.take()
     }
 
     /// The state on top, what it is, and what led to it.
@@ -229,7 +240,7 @@ mod tests {
         let state = |n: u32| vec![n as u8; (n as usize * 7919) % 3000];
         let mut peak = 0;
         for n in 0..3000 {
-            stack.push(&state(n), u64::from(n) << 40, action(n)).unwrap();
+            stack.push(&state(n), u64::from(n) << 40, action(n));
             if n % 10 == 0 {
                 stack.open(StateId(n.into()));
             }
@@ -279,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_an_error_and_nothing_is_lost() {
+    fn a_full_disk_is_told_and_nothing_is_lost() {
         struct Full;
         impl Blocks for Full {
             fn write(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
@@ -291,16 +302,25 @@ mod tests {
         }
         let blocks = Mutex::new(Full);
         let mut stack = Stack::new(Some(Spill { blocks: &blocks, keep: 0 }));
-        let error = (0..100_000u32).find_map(|n| stack.push(&[7; 100], 0, action(n)).err()).unwrap();
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        let told: Vec<io::Error> = (0..100_000u32)
+            .filter_map(|n| {
+                stack.push(&n.to_le_bytes(), 0, action(n));
+                stack.trouble()
+            })
+            .collect();
+        assert!(matches!(&told[..], [error] if error.kind() == io::ErrorKind::StorageFull), "told once: {told:?}");
+        for n in (0..100_000u32).rev() {
+            assert_eq!(stack.top().unwrap().0, n.to_le_bytes());
+            stack.pop().unwrap();
+        }
     }
 
     #[test]
     fn a_record_larger_than_a_block_gets_its_own() {
         let mut stack = Stack::default();
         let large = vec![1; 3 << 20];
-        stack.push(b"small", 1, action(0)).unwrap();
-        stack.push(&large, 2, action(1)).unwrap();
+        stack.push(b"small", 1, action(0));
+        stack.push(&large, 2, action(1));
         assert_eq!(stack.top().unwrap().0, &large[..]);
         stack.pop().unwrap();
         assert_eq!(stack.top().unwrap().0, b"small");

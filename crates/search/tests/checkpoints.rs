@@ -1,7 +1,7 @@
 //! A search that is interrupted and resumed ends as if nothing had happened; a damaged or foreign checkpoint is refused.
 
 use contract::testing::{Graph, Random, numbers};
-use contract::{Outcome, Property, Safety, Store, System, Verdict};
+use contract::{Cancel, Limits, Outcome, Property, Safety, Statistics, Store, System, Verdict};
 use search::{CheckpointError, Checkpoints, Task, breadth_first, depth_first, resume};
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -102,6 +102,103 @@ fn resumed_searches_end_as_they_would_have() {
     check(&graph, &Safety::default(), 2);
     graph.ends.extend(0..3000);
     check(&graph, &Safety::default(), 2);
+}
+
+/// Cancels itself after some questions, and keeps only the checkpoint that follows.
+struct Last {
+    questions: AtomicU64,
+    cancel: Cancel,
+    saved: Mutex<Option<Vec<u8>>>,
+}
+
+impl Checkpoints for Last {
+    fn due(&self) -> bool {
+        if self.questions.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.cancel.cancel();
+        }
+        false
+    }
+
+    fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        write(&mut bytes)?;
+        assert!(self.saved.lock().unwrap().replace(bytes).is_none(), "one last checkpoint");
+        Ok(())
+    }
+}
+
+/// Runs a search until it is stopped, then goes on from where it was, until there is an answer.
+fn in_pieces<S: System + Clone>(
+    search: fn(&S, &Plain, &Task<'_>) -> Outcome,
+    system: &S,
+    threads: usize,
+    mut limits: impl FnMut(u64) -> (Limits, u64),
+) -> (Outcome, u64) {
+    let mut bytes: Option<Vec<u8>> = None;
+    for piece in 0.. {
+        let (limits, questions) = limits(piece);
+        let last = Last { questions: AtomicU64::new(questions), cancel: Cancel::default(), saved: Mutex::default() };
+        let store = Plain::with_budget(limits.memory.unwrap_or(u64::MAX));
+        let safety = Safety::default();
+        let task = Task { checkpoints: Some(&last), label: LABEL, threads, cancel: last.cancel.clone(), limits, ..Task::new(&safety) };
+        let outcome = match &bytes {
+            None => search(system, &store, &task),
+            Some(bytes) => match resume(system, &store, &task, &mut &bytes[..]) {
+                Ok(outcome) => outcome,
+                // A store that could not grow was fuller than one of this size likes to be: a little more will do.
+                Err(CheckpointError::Full(_)) => continue,
+                Err(error) => panic!("{error}"),
+            },
+        };
+        if !matches!(outcome.verdict, Verdict::Unknown(_)) {
+            return (outcome, piece);
+        }
+        let saved = last.saved.into_inner().unwrap();
+        bytes = Some(saved.unwrap_or_else(|| panic!("{:?} without a checkpoint", outcome.verdict)));
+    }
+    unreachable!("the pieces end with an answer")
+}
+
+/// A search that is stopped in the middle of a level, in the middle of a batch, and stopped again, comes to the same end.
+#[test]
+fn a_search_in_many_pieces_is_the_search_in_one() {
+    fn check<S: System + Clone>(system: &S, order: fn(&S, &Plain, &Task<'_>) -> Outcome, threads: &[usize]) {
+        let safety = Safety::default();
+        let whole = order(system, &Plain::new(), &Task::new(&safety));
+        for &threads in threads {
+            let compare = |(outcome, pieces): (Outcome, u64)| {
+                assert!(pieces > 3, "{pieces}");
+                let Statistics { states, transitions, depth, .. } = outcome.statistics;
+                match (&outcome.verdict, &whole.verdict) {
+                    (Verdict::Violated(a), Verdict::Violated(b)) if threads > 1 => {
+                        assert_eq!(a.trace.steps.len(), b.trace.steps.len());
+                        return;
+                    }
+                    (a, b) => assert_eq!(a, b, "the same trace too"),
+                }
+                let expected = &whole.statistics;
+                assert_eq!((states, transitions, depth), (expected.states, expected.transitions, expected.depth));
+            };
+            compare(in_pieces(order, system, threads, |_| (Limits::default(), 13)));
+            // Budgets that end anywhere in a batch.
+            let budget = |piece| Limits { memory: Some(300_000 + piece * 150_001), ..Limits::default() };
+            compare(in_pieces(order, system, threads, |piece| (budget(piece), u64::MAX)));
+        }
+    }
+    let mut graph = Graph::random(5, 60_000, 3);
+    graph.ends.extend(0..60_000);
+    check(&graph, breadth_first, &[1, 3]);
+    check(&graph, depth_first, &[1]);
+    check(&grid(40), breadth_first, &[1, 3]);
+    check(&grid(40), depth_first, &[1]);
+}
+
+/// What lies beyond a depth limit can be looked at later.
+#[test]
+fn a_search_that_ended_at_its_depth_goes_deeper() {
+    let at = |depth| (Limits { depth: Some(depth), ..Limits::default() }, u64::MAX);
+    let (outcome, pieces) = in_pieces(breadth_first, &grid(12), 1, |piece| at(5 + 10 * piece));
+    assert_eq!((outcome.statistics.states, outcome.statistics.depth, pieces), (1728, 33, 3));
 }
 
 fn a_checkpoint() -> Vec<u8> {

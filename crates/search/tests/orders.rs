@@ -321,7 +321,7 @@ fn a_stack_that_spills_needs_little_memory() {
 }
 
 #[test]
-fn a_full_disk_gives_unknown() {
+fn a_full_disk_is_told_and_the_stack_stays_in_memory() {
     struct Full;
     impl Blocks for Full {
         fn write(&mut self, _: u64, _: &[u8]) -> std::io::Result<()> {
@@ -331,10 +331,47 @@ fn a_full_disk_gives_unknown() {
             Err(std::io::ErrorKind::NotFound.into())
         }
     }
-    let blocks = Mutex::new(Full);
+    #[derive(Default)]
+    struct Notices(Mutex<Vec<String>>);
+    impl contract::Observer for Notices {
+        fn notice(&self, text: &str) {
+            self.0.lock().unwrap().push(text.to_owned());
+        }
+    }
+    let chain = numbers(|n, next| {
+        if n < 200_000 {
+            next(n + 1)
+        }
+    });
+    let (blocks, notices) = (Mutex::new(Full), Notices::default());
+    let task = Task { spill: Some(Spill { blocks: &blocks, keep: 0 }), observer: &notices, ..Task::default() };
+    let outcome = depth_first(&chain, &Plain::new(), &task);
+    assert_eq!((outcome.verdict, outcome.statistics.states), (Verdict::Holds, 200_001));
+    let notices = notices.0.into_inner().unwrap();
+    assert!(matches!(&notices[..], [one] if one.contains("the stack stays in memory")), "{notices:?}");
+}
+
+#[test]
+fn a_disk_that_does_not_give_back_gives_unknown() {
+    struct Forgetful;
+    impl Blocks for Forgetful {
+        fn write(&mut self, _: u64, _: &[u8]) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn read(&mut self, _: u64, _: &mut Vec<u8>) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+    }
+    let chain = numbers(|n, next| {
+        if n < 200_000 {
+            next(n + 1)
+        }
+    });
+    let blocks = Mutex::new(Forgetful);
     let task = Task { spill: Some(Spill { blocks: &blocks, keep: 0 }), ..Task::default() };
-    let outcome = depth_first(&endless(), &Plain::new(), &task);
+    let outcome = depth_first(&chain, &Plain::new(), &task);
     assert!(matches!(unknown(&outcome), StopReason::Storage(_)));
+    assert_eq!(outcome.statistics.states, 200_001, "what was found is told");
 }
 
 /// An endless system: every number has two greater ones.

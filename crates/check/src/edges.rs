@@ -4,7 +4,7 @@
 //! the initial state number 0.
 
 use crate::plan::{Plan, StoreKind};
-use crate::run::{Checked, Refusal, run_with};
+use crate::run::{Checked, Refusal, Surroundings, run_with};
 use bytecode::Verified;
 use contract::{Action, Answer, Cancel, Edge, Interest, Observer, Property, StateId, StopReason, Verdict};
 use replay::Narrator;
@@ -42,7 +42,8 @@ pub fn run_with_edges(
             full: false,
         }),
     };
-    let mut checked = run_with(program, &plan, &recorder, cancel, observer)?;
+    let surroundings = Surroundings { cancel: cancel.clone(), observer, ..Surroundings::default() };
+    let mut checked = run_with(program, &plan, &recorder, &surroundings)?;
     let inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
     if inner.full {
         checked.outcome.verdict = Verdict::Unknown(StopReason::Memory);

@@ -4,10 +4,16 @@
 //! is the gate for traces: what a search calls a violation becomes one only when the reference interpreter agrees.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod edges;
 mod plan;
 mod run;
+mod saved;
+mod stores;
 
+pub use advice::advice;
 pub use edges::{EdgeSink, run_with_edges};
 pub use plan::{Engine, Order, Plan, StoreKind, UnknownName};
-pub use run::{Checked, Refusal, run};
+pub use run::{Checked, Refusal, ResumeError, Surroundings, resume, run, run_in};
+pub use saved::{Saved, same_behaviour};
+pub use search::{Blocks, CheckpointError, Checkpoints, Spill};

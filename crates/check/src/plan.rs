@@ -54,6 +54,9 @@ choice! {
         Breadth = "bfs",
         /// Depth first: deep violations are found early, and memory for waiting states is small.
         Depth = "dfs",
+        /// As deep first as workers that share the work can be: each has a stack of its own and gives away half of it to the idle.
+        /// Traces are neither shortest nor always the same.
+        DepthShared = "dfs-shared",
     }
 }
 
@@ -86,6 +89,9 @@ choice! {
         Cache = "cache",
     }
 }
+
+/// Bits set for each state in a bit array, as SPIN does it.
+const BIT_FUNCTIONS: u32 = 3;
 
 /// A name that is none of the known ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +126,10 @@ pub struct Plan {
     pub threads: usize,
     /// What the run may use.
     pub limits: Limits,
+    /// For the store of bits: how many to set for each state, from 1 to 8.
+    pub bit_functions: u32,
+    /// For the store of bits: how many runs to make, each with other hash functions, until a violation is found.
+    pub bit_runs: u32,
 }
 
 impl StoreKind {
@@ -137,10 +147,24 @@ impl Plan {
     pub fn refuse(&self) -> Result<(), Refusal> {
         use {Engine::*, Order::*, StoreKind::*};
         match (self.engine, self.order, self.store) {
-            (Native | Interpreter, Breadth | Depth, Auto | Plain | Compact | Hashes | Bits) => Ok(()),
+            (Native | Interpreter, Breadth | Depth | DepthShared, Auto | Plain | Compact | Hashes | Bits) => Ok(()),
             (Native | Interpreter, Depth, Cache) => Ok(()),
-            (Native | Interpreter, Breadth, Cache) => Err(Refusal::Combination(
-                "a breadth-first search over a store that forgets would never end: use `--search dfs`, or the store `compact`",
+            (Native | Interpreter, Breadth | DepthShared, Cache) => Err(Refusal::Combination(
+                "only a strict depth-first search over a store that forgets is sure to end: use `--search dfs`, or the store `compact`",
+            )),
+        }
+    }
+
+    /// Refuses plans whose search could not be saved and resumed.
+    pub fn refuse_saving(&self) -> Result<(), Refusal> {
+        use {Order::*, StoreKind::*};
+        match (self.order, self.store) {
+            (Breadth | Depth, Auto | Plain | Compact) => Ok(()),
+            (DepthShared, _) => Err(Refusal::Combination(
+                "a depth-first search that is shared has no one place to be saved from: use `--search bfs` or `--search dfs`",
+            )),
+            (Breadth | Depth, Hashes | Bits | Cache) => Err(Refusal::Combination(
+                "this store does not know all states it has seen, so the search cannot be saved: use the store `auto`, `plain` or `compact`",
             )),
         }
     }
@@ -155,6 +179,8 @@ impl Plan {
             reduce: true,
             threads: 1,
             limits: Limits::default(),
+            bit_functions: BIT_FUNCTIONS,
+            bit_runs: 1,
         }
     }
 
@@ -180,6 +206,6 @@ mod tests {
             assert_eq!(store.name().parse(), Ok(store));
         }
         let error = "best".parse::<Order>().unwrap_err();
-        assert_eq!(error.to_string(), "there is no search order `best`; choose from: bfs, dfs");
+        assert_eq!(error.to_string(), "there is no search order `best`; choose from: bfs, dfs, dfs-shared");
     }
 }

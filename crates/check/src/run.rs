@@ -1,16 +1,18 @@
 //! From a plan to an outcome.
 
-use crate::plan::{Engine, Order, Plan, StoreKind};
+use crate::plan::{Engine, Plan};
+use crate::{saved, stores};
 use bytecode::Verified;
-use contract::{Cancel, NoProperty, Observer, Outcome, Property, Statistics, StopReason, Store, System, Trace, Verdict, Violation};
+use contract::{Cancel, NoProperty, Observer, Outcome, Property, Quiet, Statistics, StopReason, Trace, Verdict, Violation};
 use replay::{Narrator, Step};
-use search::Task;
+use search::{CheckpointError, Checkpoints, Spill, Task};
 use std::fmt;
+use std::io::Read;
 use std::sync::Arc;
 use vm::Interpreter;
 
 /// An outcome, and the steps of its trace in the user's words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// Verdict and numbers.
     pub outcome: Outcome,
@@ -35,16 +37,85 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// Why a saved search is not continued.
+#[derive(Debug)]
+pub enum ResumeError {
+    /// The plan is not carried out at all.
+    Refused(Refusal),
+    /// The checkpoint is no good, or of another search.
+    Checkpoint(CheckpointError),
+}
+
+impl fmt::Display for ResumeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResumeError::Refused(refusal) => refusal.fmt(f),
+            ResumeError::Checkpoint(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ResumeError {}
+
+impl From<Refusal> for ResumeError {
+    fn from(refusal: Refusal) -> ResumeError {
+        ResumeError::Refused(refusal)
+    }
+}
+
+impl From<CheckpointError> for ResumeError {
+    fn from(error: CheckpointError) -> ResumeError {
+        ResumeError::Checkpoint(error)
+    }
+}
+
+/// What a run has to do with the world around it.
+#[derive(Clone)]
+pub struct Surroundings<'a> {
+    /// How to interrupt it.
+    pub cancel: Cancel,
+    /// Who hears of its progress.
+    pub observer: &'a dyn Observer,
+    /// Who wants checkpoints. Each is to be preceded by the bytes of a [`Saved`](crate::Saved) if it shall be complete in itself.
+    pub checkpoints: Option<&'a dyn Checkpoints>,
+    /// Where a depth-first stack may go when it gets large.
+    pub spill: Option<Spill<'a>>,
+    /// How much memory the process holds, if the system tells: with it the memory limit is one of the process, not of its tables.
+    pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
+}
+
+impl Default for Surroundings<'_> {
+    /// Nobody listens, and there is nowhere to go but memory.
+    fn default() -> Self {
+        Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, resident: None }
+    }
+}
+
 /// Carries out a plan.
 ///
 /// The answer is *violated* only with a trace that the reference interpreter has run through, and *holds* only if the search saw
 /// everything through an exact store.
 pub fn run(program: &Arc<Verified>, plan: &Plan, cancel: &Cancel, observer: &dyn Observer) -> Result<Checked, Refusal> {
-    let property: &dyn Property = match &plan.property {
+    run_in(program, plan, &Surroundings { cancel: cancel.clone(), observer, ..Surroundings::default() })
+}
+
+/// As [`run`], with checkpoints and a place for large stacks if there are such.
+pub fn run_in(program: &Arc<Verified>, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Checked, Refusal> {
+    run_with(program, plan, property(plan), surroundings)
+}
+
+/// Goes on from a checkpoint of the same program, property, order and reduction, which begins at `from`, to the answer the search would
+/// have had.
+pub fn resume(program: &Arc<Verified>, plan: &Plan, surroundings: &Surroundings<'_>, from: &mut dyn Read) -> Result<Checked, ResumeError> {
+    plan.refuse_saving()?;
+    carry_out(program, plan, property(plan), surroundings, Some(from))
+}
+
+fn property(plan: &Plan) -> &dyn Property {
+    match &plan.property {
         Some(safety) => safety,
         None => &NoProperty,
-    };
-    run_with(program, plan, property, cancel, observer)
+    }
 }
 
 /// Carries out a plan with a property of the caller's instead of the plan's.
@@ -52,15 +123,44 @@ pub(crate) fn run_with(
     program: &Arc<Verified>,
     plan: &Plan,
     property: &dyn Property,
-    cancel: &Cancel,
-    observer: &dyn Observer,
+    surroundings: &Surroundings<'_>,
 ) -> Result<Checked, Refusal> {
+    carry_out(program, plan, property, surroundings, None).map_err(|error| match error {
+        ResumeError::Refused(refusal) => refusal,
+        // Nothing was to be resumed, so nothing can be wrong with it.
+        ResumeError::Checkpoint(_) => Refusal::Combination("there is no checkpoint"),
+    })
+}
+
+fn carry_out(
+    program: &Arc<Verified>,
+    plan: &Plan,
+    property: &dyn Property,
+    surroundings: &Surroundings<'_>,
+    from: Option<&mut dyn Read>,
+) -> Result<Checked, ResumeError> {
     plan.refuse()?;
+    if surroundings.checkpoints.is_some() {
+        plan.refuse_saving()?;
+    }
     let narrator = Narrator::new(Arc::clone(program));
     if let Some(checked) = broken_at_birth(&narrator, plan) {
         return Ok(checked);
     }
-    let task = Task { property, limits: plan.limits, cancel: cancel.clone(), observer, threads: plan.threads, ..Task::default() };
+    let observer = surroundings.observer;
+    let label = saved::digest(program, plan);
+    let task = Task {
+        property,
+        limits: plan.limits,
+        cancel: surroundings.cancel.clone(),
+        observer,
+        threads: plan.threads,
+        spill: surroundings.spill,
+        checkpoints: surroundings.checkpoints,
+        resident: surroundings.resident,
+        label: &label,
+        ..Task::default()
+    };
     let native = match plan.engine {
         Engine::Interpreter => None,
         Engine::Native => jit::Native::compile(Arc::clone(program), DESCRIBE)
@@ -68,47 +168,14 @@ pub(crate) fn run_with(
             .ok(),
     };
     let outcome = match native {
-        Some(native) => with_store(&native, plan, &task),
-        None => with_store(&Interpreter::new(Arc::clone(program)), plan, &task),
+        Some(native) => stores::search(&native, plan, &task, from),
+        None => stores::search(&Interpreter::new(Arc::clone(program)), plan, &task, from),
     };
-    Ok(confirm(&narrator, outcome))
+    Ok(confirm(&narrator, outcome?))
 }
 
 /// Native code and the interpreter tell of faults and components in the same words.
 const DESCRIBE: jit::Describe = jit::Describe { fault: vm::describe_fault, components: vm::component_ends };
-
-/// Bits kept of each hash: with ten million states, the chance that any of them is overlooked is below one in a thousand.
-const HASH_BITS: u32 = 56;
-/// Bits set for each state in a bit array, as SPIN does it.
-const BIT_FUNCTIONS: u32 = 3;
-/// A bit array does not grow, so it takes what it may at once; but no more than this.
-const BIT_ARRAY_MAX: u64 = 1 << 30;
-/// What a cached state takes, roughly, and the most states that are kept.
-const CACHED_BYTES: u64 = 512;
-const CACHED_MAX: u64 = 1 << 22;
-/// Hash functions are the same in every run: one worker gives the same answer every time.
-const SEED: u64 = 0;
-
-/// Chooses the store; from here on everything is concrete.
-fn with_store<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome {
-    let budget = plan.limits.memory.unwrap_or(u64::MAX);
-    let order = plan.order;
-    match plan.store {
-        StoreKind::Auto => search(system, &store::Compact::when_needed(budget), order, task),
-        StoreKind::Plain => search(system, &store::Plain::with_budget(budget), order, task),
-        StoreKind::Compact => search(system, &store::Compact::with_budget(budget), order, task),
-        StoreKind::Hashes => search(system, &store::Hashes::new(HASH_BITS, SEED, budget), order, task),
-        StoreKind::Bits => search(system, &store::Bits::new((budget / 2).min(BIT_ARRAY_MAX), BIT_FUNCTIONS, SEED), order, task),
-        StoreKind::Cache => search(system, &store::Cache::new((budget / CACHED_BYTES).min(CACHED_MAX), budget), order, task),
-    }
-}
-
-fn search<S: System + Clone, T: Store>(system: &S, store: &T, order: Order, task: &Task<'_>) -> Outcome {
-    match order {
-        Order::Breadth => search::breadth_first(system, store, task),
-        Order::Depth => search::depth_first(system, store, task),
-    }
-}
 
 /// A program whose first processes fail while they are set up has no state to search from; one that only breaks an assertion there has
 /// a violation before the first step.

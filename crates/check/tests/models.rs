@@ -148,6 +148,26 @@ combinations! {
     native_breadth_first_compact_two_workers: Native, Breadth, Compact, 2;
     native_breadth_first_hashes_two_workers: Native, Breadth, Hashes, 2;
     native_breadth_first_bits_two_workers: Native, Breadth, Bits, 2;
+    interpreter_shared_auto: Interpreter, DepthShared, Auto, 1;
+    interpreter_shared_auto_two_workers: Interpreter, DepthShared, Auto, 2;
+    interpreter_shared_plain: Interpreter, DepthShared, Plain, 1;
+    interpreter_shared_plain_two_workers: Interpreter, DepthShared, Plain, 2;
+    interpreter_shared_compact: Interpreter, DepthShared, Compact, 1;
+    interpreter_shared_compact_two_workers: Interpreter, DepthShared, Compact, 2;
+    interpreter_shared_hashes: Interpreter, DepthShared, Hashes, 1;
+    interpreter_shared_hashes_two_workers: Interpreter, DepthShared, Hashes, 2;
+    interpreter_shared_bits: Interpreter, DepthShared, Bits, 1;
+    interpreter_shared_bits_two_workers: Interpreter, DepthShared, Bits, 2;
+    native_shared_auto: Native, DepthShared, Auto, 1;
+    native_shared_auto_two_workers: Native, DepthShared, Auto, 2;
+    native_shared_plain: Native, DepthShared, Plain, 1;
+    native_shared_plain_two_workers: Native, DepthShared, Plain, 2;
+    native_shared_compact: Native, DepthShared, Compact, 1;
+    native_shared_compact_two_workers: Native, DepthShared, Compact, 2;
+    native_shared_hashes: Native, DepthShared, Hashes, 1;
+    native_shared_hashes_two_workers: Native, DepthShared, Hashes, 2;
+    native_shared_bits: Native, DepthShared, Bits, 1;
+    native_shared_bits_two_workers: Native, DepthShared, Bits, 2;
 }
 
 #[test]

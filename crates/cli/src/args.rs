@@ -39,11 +39,13 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct CheckArguments {
     #[command(flatten)]
-    pub model: ModelArguments,
+    pub subject: SubjectArguments,
     #[command(flatten)]
     pub engine: EngineArguments,
+    #[command(flatten)]
+    pub saving: SavingArguments,
     /// Do not report deadlocks and invalid end states
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     pub no_deadlock: bool,
     /// Write the trace of a violation to FILE; `everypath replay FILE` shows it again
     #[arg(long, value_name = "FILE")]
@@ -56,11 +58,13 @@ pub struct CheckArguments {
 #[derive(Debug, Args)]
 pub struct SpaceArguments {
     #[command(flatten)]
-    pub model: ModelArguments,
+    pub subject: SubjectArguments,
     #[command(flatten)]
     pub engine: EngineArguments,
+    #[command(flatten)]
+    pub saving: SavingArguments,
     /// Write the graph to FILE: `.aut`, `.dot` or `.json` by its ending
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArguments,
@@ -136,6 +140,35 @@ pub struct ModelArguments {
     pub defines: Vec<(String, String)>,
 }
 
+/// The program to search, which a saved search brings along.
+#[derive(Debug, Args)]
+pub struct SubjectArguments {
+    /// The program: its language is known by its ending or its content. With `--resume` it may be given to make sure it is the same
+    #[arg(required_unless_present = "resume")]
+    pub model: Option<PathBuf>,
+    /// Define a name for the preprocessor
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    pub defines: Vec<(String, String)>,
+}
+
+/// What a search may leave on disk.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files")]
+pub struct SavingArguments {
+    /// Save the search to FILE from time to time, and when it is interrupted or reaches a limit
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// How often to save; every ten minutes if not given, or less often if that takes long
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, requires = "checkpoint")]
+    pub checkpoint_every: Option<Duration>,
+    /// Go on with the search saved in FILE
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Where a depth-first stack that is too large for memory goes; the system's folder for temporary files if not given
+    #[arg(long, value_name = "FOLDER")]
+    pub spill: Option<PathBuf>,
+}
+
 /// Options common to all engines.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
@@ -152,17 +185,23 @@ pub struct EngineArguments {
     /// Do not look further than N steps from the initial state
     #[arg(long, value_name = "N")]
     pub depth: Option<u64>,
-    /// Order of the search: bfs, dfs
-    #[arg(long, value_name = "NAME", default_value_t)]
-    pub search: Order,
+    /// Order of the search: bfs, dfs (strict, one worker), dfs-shared [default: bfs]
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    pub search: Option<Order>,
     /// What computes successors: jit (native code), vm (the reference interpreter)
     #[arg(long, value_name = "NAME", default_value_t)]
     pub engine: Engine,
-    /// How visited states are kept: auto, plain, compact, hashes, bits, cache
-    #[arg(long, value_name = "NAME", default_value_t)]
-    pub store: StoreKind,
+    /// How visited states are kept: auto, plain, compact, hashes, bits, cache [default: auto, or that of the saved search]
+    #[arg(long, value_name = "NAME")]
+    pub store: Option<StoreKind>,
+    /// Bits to set for each state, with the store `bits` [default: 3]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub bits_functions: Option<u32>,
+    /// Runs with other hash functions, with the store `bits`; the first violation ends them [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub bits_runs: Option<u32>,
     /// Switch partial-order reduction off
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     pub no_por: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Why a command could not do its work. Every failure is exit code 2: the input or the call is wrong.
 
-use check::Refusal;
+use check::{Refusal, ResumeError};
 use replay::ReplayError;
 use report::{WitnessError, json};
 use serde_json::{Value, json as object};
@@ -43,6 +43,13 @@ pub enum Failure {
         path: PathBuf,
         /// What is wrong with it.
         error: ReplayError,
+    },
+    /// A saved search that cannot be continued.
+    Resume {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: ResumeError,
     },
     /// Anything else that is wrong with the call: a sentence.
     Call(String),
@@ -96,6 +103,7 @@ impl fmt::Display for Failure {
             Failure::Plan(refusal) => refusal.fmt(f),
             Failure::Trace { path, error } => write!(f, "{}: {error}", path.display()),
             Failure::Replay { path, error } => write!(f, "{}: {error}", path.display()),
+            Failure::Resume { path, error } => write!(f, "{}: {error}", path.display()),
             Failure::Call(message) => f.write_str(message),
         }
     }

@@ -1,8 +1,8 @@
 //! Files in: models, traces, and what models include.
 
-use crate::args::ModelArguments;
 use crate::failure::Failure;
 use bytecode::{Verified, asm};
+use check::Saved;
 use languages::{Files, NoFiles, Source};
 use report::Witness;
 use std::fs::File;
@@ -22,17 +22,24 @@ pub struct Model {
 }
 
 /// Reads the model a command is about. Warnings are shown; errors are the failure.
-pub fn model(arguments: &ModelArguments) -> Result<Model, Failure> {
-    let path = &arguments.model;
+pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure> {
     let contents = bytes(path)?;
     let name = path.to_string_lossy().into_owned();
-    let source = Source { name: &name, bytes: &contents, defines: &arguments.defines, files: &mut Disk };
+    let source = Source { name: &name, bytes: &contents, defines, files: &mut Disk };
     let loaded = languages::load(source).map_err(rejected)?;
     if !loaded.warnings.is_empty() {
         // Nobody may be listening; the answer does not depend on it.
         let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
     }
     Ok(Model { name, program: Arc::new(loaded.program) })
+}
+
+/// The model that travels with a saved search. It is verified like any other.
+pub fn saved_model(path: &Path, saved: &Saved) -> Result<Model, Failure> {
+    let name = format!("{}, its program.epb", path.display());
+    let source = Source { name: &name, bytes: &saved.program, defines: &[], files: &mut NoFiles };
+    let loaded = languages::load(source).map_err(rejected)?;
+    Ok(Model { name: saved.model.clone(), program: Arc::new(loaded.program) })
 }
 
 /// Reads a trace file.

@@ -1,4 +1,4 @@
-//! Ctrl-C asks the engine to stop and tell what it knows. The second one does not ask.
+//! Ctrl-C and a request to terminate ask the engine to stop and tell what it knows. The second one does not ask.
 
 use contract::Cancel;
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod checkpoint;
 mod commands;
 mod engine;
 mod failure;
@@ -13,6 +14,8 @@ mod interrupt;
 mod memory;
 mod progress;
 mod quantity;
+mod session;
+mod spill;
 
 use args::{Arguments, Command};
 use clap::Parser;

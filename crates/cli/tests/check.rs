@@ -64,7 +64,7 @@ fn a_deadlock_is_found_and_can_be_left_alone() {
 #[test]
 fn limits_make_the_answer_unknown() {
     for order in ["bfs", "dfs"] {
-        for (limit, value, reason) in [("--depth", "10", "depth"), ("--memory", "8M", "memory"), ("--time", "50ms", "time")] {
+        for (limit, value, reason) in [("--depth", "10", "depth"), ("--memory", "24M", "memory"), ("--time", "50ms", "time")] {
             let json = check(ENDLESS, &["--search", order, limit, value], 3);
             assert_eq!(json["verdict"], "unknown", "{order} {limit}");
             assert_eq!(json["reason"], reason, "{order} {limit}");

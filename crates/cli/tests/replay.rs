@@ -107,7 +107,7 @@ fn what_is_in_the_file_is_not_believed() {
         changed("program", &|text| text.replacen("STEP", "STOP", 1)),
         changed("program", &|_| String::new()),
         // Another violation than there is.
-        good.replace("\"kind\": \"assertion\"", "\"kind\": \"deadlock\""),
+        good.replace("\"kind\": \"assertion violated\"", "\"kind\": \"invalid end state\""),
         good.replace("everypath trace file 1", "everypath trace file 9"),
     ];
     wrong.extend((1..20).map(|part| good[..good.len() * part / 20].to_owned()));

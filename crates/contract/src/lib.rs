@@ -24,7 +24,7 @@ pub mod testing;
 mod trace;
 
 pub use fault::{Fault, FaultCode, FaultKind, Position};
-pub use outcome::{Cancel, Limits, Observer, Outcome, Progress, Quiet, Statistics, StopReason, Verdict, Violation};
+pub use outcome::{BitArray, Cancel, Limits, Observer, Omission, Outcome, Progress, Quiet, Statistics, StopReason, Verdict, Violation};
 pub use property::{Answer, Edge, Finding, Interest, NoProperty, Property, Safety};
 pub use reduction::{FullExpansion, Reduction, Selection};
 pub use store::{Inserted, StateId, Store, StoreFull, StoreWorker};

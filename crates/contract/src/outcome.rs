@@ -90,8 +90,34 @@ pub enum Verdict {
     Unknown(StopReason),
 }
 
+/// What a store that is not exact may have overlooked, as far as it can tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Omission {
+    /// The probability that some state was taken for seen although it was new.
+    pub probability: f64,
+    /// For a bit array, how well it was used.
+    pub bits: Option<BitArray>,
+}
+
+/// How well a bit array was used, in the run of a series that found the most.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BitArray {
+    /// Bits set for each state.
+    pub functions: u32,
+    /// Bits of the array for each state found.
+    pub hash_factor: f64,
+    /// The share of bits that are set.
+    pub fill: f64,
+    /// The estimated share of the states met that were recognised as new.
+    pub coverage: f64,
+    /// The states each run found, one run for each set of hash functions.
+    pub runs: Vec<u64>,
+    /// The states found by all runs together, estimated to about one in a hundred; exactly those of the run if there was only one.
+    pub union: u64,
+}
+
 /// What a search did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// Distinct states, the initial ones included.
     pub states: u64,
@@ -103,14 +129,18 @@ pub struct Statistics {
     pub elapsed: Duration,
     /// Memory the store holds at the end.
     pub store_bytes: u64,
+    /// The most memory the store held: a table that grows needs its old and its new place for a while.
+    pub store_peak_bytes: u64,
     /// The most memory the search's own queues, stacks and links held.
     pub search_bytes: u64,
     /// States expanded by each worker.
     pub expanded_by_worker: Vec<u64>,
+    /// If the store is not exact, what it may have overlooked.
+    pub omission: Option<Omission>,
 }
 
 /// Verdict and numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The answer.
     pub verdict: Verdict,
@@ -136,7 +166,7 @@ impl Cancel {
 }
 
 /// A glance at a running search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Distinct states so far.
     pub states: u64,
@@ -150,6 +180,10 @@ pub struct Progress {
     pub bytes: u64,
     /// Time since the start.
     pub elapsed: Duration,
+    /// How many states are still to be found if things go on as they did lately; nothing where nothing can be said.
+    pub remaining: Option<u64>,
+    /// The share of a bit array that is set, if there is one.
+    pub fill: Option<f64>,
 }
 
 /// Listens to a running search. Called a few times a second at most, from one worker at a time.

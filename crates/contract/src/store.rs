@@ -69,6 +69,16 @@ pub trait Store: Sync {
     /// The memory in use, measured, in bytes.
     fn bytes(&self) -> u64;
 
+    /// The most memory that was ever in use, in bytes: a table that grows needs its old and its new place for a while.
+    fn peak_bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    /// Others need `bytes` of the store's memory budget from now on. A store without a budget has nothing to leave.
+    fn leave_room(&self, bytes: u64) {
+        let _ = bytes;
+    }
+
     /// Shows `visit` every state once, in any order, as long as it answers `true`, while nobody inserts; says whether all were shown.
     /// A store that does not know its states shows none.
     fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {

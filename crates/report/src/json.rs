@@ -1,7 +1,7 @@
 //! Answers as JSON objects: one struct for each shape, its fields the keys.
 
 use crate::outcome::Measured;
-use contract::{Fault, Outcome, Statistics, Trace, Verdict};
+use contract::{Fault, Omission, Outcome, Statistics, Trace, Verdict};
 use replay::{Named, Statement, Step, View};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -101,6 +101,54 @@ pub struct NumbersJson {
     pub peak_memory_bytes: u64,
     /// The memory of the state store at the end.
     pub store_bytes: u64,
+    /// The most memory of the state store; it needs more while it grows.
+    pub store_peak_bytes: u64,
+    /// The most memory of queues, stacks and links.
+    pub search_bytes: u64,
+    /// What a store that is not exact may have overlooked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omission: Option<OmissionJson>,
+}
+
+/// What a store that is not exact may have overlooked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OmissionJson {
+    /// The probability that any state was overlooked.
+    pub probability: f64,
+    /// For the store of bits, how well the array was used.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub bits: Option<BitsJson>,
+}
+
+/// How well a bit array was used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BitsJson {
+    /// Bits for each state.
+    pub functions: u32,
+    /// Bits of the array for each state found.
+    pub hash_factor: f64,
+    /// The share of bits that are set.
+    pub fill: f64,
+    /// The estimated share of the states met that were recognised as new.
+    pub coverage: f64,
+    /// The states each run found.
+    pub runs: Vec<u64>,
+    /// The states all runs found together, estimated if there were several.
+    pub union_states: u64,
+}
+
+impl From<&Omission> for OmissionJson {
+    fn from(omission: &Omission) -> OmissionJson {
+        let bits = omission.bits.as_ref().map(|bits| BitsJson {
+            functions: bits.functions,
+            hash_factor: bits.hash_factor,
+            fill: bits.fill,
+            coverage: bits.coverage,
+            runs: bits.runs.clone(),
+            union_states: bits.union,
+        });
+        OmissionJson { probability: omission.probability, bits }
+    }
 }
 
 impl NumbersJson {
@@ -110,8 +158,11 @@ impl NumbersJson {
             transitions: statistics.transitions,
             depth: statistics.depth,
             seconds: statistics.elapsed.as_secs_f64(),
-            peak_memory_bytes: measured.peak_memory_bytes.unwrap_or(statistics.store_bytes + statistics.search_bytes),
+            peak_memory_bytes: measured.peak_memory_bytes.unwrap_or(statistics.store_peak_bytes + statistics.search_bytes),
             store_bytes: statistics.store_bytes,
+            store_peak_bytes: statistics.store_peak_bytes,
+            search_bytes: statistics.search_bytes,
+            omission: statistics.omission.as_ref().map(OmissionJson::from),
         }
     }
 }
@@ -127,6 +178,9 @@ pub struct CheckJson {
     /// The same as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What to try then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
     /// The numbers.
     #[serde(flatten)]
     pub numbers: NumbersJson,
@@ -143,11 +197,12 @@ pub struct CheckJson {
 
 impl CheckJson {
     /// The answer to `check`. `steps` belong to the outcome's trace.
-    pub fn new(outcome: &Outcome, steps: Vec<StepJson>, measured: Measured) -> CheckJson {
+    pub fn new(outcome: &Outcome, steps: Vec<StepJson>, advice: Option<String>, measured: Measured) -> CheckJson {
         let mut json = CheckJson {
             verdict: "holds",
             reason: None,
             message: None,
+            advice,
             numbers: NumbersJson::new(&outcome.statistics, measured),
             violation: None,
             trace: None,
@@ -182,16 +237,20 @@ pub struct SpaceJson {
     /// Why not: a short, stable name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
+    /// What to try then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 impl SpaceJson {
     /// The answer to `space`.
-    pub fn new(outcome: &Outcome, measured: Measured) -> SpaceJson {
+    pub fn new(outcome: &Outcome, advice: Option<String>, measured: Measured) -> SpaceJson {
         let reason = match &outcome.verdict {
             Verdict::Unknown(reason) => Some(reason.name()),
             Verdict::Holds | Verdict::Violated(_) => None,
         };
-        SpaceJson { numbers: NumbersJson::new(&outcome.statistics, measured), complete: outcome.verdict == Verdict::Holds, reason }
+        let complete = outcome.verdict == Verdict::Holds;
+        SpaceJson { numbers: NumbersJson::new(&outcome.statistics, measured), complete, reason, advice }
     }
 }
 

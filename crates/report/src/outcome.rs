@@ -3,7 +3,7 @@
 use crate::steps::{Printer, processes_text};
 use crate::text;
 use bytecode::Verified;
-use contract::{Fault, Outcome, Statistics, Verdict};
+use contract::{Fault, Omission, Outcome, Statistics, Verdict};
 use replay::Step;
 use std::fmt::Write as _;
 
@@ -14,13 +14,13 @@ pub struct Measured {
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// The answer to `check`.
-pub fn check_text(program: &Verified, outcome: &Outcome, steps: &[Step], measured: Measured) -> String {
+/// The answer to `check`. `advice` says what to try if there is none.
+pub fn check_text(program: &Verified, outcome: &Outcome, steps: &[Step], advice: Option<&str>, measured: Measured) -> String {
     let mut out = String::new();
     // Writing to a `String` cannot fail.
     let _ = match &outcome.verdict {
         Verdict::Holds => writeln!(out, "holds: no violation in any reachable state"),
-        Verdict::Unknown(reason) => writeln!(out, "unknown: {reason}"),
+        Verdict::Unknown(reason) => write!(out, "unknown: {reason}\n{}", advice_text(advice)),
         Verdict::Violated(violation) => {
             let _ = writeln!(out, "violated: {}\n", fault_text(&violation.fault));
             let trace = &violation.trace;
@@ -41,10 +41,10 @@ pub fn fault_text(fault: &Fault) -> String {
     format!("{kind}{}{place}", fault.message)
 }
 
-/// The answer to `space`.
-pub fn space_text(outcome: &Outcome, measured: Measured) -> String {
+/// The answer to `space`. `advice` says what to try if the state space is incomplete.
+pub fn space_text(outcome: &Outcome, advice: Option<&str>, measured: Measured) -> String {
     let mut out = match &outcome.verdict {
-        Verdict::Unknown(reason) => format!("incomplete: {reason}\n"),
+        Verdict::Unknown(reason) => format!("incomplete: {reason}\n{}", advice_text(advice)),
         Verdict::Violated(violation) => format!("incomplete: {}\n", fault_text(&violation.fault)),
         Verdict::Holds => "complete\n".to_owned(),
     };
@@ -52,12 +52,23 @@ pub fn space_text(outcome: &Outcome, measured: Measured) -> String {
     out
 }
 
+fn advice_text(advice: Option<&str>) -> String {
+    advice.map(|advice| format!("what may help: {advice}\n")).unwrap_or_default()
+}
+
 fn numbers(statistics: &Statistics, measured: Measured) -> String {
-    let peak = measured.peak_memory_bytes.unwrap_or(statistics.store_bytes + statistics.search_bytes);
+    let peak = measured.peak_memory_bytes.unwrap_or(statistics.store_peak_bytes + statistics.search_bytes);
     let per_state = statistics.store_bytes as f64 / statistics.states.max(1) as f64;
     let rate = statistics.states as f64 / statistics.elapsed.as_secs_f64().max(1e-6);
-    format!(
-        "{} states, {} transitions, depth {}\n{}, {} states/s, {} memory, {} for states ({per_state:.1} bytes each)\n",
+    // A table that grows is there twice for a while; where that makes a difference it is told.
+    let growing = if statistics.store_peak_bytes > statistics.store_bytes + statistics.store_bytes / 10 {
+        format!(", {} while growing", text::bytes(statistics.store_peak_bytes))
+    } else {
+        String::new()
+    };
+    let mut out = format!(
+        "{} states, {} transitions, depth {}\n{}, {} states/s\n{} memory: {} for states ({per_state:.1} bytes each{growing}), {} for what \
+         waits and for traces\n",
         text::count(statistics.states),
         text::count(statistics.transitions),
         text::count(statistics.depth),
@@ -65,5 +76,64 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
         text::count(rate as u64),
         text::bytes(peak),
         text::bytes(statistics.store_bytes),
-    )
+        text::bytes(statistics.search_bytes),
+    );
+    if let Some(omission) = &statistics.omission {
+        out.push_str(&omission_text(omission));
+    }
+    out
+}
+
+/// What a store that is not exact may have overlooked.
+fn omission_text(omission: &Omission) -> String {
+    let Some(bits) = &omission.bits else {
+        return format!("hashes: the probability that any state was overlooked is at most {:.1e}\n", omission.probability);
+    };
+    let mut out = format!(
+        "bits: {} a state, hash factor {:.1}, {:.2} % set; estimated coverage {:.4} %\n",
+        bits.functions,
+        bits.hash_factor,
+        bits.fill * 100.0,
+        bits.coverage * 100.0,
+    );
+    if let [first, .., last] = bits.runs[..] {
+        let (least, most) = bits.runs.iter().fold((first.min(last), 0), |(least, most), &run| (least.min(run), most.max(run)));
+        let _ = writeln!(
+            out,
+            "{} runs with different hash functions found {} to {} states each, about {} together",
+            bits.runs.len(),
+            text::count(least),
+            text::count(most),
+            text::count(bits.union),
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::{BitArray, StopReason};
+
+    fn outcome(omission: Option<Omission>) -> Outcome {
+        let statistics = Statistics { states: 1000, store_bytes: 4096, store_peak_bytes: 8192, omission, ..Statistics::default() };
+        Outcome { verdict: Verdict::Unknown(StopReason::LossyStore), statistics }
+    }
+
+    #[test]
+    fn memory_is_told_by_its_parts_and_advice_is_given() {
+        let text = space_text(&outcome(None), Some("more of it"), Measured { peak_memory_bytes: Some(1 << 20) });
+        assert!(text.contains("\nwhat may help: more of it\n"), "{text}");
+        assert!(text.contains("1.0 MiB memory: 4.0 KiB for states (4.1 bytes each, 8.0 KiB while growing)"), "{text}");
+    }
+
+    #[test]
+    fn lossy_stores_tell_what_they_may_have_lost() {
+        let hashes = Omission { probability: 1.25e-7, bits: None };
+        assert!(space_text(&outcome(Some(hashes)), None, Measured::default()).contains("at most 1.2e-7"));
+        let array = BitArray { functions: 3, hash_factor: 24.0, fill: 0.125, coverage: 0.9995, runs: vec![10, 7, 9], union: 11 };
+        let text = space_text(&outcome(Some(Omission { probability: 0.5, bits: Some(array) })), None, Measured::default());
+        assert!(text.contains("3 a state, hash factor 24.0, 12.50 % set; estimated coverage 99.9500 %"), "{text}");
+        assert!(text.contains("3 runs with different hash functions found 7 to 10 states each, about 11 together"), "{text}");
+    }
 }

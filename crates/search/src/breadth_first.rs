@@ -5,6 +5,7 @@
 //! depths are exact and the first violation found is among the shortest, with any number of workers.
 
 use crate::checkpoint::{CheckpointError, Order, Reader, Standing, Writer};
+use crate::estimate::Levels;
 use crate::expand::{Best, Expander};
 use crate::frontier::{Chunk, Frontier, Sink};
 use crate::links::{Link, Links, MOST_WORKERS};
@@ -241,6 +242,7 @@ impl<T: Store> Search<'_, T> {
         let mut next = Frontier::default();
         let mut depth = 0;
         let mut before = Duration::ZERO;
+        let mut levels = Levels::default();
         match start {
             Some(Start { level, next: later, standing, .. }) => {
                 (depth, before) = (standing.depth, standing.elapsed);
@@ -262,6 +264,9 @@ impl<T: Store> Search<'_, T> {
                 self.save(expander, &chunks, &Frontier::default(), depth, before);
                 return (depth, true);
             }
+            let size = chunks.iter().map(|chunk| chunk.waiting.len() as u64).sum();
+            let states = expander.states + self.monitor.totals_of_helpers().0;
+            self.monitor.expect(levels.next(size).map(|more| states + more));
             self.run_level(expander, workers, chunks, depth, &mut next, before);
             depth += 1;
         }

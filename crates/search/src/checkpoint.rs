@@ -14,6 +14,8 @@ use std::time::Duration;
 const MAGIC: &[u8; 16] = b"everypath-save-2";
 /// No state is longer; a length beyond is a sign of damage, not a reason to allocate.
 const MOST_STATE_BYTES: u32 = 1 << 30;
+/// States up to this length are believed to be as long as they say before they are read.
+const READ_AT_ONCE: u32 = 1 << 16;
 
 /// Asks for checkpoints and takes them.
 pub trait Checkpoints: Sync {
@@ -188,9 +190,11 @@ impl<'r> Reader<'r> {
             return Err(CheckpointError::Damaged);
         }
         out.clear();
-        // Grows with what is really there, whatever the length says.
-        let read = self.from.take(len.into()).read_to_end(out)?;
-        if read != len as usize {
+        if len <= READ_AT_ONCE {
+            out.resize(len as usize, 0);
+            self.from.read_exact(out)?;
+        } else if self.from.take(len.into()).read_to_end(out)? != len as usize {
+            // It grew with what was really there, whatever the length said.
             return Err(CheckpointError::Read(io::ErrorKind::UnexpectedEof.into()));
         }
         self.sum.add(out);

@@ -131,6 +131,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         drop(self);
         statistics.elapsed = before + monitor.elapsed();
         statistics.store_bytes = store.bytes();
+        statistics.store_peak_bytes = store.peak_bytes();
         statistics.search_bytes = monitor.peak_search_bytes();
         Outcome { verdict, statistics }
     }
@@ -167,8 +168,8 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 {
                     self.save(checkpoints, store, monitor, before);
                 }
-                if let Some(error) = self.stack.trouble() {
-                    monitor.notice(&format!("the stack stays in memory from now on, because it could not be written: {error}"));
+                if let Some(news) = self.stack.news() {
+                    monitor.notice(&news);
                 }
                 let standing = monitor::Standing {
                     states: self.statistics.states,

@@ -12,6 +12,7 @@ mod breadth_first;
 mod checkpoint;
 mod depth_first;
 mod depth_first_shared;
+mod estimate;
 mod expand;
 mod frontier;
 mod links;

@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const REPORT_EVERY: Duration = Duration::from_millis(100);
+/// Measuring the process takes some microseconds.
+const MEASURE_EVERY: Duration = Duration::from_millis(10);
 /// Calls of [`Monitor::poll`] between two looks at limits that cost more than a glance.
 const LOOK_EVERY: u64 = 8;
 
@@ -22,7 +24,14 @@ pub(crate) struct Monitor<'a> {
     /// When to report again, and what the store was last.
     next_report: Mutex<(Instant, &'static str)>,
     peak_search_bytes: AtomicU64,
+    /// Memory of the process that neither the store nor the search accounts for, the most that was measured; and when to measure again.
+    outside: AtomicU64,
+    next_measure: Mutex<Instant>,
+    /// The number of states there will be, by the latest estimate; [`NO_ESTIMATE`] without one.
+    expected: AtomicU64,
 }
+
+const NO_ESTIMATE: u64 = u64::MAX;
 
 /// What one worker last said of itself. On cache lines of its own, lest workers disturb each other.
 #[derive(Default)]
@@ -61,6 +70,9 @@ impl<'a> Monitor<'a> {
             reason: Mutex::new(None),
             next_report: Mutex::new((start + REPORT_EVERY, "")),
             peak_search_bytes: AtomicU64::new(0),
+            outside: AtomicU64::new(0),
+            next_measure: Mutex::new(start),
+            expected: AtomicU64::new(NO_ESTIMATE),
         }
     }
 
@@ -88,7 +100,12 @@ impl<'a> Monitor<'a> {
         let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum::<u64>();
         let search_bytes = sum(|w| &w.search_bytes);
         self.peak_search_bytes.fetch_max(search_bytes, Ordering::Relaxed);
-        let bytes = search_bytes + store.bytes();
+        let known = search_bytes + store.bytes();
+        let outside = self.measure(now, known);
+        let bytes = known + outside;
+        if limits.memory.is_some() {
+            store.leave_room(search_bytes + outside);
+        }
         if self.task.cancel.is_cancelled() {
             self.stop(StopReason::Interrupted);
         } else if limits.time.is_some_and(|limit| now.duration_since(self.start) >= limit) {
@@ -104,21 +121,44 @@ impl<'a> Monitor<'a> {
         }
         if now >= *next {
             *next = now + REPORT_EVERY;
+            let states = sum(|w| &w.states);
+            let expected = self.expected.load(Ordering::Relaxed);
             self.task.observer.progress(&Progress {
-                states: sum(|w| &w.states),
+                states,
                 transitions: sum(|w| &w.transitions),
                 waiting: sum(|w| &w.waiting),
                 depth: self.workers.iter().map(|w| w.depth.load(Ordering::Relaxed)).max().unwrap_or(0),
                 bytes,
                 elapsed: now.duration_since(self.start),
+                remaining: (expected != NO_ESTIMATE).then(|| expected.saturating_sub(states)).filter(|&more| more > 0),
+                fill: None,
             });
         }
+    }
+
+    /// The memory of the process beyond what is `known`. A table just made is known before it is there, so the most counts that was seen.
+    fn measure(&self, now: Instant, known: u64) -> u64 {
+        if let Some(resident) = self.task.resident
+            && let Ok(mut next) = self.next_measure.try_lock()
+            && now >= *next
+        {
+            *next = now + MEASURE_EVERY;
+            if let Some(bytes) = resident() {
+                self.outside.fetch_max(bytes.saturating_sub(known), Ordering::Relaxed);
+            }
+        }
+        self.outside.load(Ordering::Relaxed)
     }
 
     /// States and transitions of all workers but the first, as last published.
     pub fn totals_of_helpers(&self) -> (u64, u64) {
         let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().skip(1).map(|w| field(w).load(Ordering::Relaxed)).sum();
         (sum(|w| &w.states), sum(|w| &w.transitions))
+    }
+
+    /// From now on, `expected` is how many states there will be, or there is no saying.
+    pub fn expect(&self, expected: Option<u64>) {
+        self.expected.store(expected.unwrap_or(NO_ESTIMATE), Ordering::Relaxed);
     }
 
     /// Tells the user something.

@@ -67,6 +67,7 @@ pub(crate) fn conclude<S: System + Clone, T: Store>(
     };
     statistics.elapsed = monitor.elapsed();
     statistics.store_bytes = store.bytes();
+    statistics.store_peak_bytes = store.peak_bytes();
     statistics.search_bytes = monitor.peak_search_bytes();
     Outcome { verdict, statistics }
 }

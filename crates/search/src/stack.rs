@@ -39,9 +39,10 @@ pub(crate) struct Stack<'s> {
     /// How many blocks, from the bottom, are on disk.
     spilled: usize,
     spill: Option<Spill<'s>>,
-    /// Why blocks stay in memory although there is a place for them.
-    trouble: Option<io::Error>,
+    /// What there is to tell, and whether blocks stay in memory although there is a place for them.
+    news: Option<String>,
     full: bool,
+    told: bool,
     /// Bytes in memory.
     bytes: u64,
     len: u64,
@@ -104,18 +105,24 @@ impl<'s> Stack<'s> {
         while !self.full && self.bytes > spill.keep && self.blocks.len() - self.spilled > STAY {
             match spill.blocks().write(self.spilled as u64, &self.blocks[self.spilled]) {
                 Ok(()) => {
+                    if self.spilled == 0 && !self.told {
+                        (self.news, self.told) = (Some("the lower part of the stack goes to disk".to_owned()), true);
+                    }
                     let block = std::mem::take(&mut self.blocks[self.spilled]);
                     self.bytes -= block.capacity() as u64;
                     self.spilled += 1;
                 }
-                Err(error) => (self.trouble, self.full) = (Some(error), true),
+                Err(error) => {
+                    self.full = true;
+                    self.news = Some(format!("the stack stays in memory from now on, because it could not be written: {error}"));
+                }
             }
         }
     }
 
-    /// Why the stack has stopped going to disk; told once.
-    pub fn trouble(&mut self) -> Option<io::Error> {
-        self.trouble.take()
+    /// What the user should know, once: that the stack goes to disk, or has stopped doing so.
+    pub fn news(&mut self) -> Option<String> {
+        self.news.take()
     }
 
     /// The state on top, what it is, and what led to it.
@@ -302,13 +309,13 @@ mod tests {
         }
         let blocks = Mutex::new(Full);
         let mut stack = Stack::new(Some(Spill { blocks: &blocks, keep: 0 }));
-        let told: Vec<io::Error> = (0..100_000u32)
+        let told: Vec<String> = (0..100_000u32)
             .filter_map(|n| {
                 stack.push(&n.to_le_bytes(), 0, action(n));
-                stack.trouble()
+                stack.news()
             })
             .collect();
-        assert!(matches!(&told[..], [error] if error.kind() == io::ErrorKind::StorageFull), "told once: {told:?}");
+        assert!(matches!(&told[..], [one] if one.contains("could not be written")), "told once: {told:?}");
         for n in (0..100_000u32).rev() {
             assert_eq!(stack.top().unwrap().0, n.to_le_bytes());
             stack.pop().unwrap();

@@ -23,6 +23,8 @@ pub struct Task<'a> {
     pub spill: Option<Spill<'a>>,
     /// Who wants checkpoints.
     pub checkpoints: Option<&'a dyn Checkpoints>,
+    /// How much memory the whole process holds, if that can be measured: what neither the store nor the search knows of counts too.
+    pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
     /// What a checkpoint must agree on to be resumed: the model, the property, whatever else changes the search.
     pub label: &'a [u8],
 }
@@ -39,6 +41,7 @@ impl Default for Task<'_> {
             threads: 1,
             spill: None,
             checkpoints: None,
+            resident: None,
             label: &[],
         }
     }

@@ -1,7 +1,8 @@
 //! The memory account of a store: what it may use, and what it has.
 //!
 //! Memory is taken before it is touched and given back when it is unmapped, so the number a store reports is the number it really
-//! uses, and a budget is kept rather than hoped for. A part of a store may have an account of its own within that of the whole.
+//! uses, and a budget is kept rather than hoped for. A part of a store may have an account of its own within that of the whole. What
+//! others need of the same memory (a search's queues, the program itself) is left to them, as far as they say.
 
 use crate::sync::{Arc, AtomicU64, Ordering};
 use contract::StoreFull;
@@ -10,17 +11,19 @@ use contract::StoreFull;
 pub(crate) struct Budget {
     limit: u64,
     used: AtomicU64,
+    most: AtomicU64,
+    others: AtomicU64,
     whole: Option<Arc<Budget>>,
 }
 
 impl Budget {
     pub fn new(limit: u64) -> Self {
-        Budget { limit, used: AtomicU64::new(0), whole: None }
+        Budget { limit, used: AtomicU64::new(0), most: AtomicU64::new(0), others: AtomicU64::new(0), whole: None }
     }
 
     /// An account within another.
     pub fn part_of(whole: Arc<Budget>, limit: u64) -> Self {
-        Budget { limit: limit.min(whole.limit), used: AtomicU64::new(0), whole: Some(whole) }
+        Budget { whole: Some(whole.clone()), ..Budget::new(limit.min(whole.limit)) }
     }
 
     pub fn limit(&self) -> u64 {
@@ -31,6 +34,24 @@ impl Budget {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// The most that was ever used.
+    pub fn most(&self) -> u64 {
+        self.most.load(Ordering::Relaxed)
+    }
+
+    /// From now on, `bytes` of the limit belong to others.
+    pub fn leave_room(&self, bytes: u64) {
+        self.others.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What may be used: the limit without the share of others; of a part, in proportion.
+    fn allowed(&self) -> u64 {
+        match &self.whole {
+            None => self.limit.saturating_sub(self.others.load(Ordering::Relaxed)),
+            Some(whole) => (u128::from(self.limit) * u128::from(whole.allowed()) / u128::from(whole.limit.max(1))) as u64,
+        }
+    }
+
     /// Takes `bytes`, or says what would have been needed.
     pub fn take(&self, bytes: u64) -> Result<(), StoreFull> {
         if let Some(whole) = &self.whole {
@@ -38,10 +59,12 @@ impl Budget {
         }
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         let needed = before.saturating_add(bytes);
-        if needed > self.limit {
+        let allowed = self.allowed();
+        if needed > allowed {
             self.give_back(bytes);
-            return Err(StoreFull { needed, budget: self.limit });
+            return Err(StoreFull { needed, budget: allowed });
         }
+        self.most.fetch_max(needed, Ordering::Relaxed);
         Ok(())
     }
 
@@ -69,5 +92,19 @@ mod tests {
         assert!(whole.take(1).is_err());
         part.give_back(70);
         assert_eq!((part.used(), whole.used()), (0, 30));
+        assert_eq!((part.most(), whole.most()), (70, 100));
+    }
+
+    #[test]
+    fn others_get_their_share() {
+        let whole = Arc::new(Budget::new(100));
+        let part = Budget::part_of(whole.clone(), 70);
+        whole.leave_room(50);
+        assert_eq!(part.take(40), Err(StoreFull { needed: 40, budget: 35 }));
+        assert_eq!(part.take(35), Ok(()));
+        assert!(whole.take(20).is_err() && whole.take(15).is_ok());
+        whole.leave_room(0);
+        assert_eq!(part.take(35), Ok(()));
+        assert_eq!(Budget::new(u64::MAX).take(u64::MAX), Ok(()));
     }
 }

@@ -28,6 +28,8 @@ struct Inner {
     forgotten: u64,
     /// Bytes of entries and their states.
     bytes: u64,
+    /// Bytes of the budget that belong to others.
+    others: u64,
 }
 
 #[derive(Debug, Default)]
@@ -88,6 +90,10 @@ impl Store for Cache {
     fn bytes(&self) -> u64 {
         lock(&self.inner).bytes
     }
+
+    fn leave_room(&self, bytes: u64) {
+        lock(&self.inner).others = bytes;
+    }
 }
 
 /// Access to a [`Cache`].
@@ -103,7 +109,7 @@ impl StoreWorker for CacheWorker<'_> {
 
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         let mut inner = lock(&self.0.inner);
-        let Inner { sets, inserted, forgotten, bytes } = &mut *inner;
+        let Inner { sets, inserted, forgotten, bytes, others } = &mut *inner;
         let number = ((u128::from(hash) * sets.len() as u128) >> 64) as usize;
         let set = &mut sets[number];
         let id = StateId(hash);
@@ -112,7 +118,7 @@ impl StoreWorker for CacheWorker<'_> {
         }
         let entry = Entry { hash, state: state.into(), pinned: true };
         let needed = *bytes + entry.bytes();
-        let over = needed > self.0.budget;
+        let over = needed > self.0.budget.saturating_sub(*others);
         if set.entries.len() >= WAYS || over {
             let len = set.entries.len();
             let victim = (0..len).map(|step| (set.hand + step) % len).find(|&at| !set.entries[at].pinned);

@@ -132,6 +132,14 @@ impl Store for Compact {
         self.budget.used()
     }
 
+    fn peak_bytes(&self) -> u64 {
+        self.budget.most()
+    }
+
+    fn leave_room(&self, bytes: u64) {
+        self.budget.leave_room(bytes);
+    }
+
     fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut worker = self.worker();
         // A move that someone began and nobody finished is finished here; without the memory for it, what it moves from is still whole.

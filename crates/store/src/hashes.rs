@@ -76,6 +76,14 @@ impl Store for Hashes {
         self.budget.used()
     }
 
+    fn peak_bytes(&self) -> u64 {
+        self.budget.most()
+    }
+
+    fn leave_room(&self, bytes: u64) {
+        self.budget.leave_room(bytes);
+    }
+
     /// At most one pair in 2^bits of all pairs of states agrees, so the expected number of omissions bounds the probability of one.
     fn omission(&self) -> f64 {
         let n = self.len() as f64;

@@ -23,11 +23,13 @@ mod loom_tests;
 mod memory;
 mod plain;
 mod roots;
+mod scatter;
 mod shape;
 mod stress;
 mod sync;
 mod table;
 mod turn;
+mod union;
 
 pub use bits::{Bits, BitsReport, BitsWorker};
 pub use cache::{Cache, CacheWorker};
@@ -36,3 +38,4 @@ pub use hash::{hash_bytes, hash_seeded};
 pub use hashes::{Hashes, HashesWorker};
 pub use plain::{Plain, PlainWorker};
 pub use stress::{StressFailure, StressReport, stress};
+pub use union::{Joined, JoinedWorker, Union};

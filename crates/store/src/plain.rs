@@ -116,6 +116,14 @@ impl Store for Plain {
         self.0.budget.used()
     }
 
+    fn peak_bytes(&self) -> u64 {
+        self.0.budget.most()
+    }
+
+    fn leave_room(&self, bytes: u64) {
+        self.0.budget.leave_room(bytes);
+    }
+
     fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         self.0.visit(visit)
     }

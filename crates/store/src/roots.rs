@@ -13,6 +13,7 @@
 
 use crate::budget::Budget;
 use crate::memory::{Words, prefetch};
+use crate::scatter::scattered;
 use crate::sync::{Arc, AtomicU64, Ordering, spin_loop, yield_now};
 use crate::turn::Turn;
 use contract::StoreFull;
@@ -349,10 +350,10 @@ impl Roots {
         })
     }
 
-    /// Shows `visit` all keys as long as it answers `true`, while nobody inserts.
+    /// Shows `visit` all keys, scattered, as long as it answers `true`, while nobody inserts.
     pub fn all(&self, mut visit: impl FnMut(u64) -> bool) -> bool {
         let mut keys = Vec::new();
-        (0..self.geometry.buckets).all(|number| {
+        scattered(self.geometry.buckets).all(|number| {
             keys.clear();
             self.keys(number, &Self::snapshot(self.bucket(number)), &mut keys);
             keys.iter().all(|&key| visit(key))

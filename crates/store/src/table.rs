@@ -18,6 +18,7 @@
 
 use crate::budget::Budget;
 use crate::memory::{Words, prefetch};
+use crate::scatter::scattered;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::turn::Turn;
 use contract::StoreFull;
@@ -326,9 +327,10 @@ impl Table {
         self.drain(turn, |visited| visit(visited.map(|(_, slot)| slot & self.place_mask)))
     }
 
-    /// Shows `visit` all places as long as it answers `true`, while nobody inserts.
+    /// Shows `visit` all places, scattered, as long as it answers `true`, while nobody inserts.
     pub fn all(&self, mut visit: impl FnMut(u64) -> bool) -> bool {
-        let slots = self.words.get().iter().map(|word| word.load(Ordering::Acquire));
+        let words = self.words.get();
+        let slots = scattered(words.len() as u64).map(|number| words[number as usize].load(Ordering::Acquire));
         let mut places = slots.map(|slot| slot & self.place_mask).filter(|&place| place != 0);
         places.all(&mut visit) && lock(&self.overflow).iter().all(|&(_, place)| visit(place))
     }

@@ -2,21 +2,18 @@
 
 use crate::args::CheckArguments;
 use crate::failure::Failure;
-use crate::progress::Ticker;
-use crate::{Exit, engine, input, interrupt, memory, say};
+use crate::session::{Ended, Session};
+use crate::{Exit, input, memory, say};
 use check::Plan;
 use contract::{Safety, Verdict};
 use report::json::{self, CheckJson};
 use report::{Measured, Witness, check_text};
 
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
-    let model = input::model(&arguments.model)?;
     let property = Safety { deadlocks: !arguments.no_deadlock, ..Safety::default() };
-    let plan = engine::plan(Plan { property: Some(property), ..Plan::check() }, &arguments.engine);
-    let ticker = Ticker::new(arguments.output.json);
-    let checked = check::run(&model.program, &plan, &interrupt::on_signal(), &ticker);
-    ticker.finish();
-    let checked = checked?;
+    let base = Plan { property: Some(property), ..Plan::check() };
+    let session = Session::new(base, &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
+    let (Session { model, .. }, Ended { checked, advice }) = session.run(&arguments.saving)?;
 
     if let (Some(path), Verdict::Violated(violation)) = (&arguments.trace, &checked.outcome.verdict) {
         let witness = Witness {
@@ -33,9 +30,9 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
             Verdict::Violated(violation) => json::steps(&checked.steps, &json::views(&model.program, &violation.trace)),
             _ => Vec::new(),
         };
-        json::line(&CheckJson::new(&checked.outcome, steps, measured))
+        json::line(&CheckJson::new(&checked.outcome, steps, advice, measured))
     } else {
-        check_text(&model.program, &checked.outcome, &checked.steps, measured)
+        check_text(&model.program, &checked.outcome, &checked.steps, advice.as_deref(), measured)
     };
     say(&text);
     Ok(Exit::from(&checked.outcome.verdict))

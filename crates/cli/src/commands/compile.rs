@@ -7,7 +7,7 @@ use report::json;
 use serde_json::json as object;
 
 pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
-    let model = input::model(&arguments.model)?;
+    let model = input::model(&arguments.model.model, &arguments.model.defines)?;
     let program = model.program.program();
     match (&arguments.output_file, arguments.asm) {
         (Some(path), true) => std::fs::write(path, input::assembly(&model.program)).map_err(|error| Failure::write(path, error))?,

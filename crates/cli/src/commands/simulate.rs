@@ -54,7 +54,7 @@ struct SimulateJson {
 }
 
 pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
-    let model = input::model(&arguments.model)?;
+    let model = input::model(&arguments.model.model, &arguments.model.defines)?;
     let narrator = Narrator::new(Arc::clone(&model.program));
     let (start, fault) = start(arguments, &narrator)?;
     let seed = arguments.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos().into()));

@@ -2,8 +2,8 @@
 
 use crate::args::SpaceArguments;
 use crate::failure::Failure;
-use crate::progress::Ticker;
-use crate::{Exit, engine, input, interrupt, memory, say};
+use crate::session::{Ended, Session};
+use crate::{Exit, memory, say};
 use check::{Checked, EdgeSink, Plan};
 use contract::Verdict;
 use report::json::{self, SpaceJson};
@@ -15,17 +15,17 @@ use std::path::Path;
 pub fn run(arguments: &SpaceArguments) -> Result<Exit, Failure> {
     // A wrong file ending is told before the work, not after it.
     let wanted = arguments.output_file.as_deref().map(|path| format(path).map(|format| (path, format))).transpose()?;
-    let model = input::model(&arguments.model)?;
-    let plan = engine::plan(Plan::space(), &arguments.engine);
-    let cancel = interrupt::on_signal();
-    let ticker = Ticker::new(arguments.output.json);
+    let session = Session::new(Plan::space(), &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
     let mut collector = Collector(Graph::new());
-    let checked = match wanted {
-        None => check::run(&model.program, &plan, &cancel, &ticker),
-        Some(_) => check::run_with_edges(&model.program, &plan, &mut collector, &cancel, &ticker),
+    let Ended { checked: Checked { outcome, .. }, advice } = match wanted {
+        None => session.run(&arguments.saving)?.1,
+        Some(_) => {
+            let Session { model, plan, cancel, ticker, .. } = &session;
+            let checked = check::run_with_edges(&model.program, plan, &mut collector, cancel, ticker);
+            ticker.finish();
+            Ended { checked: checked?, advice: None }
+        }
     };
-    ticker.finish();
-    let Checked { outcome, .. } = checked?;
 
     if let Some((path, format)) = wanted {
         // Half a graph in a file looks like a whole one: write it only if it is.
@@ -37,7 +37,7 @@ pub fn run(arguments: &SpaceArguments) -> Result<Exit, Failure> {
     }
     let measured = Measured { peak_memory_bytes: memory::peak() };
     let json = arguments.output.json;
-    say(&if json { json::line(&SpaceJson::new(&outcome, measured)) } else { space_text(&outcome, measured) });
+    say(&if json { json::line(&SpaceJson::new(&outcome, advice, measured)) } else { space_text(&outcome, advice.as_deref(), measured) });
     Ok(match outcome.verdict {
         Verdict::Holds => Exit::Fine,
         // Without a property only a program that fails before its first state comes to this.

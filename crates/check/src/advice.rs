@@ -1,0 +1,60 @@
+//! What to try when a search ends without an answer: the next thing, not everything there is.
+
+use crate::plan::{Order, Plan, StoreKind};
+use contract::{Outcome, StopReason, Verdict};
+
+/// What to try next, if the answer is not known and something may help. `saved` says whether the search can be resumed.
+pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
+    let Verdict::Unknown(reason) = &outcome.verdict else { return None };
+    let resume = if saved { "resume the search with more" } else { "give it more" };
+    let sentence = match reason {
+        StopReason::Memory => {
+            let fewer_bytes = match plan.store {
+                StoreKind::Auto | StoreKind::Plain => {
+                    "`--store compact` keeps every state in a few bytes; `--store hashes` and `--store bits` take less and may overlook states"
+                }
+                StoreKind::Compact => "`--store hashes` and `--store bits` take less memory and may overlook states",
+                StoreKind::Hashes => "`--store bits` never needs more than it has, and overlooks states as it fills",
+                StoreKind::Cache => "`--store compact` keeps every state in a few bytes",
+                StoreKind::Bits => "`--search dfs` keeps fewer states waiting",
+            };
+            format!("{resume} memory (`--memory`), or less to remember: {fewer_bytes}")
+        }
+        StopReason::Time => format!("{resume} time (`--time`), or more workers (`--threads`)"),
+        StopReason::Interrupted if saved => "resume the search".to_owned(),
+        StopReason::Depth if plan.order == Order::Depth => {
+            "a greater `--depth`; or `--search bfs`, which reaches every state by its shortest path".to_owned()
+        }
+        StopReason::Depth => "a greater `--depth`".to_owned(),
+        StopReason::LossyStore if plan.store == StoreKind::Bits => {
+            "`--store compact` gives a definite answer if memory allows; `--bits-runs N` repeats the search with other hash functions"
+                .to_owned()
+        }
+        StopReason::LossyStore => "`--store compact` gives a definite answer if memory allows".to_owned(),
+        StopReason::Storage(_) => "a disk with more room, or `--search bfs`, which needs none".to_owned(),
+        _ => return None,
+    };
+    Some(sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::Statistics;
+
+    #[test]
+    fn no_advice_names_what_was_tried() {
+        for &store in StoreKind::ALL {
+            for reason in [StopReason::Memory, StopReason::LossyStore] {
+                if reason == StopReason::LossyStore && store.is_exact() {
+                    continue;
+                }
+                let outcome = Outcome { verdict: Verdict::Unknown(reason), statistics: Statistics::default() };
+                let advice = advice(&Plan { store, ..Plan::check() }, &outcome, false).expect("some advice");
+                assert!(!advice.contains(&format!("--store {store}")), "{store}: {advice}");
+            }
+        }
+        let known = Outcome { verdict: Verdict::Holds, statistics: Statistics::default() };
+        assert_eq!(advice(&Plan::check(), &known, false), None);
+    }
+}

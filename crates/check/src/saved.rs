@@ -1,0 +1,222 @@
+//! What a saved search is about, written before the search itself: the program, and the choices that decide what the search will say.
+//!
+//! A checkpoint is complete in itself. Whoever goes on from it needs neither the model nor the options again, and cannot go on with
+//! others by mistake: the search behind these bytes is marked with their digest. What may differ from run to run (engine, workers,
+//! memory, time) is not part of it; the store and the depth limit are, as what to use if nothing else is said.
+
+use crate::plan::{Order, Plan, StoreKind};
+use bytecode::{Program, Verified};
+use contract::Safety;
+use search::CheckpointError;
+use std::io::{self, Read};
+
+const MAGIC: &[u8; 16] = b"everypath-saved1";
+/// No name or program is longer; a length beyond is a sign of damage, not a reason to allocate.
+const BYTES_MAX: u32 = 1 << 28;
+/// What stands for a limit that is none.
+const NO_LIMIT: u64 = u64::MAX;
+
+/// What a saved search is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The model's name, as the user typed it.
+    pub model: String,
+    /// The program, in binary form. It is verified like any other before it runs.
+    pub program: Vec<u8>,
+    /// What must never happen.
+    pub property: Option<Safety>,
+    /// The order of the search.
+    pub order: Order,
+    /// The store it used.
+    pub store: StoreKind,
+    /// Whether reductions were allowed.
+    pub reduce: bool,
+    /// The depth limit.
+    pub depth: Option<u64>,
+}
+
+impl Saved {
+    /// What a search of `program` by `plan` is about.
+    pub fn new(model: &str, program: &Verified, plan: &Plan) -> Saved {
+        Saved {
+            model: model.to_owned(),
+            program: bytecode::binary::encode(program.program()),
+            property: plan.property,
+            order: plan.order,
+            store: plan.store,
+            reduce: plan.reduce,
+            depth: plan.limits.depth,
+        }
+    }
+
+    /// Whether a file that begins with `bytes` is meant to be a saved search.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
+    /// `plan` with everything that is not free to choose when the search goes on.
+    pub fn plan(&self, plan: Plan) -> Plan {
+        Plan { property: self.property, order: self.order, reduce: self.reduce, ..plan }
+    }
+
+    /// The bytes that a file begins with; the search follows.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        for part in [self.model.as_bytes(), &self.program] {
+            bytes.extend((part.len() as u32).to_le_bytes());
+            bytes.extend(part);
+        }
+        bytes.extend(choices(self.property, self.order, self.reduce));
+        bytes.push(index(StoreKind::ALL, self.store));
+        bytes.extend(self.depth.unwrap_or(NO_LIMIT).to_le_bytes());
+        bytes.extend(store::hash_bytes(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote, and no more.
+    pub fn read(from: &mut dyn Read) -> Result<Saved, CheckpointError> {
+        let mut reader = Reader { from, read: Vec::new() };
+        if &reader.array()? != MAGIC {
+            return Err(CheckpointError::NotACheckpoint);
+        }
+        let model = reader.part()?;
+        let program = reader.part()?;
+        let [property, order, reduce, store] = reader.array()?;
+        let depth = u64::from_le_bytes(reader.array()?);
+        let sum = store::hash_bytes(&reader.read);
+        if u64::from_le_bytes(reader.array()?) != sum {
+            return Err(CheckpointError::Damaged);
+        }
+        Ok(Saved {
+            model: String::from_utf8(model).map_err(|_| CheckpointError::Damaged)?,
+            program,
+            property: (property & 4 != 0).then_some(Safety { deadlocks: property & 1 != 0, faults: property & 2 != 0 }),
+            order: *Order::ALL.get(usize::from(order)).ok_or(CheckpointError::Damaged)?,
+            store: *StoreKind::ALL.get(usize::from(store)).ok_or(CheckpointError::Damaged)?,
+            reduce: reduce != 0,
+            depth: (depth != NO_LIMIT).then_some(depth),
+        })
+    }
+}
+
+/// Marks a search: equal for programs that behave the same and plans that ask the same, wherever the model was read from.
+pub(crate) fn digest(program: &Verified, plan: &Plan) -> [u8; 16] {
+    let mut bytes = behaviour(program);
+    bytes.extend(choices(plan.property, plan.order, plan.reduce));
+    let mut digest = [0; 16];
+    digest[..8].copy_from_slice(&store::hash_seeded(&bytes, 1).to_le_bytes());
+    digest[8..].copy_from_slice(&store::hash_seeded(&bytes, 2).to_le_bytes());
+    digest
+}
+
+/// Whether two programs have the same states and steps, whatever they are called and wherever their text stands.
+pub fn same_behaviour(a: &Verified, b: &Verified) -> bool {
+    behaviour(a) == behaviour(b)
+}
+
+fn behaviour(program: &Verified) -> Vec<u8> {
+    let nameless = Program { name: String::new(), files: Vec::new(), spans: Vec::new(), ..program.program().clone() };
+    bytecode::binary::encode(&nameless)
+}
+
+fn choices(property: Option<Safety>, order: Order, reduce: bool) -> [u8; 3] {
+    let property = property.map_or(0, |safety| 4 | u8::from(safety.deadlocks) | u8::from(safety.faults) << 1);
+    [property, index(Order::ALL, order), reduce.into()]
+}
+
+fn index<T: PartialEq>(all: &[T], one: T) -> u8 {
+    all.iter().position(|other| *other == one).unwrap_or_default() as u8
+}
+
+struct Reader<'r> {
+    from: &'r mut dyn Read,
+    /// Everything so far, for the check sum.
+    read: Vec<u8>,
+}
+
+impl Reader<'_> {
+    fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.from.read_exact(&mut bytes)?;
+        self.read.extend(bytes);
+        Ok(bytes)
+    }
+
+    fn part(&mut self) -> Result<Vec<u8>, CheckpointError> {
+        let len = u32::from_le_bytes(self.array()?);
+        if len > BYTES_MAX {
+            return Err(CheckpointError::Damaged);
+        }
+        let mut part = Vec::new();
+        // Grows with what is really there, whatever the length says.
+        if self.from.take(len.into()).read_to_end(&mut part)? != len as usize {
+            return Err(CheckpointError::Read(io::ErrorKind::UnexpectedEof.into()));
+        }
+        self.read.extend(&part);
+        Ok(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved() -> Saved {
+        Saved {
+            model: "pöint.pml".to_owned(),
+            program: vec![1, 2, 3, 4, 5],
+            property: Some(Safety { deadlocks: true, faults: false }),
+            order: Order::Depth,
+            store: StoreKind::Compact,
+            reduce: true,
+            depth: Some(17),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for one in [saved(), Saved { property: None, depth: None, order: Order::Breadth, ..saved() }] {
+            let bytes = [&one.to_bytes()[..], b"the search"].concat();
+            assert!(Saved::is_one(&bytes));
+            let mut from = &bytes[..];
+            assert_eq!(Saved::read(&mut from).unwrap(), one);
+            assert_eq!(from, b"the search");
+        }
+    }
+
+    #[test]
+    fn any_damage_is_noticed() {
+        let bytes = saved().to_bytes();
+        for position in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= 1;
+            assert!(Saved::read(&mut &damaged[..]).is_err(), "byte {position}");
+            assert!(Saved::read(&mut &bytes[..position]).is_err(), "cut at {position}");
+        }
+    }
+
+    fn program(name: &str, constant: u32) -> Verified {
+        let mut map = source::SourceMap::new();
+        let text = format!("global byte x\nprocess P() {{\n;: x\n LDC {constant}\n STG x\n STEP T\n}}\nstart P\n");
+        let file = map.add(name, &text);
+        bytecode::verify(bytecode::asm::assemble(&map, file).expect("a good program")).expect("a good program")
+    }
+
+    #[test]
+    fn the_digest_tells_what_matters() {
+        let one = digest(&program("a.epa", 1), &Plan::check());
+        let free = Plan { store: StoreKind::Plain, threads: 7, ..Plan::check() };
+        assert_eq!(digest(&program("b.epa", 1), &free), one);
+        assert!(same_behaviour(&program("a.epa", 1), &program("b.epa", 1)));
+        assert!(!same_behaviour(&program("a.epa", 1), &program("a.epa", 2)));
+        assert_ne!(digest(&program("a.epa", 2), &Plan::check()), one);
+        for plan in [
+            Plan { property: Some(Safety { deadlocks: false, ..Safety::default() }), ..Plan::check() },
+            Plan { property: None, ..Plan::check() },
+            Plan { order: Order::Depth, ..Plan::check() },
+            Plan { reduce: false, ..Plan::check() },
+        ] {
+            assert_ne!(digest(&program("a.epa", 1), &plan), one, "{plan:?}");
+        }
+    }
+}

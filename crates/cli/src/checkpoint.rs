@@ -1,0 +1,98 @@
+//! Checkpoints as files. A new one is written beside the old one, brought to the disk, and only then takes its place, so that at every
+//! moment, also after a crash or on a full disk, the file holds a whole checkpoint: the last one that could be written.
+
+use crate::failure::Failure;
+use check::{Checkpoints, Saved};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often, if the user does not say.
+pub const EVERY: Duration = Duration::from_secs(600);
+/// Unless the user says how often, writing takes at most one part in this many of the time.
+const SHARE: u32 = 20;
+
+/// A checkpoint in a file, replaced by a later one from time to time.
+pub struct CheckpointFile {
+    path: PathBuf,
+    partial: PathBuf,
+    head: Vec<u8>,
+    /// As the user wants it.
+    every: Option<Duration>,
+    next: Mutex<Instant>,
+    written: AtomicU64,
+}
+
+impl CheckpointFile {
+    /// A file that may be replaced: there is none of this name, or it is a checkpoint; and its folder can be written. What is wrong is
+    /// told before the search, not ten minutes into it.
+    pub fn new(path: &Path, every: Option<Duration>, saved: &Saved) -> Result<CheckpointFile, Failure> {
+        let refuse = |error| Failure::write(path, error);
+        let name = path.file_name().ok_or_else(|| refuse(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file")))?;
+        match File::open(path) {
+            Ok(file) => {
+                let mut bytes = Vec::new();
+                file.take(16).read_to_end(&mut bytes).map_err(refuse)?;
+                if !bytes.is_empty() && !Saved::is_one(&bytes) {
+                    let message = "the file exists and is not a checkpoint, so it is left alone";
+                    return Err(refuse(io::Error::new(io::ErrorKind::AlreadyExists, message)));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(refuse(error)),
+        }
+        let mut partial = name.to_owned();
+        partial.push(".partial");
+        let partial = path.with_file_name(partial);
+        File::create(&partial).and_then(|_| fs::remove_file(&partial)).map_err(refuse)?;
+        let next = Mutex::new(Instant::now() + every.unwrap_or(EVERY));
+        Ok(CheckpointFile { path: path.to_owned(), partial, head: saved.to_bytes(), every, next, written: AtomicU64::new(0) })
+    }
+
+    /// Whether a checkpoint was written.
+    pub fn is_there(&self) -> bool {
+        self.written.load(Ordering::Relaxed) > 0
+    }
+
+    fn write(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 20, File::create(&self.partial)?);
+        out.write_all(&self.head)?;
+        write(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        fs::rename(&self.partial, &self.path)?;
+        // The new name must reach the disk too. Where folders cannot be opened, renaming is as good as it gets.
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if let Ok(folder) = File::open(folder) {
+            let _ = folder.sync_all();
+        }
+        Ok(())
+    }
+}
+
+impl Checkpoints for CheckpointFile {
+    fn due(&self) -> bool {
+        Instant::now() >= *self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let begun = Instant::now();
+        let result = self.write(write);
+        let now = Instant::now();
+        let wait = self.every.unwrap_or_else(|| EVERY.max((now - begun) * SHARE));
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = now + wait;
+        match result {
+            Ok(()) => {
+                self.written.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(error) => {
+                // Half a checkpoint is of no use and may be what fills the disk.
+                let _ = fs::remove_file(&self.partial);
+                Err(io::Error::new(error.kind(), format!("{}: {error}", self.path.display())))
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A search from the command line: a model or a saved search in, an outcome out. What `check` and `space` share.
+
+use crate::args::{EngineArguments, SavingArguments, SubjectArguments};
+use crate::checkpoint::CheckpointFile;
+use crate::failure::Failure;
+use crate::input::{self, Model};
+use crate::progress::Ticker;
+use crate::spill::SpillFile;
+use crate::{engine, interrupt, memory};
+use check::{Blocks, Checked, Checkpoints, Order, Plan, Saved, Spill, StoreKind, Surroundings};
+use contract::{Cancel, Limits};
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+/// How much of a memory budget a stack may take before it goes to disk, as one part in so many; and how much if there is no budget.
+const STACK_SHARE: u64 = 4;
+const STACK_BYTES: u64 = 1 << 30;
+
+/// A search that is about to begin or to go on.
+pub struct Session {
+    /// What is searched.
+    pub model: Model,
+    /// How.
+    pub plan: Plan,
+    /// How to interrupt it.
+    pub cancel: Cancel,
+    /// Shows how far it is.
+    pub ticker: Ticker,
+    from: Option<BufReader<File>>,
+}
+
+/// A search that has ended.
+pub struct Ended {
+    /// Verdict, numbers, steps.
+    pub checked: Checked,
+    /// What to try if the answer is not known.
+    pub advice: Option<String>,
+}
+
+impl Session {
+    /// Reads what the search is about. `base` says whether it is a check or the whole state space.
+    pub fn new(
+        base: Plan,
+        subject: &SubjectArguments,
+        engine: &EngineArguments,
+        saving: &SavingArguments,
+        json: bool,
+    ) -> Result<Session, Failure> {
+        let plan = engine::plan(base, engine);
+        if plan.store != StoreKind::Bits && (engine.bits_functions.is_some() || engine.bits_runs.is_some()) {
+            return Err(Failure::Call("`--bits-functions` and `--bits-runs` are for `--store bits`".to_owned()));
+        }
+        let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(json));
+        let given = subject.model.as_deref().map(|path| input::model(path, &subject.defines)).transpose()?;
+        let (model, plan, from) = match (&saving.resume, given) {
+            (Some(path), given) => {
+                let (model, plan, from) = saved(path, base, plan, engine, given)?;
+                (model, plan, Some(from))
+            }
+            (None, Some(model)) => (model, plan, None),
+            (None, None) => return Err(Failure::Call("a MODEL or `--resume FILE` is needed".to_owned())),
+        };
+        Ok(Session { model, plan, cancel, ticker, from })
+    }
+
+    /// Searches to the end.
+    pub fn run(mut self, saving: &SavingArguments) -> Result<(Session, Ended), Failure> {
+        let checkpoints = match &saving.checkpoint {
+            Some(path) => {
+                self.plan.refuse_saving()?;
+                let saved = Saved::new(&self.model.name, &self.model.program, &self.plan);
+                Some(CheckpointFile::new(path, saving.checkpoint_every, &saved)?)
+            }
+            None => None,
+        };
+        let folder = saving.spill.clone().unwrap_or_else(std::env::temp_dir);
+        let blocks = Mutex::new(SpillFile::within(folder));
+        let spill = Spill {
+            blocks: &blocks as &Mutex<dyn Blocks>,
+            keep: self.plan.limits.memory.map_or(STACK_BYTES, |budget| budget / STACK_SHARE),
+        };
+        let surroundings = Surroundings {
+            cancel: self.cancel.clone(),
+            observer: &self.ticker,
+            checkpoints: checkpoints.as_ref().map(|file| file as &dyn Checkpoints),
+            spill: (self.plan.order == Order::Depth).then_some(spill),
+            resident: Some(&memory::resident),
+        };
+        let checked = match (self.from.take(), &saving.resume) {
+            (Some(mut from), Some(path)) => check::resume(&self.model.program, &self.plan, &surroundings, &mut from)
+                .map_err(|error| Failure::Resume { path: path.clone(), error }),
+            _ => check::run_in(&self.model.program, &self.plan, &surroundings).map_err(Failure::from),
+        };
+        self.ticker.finish();
+        let checked = checked?;
+        let unknown = matches!(checked.outcome.verdict, contract::Verdict::Unknown(_));
+        let file = saving.checkpoint.as_deref().filter(|_| unknown && checkpoints.as_ref().is_some_and(CheckpointFile::is_there));
+        if let Some(path) = file {
+            // Nobody may be listening; the answer does not depend on it.
+            let _ = writeln!(std::io::stderr(), "note: the search is saved; `--resume {}` goes on with it", path.display());
+        }
+        let advice = check::advice(&self.plan, &checked.outcome, file.is_some());
+        Ok((self, Ended { checked, advice }))
+    }
+}
+
+/// The search saved in the file `path`: its model, its plan with what the user wants otherwise, and where its states follow.
+fn saved(
+    path: &Path,
+    base: Plan,
+    plan: Plan,
+    engine: &EngineArguments,
+    given: Option<Model>,
+) -> Result<(Model, Plan, BufReader<File>), Failure> {
+    let mut from = BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| Failure::read(path, error))?);
+    let saved = Saved::read(&mut from).map_err(|error| Failure::Resume { path: path.to_owned(), error: error.into() })?;
+    let foreign = |why: &str| Failure::Call(format!("{}: {why}", path.display()));
+    match (saved.property, base.property) {
+        (None, Some(_)) => return Err(foreign("this is a search of the whole state space: `everypath space` goes on with it")),
+        (Some(_), None) => return Err(foreign("this is a search for violations: `everypath check` goes on with it")),
+        _ => {}
+    }
+    let model = input::saved_model(path, &saved)?;
+    if given.is_some_and(|given| !check::same_behaviour(&given.program, &model.program)) {
+        return Err(foreign(&format!("this is a search of another model, or of `{}` before it was changed", saved.model)));
+    }
+    let limits = Limits { depth: plan.limits.depth.or(saved.depth), ..plan.limits };
+    let store = engine.store.unwrap_or(saved.store);
+    Ok((model, Plan { limits, store, ..saved.plan(plan) }, from))
+}

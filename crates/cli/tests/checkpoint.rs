@@ -1,0 +1,223 @@
+//! `--checkpoint` and `--resume`: a search in pieces, however it was cut, ends like the search in one; and nothing but a whole checkpoint
+//! of the right search is ever continued.
+#![cfg(unix)]
+
+mod common;
+
+use common::{DEADLOCK, Folder, Run};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Three counters, and an assertion that fails when they are nearly done: up to a million states.
+fn model(limit: u32, wrong: u32) -> String {
+    let counter = "active [3] proctype Counter() { byte n; do :: n < LIMIT -> n++; sum++ :: else -> break od; assert(sum != WRONG) }";
+    format!("#define LIMIT {limit}\n#define WRONG {wrong}\nint sum;\n{counter}\n")
+}
+
+const NEVER: u32 = 1_000_000;
+
+/// The part of an answer that does not depend on how the search was cut.
+fn essence(json: &Value) -> [Value; 6] {
+    ["verdict", "states", "transitions", "depth", "violation", "trace"].map(|key| json.get(key).cloned().unwrap_or(Value::Null))
+}
+
+fn start(folder: &Folder, arguments: &[&str]) -> Child {
+    folder.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status().expect("a shell");
+    assert!(sent.success());
+}
+
+/// Waits until the file is another one than before; whether it came to that before the process ended.
+fn await_change(child: &mut Child, file: &Path, before: Option<std::time::SystemTime>) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(60) {
+        let now = std::fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
+        if now.is_some() && now != before {
+            return true;
+        }
+        if child.try_wait().expect("it can be asked").is_some() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    panic!("no checkpoint came");
+}
+
+/// Kills the search between two checkpoints, again and again.
+fn killed(limit: u32, wrong: u32, options: &[&str]) {
+    let folder = Folder::with("model.pml", model(limit, wrong));
+    let whole = folder.run(&[&["check", "model.pml", "--json"], options].concat());
+    let code = whole.code;
+    let save = ["--json", "--checkpoint", "saved", "--checkpoint-every", "20ms"];
+    let free: Vec<&str> = if options.contains(&"--threads") { vec!["--threads", "1"] } else { vec![] };
+    let file = folder.path("saved");
+    for kills in 0..3 {
+        let before = std::fs::metadata(&file).and_then(|metadata| metadata.modified()).ok();
+        let mut child = match before {
+            None => start(&folder, &[&["check", "model.pml"], options, &save].concat()),
+            Some(_) => start(&folder, &[&["check", "--resume", "saved"], &free[..], &save].concat()),
+        };
+        assert!(await_change(&mut child, &file, before), "it ended before it could be killed, after {kills} kills: {options:?}");
+        // Some way into the next piece, which is lost.
+        std::thread::sleep(Duration::from_millis(10));
+        signal(&child, "KILL");
+        child.wait().expect("it ends");
+    }
+    let run = folder.run(&[&["check", "--resume", "saved", "--json"], &free[..]].concat()).exits(code);
+    assert_eq!(essence(&run.json()), essence(&whole.json()), "{options:?}");
+}
+
+#[test]
+fn killed_breadth_first() {
+    killed(30, NEVER, &["--threads", "1"]);
+}
+
+#[test]
+fn killed_breadth_first_compact() {
+    killed(30, NEVER, &["--threads", "1", "--store", "compact"]);
+}
+
+#[test]
+fn killed_breadth_first_two_workers() {
+    killed(30, NEVER, &["--store", "plain"]);
+}
+
+#[test]
+fn killed_depth_first() {
+    killed(30, NEVER, &["--search", "dfs", "--store", "plain"]);
+}
+
+#[test]
+fn killed_before_a_violation_and_the_trace_is_the_same() {
+    killed(30, 85, &["--threads", "1"]);
+}
+
+#[test]
+fn termination_saves_and_ends_with_what_is_known() {
+    for (order, name) in [("bfs", "TERM"), ("dfs", "TERM"), ("bfs", "INT")] {
+        let folder = Folder::with("model.pml", model(36, NEVER));
+        let child = start(&folder, &["check", "model.pml", "--json", "--search", order, "--checkpoint", "saved"]);
+        std::thread::sleep(Duration::from_millis(200));
+        signal(&child, name);
+        let run = Run::new(child.wait_with_output().expect("it ends")).exits(3);
+        let json = run.json();
+        assert_eq!((&json["verdict"], &json["reason"]), (&"unknown".into(), &"interrupted".into()));
+        assert!(run.err.contains("--resume saved"), "{run:?}");
+        let whole = folder.run(&["check", "model.pml", "--json", "--search", order]).exits(0).json();
+        assert!(json["states"].as_u64() < whole["states"].as_u64(), "{json}");
+        let resumed = folder.run(&["check", "--resume", "saved", "--json"]).exits(0).json();
+        assert_eq!(essence(&resumed), essence(&whole));
+    }
+}
+
+#[test]
+fn limits_save_too_and_later_runs_may_have_more() {
+    let folder = Folder::with("model.pml", model(36, NEVER));
+    for command in ["check", "space"] {
+        let whole = folder.run(&[command, "model.pml", "--json"]).exits(0).json();
+        for limit in [["--memory", "16M"], ["--time", "250ms"], ["--depth", "40"]] {
+            let arguments = [&[command, "model.pml", "--json", "--checkpoint", "saved"], &limit[..]].concat();
+            let run = folder.run(&arguments).exits(3);
+            assert!(run.json()["advice"].as_str().is_some_and(|advice| advice.contains(limit[0])), "{run:?}");
+            // Another store and the model itself are welcome.
+            let more = ["--store", "compact", "--depth", "100000"];
+            let resumed = folder.run(&[&[command, "model.pml", "--resume", "saved", "--json"], &more[..]].concat()).exits(0).json();
+            assert_eq!(essence(&resumed), essence(&whole), "{command} {limit:?}");
+        }
+    }
+    let other = folder.run(&["check", "--resume", "saved"]).exits(2);
+    assert!(other.err.contains("everypath space"), "{other:?}");
+}
+
+/// A folder with a checkpoint in it.
+fn with_checkpoint() -> Folder {
+    let folder = Folder::with("model.pml", model(30, NEVER));
+    folder.run(&["check", "model.pml", "--depth", "50", "--threads", "1", "--checkpoint", "saved"]).exits(3);
+    folder
+}
+
+#[test]
+fn damaged_and_foreign_files_are_refused() {
+    let folder = with_checkpoint();
+    let good = std::fs::read(folder.path("saved")).expect("a checkpoint");
+    let mut flipped = good.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 8;
+    let longer = [&good[..], b"x"].concat();
+    for (what, bytes, says) in [
+        ("cut", &good[..good.len() * 2 / 3], "cannot be read"),
+        ("cut in its beginning", &good[..100], "cannot be read"),
+        ("flipped", &flipped, "damaged"),
+        ("longer", &longer, "damaged"),
+        ("empty", b"", "cannot be read"),
+        ("text", b"this is no checkpoint, but a letter", "not a checkpoint"),
+    ] {
+        folder.write("bad", bytes);
+        let run = folder.run(&["check", "--resume", "bad", "--depth", "1000", "--json"]).exits(2);
+        assert!(run.err.contains("bad") && run.err.contains(says), "{what}: {run:?}");
+        assert!(run.json()["error"].is_string(), "{what}");
+    }
+    folder.run(&["check", "--resume", "nowhere"]).exits(2);
+    folder.run(&["check", "--resume", "."]).exits(2);
+
+    // The model itself may be named from anywhere; another one may not.
+    std::fs::create_dir(folder.path("elsewhere")).expect("a folder");
+    folder.write("elsewhere/copy.pml", model(30, NEVER));
+    let go_on = ["--resume", "saved", "--depth", "1000"];
+    folder.run(&[&["check", "elsewhere/copy.pml"], &go_on[..]].concat()).exits(0);
+    folder.write("elsewhere/copy.pml", model(31, NEVER));
+    let run = folder.run(&[&["check", "elsewhere/copy.pml"], &go_on[..]].concat()).exits(2);
+    assert!(run.err.contains("another model"), "{run:?}");
+}
+
+#[test]
+fn calls_that_make_no_sense_are_refused() {
+    let folder = with_checkpoint();
+    for (arguments, says) in [
+        (&["check", "model.pml", "--store", "bits", "--checkpoint", "new"][..], "`compact`"),
+        (&["check", "model.pml", "--store", "hashes", "--checkpoint", "new"], "`compact`"),
+        (&["check", "model.pml", "--search", "dfs", "--store", "cache", "--checkpoint", "new"], "`compact`"),
+        (&["check", "model.pml", "--search", "dfs-shared", "--checkpoint", "new"], "--search bfs"),
+        (&["check", "--resume", "saved", "--store", "bits"], "`compact`"),
+        (&["check", "--resume", "saved", "--search", "dfs"], "--search"),
+        (&["check", "--resume", "saved", "--no-deadlock"], "--no-deadlock"),
+        (&["space", "model.pml", "-o", "g.aut", "--checkpoint", "new"], "--checkpoint"),
+        (&["check", "model.pml", "--checkpoint", "nowhere/new"], "nowhere/new"),
+        (&["check", "model.pml", "--checkpoint", "model.pml"], "not a checkpoint"),
+        (&["check", "model.pml", "--checkpoint-every", "5s"], "--checkpoint"),
+        (&["check"], "MODEL"),
+    ] {
+        let run = folder.run(arguments).exits(2);
+        assert!(run.err.contains(says), "{arguments:?}: {run:?}");
+    }
+    assert!(folder.read("model.pml").starts_with("#define"), "the model was left alone");
+    assert!(!folder.has("new") && !folder.has("new.partial"));
+}
+
+#[test]
+fn a_violation_at_once_needs_no_checkpoint() {
+    let folder = Folder::with("model.epa", DEADLOCK);
+    folder.run(&["check", "model.epa", "--checkpoint", "saved"]).exits(1);
+    assert!(!folder.has("saved") && !folder.has("saved.partial"));
+}
+
+/// A limit on the size of files is what a full disk looks like.
+#[test]
+fn a_full_disk_costs_the_checkpoint_and_not_the_answer() {
+    let folder = with_checkpoint();
+    let before = std::fs::read(folder.path("saved")).expect("a checkpoint");
+    let program = env!("CARGO_BIN_EXE_everypath");
+    let options = "--resume saved --checkpoint saved --checkpoint-every 1ms --depth 1000 --json";
+    let script = format!("trap '' XFSZ; ulimit -f 16; exec {program} check {options}");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")).output().expect("a shell");
+    let run = Run::new(output).exits(0);
+    assert_eq!(run.json()["verdict"], "holds");
+    assert!(run.err.contains("no checkpoint could be written: saved: "), "{run:?}");
+    assert_eq!(std::fs::read(folder.path("saved")).expect("still there"), before, "the good one is untouched");
+    assert!(!folder.has("saved.partial"), "half a checkpoint is of no use");
+}

@@ -1,0 +1,89 @@
+//! Large searches seen from outside: depth, memory, lossy stores, progress.
+#![cfg(unix)]
+
+mod common;
+
+use common::{ENDLESS, FINE, Folder, Run};
+use std::process::Command;
+
+/// Counts to a limit, one state after the other.
+fn chain(limit: u32) -> String {
+    format!("int n;\nactive proctype Count() {{ do :: n < {limit} -> n++ :: else -> break od }}\n")
+}
+
+#[test]
+fn a_deep_stack_goes_to_disk() {
+    let folder = Folder::with("chain.pml", chain(500_000));
+    let run = folder.run(&["check", "chain.pml", "--json", "--search", "dfs", "--store", "compact", "--memory", "48M"]).exits(0);
+    let json = run.json();
+    assert_eq!(json["verdict"], "holds");
+    assert!(json["depth"].as_u64() >= Some(500_000), "{json}");
+    assert!(run.err.contains("the stack goes to disk"), "{run:?}");
+    assert!(json["search_bytes"].as_u64() < Some(14 << 20), "{json}");
+}
+
+#[test]
+fn a_stack_that_cannot_go_to_disk_stays_in_memory() {
+    let folder = Folder::with("chain.pml", chain(300_000));
+    let go = |memory: &str, code| {
+        folder.run(&["check", "chain.pml", "--json", "--search", "dfs", "--spill", "nowhere", "--memory", memory]).exits(code)
+    };
+    // Enough for everything, but more than a stack should have.
+    let run = go("56M", 0);
+    assert!(run.err.contains("could not be written") && run.err.contains("nowhere"), "{run:?}");
+    let run = go("24M", 3);
+    assert_eq!(run.json()["reason"], "memory");
+}
+
+#[test]
+fn the_budget_is_kept_and_advice_given() {
+    let folder = Folder::with("model.epa", ENDLESS);
+    for (store, order) in [("plain", "bfs"), ("auto", "dfs"), ("compact", "bfs")] {
+        let options = ["--store", store, "--search", order, "--memory", "32M", "--spill", "."];
+        let json = folder.run(&[&["check", "model.epa", "--json"], &options[..]].concat()).exits(3).json();
+        assert_eq!(json["reason"], "memory", "{store} {order}");
+        let peak = json["peak_memory_bytes"].as_u64().expect("a number");
+        assert!(peak <= 32 << 20, "{store} {order}: {peak}");
+        let advice = json["advice"].as_str().expect("a sentence");
+        assert!(advice.contains("--memory") && advice.contains("--store"), "{advice}");
+    }
+}
+
+#[test]
+fn lossy_stores_tell_what_they_may_have_lost() {
+    let folder = Folder::with("model.epa", FINE);
+    let json = folder.run(&["check", "model.epa", "--json", "--store", "hashes"]).exits(3).json();
+    let probability = json["omission"]["probability"].as_f64().expect("a number");
+    assert!(probability > 0.0 && probability < 1e-9, "{json}");
+
+    let bits = |more: &[&str]| folder.run(&[&["check", "model.epa", "--json", "--store", "bits"], more].concat());
+    let json = bits(&["--bits-functions", "2"]).exits(3).json();
+    assert_eq!(json["omission"]["functions"], 2);
+    assert_eq!(json["omission"]["union_states"], json["states"]);
+    for key in ["hash_factor", "coverage", "fill"] {
+        assert!(json["omission"][key].as_f64().is_some_and(|value| value > 0.0), "{key}: {json}");
+    }
+    let json = bits(&["--bits-runs", "5"]).exits(3).json();
+    assert_eq!(json["omission"]["runs"].as_array().map(Vec::len), Some(5));
+    assert_eq!(json["omission"]["union_states"], json["states"], "so few states collide with none");
+    let text = folder.run(&["check", "model.epa", "--store", "bits", "--bits-runs", "2"]).exits(3).out;
+    assert!(text.contains("hash factor") && text.contains("2 runs") && text.contains("estimated coverage"), "{text}");
+    let refused = folder.run(&["check", "model.epa", "--bits-runs", "2"]).exits(2);
+    assert!(refused.err.contains("--store bits"), "{refused:?}");
+}
+
+#[test]
+fn progress_is_shown_on_a_terminal_only() {
+    let folder = Folder::with("model.epa", ENDLESS);
+    let program = env!("CARGO_BIN_EXE_everypath");
+    let call = format!("{program} check model.epa --time 700ms");
+    let Ok(output) = Command::new("script").args(["-qec", &call, "/dev/null"]).current_dir(folder.path(".")).output() else {
+        // Without that command there is no terminal to be had; how a line looks is tested elsewhere.
+        return;
+    };
+    let run = Run::new(output);
+    assert!(run.out.contains("\r\u{1b}[2K") && run.out.contains(" waiting, depth "), "{run:?}");
+    let run = folder.run(&["check", "model.epa", "--time", "300ms"]).exits(3);
+    assert_eq!(run.err, "");
+    assert!(!run.out.contains('\u{1b}'), "{run:?}");
+}

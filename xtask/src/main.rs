@@ -6,6 +6,7 @@ mod conformance;
 mod engines;
 mod fuzz;
 mod models;
+mod stress;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ enum Command {
     Measure(bench::child::Arguments),
     /// Run every fuzz target for a bounded time
     Fuzz(fuzz::Arguments),
+    /// Repeat searches with several workers and compare them with one; stress the lock-free stores; try the limits
+    Stress(stress::Arguments),
 }
 
 /// Why a command did not do its work: a sentence for the developer who typed it.
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Stress(arguments) => stress::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

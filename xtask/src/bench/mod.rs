@@ -7,7 +7,7 @@
 mod callgrind;
 pub mod child;
 mod compile_times;
-mod ours;
+pub mod ours;
 mod row;
 mod set;
 mod spin;

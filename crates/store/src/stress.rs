@@ -44,7 +44,7 @@ pub fn stress(rounds: u64, threads: usize, insertions: u64, first_seed: u64) -> 
         let fail = |store| move |message| StressFailure { store, seed, message };
         history(&Plain::new(), seed, threads, insertions).map_err(fail("plain"))?;
         history(&Compact::learning_from(u64::MAX, insertions / 8), seed, threads, insertions).map_err(fail("compact"))?;
-        history(&Compact::when_needed(insertions.saturating_mul(32).max(1 << 20)), seed, threads, insertions).map_err(fail("auto"))?;
+        history(&Compact::when_needed(insertions.saturating_mul(64).max(3 << 19)), seed, threads, insertions).map_err(fail("auto"))?;
         history(&Hashes::new(56, seed, u64::MAX), seed, threads, insertions).map_err(fail("hash"))?;
         report.histories += 4;
         report.insertions += 4 * threads as u64 * insertions;
@@ -68,8 +68,8 @@ fn state(seed: u64, n: u64, out: &mut Vec<u8>) {
 /// What one worker was told: which states were new.
 type Log = Vec<(u64, bool)>;
 
-/// One worker's part of a history; nothing if the store refused a state or gave another one back.
-fn work<S: Store>(store: &S, seed: u64, number: u64, insertions: u64) -> Option<Log> {
+/// One worker's part of a history, unless the store refused a state or gave another one back.
+fn work<S: Store>(store: &S, seed: u64, number: u64, insertions: u64) -> Result<Log, String> {
     let distinct = insertions.max(1);
     let mut worker = store.worker();
     let mut random = Random(seed.wrapping_mul(1000) + number);
@@ -89,26 +89,25 @@ fn work<S: Store>(store: &S, seed: u64, number: u64, insertions: u64) -> Option<
         }
         for &(n, hash) in &batch {
             state(seed, n, &mut bytes);
-            let answer = worker.insert(hash, &bytes).ok()?;
+            let answer = worker.insert(hash, &bytes).map_err(|full| full.to_string())?;
             if worker.keeps(answer.id) && (!worker.read(answer.id, &mut read) || read != bytes) {
-                return None;
+                return Err(format!("state {n} was not the one that came back"));
             }
             log.push((n, answer.new));
         }
     }
-    Some(log)
+    Ok(log)
 }
 
 fn history<S: Store>(store: &S, seed: u64, threads: usize, insertions: u64) -> Result<(), String> {
-    let logs: Vec<Option<Log>> = std::thread::scope(|scope| {
+    let logs: Vec<Result<Log, String>> = std::thread::scope(|scope| {
         let start = |number| scope.spawn(move || work(store, seed, number, insertions));
         let handles: Vec<_> = (0..threads as u64).map(start).collect();
-        handles.into_iter().map(|handle| handle.join().unwrap_or(None)).collect()
+        handles.into_iter().map(|handle| handle.join().unwrap_or_else(|_| Err("a worker panicked".to_owned()))).collect()
     });
     let mut new: HashMap<u64, u64> = HashMap::new();
     for log in logs {
-        let log = log.ok_or("a worker failed: the store was full, or gave a state back that was not the one inserted")?;
-        for (n, was_new) in log {
+        for (n, was_new) in log? {
             *new.entry(n).or_default() += u64::from(was_new);
         }
     }
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_short_run_finds_nothing() {
-        let report = stress(3, 4, 20_000, 1).unwrap();
-        assert_eq!(report.histories, 12);
+        let report = stress(6, 4, 20_000, 1).unwrap();
+        assert_eq!(report.histories, 24);
     }
 }

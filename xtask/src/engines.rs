@@ -21,10 +21,6 @@ const DESCRIBE: Describe = Describe { fault: vm::describe_fault, components: vm:
 /// How many smaller programs are tried when a random program shows a difference.
 const SHRINKING: usize = 2_000;
 
-/// Seeds of random byte-code in which a single transition passes through so many states that nobody waits for its end: passed over, and
-/// counted. The rules bound the length of a sequence of invisible steps, not the number of states it branches into.
-const TOO_LONG: [u64; 1] = [3534];
-
 /// `cargo xtask engines`
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -128,7 +124,6 @@ struct Tally {
     programs: u64,
     extent: Extent,
     cut_short: u64,
-    too_long: u64,
     no_code: u64,
     refused: u64,
     different: usize,
@@ -165,7 +160,6 @@ impl Tally {
         print!("{states} states, {transitions} steps, {faults} with a fault, {ends} ends");
         let also = [
             (self.cut_short, "cut short, their steps being long"),
-            (self.too_long, "passed over, one step being too long"),
             (self.no_code, "without native code"),
             (self.refused, "refused by the front-end"),
         ];
@@ -247,10 +241,6 @@ fn random_programs(from: u64, count: u64, bound: Bound) -> usize {
     while tally.programs < count
         && let Some(seed) = seeds.next()
     {
-        if TOO_LONG.contains(&seed) {
-            tally.too_long += 1;
-            continue;
-        }
         let Some(program) = random::verified(seed) else {
             tally.refused += 1;
             continue;

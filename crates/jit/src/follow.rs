@@ -7,8 +7,8 @@ use crate::context::{Context, End, FATAL, Purpose, View, view_like, view_of};
 use bytecode::{Fault, FaultKind, Mode};
 use std::collections::HashSet;
 
-/// Longest invisible sequence (S-ENDLESS).
-const MAX_INVISIBLE: usize = 1 << 20;
+/// Most continuations followed from one first path (S-ENDLESS).
+const MAX_FOLLOWED: usize = 1 << 20;
 /// How many continuations a transition follows before it follows each state once only (S-ENDLESS).
 const FOLLOW_ONCE_AFTER: usize = 4096;
 /// Up to this many levels the way is searched from one end to the other.
@@ -33,6 +33,15 @@ struct Followed {
     /// Every state followed; kept only in the second try of a sequence that turned out to be long.
     all: Option<HashSet<(u32, Vec<u8>)>>,
     count: usize,
+}
+
+/// Whether a sequence continues in a state.
+enum Entered {
+    Yes,
+    /// It was there before.
+    Cut,
+    /// It has continued too many times.
+    TooMany,
 }
 
 /// A sequence so long that each state must be followed once only: it is begun again, with all states kept.
@@ -88,6 +97,9 @@ impl Context {
             self.end_bytes.truncate(before.3);
             let _ = self.try_follow(first, Followed { all: Some(HashSet::new()), ..Followed::default() });
         }
+        // A sequence that was given up leaves its ends behind.
+        self.ends.truncate(before.2);
+        self.end_bytes.truncate(before.3);
     }
 
     fn try_follow(&mut self, first: End, followed: Followed) -> Result<(), Long> {
@@ -99,11 +111,8 @@ impl Context {
     }
 
     fn follow_levels(&mut self, first: End, mut followed: Followed, levels: &mut Vec<Level>) -> Result<(), Long> {
-        if !self.enter(first, levels, &mut followed)? {
-            return Ok(());
-        }
+        self.enter(first, levels, &mut followed)?;
         loop {
-            let depth = levels.len();
             let Some(level) = levels.last_mut() else { return Ok(()) };
             if level.next < level.until {
                 let end = self.ends[level.next];
@@ -111,13 +120,19 @@ impl Context {
                 if end.mode != Mode::Invisible as u8 {
                     level.fruitful = true;
                     self.show(&end);
-                } else if depth > MAX_INVISIBLE {
-                    level.fruitful = true;
-                    self.endless();
-                } else if !self.enter(end, levels, &mut followed)?
-                    && let Some(level) = levels.last_mut()
-                {
-                    level.cut = true;
+                    continue;
+                }
+                match self.enter(end, levels, &mut followed)? {
+                    Entered::Yes => {}
+                    Entered::Cut => {
+                        if let Some(level) = levels.last_mut() {
+                            level.cut = true;
+                        }
+                    }
+                    Entered::TooMany => {
+                        self.endless();
+                        return Ok(());
+                    }
                 }
                 continue;
             }
@@ -159,8 +174,8 @@ impl Context {
         self.commit_failure(fault.code());
     }
 
-    /// Continues a sequence in the state of `end`; `false` if the continuation is cut.
-    fn enter(&mut self, end: End, levels: &mut Vec<Level>, followed: &mut Followed) -> Result<bool, Long> {
+    /// Continues a sequence in the state of `end`, if the rules let it.
+    fn enter(&mut self, end: End, levels: &mut Vec<Level>, followed: &mut Followed) -> Result<Entered, Long> {
         let on_way = if levels.len() <= SHORT_WAY {
             let state = self.end_state(&end);
             levels.iter().any(|l| l.entered.process == end.process && self.end_state(&l.entered) == state)
@@ -175,18 +190,21 @@ impl Context {
         };
         let key = || (end.process, self.end_state(&end).to_vec());
         if on_way {
-            return Ok(false);
+            return Ok(Entered::Cut);
         }
-        let long = followed.count >= FOLLOW_ONCE_AFTER;
+        let long = followed.count > FOLLOW_ONCE_AFTER;
         match &mut followed.all {
             Some(all) => {
                 if long && all.contains(&key()) {
-                    return Ok(false);
+                    return Ok(Entered::Cut);
                 }
                 all.insert(key());
             }
             None if long => return Err(Long),
             None => {}
+        }
+        if followed.count >= MAX_FOLLOWED {
+            return Ok(Entered::TooMany);
         }
         followed.count += 1;
         if levels.len() > SHORT_WAY
@@ -205,7 +223,7 @@ impl Context {
             self.call(end.process);
         }
         levels.push(Level { next, until: self.ends.len(), entered: end, fruitful: false, cut: false });
-        Ok(true)
+        Ok(Entered::Yes)
     }
 
     /// The view of a state inside a sequence.

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 pub struct SequenceLimits {
     /// Steps of a deterministic sequence.
     pub deterministic: u32,
-    /// Steps of an invisible sequence.
+    /// Continuations of an invisible sequence.
     pub invisible: usize,
     /// How many continuations a transition follows before it follows each state once only.
     pub follow_once_after: usize,
@@ -137,7 +137,6 @@ impl<'p> Scheduler<'p> {
         let mut followed = Followed { follow_once_after: self.limits.follow_once_after, ..Followed::default() };
         let mut levels = vec![Level { paths: vec![first].into_iter(), entered: None, fruitful: false, cut: false }];
         loop {
-            let depth = levels.len();
             let Some(level) = levels.last_mut() else { return };
             let Some(path) = level.paths.next() else {
                 let Some(done) = levels.pop() else { return };
@@ -157,11 +156,10 @@ impl<'p> Scheduler<'p> {
                 Ending::Step(Mode::Invisible, _) => {
                     if !followed.enter(path.process, path.memory.bytes()) {
                         level.cut = true;
-                    } else if depth > self.limits.invisible {
-                        level.fruitful = true;
-                        followed.leave();
+                    } else if followed.count > self.limits.invisible {
                         let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
                         emit(Outcome { process: initiator, state: None, fault, log: path.log });
+                        return;
                     } else {
                         let next = match self.outranked(&path.memory, path.process, false) {
                             true => Vec::new(),
@@ -294,7 +292,7 @@ impl Followed {
             }
             self.on_way.contains(&key)
         };
-        if on_way || (self.count >= self.follow_once_after && self.all.contains(&key)) {
+        if on_way || (self.count > self.follow_once_after && self.all.contains(&key)) {
             return false;
         }
         self.count += 1;

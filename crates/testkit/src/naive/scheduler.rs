@@ -19,6 +19,8 @@ struct Sequence {
     /// All states that a `STEP I` led to and that were followed, and how many times any was.
     followed: HashSet<Inside>,
     times: usize,
+    /// Whether too many were followed: nothing else is.
+    over: bool,
     /// How many steps go on at present.
     depth: usize,
 }
@@ -93,7 +95,8 @@ impl Naive {
         for path in self.paths_of(&free, p, Circumstances { timeout, ..Circumstances::default() })? {
             let began_at = self.location_of(&free, p);
             let log = path.log.clone();
-            let mut sequence = Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, depth: 0 };
+            let mut sequence =
+                Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, over: false, depth: 0 };
             let found = self.outcomes_of(&mut sequence, p, path)?;
             let endless = found.outcomes.is_empty() && found.cut;
             outcomes.extend(if endless { self.endless(&sequence, log).outcomes } else { found.outcomes });
@@ -105,6 +108,9 @@ impl Naive {
     fn outcomes_of(&self, sequence: &mut Sequence, p: usize, path: Path) -> Result<Found, Refusal> {
         if sequence.depth > self.limits.recursion {
             return Err(Refusal::TooMuchWork);
+        }
+        if sequence.over {
+            return Ok(Found::default());
         }
         let mode = match path.end {
             End::Fault(fault) => return Ok(self.fatal(sequence, path.log, fault)),
@@ -175,7 +181,8 @@ impl Naive {
         if sequence.way.contains(&inside) || again {
             return Ok(Found { cut: !self.is(Mutant::EndlessInvisibleIsBlocked), ..Found::default() });
         }
-        if sequence.way.len() >= self.limits.invisible as usize {
+        if sequence.times >= self.limits.invisible as usize {
+            sequence.over = true;
             return Ok(self.endless(sequence, path.log));
         }
         sequence.times += 1;
@@ -260,7 +267,7 @@ impl Naive {
                 let first = sequence.way.is_empty();
                 if first {
                     sequence.followed.clear();
-                    sequence.times = 0;
+                    (sequence.times, sequence.over) = (0, false);
                 }
                 let log = answer.log.clone();
                 let answered = self.outcomes_of(sequence, mover, answer)?;

@@ -12,6 +12,7 @@ pub struct FaultCode(pub(crate) NonZeroU32);
 
 impl FaultCode {
     /// The fault with number `code`; zero means "no fault" and is none.
+    #[inline]
     pub const fn new(code: u32) -> Option<Self> {
         match NonZeroU32::new(code) {
             Some(code) => Some(FaultCode(code)),
@@ -20,10 +21,12 @@ impl FaultCode {
     }
 
     /// Its number, never zero.
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0.get()
     }
 
+    #[inline]
     pub(crate) fn to_bits(fault: Option<FaultCode>) -> u32 {
         fault.map_or(0, FaultCode::get)
     }

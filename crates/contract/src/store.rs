@@ -115,6 +115,12 @@ pub trait StoreWorker {
     /// Whether the state just named `id` can be read by that name at any later time. If not, whoever needs the state keeps its bytes.
     fn keeps(&self, id: StateId) -> bool;
 
+    /// Whether reading a state takes so much work that whoever has room for its bytes had better keep them.
+    #[inline]
+    fn reads_slowly(&self) -> bool {
+        false
+    }
+
     /// Replaces the contents of `out` by the state named `id`, and says whether it could: it can if it [`keeps`](Self::keeps) it.
     fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool;
 

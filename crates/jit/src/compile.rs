@@ -414,7 +414,7 @@ fn host() -> Result<OwnedTargetIsa, CompileError> {
     let mut flags = settings::builder();
     for (name, value) in [
         ("opt_level", "none"),
-        ("regalloc_algorithm", "single_pass"),
+        ("regalloc_algorithm", "backtracking"),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("enable_verifier", "false"),

@@ -17,7 +17,7 @@ pub use compile::CompileError;
 
 use bytecode::{Mode, Op, Verified};
 use compile::Tables;
-use context::{Context, Purpose, view_of};
+use context::{Context, Purpose, View, view_of};
 use contract::{Action, FaultCode, Successors, System};
 use std::sync::Arc;
 
@@ -106,24 +106,21 @@ impl Native {
         Ok((state, noted))
     }
 
-    /// The transitions of one process from the state asked about; says whether there were any.
-    #[inline]
-    fn process(&mut self, process: u32, timeout: bool) -> bool {
+    /// The transitions of one process from the state asked about, which native code works on before and after.
+    #[inline(always)]
+    fn process(&mut self, process: u32, timeout: bool) {
         let context = &mut *self.context;
         let before = context.emitted;
         context.initiator = process;
         context.choice = 0;
-        context.purpose = Purpose::Direct;
-        context.view.timeout = timeout as u32;
         // SAFETY: the search's buffer, exclusively ours during the expansion.
         let mark = unsafe { &*context.out }.mark();
         context.call(process);
         if context.gave_up() {
             self.begin_again(process, timeout, mark, before);
         } else if !context.ends.is_empty() {
-            self.follow_kept();
+            self.follow_kept(timeout);
         }
-        self.context.emitted != before
     }
 
     /// Takes back what a process gave and runs it once more, keeping the ends of its paths and following them afterwards.
@@ -132,23 +129,22 @@ impl Native {
         // SAFETY: the search's buffer, exclusively ours during the expansion.
         unsafe { &mut *self.context.out }.rollback(mark);
         (self.context.emitted, self.context.choice) = (emitted, 0);
-        self.look_at_asked();
-        self.context.view.timeout = timeout as u32;
+        self.look_at_asked(timeout);
         self.context.call(process);
-        self.follow_kept();
+        self.follow_kept(timeout);
         self.context.begin_at_once();
     }
 
     #[cold]
-    fn follow_kept(&mut self) {
+    fn follow_kept(&mut self, timeout: bool) {
         self.context.follow_kept();
-        self.look_at_asked();
+        self.look_at_asked(timeout);
     }
 
     /// Makes the state asked about the one native code works on.
-    fn look_at_asked(&mut self) {
+    fn look_at_asked(&mut self, timeout: bool) {
         let context = &mut *self.context;
-        context.view = view_of(&mut context.asked);
+        context.view = View { timeout: timeout as u32, ..view_of(&mut context.asked) };
         context.purpose = Purpose::Direct;
         context.renew_dst();
     }
@@ -193,26 +189,29 @@ impl System for Native {
         self.context.out = out;
         self.context.emitted = 0;
         self.context.begin_at_once();
-        self.look_at_asked();
+        self.look_at_asked(false);
         if let Some(at) = exclusive
             && let Some(holder) = (state[at] as u32).checked_sub(1)
         {
             let possible = holder < self.context.asked.process_count && !self.context.outranked(|c| &mut c.asked, holder, false);
-            if possible && self.process(holder, false) {
-                return;
+            if possible {
+                self.process(holder, false);
+                if self.context.emitted > 0 {
+                    return;
+                }
             }
             self.context.asked.bytes[at] = 0;
         }
         let count = self.context.asked.process_count;
         for timeout in [false, true] {
-            let mut moved = false;
+            self.context.view.timeout = timeout as u32;
             for process in 0..count {
                 if self.context.outranked(|c| &mut c.asked, process, timeout) {
                     continue;
                 }
-                moved |= self.process(process, timeout);
+                self.process(process, timeout);
             }
-            if moved || !self.uses_timeout {
+            if self.context.emitted > 0 || !self.uses_timeout {
                 return;
             }
         }

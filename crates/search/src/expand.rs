@@ -230,25 +230,44 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         if self.edges_wanted || self.states_wanted {
             return (0..self.batch.out.len()).try_for_each(|index| self.follow(index, next));
         }
-        // What nearly all searches do nearly all the time, without the questions they need not ask.
-        for index in 0..self.batch.out.len() {
-            let entry = &self.batch.out.entries()[index];
-            if entry.fault().is_some() {
-                self.follow(index, next)?;
-                continue;
+        let mut index = 0;
+        loop {
+            index = self.insert_from(index, next)?;
+            if index == self.batch.out.len() {
+                return Ok(());
             }
-            let Some(state) = self.batch.out.state(entry) else { continue };
+            self.follow(index, next)?;
+            index += 1;
+        }
+    }
+
+    /// What nearly all searches do nearly all the time, without the questions they need not ask: inserts the entries from `first` on, up to
+    /// one with a fault, whose number it gives.
+    fn insert_from(&mut self, first: usize, next: &mut impl Sink) -> Result<usize, CutShort> {
+        let Batch { out, hashes, sources, .. } = &self.batch;
+        let mut full = None;
+        for (index, (entry, &hash)) in out.entries().iter().zip(hashes).enumerate().skip(first) {
+            if entry.fault().is_some() {
+                return Ok(index);
+            }
+            let Some(state) = out.state(entry) else { continue };
             self.transitions += 1;
-            let Ok(inserted) = self.store.insert(self.batch.hashes[index], state) else { return Err(self.take_back(index)) };
+            let Ok(inserted) = self.store.insert(hash, state) else {
+                full = Some(index);
+                break;
+            };
             if inserted.new {
                 self.states += 1;
-                let source = &self.batch.sources[entry.source as usize];
+                let source = &sources[entry.source as usize];
                 let link = self.links.push(source.position, source.link, (index - source.first) as Choice);
-                let bytes = if self.store.keeps(inserted.id) { None } else { Some(state) };
-                next.push(inserted.id, link, source.depth + 1, bytes);
+                let kept = self.store.keeps(inserted.id) && !(self.store.reads_slowly() && next.has_room());
+                next.push(inserted.id, link, source.depth + 1, if kept { None } else { Some(state) });
             }
         }
-        Ok(())
+        match full {
+            Some(index) => Err(self.take_back(index)),
+            None => Ok(self.batch.out.len()),
+        }
     }
 
     /// As `insert`, but asks the reduction which steps to follow.
@@ -375,8 +394,8 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             }
         }
         let link = self.links.push(origin.position, origin.parent, origin.choice);
-        let bytes = if self.store.keeps(inserted.id) { None } else { Some(state) };
-        next.push(inserted.id, link, origin.depth, bytes);
+        let kept = self.store.keeps(inserted.id) && !(self.store.reads_slowly() && next.has_room());
+        next.push(inserted.id, link, origin.depth, if kept { None } else { Some(state) });
         Answer::Continue
     }
 }

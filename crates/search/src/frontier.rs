@@ -10,6 +10,9 @@ use contract::StateId;
 /// States in a chunk of a level: enough to make taking one cheap, few enough to share a small level evenly.
 const CHUNK: usize = 512;
 
+/// Memory a level may use for the bytes of states the store could read, slowly.
+const ROOM: u64 = 4 << 20;
+
 /// Waiting states.
 pub(crate) struct Chunk {
     pub waiting: Vec<StateId>,
@@ -95,6 +98,11 @@ impl Chunk {
 pub(crate) trait Sink {
     /// Adds a state `depth` steps from the beginning; `state` are its bytes if the store does not keep them.
     fn push(&mut self, id: StateId, link: Link, depth: u64, state: Option<&[u8]>);
+
+    /// Whether there is room for bytes that need not wait here.
+    fn has_room(&self) -> bool {
+        false
+    }
 }
 
 /// Chunks being filled.
@@ -119,6 +127,11 @@ impl Sink for Frontier {
         }
         self.last.push(id, state);
         self.len += 1;
+    }
+
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.bytes < ROOM
     }
 }
 

@@ -121,6 +121,14 @@ impl BitReader<'_> {
     }
 }
 
+/// Elias' gamma code of a number from 1 on: as many zeros as it has bits after the first, a one, and those bits. Gives the code, first bit
+/// lowest, and its length.
+#[inline]
+fn gamma(number: u64) -> (u64, u32) {
+    let bits = number.max(1).ilog2();
+    (1 << bits | (number & ((1 << bits) - 1)) << (bits + 1), 2 * bits + 1)
+}
+
 /// A chunk in the log.
 #[derive(Clone, Copy)]
 struct Record {
@@ -142,13 +150,27 @@ pub(crate) struct Links {
     chunk: Option<Sources>,
     /// The source the bits have come to, and its last step that led to something new.
     position: usize,
-    last: Option<Choice>,
+    last: Choice,
+    /// Whether there was such a step.
+    any: bool,
+    /// The chunk's sources are named one by one.
+    scattered: bool,
 }
 
 impl Links {
     pub fn new(worker: usize) -> Self {
         let worker = worker.min(MOST_WORKERS) as u64;
-        Links { worker, records: Vec::new(), bits: Bits::default(), len: 0, chunk: None, position: 0, last: None }
+        Links {
+            worker,
+            records: Vec::new(),
+            bits: Bits::default(),
+            len: 0,
+            chunk: None,
+            position: 0,
+            last: 0,
+            any: false,
+            scattered: false,
+        }
     }
 
     /// A chunk begins.
@@ -165,41 +187,41 @@ impl Links {
         }
         if let Some(sources) = self.chunk.take() {
             self.records.push(Record { first: self.len, bit: self.bits.len, sources });
-            (self.position, self.last) = (0, None);
+            self.scattered = sources == Sources::Scattered;
+            (self.position, self.any) = (0, false);
         }
-        // A zero ends each source before this one.
-        while self.position < position {
-            let zeros = (position - self.position).min(64);
-            self.bits.put(0, zeros as u32);
-            self.position += zeros;
-            self.last = None;
+        let gap = position - self.position;
+        // The step counted from the last one of the source, or from before its first.
+        let difference = if gap == 0 && self.any { u64::from(choice.wrapping_sub(self.last)) } else { u64::from(choice) + 1 };
+        let scattered = self.scattered && (gap > 0 || !self.any);
+        if gap > 16 || difference > 1 << 16 || scattered {
+            self.put_slowly(gap, scattered.then_some(parent), difference);
+        } else {
+            // A zero ends each source before this one; a one begins a step.
+            let (code, len) = gamma(difference);
+            self.bits.put((code << 1 | 1) << gap, len + 1 + gap as u32);
         }
-        let difference = match self.last.replace(choice) {
-            Some(last) => u64::from(choice.wrapping_sub(last)),
-            None => {
-                let scattered = self.records.last().is_some_and(|record| record.sources == Sources::Scattered);
-                if scattered {
-                    self.bits.put(1 | parent.0 << 1, 1 + LINK_BITS);
-                } else {
-                    self.bits.put(1, 1);
-                }
-                self.put_gamma(u64::from(choice) + 1);
-                self.len += 1;
-                return Link(self.worker << INDEX_BITS | (self.len - 1));
-            }
-        };
-        self.bits.put(1, 1);
-        self.put_gamma(difference);
+        (self.position, self.last, self.any) = (position, choice, true);
         self.len += 1;
         Link(self.worker << INDEX_BITS | (self.len - 1))
     }
 
-    /// Writes a number from 1 on: as many zeros as it has bits after the first, a one, and those bits.
-    #[inline]
-    fn put_gamma(&mut self, number: u64) {
-        let bits = number.max(1).ilog2();
+    /// As in `push`, for numbers of any size.
+    #[cold]
+    fn put_slowly(&mut self, mut gap: usize, parent: Option<Link>, difference: u64) {
+        while gap > 0 {
+            let zeros = gap.min(64);
+            self.bits.put(0, zeros as u32);
+            gap -= zeros;
+        }
+        match parent {
+            Some(parent) => self.bits.put(1 | parent.0 << 1, 1 + LINK_BITS),
+            None => self.bits.put(1, 1),
+        }
+        // In two parts: together they may have more than 64 bits.
+        let bits = difference.max(1).ilog2();
         self.bits.put(1 << bits, bits + 1);
-        self.bits.put(number & ((1 << bits) - 1), bits);
+        self.bits.put(difference & ((1 << bits) - 1), bits);
     }
 
     /// The parent and step of the state with number `index`.

@@ -5,13 +5,15 @@
 //! measured: starting from single bytes, neighbours are joined as long as the estimated memory shrinks. How many contents a piece will
 //! have in the end is extrapolated from how their number grew between half of the sample and the whole.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Bytes of dictionary one content costs.
 const ENTRY_BYTES: f64 = 24.0;
 /// A dictionary up to this size stays in the first caches; beyond, each doubling costs time, expressed in bytes of each state.
 const CACHED_ENTRIES: f64 = 1024.0;
 const SLOW_BYTES: f64 = 0.3;
+/// Columns with fewer possible values than this are numbered through a table of them.
+const DIRECT: u64 = 1 << 16;
 /// How much larger than now the state space is expected to become.
 const EXPECTED_GROWTH: f64 = 64.0;
 
@@ -20,32 +22,46 @@ const EXPECTED_GROWTH: f64 = 64.0;
 pub(crate) struct Column {
     contents: Vec<u32>,
     distinct: usize,
+    /// Contents expected among the states there are now.
+    present: f64,
     /// Contents expected in the end.
     expected: f64,
 }
 
 impl Column {
-    /// A column from any numbering; `population` states are known of which this is a sample.
-    pub fn new(values: impl Iterator<Item = u64>, population: u64) -> Column {
-        let mut numbers: HashMap<u64, u32> = HashMap::new();
-        let mut contents = Vec::new();
-        let mut at_half = Vec::new();
-        for value in values {
-            let next = numbers.len() as u32;
-            contents.push(*numbers.entry(value).or_insert(next));
-            at_half.push(numbers.len());
+    /// A column of values below `limit`; `population` states are known of which this is a sample.
+    pub fn new(values: impl Iterator<Item = u64>, limit: u64, population: u64) -> Column {
+        let mut contents = Vec::with_capacity(values.size_hint().0);
+        // Contents are numbered in the order of their arrival. Most columns have few possible values: no need to hash them.
+        if limit <= DIRECT {
+            let mut numbers = vec![u32::MAX; limit as usize];
+            let mut next = 0;
+            for value in values {
+                let number = &mut numbers[value as usize];
+                if *number == u32::MAX {
+                    *number = next;
+                    next += 1;
+                }
+                contents.push(*number);
+            }
+        } else {
+            let mut numbers: FxHashMap<u64, u32> = FxHashMap::default();
+            for value in values {
+                let next = numbers.len() as u32;
+                contents.push(*numbers.entry(value).or_insert(next));
+            }
         }
-        let distinct = numbers.len();
-        let half = at_half.get(contents.len() / 2).copied().unwrap_or(distinct);
+        let count = |contents: &[u32]| contents.iter().max().map_or(0, |&last| last as usize + 1);
+        let (distinct, half) = (count(&contents), count(&contents[..contents.len().div_ceil(2)]));
         let exponent = (distinct as f64 / half.max(1) as f64).log2().clamp(0.0, 1.0);
-        let total = (population as f64 * EXPECTED_GROWTH).max(1.0);
-        let expected = (distinct as f64 * (total / contents.len().max(1) as f64).powf(exponent)).min(total);
-        Column { contents, distinct, expected }
+        let among = |states: f64| (distinct as f64 * (states / contents.len().max(1) as f64).powf(exponent)).min(states);
+        let (present, expected) = (among(population.max(1) as f64), among((population as f64 * EXPECTED_GROWTH).max(1.0)));
+        Column { contents, distinct, present, expected }
     }
 
     fn join(&self, other: &Column, population: u64) -> Column {
-        let pairs = self.contents.iter().zip(&other.contents);
-        Column::new(pairs.map(|(&a, &b)| u64::from(a) << 32 | u64::from(b)), population)
+        let (width, pairs) = (other.distinct as u64, self.contents.iter().zip(&other.contents));
+        Column::new(pairs.map(|(&a, &b)| u64::from(a) * width + u64::from(b)), self.distinct as u64 * width, population)
     }
 
     /// Whether all states of the sample agree here.
@@ -62,7 +78,8 @@ impl Column {
 
     /// Bits the numbers of the contents will need before long.
     pub fn bits(&self) -> u32 {
-        bits_for(self.distinct as u64) + u32::from(self.expected > 1.5 * self.distinct as f64)
+        let present = self.present.max(self.distinct as f64);
+        bits_for(present.ceil() as u64) + u32::from(self.expected > 1.5 * present)
     }
 }
 
@@ -141,7 +158,7 @@ mod tests {
         let mut random = Random(8);
         // Bytes 0 and 1 agree; 2 and 3 agree; each pair has many contents of its own.
         let sample: Vec<[u64; 4]> = (0..4000).map(|_| [random.below(200), random.below(200)]).map(|[a, b]| [a, a ^ 1, b, b ^ 3]).collect();
-        let columns = (0..4).map(|i| Column::new(sample.iter().map(|s| s[i]), 4000)).collect();
+        let columns = (0..4).map(|i| Column::new(sample.iter().map(|s| s[i]), 256, 4000)).collect();
         let (joins, columns) = join_neighbours(columns, 4000, 0.01, 64, |_, _| true);
         assert_eq!(columns.len(), 2, "{joins:?}");
         assert!(columns.iter().all(|c| c.distinct == 200));
@@ -149,11 +166,11 @@ mod tests {
 
     #[test]
     fn constants_are_joined_up_to_the_allowed_size_and_bits_are_made_to_fit() {
-        let columns = vec![Column::new((0..100).map(|_| 0), 100); 20];
+        let columns = vec![Column::new((0..100).map(|_| 0), 1, 100); 20];
         let (_, columns) = join_neighbours(columns, 100, 0.01, 64, |a, b| a + b <= 8);
         assert_eq!(columns.len(), 3);
         let mut random = Random(1);
-        let noise: Vec<Column> = (0..8).map(|_| Column::new((0..5000).map(|_| random.below(256)), 5000)).collect();
+        let noise: Vec<Column> = (0..8).map(|_| Column::new((0..5000).map(|_| random.below(256)), 256, 5000)).collect();
         let (_, columns) = join_neighbours(noise, 5000, 0.01, 56, |_, _| true);
         assert!(columns.iter().map(Column::bits).sum::<u32>() <= 56);
     }

@@ -308,7 +308,7 @@ impl CompactWorker<'_> {
             }
             (Place::Plain(_), Access::Keys(_)) => return Ok(()),
             (Place::Keys { layout, roots }, _) => {
-                let grown = roots.geometry().step() + u32::from(reason == Reason::Full);
+                let grown = if reason == Reason::Full { roots.geometry().next_step() } else { roots.geometry().step() };
                 let most_keys = roots.geometry().capacity();
                 let layout = match reason {
                     Reason::Full if attempt == 0 && !layout.is_outgrown() => layout.clone(),
@@ -455,8 +455,14 @@ impl StoreWorker for CompactWorker<'_> {
         }
     }
 
+    #[inline]
     fn keeps(&self, id: StateId) -> bool {
         id.0 >> GENERATION_SHIFT != 0
+    }
+
+    #[inline]
+    fn reads_slowly(&self) -> bool {
+        true
     }
 
     fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {

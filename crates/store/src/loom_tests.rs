@@ -41,16 +41,26 @@ impl Numbers {
 
     /// Inserts a thing as a worker of the plain store does, following the table as it grows.
     fn insert(&self, table: &mut Arc<Table>, thing: u64) -> (u64, bool) {
+        let write = || {
+            let place = self.used.fetch_add(1, Ordering::Relaxed);
+            self.things[place as usize].store(thing, Ordering::Relaxed);
+            place
+        };
+        let same = |place: u64| self.things[place as usize].load(Ordering::Relaxed) == thing;
         let mut place = None;
+        match table.find_or_gap(hash(thing), same) {
+            Ok(place) => return (place, false),
+            Err(Some(gap)) => {
+                let written = write();
+                if table.fill(gap, written) {
+                    return (written, true);
+                }
+                place = Some(written);
+            }
+            Err(None) => {}
+        }
         loop {
-            let same = |place: u64| self.things[place as usize].load(Ordering::Relaxed) == thing;
-            let make = || {
-                Ok::<u64, ()>(*place.get_or_insert_with(|| {
-                    let place = self.used.fetch_add(1, Ordering::Relaxed);
-                    self.things[place as usize].store(thing, Ordering::Relaxed);
-                    place
-                }))
-            };
+            let make = || Ok::<u64, ()>(*place.get_or_insert_with(write));
             match table.find_or_insert(hash(thing), same, make).unwrap() {
                 Lookup::Found(place) => return (place, false),
                 Lookup::Inserted => return (place.unwrap(), true),

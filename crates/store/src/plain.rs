@@ -7,7 +7,7 @@ use crate::arena::{Arena, Piece};
 use crate::budget::Budget;
 use crate::hash::hash_bytes;
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering, lock};
-use crate::table::{FIRST_BUCKET_BITS, Lookup, Next, Table};
+use crate::table::{FIRST_BUCKET_BITS, Gap, Lookup, Next, Table};
 use crate::turn::Turn;
 use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
 
@@ -159,17 +159,44 @@ impl PlainWorker {
     pub(crate) fn try_insert(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
         let arena = &self.store.arena;
         // SAFETY: places in the table were written to this arena before they were published there.
-        match self.table.find(hash, |place| unsafe { arena.is(place, state) }) {
-            Some(place) => Ok(Some(Inserted { id: StateId(place), new: false })),
-            None => self.insert_new(hash, state),
+        match self.table.find_or_gap(hash, |place| unsafe { arena.is(place, state) }) {
+            Ok(place) => Ok(Some(Inserted { id: StateId(place), new: false })),
+            Err(Some(gap)) => self.insert_at(gap, hash, state),
+            Err(None) => self.insert_slowly(hash, state, None, self.piece),
         }
     }
 
-    /// Inserts what is probably new.
-    #[inline(never)]
-    fn insert_new(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
+    /// Inserts what was not there a moment ago.
+    #[inline]
+    fn insert_at(&mut self, gap: Gap, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
         let mut piece = self.piece;
-        let mut written = None;
+        let place = self.store.arena.write(&mut piece, state)?;
+        if !self.table.fill(gap, place) {
+            return self.insert_slowly(hash, state, Some(place), piece);
+        }
+        self.piece = piece;
+        Ok(Some(self.count(place)))
+    }
+
+    /// A state is new, and lies at `place`.
+    #[inline]
+    fn count(&mut self, place: u64) -> Inserted {
+        self.untold += 1;
+        if self.untold == TELL_EVERY {
+            self.tell();
+        }
+        Inserted { id: StateId(place), new: true }
+    }
+
+    /// Inserts a state wherever it belongs, growing the table if need be. It may have been `written` already, which `piece` takes into account.
+    #[cold]
+    fn insert_slowly(
+        &mut self,
+        hash: u64,
+        state: &[u8],
+        mut written: Option<u64>,
+        mut piece: Piece,
+    ) -> Result<Option<Inserted>, StoreFull> {
         loop {
             let arena = &self.store.arena;
             // SAFETY: as above.
@@ -197,11 +224,7 @@ impl PlainWorker {
                 }
                 Lookup::Inserted => {
                     self.piece = piece;
-                    self.untold += 1;
-                    if self.untold == TELL_EVERY {
-                        self.tell();
-                    }
-                    return Ok(Some(Inserted { id: StateId(written.unwrap_or_default()), new: true }));
+                    return Ok(Some(self.count(written.unwrap_or_default())));
                 }
                 Lookup::Frozen | Lookup::Full => {
                     if !self.follow() {

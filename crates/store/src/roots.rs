@@ -3,8 +3,8 @@
 //! Keys come scrambled by a bijection ([`Scramble`]); the top of a key chooses the home bucket and is therefore not stored, only the rest
 //! is, with four bits that say how far from home it lies (Cleary, "Compact hash tables using bidirectional linear probing", 1984, has the
 //! idea; the distance replaces his bidirectional bookkeeping). A bucket is half a cache line: a header of eight bits, then as many slots
-//! of the table's width as fit; the second bucket of a probe sequence is the other half. With more buckets fewer bits remain to be stored: the table gets thinner as it grows. It grows by steps
-//! of 3/2 and 4/3, so that it is never much emptier than it need be.
+//! of the table's width as fit; the second bucket of a probe sequence is the other half. With more buckets fewer bits remain to be stored: the table gets thinner as it grows. Once it is
+//! large it grows by steps of 3/2 and 4/3, so that it is never much emptier than it need be.
 //!
 //! *Sharing.* Readers never wait: slots are only ever added, and the header that counts them is written last. A writer marks the header
 //! for the few instructions it takes to add a slot; taking the mark also proves that nothing was added since the writer looked, so
@@ -33,6 +33,8 @@ const MOST_DISTANCE: u64 = if cfg!(loom) { 1 } else { (1 << DISTANCE_BITS) - 1 }
 const LEAST_REST_BITS: u32 = 4;
 /// Buckets moved at a time.
 const BLOCK: usize = if cfg!(loom) { 1 } else { 1024 };
+/// Tables below this many bytes double when they grow.
+const SMALL: u64 = 4 << 20;
 const FIRST_STEP: u32 = if cfg!(loom) { 2 } else { 18 };
 
 const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
@@ -127,6 +129,11 @@ impl Geometry {
 
     pub fn step(&self) -> u32 {
         self.step
+    }
+
+    /// The step to grow to. Small tables double: moving their keys costs more than the memory is worth.
+    pub fn next_step(&self) -> u32 {
+        self.step + if self.bytes() < SMALL { 2 } else { 1 }
     }
 
     pub fn bytes(&self) -> u64 {

@@ -97,8 +97,8 @@ impl Layout {
     pub fn first(sample: &[Vec<u8>], population: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
         let capacity = sample.iter().map(Vec::len).max().unwrap_or(0).max(LEAF_BYTES);
         let byte = |at: usize| sample.iter().map(move |state| u64::from(state.get(at).copied().unwrap_or(0)));
-        let bytes: Vec<Column> = (0..capacity).map(|at| Column::new(byte(at), population)).collect();
-        let length_bits = Column::new(sample.iter().map(|state| state.len() as u64), population).bits();
+        let bytes: Vec<Column> = (0..capacity).map(|at| Column::new(byte(at), 256, population)).collect();
+        let length_bits = Column::new(sample.iter().map(|state| state.len() as u64), capacity as u64 + 1, population).bits();
         // First pieces of up to a word, cut anywhere; then pairs of pieces.
         let (joins, leaves) = join_neighbours(bytes, population, PIECE_BYTES, u32::MAX, |a, b| a + b <= LEAF_BYTES);
         let mut lens = vec![1; capacity];
@@ -183,7 +183,7 @@ impl Layout {
         let mut widths: Vec<u32> = old.iter().map(|top| top.width).collect();
         let mut tops: Vec<usize> = old.iter().map(|top| top.node).collect();
         tops.pop();
-        let columns = (0..tops.len()).map(|at| Column::new(sample.iter().map(|n| u64::from(n[at])), population)).collect();
+        let columns = (0..tops.len()).map(|at| Column::new(sample.iter().map(|n| u64::from(n[at])), u64::MAX, population)).collect();
         let (joins, _) = join_neighbours(columns, population, -PAIR_BYTES, 0, |_, _| true);
         // How many pairs there are is known only when all keys have been moved, but not more than there are keys.
         let bound = bits_for(most_keys) + 1;

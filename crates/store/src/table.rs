@@ -52,6 +52,13 @@ pub(crate) enum Lookup {
     Full,
 }
 
+/// An empty slot, and what it will hold beside the place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    word: usize,
+    filled: u64,
+}
+
 /// What comes after a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Next {
@@ -175,7 +182,13 @@ impl Table {
     /// The place of the thing with `hash` that `same` recognises, if it is certain that it is here. If not, it may be somewhere all
     /// the same, and [`find_or_insert`](Self::find_or_insert) will tell.
     #[inline(always)]
-    pub fn find(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Option<u64> {
+    pub fn find(&self, hash: u64, same: impl FnMut(u64) -> bool) -> Option<u64> {
+        self.find_or_gap(hash, same).ok()
+    }
+
+    /// As [`find`](Self::find); where it fails, it gives the empty slot the thing belongs to, if it came to one.
+    #[inline(always)]
+    pub fn find_or_gap(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Result<u64, Option<Gap>> {
         let (home, tag) = (self.home(hash), self.tag(hash));
         let first = Self::first_slot(tag);
         for distance in 0..=MOST_DISTANCE {
@@ -188,10 +201,11 @@ impl Table {
                 let place = slot & self.place_mask;
                 // Empty and frozen slots have no place.
                 if place == 0 {
-                    return None;
+                    let word = (self.bucket(home, tag, distance) << SLOTS_LOG) + index;
+                    return Err((slot == EMPTY).then_some(Gap { word, filled: wanted }));
                 }
                 if (slot ^ wanted) & self.tag_mask == 0 && same(place) {
-                    return Some(place);
+                    return Ok(place);
                 }
                 index = (index + 1) % SLOTS;
                 if index == first % SLOTS {
@@ -199,7 +213,14 @@ impl Table {
                 }
             }
         }
-        None
+        Err(None)
+    }
+
+    /// Fills the gap that a search for a thing came to with its place; `false` if somebody else was there first.
+    #[inline]
+    pub fn fill(&self, gap: Gap, place: u64) -> bool {
+        let word = &self.words.get()[gap.word];
+        word.compare_exchange(EMPTY, gap.filled | place, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Looks for the thing with `hash` that `same` recognises by its place, and inserts it at the place `make` gives if there is

@@ -437,6 +437,13 @@ impl StoreWorker for CompactWorker<'_> {
                 Entry::Frozen | Entry::Full => {}
             }
         }
+        // The common case of the plain stage, without the loop around it.
+        if let Access::Plain(plain) = &mut self.access
+            && hash >> GENERATION_SHIFT == 0
+            && let Ok(Some(inserted)) = plain.try_insert(hash << 8, state)
+        {
+            return Ok(self.count(inserted));
+        }
         self.insert_slowly(hash, state)
     }
 

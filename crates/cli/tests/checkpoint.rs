@@ -150,11 +150,11 @@ fn damaged_and_foreign_files_are_refused() {
     flipped[middle] ^= 8;
     let longer = [&good[..], b"x"].concat();
     for (what, bytes, says) in [
-        ("cut", &good[..good.len() * 2 / 3], "cannot be read"),
-        ("cut in its beginning", &good[..100], "cannot be read"),
+        ("cut", &good[..good.len() * 2 / 3], "ends too early"),
+        ("cut in its beginning", &good[..100], "ends too early"),
         ("flipped", &flipped, "damaged"),
         ("longer", &longer, "damaged"),
-        ("empty", b"", "cannot be read"),
+        ("empty", b"", "ends too early"),
         ("text", b"this is no checkpoint, but a letter", "not a checkpoint"),
     ] {
         folder.write("bad", bytes);

@@ -47,6 +47,9 @@ pub enum CheckpointError {
 impl fmt::Display for CheckpointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            CheckpointError::Read(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                f.write_str("the file ends too early: it is not a checkpoint, or a part of it is missing")
+            }
             CheckpointError::Read(error) => write!(f, "the checkpoint cannot be read: {error}"),
             CheckpointError::NotACheckpoint => f.write_str("not a checkpoint, or one of another version"),
             CheckpointError::Foreign => f.write_str("the checkpoint belongs to another model, property or configuration"),

@@ -79,6 +79,7 @@ fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, 
         ("inherits", "two else"),
         ("self-loop", "a loop without effect"),
         ("max search depth too small", "too deep for SPIN"),
+        ("rv-attempt in d_step", "a rendezvous offer in a d_step, which SPIN gives up at"),
         ("too many processes", "more processes than SPIN's search survives"),
     ] {
         if all.contains(sign) {
@@ -92,7 +93,7 @@ fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, 
     let (Some(states), Some(transitions)) = (number(" states, stored"), number(" transitions (=")) else {
         return Err(format!("SPIN's verifier says: {}", all.lines().next().unwrap_or("nothing")));
     };
-    let goes_on = ["block in d_step", "rv-attempt in d_step", "bad queue", "uninit"].iter().any(|message| all.contains(message));
+    let goes_on = ["block in d_step", "bad queue", "uninit"].iter().any(|message| all.contains(message));
     let counts = (!goes_on).then_some((states, transitions));
     let violation = first
         .lines()

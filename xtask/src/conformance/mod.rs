@@ -121,7 +121,7 @@ fn random_models(arguments: &Arguments, count: u64) -> Vec<Compared> {
         next += missing;
         missing -= compared;
         // Without SPIN there will never be any.
-        if compared == 0 {
+        if missing == count {
             break;
         }
     }

@@ -30,6 +30,23 @@ fn what_a_program_prints_is_shown() {
 }
 
 #[test]
+fn values_that_do_not_fit_are_cut_with_a_warning() {
+    let text = "byte x, a[2]; chan q = [1] of { byte };\nproctype R(byte p) { skip }\nactive proctype P() { x = 300; a[1] = -1; q!513; run R(258); x = 255 }\n";
+    let folder = Folder::with("model.pml", text);
+    let run = folder.run(&["simulate", "model.pml"]).exits(0);
+    let warnings: Vec<&str> = run.out.lines().filter_map(|line| line.trim().strip_prefix("warning: ")).collect();
+    let expected = [
+        "300 does not fit, 44 is stored: x = 300",
+        "-1 does not fit, 255 is stored: a[1] = -1",
+        "513 does not fit, 1 is stored: q!513",
+        "258 does not fit, 2 is stored: run R(258)",
+    ];
+    assert_eq!(warnings, expected, "{run:?}");
+    let json = folder.run(&["simulate", "model.pml", "--json"]).exits(0).json();
+    assert_eq!(json["trace"][0]["warnings"][0], expected[0], "{json}");
+}
+
+#[test]
 fn a_run_that_goes_wrong_says_so() {
     let folder = Folder::with("model.epa", DEADLOCK);
     // Left takes a, Right takes b.

@@ -182,6 +182,17 @@ where
     }
 }
 
+/// Three counters that step independently: levels wide enough to be shared, every state reached in several ways.
+pub fn grid(side: u64) -> impl System + Clone {
+    numbers(move |n, next| {
+        for factor in [1, side, side * side] {
+            if n / factor % side + 1 < side {
+                next(n + factor);
+            }
+        }
+    })
+}
+
 /// Inserts `states` in order and compares every answer with a plain hash set, then reads everything back (if the store can). The
 /// store must be empty, exact, and large enough.
 pub fn compare_with_hash_set<S: Store>(store: &S, states: impl IntoIterator<Item = Vec<u8>>) {

@@ -29,6 +29,8 @@ pub struct Step {
     pub statements: Vec<Statement>,
     /// What was printed.
     pub printed: String,
+    /// Values that were cut to their type, a sentence each.
+    pub warnings: Vec<String>,
     /// The state reached; none after a fatal fault.
     pub state: Option<Vec<u8>>,
     /// What went wrong.
@@ -185,6 +187,7 @@ impl Narrator {
         let tables = self.program().program();
         let mut statements = Vec::new();
         let mut printed = String::new();
+        let mut warnings = Vec::new();
         for event in &explained.events {
             match event {
                 Event::Step { process, step } => statements.push(self.statement(before, *process, *step)),
@@ -192,6 +195,10 @@ impl Narrator {
                     let format = tables.formats.get(format.index()).map_or("", String::as_str);
                     // The verifier has read the format before us.
                     printed.push_str(&format::render(format, values, |value| tables.symbol(value)).unwrap_or_default());
+                }
+                Event::Cut { at, value, stored } => {
+                    let text = tables.span_at(*at).map_or_else(|| at.to_string(), |span| span.text.clone());
+                    warnings.push(format!("{value} does not fit, {stored} is stored: {text}"));
                 }
             }
         }
@@ -207,6 +214,7 @@ impl Narrator {
             action: explained.action,
             statements,
             printed,
+            warnings,
             state: explained.state,
             fault: fault.map(|code| self.interpreter.describe_fault(code)),
         }

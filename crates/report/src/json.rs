@@ -69,6 +69,9 @@ pub struct StepJson {
     /// What was printed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub printed: String,
+    /// Values that were cut to their type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Variables and channels with another value than before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, String>,
@@ -81,6 +84,7 @@ impl StepJson {
             first: step.first().into(),
             then: step.statements.iter().skip(1).map(StatementJson::from).collect(),
             printed: step.printed.clone(),
+            warnings: step.warnings.clone(),
             changes: changes.into_iter().map(|named| (named.name, named.value)).collect(),
         }
     }

@@ -45,6 +45,9 @@ impl<'p> Printer<'p> {
         for line in step.printed.lines() {
             let _ = writeln!(out, "        prints: {}", printable(line));
         }
+        for warning in &step.warnings {
+            let _ = writeln!(out, "        warning: {}", printable(warning));
+        }
         if let Some(fault) = &step.fault {
             let _ = writeln!(out, "        {}", fault_text(fault));
         }

@@ -171,18 +171,23 @@ impl<'s> Stack<'s> {
         Ok(())
     }
 
+    /// Block number `number`: itself, or its contents read back into `fetched` if it has spilled.
+    fn contents<'b>(&self, number: usize, block: &'b [u8], fetched: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
+        match self.spill {
+            Some(spill) if number < self.spilled => {
+                fetched.clear();
+                spill.blocks().read(number as u64, fetched)?;
+                Ok(fetched)
+            }
+            _ => Ok(block),
+        }
+    }
+
     /// Shows `visit` the open states from top to bottom, until it has seen enough (`false`).
     pub fn open_states(&self, mut visit: impl FnMut(&[u8], StateId, Action) -> bool) -> io::Result<()> {
         let mut fetched = Vec::new();
         for (number, block) in self.blocks.iter().enumerate().rev() {
-            let block = match self.spill {
-                Some(spill) if number < self.spilled => {
-                    fetched.clear();
-                    spill.blocks().read(number as u64, &mut fetched)?;
-                    &fetched
-                }
-                _ => block,
-            };
+            let block = self.contents(number, block, &mut fetched)?;
             let mut end = block.len();
             while end > 0 {
                 let footer = Footer::of(block, end);
@@ -201,14 +206,7 @@ impl<'s> Stack<'s> {
         let mut fetched = Vec::new();
         let mut ends = Vec::new();
         for (number, block) in self.blocks.iter().enumerate() {
-            let block = match self.spill {
-                Some(spill) if number < self.spilled => {
-                    fetched.clear();
-                    spill.blocks().read(number as u64, &mut fetched)?;
-                    &fetched
-                }
-                _ => block,
-            };
+            let block = self.contents(number, block, &mut fetched)?;
             ends.clear();
             let mut end = block.len();
             while end > 0 {

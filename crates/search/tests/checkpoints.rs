@@ -1,6 +1,6 @@
 //! A search that is interrupted and resumed ends as if nothing had happened; a damaged or foreign checkpoint is refused.
 
-use contract::testing::{Graph, Random, numbers};
+use contract::testing::{Graph, Random, grid};
 use contract::{Cancel, Limits, Outcome, Property, Safety, Statistics, Store, System, Verdict};
 use search::{CheckpointError, Checkpoints, Task, breadth_first, depth_first, resume};
 use std::io::{self, Write};
@@ -83,16 +83,6 @@ fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
         let task = Task { label: LABEL, ..Task::new(property) };
         same(&resume(system, &Plain::new(), &task, &mut &bytes[..]).expect("a good checkpoint"), &whole);
     }
-}
-
-fn grid(side: u64) -> impl System + Clone {
-    numbers(move |n, next| {
-        for factor in [1, side, side * side] {
-            if n / factor % side + 1 < side {
-                next(n + factor);
-            }
-        }
-    })
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Search orders on graphs whose every fact is known: counts, verdicts, traces, limits.
 
-use contract::testing::{Graph, numbers};
+use contract::testing::{Graph, grid, numbers};
 use contract::{
     Action, Answer, Cancel, Edge, FaultCode, FaultKind, Finding, Interest, Limits, Outcome, Property, Safety, StopReason, Successors,
     System, Trace, Verdict,
@@ -226,17 +226,6 @@ fn a_chain_of_a_million_states() {
         let Verdict::Violated(violation) = run(order, &chain, &Task::new(&Never(0))).verdict else { panic!("start not seen") };
         assert_eq!((violation.trace.steps.len(), violation.trace.initial), (0, vec![0; 8]));
     }
-}
-
-/// Three counters that step independently: levels wide enough to be shared, every state reached in several ways.
-fn grid(side: u64) -> impl System + Clone {
-    numbers(move |n, next| {
-        for factor in [1, side, side * side] {
-            if n / factor % side + 1 < side {
-                next(n + factor);
-            }
-        }
-    })
 }
 
 #[test]

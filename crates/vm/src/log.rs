@@ -23,6 +23,15 @@ pub enum Event {
         /// The values.
         values: Vec<i32>,
     },
+    /// A value was cut to its type when it was stored or sent.
+    Cut {
+        /// The instruction.
+        at: Addr,
+        /// The value as it was computed.
+        value: i32,
+        /// The value as it is stored.
+        stored: i32,
+    },
 }
 
 /// A listener that alternatives of a step carry along, each its own copy.

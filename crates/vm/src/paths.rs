@@ -235,7 +235,7 @@ impl<'p> Paths<'p> {
             Op::Ldg { var } => a.push(a.memory.read(layout.globals[var.index()].ty, layout.globals[var.index()].offset)),
             Op::Stg { var } => {
                 let value = a.pop();
-                a.memory.write(layout.globals[var.index()].ty, layout.globals[var.index()].offset, value);
+                a.store(layout.globals[var.index()].ty, layout.globals[var.index()].offset, value);
             }
             Op::Ldgx { var } => return a.load_element(&layout.globals[var.index()], 0),
             Op::Stgx { var } => return a.store_element(&layout.globals[var.index()], 0),
@@ -246,7 +246,7 @@ impl<'p> Paths<'p> {
             Op::Stl { var } => {
                 let value = a.pop();
                 let (slot, base) = self.local(a, var.index());
-                a.memory.write(slot.ty, base + slot.offset, value);
+                a.store(slot.ty, base + slot.offset, value);
             }
             Op::Ldlx { var } => {
                 let (slot, base) = self.local(a, var.index());
@@ -333,6 +333,8 @@ impl<'p> Paths<'p> {
                 let Some(number) = a.memory.create_process(self.program, process, &args) else {
                     return Next::Fault(F::TooManyProcesses);
                 };
+                let locals = &layout.processes[process.index()].locals;
+                locals.iter().zip(&args).for_each(|(slot, &value)| a.tell_cut(slot.ty, value));
                 match self.prologue(&mut a.memory, number, program.processes[process.index()].prologue) {
                     Some(fault) if fault.kind.is_fatal() => return Next::Raised(fault),
                     noted => a.fault = a.fault.or(noted),
@@ -510,6 +512,7 @@ impl<'p> Paths<'p> {
             }
             a.memory.insert_message(layout, target, &message, sorted);
         }
+        channel.fields.iter().zip(&message).for_each(|(field, &value)| a.tell_cut(field.ty, value));
         Next::Continue
     }
 
@@ -616,11 +619,24 @@ impl<L: Log> Active<L> {
     }
 
     /// I-STX.
+    /// Stores a value as its type has it, and says so if that changes it.
+    fn store(&mut self, ty: Type, at: usize, value: i32) {
+        self.tell_cut(ty, value);
+        self.memory.write(ty, at, value);
+    }
+
+    fn tell_cut(&mut self, ty: Type, value: i32) {
+        let (at, stored) = (self.pc, ty.truncate(value));
+        if stored != value {
+            self.log.event(|| Event::Cut { at, value, stored });
+        }
+    }
+
     fn store_element(&mut self, slot: &Slot, base: usize) -> Next {
         let index = self.pop();
         let value = self.pop();
         let Some(offset) = slot.element(index) else { return Next::Fault(FaultKind::Index) };
-        self.memory.write(slot.ty, base + offset, value);
+        self.store(slot.ty, base + offset, value);
         Next::Continue
     }
 

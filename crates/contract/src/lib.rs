@@ -22,6 +22,7 @@ mod successors;
 mod system;
 pub mod testing;
 mod trace;
+mod written;
 
 pub use fault::{Fault, FaultCode, FaultKind, Position};
 pub use outcome::{BitArray, Cancel, Limits, Observer, Omission, Outcome, Progress, Quiet, Statistics, StopReason, Verdict, Violation};
@@ -31,3 +32,4 @@ pub use store::{Inserted, StateId, Store, StoreFull, StoreWorker};
 pub use successors::{Action, Mark, Successor, Successors};
 pub use system::System;
 pub use trace::{Trace, TraceError, TraceStep};
+pub use written::Written;

@@ -7,6 +7,7 @@
 //! what lets it hide the cache misses of the state table; each entry therefore names the source it came from.
 
 use crate::fault::FaultCode;
+use crate::written::Written;
 use std::num::NonZeroU32;
 
 /// What was done to get from a state to its successor, in the system's own words: which process moved, and which of its choices it
@@ -51,6 +52,8 @@ pub struct Successor {
     /// Which of the states expanded into this buffer it leaves; see [`Successors::begin_source`].
     pub source: u32,
     fault: u32,
+    /// Where its state may differ from the state it leaves.
+    pub written: Written,
 }
 
 impl Successor {
@@ -131,27 +134,27 @@ impl Successors {
         self.arena.resize(target, 0);
     }
 
-    /// Makes the first `len` bytes of the slot an entry.
+    /// Makes the first `len` bytes of the slot an entry, which differs from its source at most where `written` says.
     ///
     /// # Panics
     /// If fewer than `len` bytes were asked for: a mistake in the generator, not in its input.
     #[inline]
-    pub fn commit(&mut self, len: usize, action: Action, fault: Option<FaultCode>) {
+    pub fn commit(&mut self, len: usize, action: Action, fault: Option<FaultCode>, written: Written) {
         assert!(len <= self.arena.len() - self.used, "commit of {len} bytes exceeds the slot");
-        self.entries.push(Successor { start: self.used, len, action, source: self.source, fault: FaultCode::to_bits(fault) });
+        self.entries.push(Successor { start: self.used, len, action, source: self.source, fault: FaultCode::to_bits(fault), written });
         self.used += len;
     }
 
     /// [`commit`](Self::commit) without a fault, and the next [`slot`](Self::slot), of `next` bytes; nothing happens if that needs more memory.
     /// For generators whose every transition passes here: there is no call in it.
     #[inline(always)]
-    pub fn commit_in_place(&mut self, len: usize, action: Action, next: usize) -> Option<&mut [u8]> {
+    pub fn commit_in_place(&mut self, len: usize, action: Action, written: Written, next: usize) -> Option<&mut [u8]> {
         let used = self.used + len;
         if self.entries.len() == self.entries.capacity() {
             return None;
         }
         let slot = self.arena.get_mut(used..used.checked_add(next)?)?;
-        self.entries.push(Successor { start: self.used, len, action, source: self.source, fault: 0 });
+        self.entries.push(Successor { start: self.used, len, action, source: self.source, fault: 0, written });
         self.used = used;
         Some(slot)
     }
@@ -160,13 +163,13 @@ impl Successors {
     #[inline]
     pub fn push(&mut self, state: &[u8], action: Action) {
         self.slot_from(state);
-        self.commit(state.len(), action, None);
+        self.commit(state.len(), action, None, Written::EVERYTHING);
     }
 
     /// Appends a copy of `state`, reached by `action`, which committed `fault` on the way but can go on.
     pub fn push_faulty(&mut self, state: &[u8], action: Action, fault: FaultCode) {
         self.slot_from(state);
-        self.commit(state.len(), action, Some(fault));
+        self.commit(state.len(), action, Some(fault), Written::EVERYTHING);
     }
 
     /// Appends a step that fails for good: it has a fault and no successor state.
@@ -177,6 +180,7 @@ impl Successors {
             action,
             source: self.source,
             fault: FaultCode::to_bits(Some(fault)),
+            written: Written::NOTHING,
         });
     }
 
@@ -220,7 +224,9 @@ impl Successors {
     /// The state of entry number `index`, for changing it in place (bringing it to a canonical form).
     #[inline]
     pub fn state_mut(&mut self, index: usize) -> Option<&mut [u8]> {
-        let entry = *self.entries.get(index)?;
+        let entry = self.entries.get_mut(index)?;
+        entry.written = Written::EVERYTHING;
+        let entry = *entry;
         if entry.has_state() { Some(&mut self.arena[entry.start..entry.start + entry.len]) } else { None }
     }
 
@@ -244,7 +250,7 @@ mod tests {
         let mut out = Successors::new();
         out.slot(4).copy_from_slice(b"abcd");
         out.slot(2).copy_from_slice(b"xy");
-        out.commit(2, Action::new(1, 0), None);
+        out.commit(2, Action::new(1, 0), None, Written::NOTHING);
         assert_eq!(out.len(), 1);
         assert_eq!(out.state(&out.entries()[0]), Some(&b"xy"[..]));
     }
@@ -253,8 +259,8 @@ mod tests {
     fn one_slot_serves_several_commits() {
         let mut out = Successors::new();
         out.slot(4).copy_from_slice(b"abcd");
-        out.commit(1, Action::new(0, 0), None);
-        out.commit(3, Action::new(0, 1), FaultCode::new(7));
+        out.commit(1, Action::new(0, 0), None, Written::NOTHING);
+        out.commit(3, Action::new(0, 1), FaultCode::new(7), Written::EVERYTHING);
         let states: Vec<_> = out.iter().map(|(_, s)| s.unwrap().to_vec()).collect();
         assert_eq!(states, [b"a".to_vec(), b"bcd".to_vec()]);
         assert_eq!(out.entries()[1].fault(), FaultCode::new(7));
@@ -290,7 +296,7 @@ mod tests {
     #[should_panic(expected = "exceeds the slot")]
     fn committing_more_than_the_slot_is_refused() {
         let mut out = Successors::new();
-        out.commit(1, Action::default(), None);
+        out.commit(1, Action::default(), None, Written::NOTHING);
     }
 
     #[test]

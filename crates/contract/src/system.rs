@@ -15,7 +15,8 @@ pub trait System: Send {
     /// Appends the initial states. Their actions are meaningless.
     fn initial(&mut self, out: &mut Successors);
 
-    /// Appends the steps that leave `state`: successors and fatal faults. Never clears, never looks at what is already there.
+    /// Appends the steps that leave `state`: successors, each with where it may differ from `state`, and fatal faults. Never clears, never
+    /// looks at what is already there.
     fn successors(&mut self, state: &[u8], out: &mut Successors);
 
     /// Whether `state`, which has no successors, is an accepted end; if not, it is a deadlock.

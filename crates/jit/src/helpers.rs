@@ -9,7 +9,7 @@ use crate::at_once::Following;
 use crate::compile::Code;
 use crate::context::{ChannelAt, Context, End, FATAL, PADDING, Purpose, Source, View, reset_scratch, view_like, view_of};
 use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Mode, Receive, Verified};
-use contract::{Action, FaultCode};
+use contract::{Action, FaultCode, Written};
 
 /// Answers of [`can_send`] and [`find`] below this are not faults.
 pub(crate) const BLOCKED: u32 = 0;
@@ -115,7 +115,7 @@ impl Context {
         let action = Action::new(self.initiator, self.choice);
         self.choice += 1;
         self.emitted += 1;
-        self.out().commit(len, action, FaultCode::new(fault));
+        self.out().commit(len, action, FaultCode::new(fault), Written::EVERYTHING);
     }
 
     /// Hands a fatal fault to the search.
@@ -165,7 +165,7 @@ pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, faul
     if usual {
         let (action, src_len) = (Action::new(context.initiator, context.choice), context.view.src_len);
         // SAFETY: as in `Context::out`.
-        if let Some(slot) = unsafe { &mut *context.out }.commit_in_place(len, action, src_len + PADDING) {
+        if let Some(slot) = unsafe { &mut *context.out }.commit_in_place(len, action, Written::EVERYTHING, src_len + PADDING) {
             let place = slot.as_mut_ptr();
             context.choice += 1;
             context.emitted += 1;
@@ -195,7 +195,7 @@ fn end_unusually(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32) -> *
         ctx.emitted += 1;
         let src_len = ctx.view.src_len;
         let out = ctx.out();
-        out.commit(len, action, FaultCode::new(fault));
+        out.commit(len, action, FaultCode::new(fault), Written::EVERYTHING);
         let place = out.slot(src_len + PADDING).as_mut_ptr();
         ctx.view.dst = place;
         ctx.view.dst_len = src_len;

@@ -1,7 +1,7 @@
 //! Measures search orders and stores on systems written by hand, as native code for them would be: nanoseconds a transition, bytes a
 //! state. `cargo run --release -p search --example measure -- [SYSTEM] [ORDER] [STORE]…`; without a word, everything.
 
-use contract::{Action, Outcome, Store, Successors, System, Verdict};
+use contract::{Action, Outcome, Store, Successors, System, Verdict, Written};
 use search::{Task, breadth_first, depth_first, depth_first_shared};
 use store::{Compact, Plain};
 
@@ -56,7 +56,7 @@ impl System for Filter {
                     next[pc] = 0;
                 }
             }
-            out.commit(state.len(), Action::new(p as u32, 0), None);
+            out.commit(state.len(), Action::new(p as u32, 0), None, Written::EVERYTHING);
         }
     }
 
@@ -91,7 +91,7 @@ impl System for Philosophers {
                 4 => (next[right], next[p]) = (0, 0),
                 _ => continue,
             }
-            out.commit(state.len(), Action::new(p as u32, 0), None);
+            out.commit(state.len(), Action::new(p as u32, 0), None, Written::EVERYTHING);
         }
     }
 

@@ -6,7 +6,7 @@
 //! order, actions, faults and bytes, and whether a state without steps is a valid end.
 
 use crate::compare::Extent;
-use contract::{Action, Successor, Successors, System};
+use contract::{Action, Successor, Successors, System, Written};
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 
@@ -37,6 +37,17 @@ pub enum About {
         /// What the reference says; the other says the opposite.
         reference: bool,
     },
+    /// What a step of one of them wrote: it has changed a stripe of the state that it does not name.
+    Written {
+        /// Whose step it is.
+        engine: &'static str,
+        /// The step, by its action.
+        action: Action,
+        /// What it says it wrote.
+        said: Written,
+        /// What it changed.
+        changed: Written,
+    },
 }
 
 impl fmt::Display for Difference {
@@ -52,6 +63,10 @@ impl fmt::Display for Difference {
                 list(f, "other", other, same)
             }
             About::ValidEnd { reference } => writeln!(f, "valid end: {reference} for the reference, {} for the other", !reference),
+            About::Written { engine, action, said, changed } => {
+                write!(f, "{engine}: process {}, choice {} says it wrote the stripes ", action.process, action.choice)?;
+                writeln!(f, "{:#b} and changed {:#b}", said.to_bits(), changed.to_bits())
+            }
         }
     }
 }
@@ -104,6 +119,8 @@ pub fn compare_while(
         reference.successors(&state, &mut expected);
         other.successors(&state, &mut found);
         same_steps(Some(&state), &expected, &found)?;
+        names_what_it_wrote("reference", &state, &expected)?;
+        names_what_it_wrote("other", &state, &found)?;
         if expected.is_empty() {
             let valid = reference.is_valid_end(&state);
             if valid != other.is_valid_end(&state) {
@@ -147,6 +164,15 @@ fn same_steps(state: Option<&[u8]>, expected: &Successors, found: &Successors) -
     Err(Box::new(Difference { state: state.map(<[u8]>::to_vec), about }))
 }
 
+/// Whether the steps that leave `state` differ from it only where they say.
+fn names_what_it_wrote(engine: &'static str, state: &[u8], steps: &Successors) -> Result<(), Box<Difference>> {
+    let wrong = steps.iter().find_map(|(step, target)| {
+        let changed = Written::between(state, target?);
+        (!step.written.covers(changed)).then_some(About::Written { engine, action: step.action, said: step.written, changed })
+    });
+    wrong.map_or(Ok(()), |about| Err(Box::new(Difference { state: Some(state.to_vec()), about })))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +184,7 @@ mod tests {
         backwards_at: Option<u8>,
         fault_at: Option<u8>,
         refuses_end: bool,
+        hides_step_at: Option<u8>,
     }
 
     impl System for Counter {
@@ -174,7 +201,11 @@ mod tests {
                 let action = Action::new(0, choice as u32);
                 match self.fault_at.filter(|&at| at == state[0]).and(FaultCode::new(1)) {
                     Some(fault) => out.push_faulty(&[state[0] + step], action, fault),
-                    None => out.push(&[state[0] + step], action),
+                    None => {
+                        out.slot_from(&[state[0] + step]);
+                        let hides = self.hides_step_at == Some(state[0]);
+                        out.commit(1, action, None, if hides { Written::NOTHING } else { Written::EVERYTHING });
+                    }
                 }
             }
         }
@@ -196,10 +227,11 @@ mod tests {
     }
 
     #[test]
-    fn order_faults_and_ends_matter() {
+    fn order_faults_ends_and_what_was_written_matter() {
         assert_eq!(differs_in(Counter { backwards_at: Some(1), ..Counter::default() }), Some(1));
         assert_eq!(differs_in(Counter { fault_at: Some(2), ..Counter::default() }), Some(2));
         assert_eq!(differs_in(Counter { refuses_end: true, ..Counter::default() }), Some(3));
+        assert_eq!(differs_in(Counter { hides_step_at: Some(1), ..Counter::default() }), Some(1));
     }
 
     #[test]

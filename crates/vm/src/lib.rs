@@ -12,7 +12,7 @@ mod paths;
 mod scheduler;
 
 use bytecode::{Fault, FaultKind, Layout, LayoutError, Shape, StateMap, Verified};
-use contract::{Action, FaultCode, Position, Successors, System};
+use contract::{Action, FaultCode, Position, Successors, System, Written};
 use log::{Events, Silent};
 use memory::Memory;
 use scheduler::Scheduler;
@@ -89,14 +89,14 @@ impl Interpreter {
 impl System for Interpreter {
     fn initial(&mut self, out: &mut Successors) {
         match Scheduler::new(&self.program, self.limits).initial() {
-            Ok((memory, fault)) => emit(out, Action::default(), Some(memory.bytes()), fault),
-            Err(fault) => emit(out, Action::default(), None, Some(fault)),
+            Ok((memory, fault)) => emit(out, &[], Action::default(), Some(memory.bytes()), fault),
+            Err(fault) => emit(out, &[], Action::default(), None, Some(fault)),
         }
     }
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         self.each_outcome::<Silent>(state, |action, outcome| {
-            emit(out, action, outcome.state.as_ref().map(Memory::bytes), outcome.fault);
+            emit(out, state, action, outcome.state.as_ref().map(Memory::bytes), outcome.fault);
         });
     }
 
@@ -113,11 +113,13 @@ impl System for Interpreter {
     }
 }
 
-fn emit(out: &mut Successors, action: Action, state: Option<&[u8]>, fault: Option<Fault>) {
+fn emit(out: &mut Successors, source: &[u8], action: Action, state: Option<&[u8]>, fault: Option<Fault>) {
     let fault = fault.and_then(|f| FaultCode::new(f.code()));
     match (state, fault) {
-        (Some(state), None) => out.push(state, action),
-        (Some(state), Some(fault)) => out.push_faulty(state, action, fault),
+        (Some(state), fault) => {
+            out.slot_from(state);
+            out.commit(state.len(), action, fault, Written::between(source, state));
+        }
         (None, Some(fault)) => out.fail(action, fault),
         (None, None) => {}
     }

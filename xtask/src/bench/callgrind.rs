@@ -4,7 +4,7 @@
 //! code that the compiler put inside other functions is still counted where it was written; native code of ours has no source and is told
 //! by that. See the format's description in valgrind's manual, "Callgrind Format Specification".
 
-use super::ours::Everypath;
+use super::ours::{Everypath, Manner};
 use super::row::geometric_mean;
 use super::set::Entry;
 use super::spin::Verifier;
@@ -87,8 +87,8 @@ pub fn run(everypath: &Everypath, entries: &[Entry], spin: bool) -> Result<(), F
 }
 
 fn row(everypath: &Everypath, entry: &Entry, spin: bool, folder: &Path) -> Result<(String, Option<f64>, String), Failure> {
-    let (found, _) = everypath.run(&entry.model, "plain")?;
-    let ours = count(folder, &everypath.program, &everypath.arguments(&entry.model.path, "plain"))?;
+    let (found, _) = everypath.run(&entry.model, Manner::PLAIN)?;
+    let ours = count(folder, &everypath.program, &everypath.arguments(&entry.model.path, Manner::PLAIN))?;
     let theirs = if spin && entry.model.is_promela() {
         let mut verifier = Verifier::build(&entry.model.path, &[], true)?;
         let (pan, _) = verifier.run()?;

@@ -2,7 +2,9 @@
 //!
 //! Both search the whole state space with one thread, without reduction, with an exact store, and must count the same states. Processor
 //! time (user and system) is what ratios are made of: on a machine that others use, the clock on the wall measures the others. It is
-//! recorded all the same. What the columns mean, and the latest table, are in `docs/performance.md`.
+//! recorded all the same. Two threads are the exception: what they gain is time on the wall. So they are compared with two searches that
+//! run at the same time, which meet the same others, the same caches and the same memory. What the columns mean, and the latest table,
+//! are in `docs/performance.md`.
 
 mod callgrind;
 pub mod child;
@@ -15,7 +17,8 @@ mod table;
 
 use crate::models::Corpus;
 use crate::{Failure, root};
-use ours::Everypath;
+use child::Cost;
+use ours::{Everypath, Found, Manner};
 use row::{Number, Row, Who};
 use set::{Entry, Extent, Group};
 use spin::Verifier;
@@ -44,6 +47,12 @@ pub struct Arguments {
     /// Without the column for SPIN's compression
     #[arg(long)]
     no_collapse: bool,
+    /// Without the column for depth-first search
+    #[arg(long)]
+    no_dfs: bool,
+    /// Without the column for two threads, which is for models over a million states
+    #[arg(long)]
+    no_threads: bool,
     /// Give SPIN's verifier a hash table as large as the model needs, from its second run on, instead of its default
     #[arg(long)]
     fit_table: bool,
@@ -120,6 +129,8 @@ fn compare(
         spin: versions.is_some(),
         collapse: versions.is_some() && !arguments.no_collapse,
         compact: everypath.has_store("compact"),
+        depth: !arguments.no_dfs,
+        team: !arguments.no_threads,
         fit_table: arguments.fit_table,
         runs: arguments.runs.max(1),
     };
@@ -164,9 +175,16 @@ struct Sides<'a> {
     spin: bool,
     collapse: bool,
     compact: bool,
+    depth: bool,
+    team: bool,
     fit_table: bool,
     runs: usize,
 }
+
+/// Two threads are for searches that take their time: only models with more states than this are searched so.
+const TEAM_STATES: u64 = 1_000_000;
+/// The clock on the wall needs at least so many runs.
+const TEAM_RUNS: usize = 3;
 
 impl Sides<'_> {
     /// Fills a row. The runs of the rivals alternate, so that a change of the machine's mood meets both.
@@ -181,9 +199,14 @@ impl Sides<'_> {
             if let Some(verifier) = &mut verifier {
                 spin_run(row, Who::Spin, verifier)?;
             }
-            self.our_run(row, Who::Plain, entry, "plain", translation)?;
-            if self.compact && thorough {
-                self.our_run(row, Who::Compact, entry, "compact", translation)?;
+            for (who, manner, wanted) in [
+                (Who::Plain, Manner::PLAIN, true),
+                (Who::Compact, Manner::COMPACT, thorough && self.compact),
+                (Who::Depth, Manner::DEPTH, thorough && self.depth),
+            ] {
+                if wanted {
+                    our_run(row, who, self.everypath.run(&entry.model, manner)?, translation)?;
+                }
             }
         }
         if self.collapse && promela && thorough {
@@ -192,25 +215,51 @@ impl Sides<'_> {
                 spin_run(row, Who::Collapse, &mut verifier)?;
             }
         }
+        if self.team && thorough && row.states().is_some_and(|states| states > TEAM_STATES) {
+            self.measure_team(entry, row, translation)?;
+        }
         agree(entry, row)
     }
 
-    fn our_run(&self, row: &mut Row, who: Who, entry: &Entry, store: &str, translation: f64) -> Result<(), Failure> {
-        let (found, cost) = self.everypath.run(&entry.model, store)?;
-        row.set(who, Number::States, found.states as f64);
-        row.least(who, Number::SearchCpu, (cost.cpu - translation).max(0.0));
-        row.least(who, Number::SearchWall, found.search_wall);
-        row.least(who, Number::TotalCpu, cost.cpu);
-        row.least(who, Number::TotalWall, cost.wall);
-        row.set(who, Number::StateBytes, found.store_bytes / found.states.max(1) as f64);
-        row.set(who, Number::Peak, cost.peak as f64);
+    /// Two threads on one search, and two searches with one thread each. Who comes first changes from run to run.
+    fn measure_team(&self, entry: &Entry, row: &mut Row, translation: f64) -> Result<(), Failure> {
+        for run in 0..self.runs.max(TEAM_RUNS) {
+            for team in [run % 2 == 0, run % 2 != 0] {
+                if team {
+                    our_run(row, Who::Team, self.everypath.run(&entry.model, Manner::TEAM)?, translation)?;
+                } else {
+                    let [this, that] = self.everypath.run_pair(&entry.model, Manner::PLAIN)?;
+                    row.count(Who::Pair, that.0.states)?;
+                    our_run(row, Who::Pair, mean_speed(this, that), translation)?;
+                }
+            }
+        }
         Ok(())
     }
 }
 
+/// A run at the mean of the speeds of two runs; what is not a time is the larger of theirs.
+fn mean_speed((this, cost): (Found, Cost), (that, other): (Found, Cost)) -> (Found, Cost) {
+    let mean = |a: f64, b: f64| 2.0 / (1.0 / a.max(1e-9) + 1.0 / b.max(1e-9));
+    let found =
+        Found { search_wall: mean(this.search_wall, that.search_wall), store_bytes: this.store_bytes.max(that.store_bytes), ..this };
+    (found, Cost { cpu: mean(cost.cpu, other.cpu), wall: mean(cost.wall, other.wall), peak: cost.peak.max(other.peak) })
+}
+
+fn our_run(row: &mut Row, who: Who, (found, cost): (Found, Cost), translation: f64) -> Result<(), Failure> {
+    row.count(who, found.states)?;
+    row.least(who, Number::SearchCpu, (cost.cpu - translation).max(0.0));
+    row.least(who, Number::SearchWall, found.search_wall);
+    row.least(who, Number::TotalCpu, cost.cpu);
+    row.least(who, Number::TotalWall, cost.wall);
+    row.set(who, Number::StateBytes, found.store_bytes / found.states.max(1) as f64);
+    row.set(who, Number::Peak, cost.peak as f64);
+    Ok(())
+}
+
 fn spin_run(row: &mut Row, who: Who, verifier: &mut Verifier) -> Result<(), Failure> {
     let (found, cost) = verifier.run()?;
-    row.set(who, Number::States, found.states as f64);
+    row.count(who, found.states)?;
     row.least(who, Number::SearchCpu, cost.cpu);
     row.least(who, Number::SearchWall, cost.wall);
     row.least(who, Number::TotalCpu, verifier.built.cpu + cost.cpu);
@@ -285,5 +334,13 @@ mod tests {
         assert!(agree(&entry(Some(7)), &row).is_ok());
         row.set(Who::Collapse, Number::States, 6.0);
         assert!(agree(&entry(None), &row).is_err());
+    }
+
+    #[test]
+    fn the_mean_of_two_speeds() {
+        let run = |wall| (Found { states: 6, search_wall: wall, store_bytes: 1.0 }, Cost { cpu: wall, wall, peak: 1 });
+        let (found, cost) = mean_speed(run(1.0), run(3.0));
+        // Six states a second and two a second are four a second.
+        assert_eq!((found.search_wall, cost.cpu), (1.5, 1.5));
     }
 }

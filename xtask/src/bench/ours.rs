@@ -1,4 +1,4 @@
-//! Everypath, as a user calls it: the command, with one worker, on the whole state space.
+//! Everypath, as a user calls it: the command, on the whole state space.
 
 use super::child::{self, Cost, thread_seconds};
 use crate::models::Model;
@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::thread;
 
 const DESCRIBE: Describe = Describe { fault: vm::describe_fault, components: vm::component_ends };
 
@@ -20,6 +21,26 @@ pub struct Everypath {
     pub given: bool,
     /// Further arguments for each call.
     pub more: Vec<String>,
+}
+
+/// How the state space is searched.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// The order, by its name; the command's own choice if there is none.
+    search: Option<&'static str>,
+    store: &'static str,
+    threads: usize,
+}
+
+impl Manner {
+    /// One thread, breadth-first, with the fastest store.
+    pub const PLAIN: Manner = Manner { search: None, store: "plain", threads: 1 };
+    /// The same with the compact store.
+    pub const COMPACT: Manner = Manner { store: "compact", ..Manner::PLAIN };
+    /// Strictly depth-first.
+    pub const DEPTH: Manner = Manner { search: Some("dfs"), ..Manner::PLAIN };
+    /// Two threads.
+    pub const TEAM: Manner = Manner { threads: 2, ..Manner::PLAIN };
 }
 
 /// What a run found.
@@ -64,22 +85,33 @@ impl Everypath {
         })
     }
 
-    /// The arguments for a model and a store.
-    pub fn arguments(&self, model: &Path, store: &str) -> Vec<String> {
+    /// The arguments for a model.
+    pub fn arguments(&self, model: &Path, manner: Manner) -> Vec<String> {
         let mut arguments = vec!["space".to_owned(), model.display().to_string()];
-        arguments.extend(["--threads", "1", "--json", "--store", store].map(str::to_owned));
+        arguments.extend(["--json", "--threads", &manner.threads.to_string(), "--store", manner.store].map(str::to_owned));
+        arguments.extend(manner.search.iter().flat_map(|name| ["--search", *name]).map(str::to_owned));
         arguments.extend(self.more.iter().cloned());
         arguments
     }
 
     /// One exploration of the whole state space.
-    pub fn run(&self, model: &Model, store: &str) -> Result<(Found, Cost), Failure> {
-        let finished = child::run(&root(), &self.program, self.arguments(&model.path, store))?;
+    pub fn run(&self, model: &Model, manner: Manner) -> Result<(Found, Cost), Failure> {
+        let finished = child::run(&root(), &self.program, self.arguments(&model.path, manner))?;
         let found = parse(&finished.stdout).ok_or_else(|| {
             let told = if finished.stdout.trim().is_empty() { &finished.stderr } else { &finished.stdout };
             format!("everypath says: {}", told.lines().next().unwrap_or("nothing"))
         })?;
         Ok((found, finished.cost))
+    }
+
+    /// Two explorations at the same time.
+    pub fn run_pair(&self, model: &Model, manner: Manner) -> Result<[(Found, Cost); 2], Failure> {
+        thread::scope(|scope| {
+            let other = scope.spawn(|| self.run(model, manner));
+            let this = self.run(model, manner);
+            let other = other.join().map_err(|_| "the second of two searches was not measured")?;
+            Ok([this?, other?])
+        })
     }
 }
 

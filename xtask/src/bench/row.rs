@@ -1,8 +1,9 @@
 //! The numbers of one model, their file form, and what they come to together.
 //!
-//! A row has four sides: SPIN, SPIN with its exact compression, Everypath, Everypath with its compact store. Each has the same numbers,
-//! so a file of rows is a table of tab-separated values whose head names side and number. Ratios are means of ratios only in the
-//! geometric sense: it alone does not depend on which side is called the unit.
+//! A row has several sides: SPIN and Everypath, each in the ways that [`Who`] lists. All have the same numbers, so a file of rows is a
+//! table of tab-separated values whose head names side and number. A file is read by these names: one that was made before a side was
+//! added lacks its columns and no more. Ratios are means of ratios only in the geometric sense: it alone does not depend on which side
+//! is called the unit.
 
 use super::set::Group;
 use std::fmt::Write;
@@ -14,22 +15,32 @@ pub enum Who {
     Spin,
     /// SPIN with `-DCOLLAPSE`.
     Collapse,
-    /// Everypath with its fastest store.
+    /// Everypath with its fastest store, breadth-first.
     Plain,
-    /// Everypath with its compact store.
+    /// Everypath with its compact store, breadth-first.
     Compact,
+    /// Everypath with its fastest store, strictly depth-first.
+    Depth,
+    /// One search of Everypath with two threads.
+    Team,
+    /// Two searches of Everypath at the same time, with a thread each. Their time is that of one search at the mean of their speeds.
+    Pair,
 }
 
 impl Who {
     /// All of them, in the order of the columns.
-    pub const ALL: [Who; 4] = [Who::Spin, Who::Collapse, Who::Plain, Who::Compact];
+    pub const ALL: [Who; 7] = [Who::Spin, Who::Collapse, Who::Plain, Who::Compact, Who::Depth, Who::Team, Who::Pair];
 
-    const fn name(self) -> &'static str {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
         match self {
             Who::Spin => "spin",
             Who::Collapse => "collapse",
             Who::Plain => "plain",
             Who::Compact => "compact",
+            Who::Depth => "dfs",
+            Who::Team => "team",
+            Who::Pair => "pair",
         }
     }
 }
@@ -105,6 +116,17 @@ impl Row {
         self.set(who, number, old.min(value));
     }
 
+    /// Notes how many states a run has found. Runs of the same side that differ are an error, with the two numbers.
+    pub fn count(&mut self, who: Who, states: u64) -> Result<(), String> {
+        match self.get(who, Number::States) {
+            Some(before) if before as u64 != states => Err(format!("the counts of {} differ: {before} and {states}", who.name())),
+            _ => {
+                self.set(who, Number::States, states as f64);
+                Ok(())
+            }
+        }
+    }
+
     /// The number of states all sides agree on, those that were measured.
     pub fn states(&self) -> Option<u64> {
         Who::ALL.into_iter().find_map(|who| self.get(who, Number::States)).map(|states| states as u64)
@@ -113,6 +135,17 @@ impl Row {
     /// States per second of search, in processor time.
     pub fn rate(&self, who: Who) -> Option<f64> {
         Some(self.get(who, Number::States)? / self.get(who, Number::SearchCpu)?.max(1e-9))
+    }
+
+    /// States per second of search, by the clock on the wall.
+    pub fn wall_rate(&self, who: Who) -> Option<f64> {
+        Some(self.get(who, Number::States)? / self.get(who, Number::SearchWall)?.max(1e-9))
+    }
+
+    /// What two threads on one search achieve of what two searches at the same time do together, by the clock on the wall; not from a
+    /// row that is in error.
+    pub fn teamwork(&self) -> Option<f64> {
+        self.ratio(Number::SearchWall, Who::Pair, Who::Team).map(|speed| speed / 2.0)
     }
 
     /// A number of one side in terms of another's; not from a row that is in error.
@@ -129,26 +162,34 @@ pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> Option<(f64, usi
     (count > 0).then(|| ((logarithms.iter().sum::<f64>() / count as f64).exp(), count))
 }
 
-/// The head of the table in files.
-fn head() -> String {
-    let mut text = "model\tgroup".to_owned();
-    for who in Who::ALL {
-        for number in Number::ALL {
-            let _ = write!(text, "\t{}.{}", who.name(), number.name());
-        }
-    }
-    text + "\terror"
+/// The median of some numbers, and how many they are; nothing of none.
+pub fn median(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, usize)> {
+    let mut numbers: Vec<f64> = numbers.into_iter().collect();
+    numbers.sort_by(f64::total_cmp);
+    let middle = (numbers.get(numbers.len().checked_sub(1)? / 2)? + numbers.get(numbers.len() / 2)?) / 2.0;
+    Some((middle, numbers.len()))
+}
+
+/// The columns of numbers, in the order they have in files.
+fn columns() -> impl Iterator<Item = (Who, Number)> {
+    Who::ALL.into_iter().flat_map(|who| Number::ALL.map(|number| (who, number)))
+}
+
+/// What the head of a file calls a column.
+fn title((who, number): (Who, Number)) -> String {
+    format!("{}.{}", who.name(), number.name())
 }
 
 /// Rows as text for a file, after some remarks.
 pub fn to_text(remarks: &str, rows: &[Row]) -> String {
     let mut text: String = remarks.lines().map(|line| format!("# {line}\n")).collect();
-    text += &head();
-    text.push('\n');
+    text += "model\tgroup";
+    columns().for_each(|column| text += &format!("\t{}", title(column)));
+    text += "\terror\n";
     for row in rows {
         let _ = write!(text, "{}\t{}", row.model, row.group);
-        for value in row.numbers.iter().flatten() {
-            let _ = match value {
+        for (who, number) in columns() {
+            let _ = match row.get(who, number) {
                 Some(value) => write!(text, "\t{value}"),
                 None => write!(text, "\t"),
             };
@@ -158,19 +199,20 @@ pub fn to_text(remarks: &str, rows: &[Row]) -> String {
     text
 }
 
-/// Remarks and rows from a file; nothing if it is not one of ours.
+/// Remarks and rows from a file, which may lack columns; nothing if it is not one of ours.
 pub fn from_text(text: &str) -> Option<(String, Vec<Row>)> {
     let remarks: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("# ")).collect();
     let mut lines = text.lines().skip(remarks.len());
-    if lines.next()? != head() {
-        return None;
-    }
+    let titles = lines.next()?.strip_prefix("model\tgroup\t")?.strip_suffix("\terror")?;
+    let there = titles.split('\t').map(|name| columns().find(|&column| title(column) == name)).collect::<Option<Vec<_>>>()?;
     let rows = lines.map(|line| {
         let mut cells = line.split('\t');
         let mut row = Row { model: cells.next()?.to_owned(), group: cells.next()?.to_owned(), ..Row::default() };
-        for value in row.numbers.iter_mut().flatten() {
+        for &(who, number) in &there {
             let cell = cells.next()?;
-            *value = if cell.is_empty() { None } else { Some(cell.parse().ok()?) };
+            if !cell.is_empty() {
+                row.set(who, number, cell.parse().ok()?);
+            }
         }
         row.error = cells.next()?.to_owned();
         Some(row)
@@ -198,6 +240,36 @@ mod tests {
         let text = to_text("machine: none\nload: 0", &rows);
         assert_eq!(from_text(&text), Some(("machine: none\nload: 0".to_owned(), rows)));
         assert_eq!(from_text("something else"), None);
+    }
+
+    #[test]
+    fn files_with_fewer_columns_are_read() {
+        let text = "# old\nmodel\tgroup\tspin.search_cpu_s\tplain.states\tplain.search_cpu_s\terror\nbeem/x.1\tsearch\t2\t1000\t0.5\t\n";
+        assert_eq!(from_text(text), Some(("old".to_owned(), vec![row()])));
+        assert_eq!(from_text(&text.replace("plain.states", "plain.unheard")), None);
+    }
+
+    #[test]
+    fn runs_of_a_side_count_the_same() {
+        let mut row = row();
+        assert!(row.count(Who::Team, 7).is_ok() && row.count(Who::Team, 7).is_ok());
+        assert!(row.count(Who::Team, 8).is_err());
+    }
+
+    #[test]
+    fn two_threads_against_two_searches() {
+        let mut row = row();
+        row.set(Who::Pair, Number::SearchWall, 1.8);
+        assert_eq!(row.teamwork(), None);
+        row.set(Who::Team, Number::SearchWall, 1.0);
+        assert_eq!(row.teamwork(), Some(0.9));
+    }
+
+    #[test]
+    fn the_median() {
+        assert_eq!(median([3.0, 1.0, 2.0]), Some((2.0, 3)));
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), Some((2.5, 4)));
+        assert_eq!(median([]), None);
     }
 
     #[test]

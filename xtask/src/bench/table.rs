@@ -1,73 +1,133 @@
 //! The table for people: one line a model, and what the lines come to.
+//!
+//! What stands in it is said once, in two lists: the columns, in blocks with a title each, and the means with their bars.
 
-use super::row::{Number, Row, Who, geometric_mean};
+use super::row::{Number, Row, Who, geometric_mean, median};
 use super::set::Group;
 use std::fmt::Write;
 
-/// Search: at most this part of SPIN's time, on the geometric mean.
-const SEARCH_BAR: f64 = 0.4;
 /// From source to verdict: at most this part of SPIN's time.
 const VERDICT_BAR: f64 = 0.1;
 /// For models with fewer states than this.
 const VERDICT_STATES: u64 = 500_000;
+/// Two threads on one search: at least this part of what two searches at the same time achieve together, at the median.
+const TEAM_BAR: f64 = 0.85;
+/// Bytes of a state in the compact store: at most so many at the median.
+const BYTES_BAR: f64 = 7.0;
+/// And each model above this is named.
+const BYTES_NAMED: f64 = 12.0;
+
+/// Columns under a common title.
+struct Block {
+    title: &'static str,
+    columns: &'static [Column],
+}
+
+struct Column {
+    title: &'static str,
+    width: usize,
+    digits: usize,
+    value: fn(&Row) -> Option<f64>,
+}
+
+const fn column(title: &'static str, width: usize, digits: usize, value: fn(&Row) -> Option<f64>) -> Column {
+    Column { title, width, digits, value }
+}
+
+const BLOCKS: [Block; 6] = [
+    Block {
+        title: "1000 states/s of search",
+        columns: &[
+            column("spin", 7, 0, |row| kilo(row.rate(Who::Spin))),
+            column("coll.", 7, 0, |row| kilo(row.rate(Who::Collapse))),
+            column("plain", 7, 0, |row| kilo(row.rate(Who::Plain))),
+            column("comp.", 7, 0, |row| kilo(row.rate(Who::Compact))),
+            column("dfs", 7, 0, |row| kilo(row.rate(Who::Depth))),
+        ],
+    },
+    Block {
+        title: "search time/spin",
+        columns: &[
+            column("plain", 6, 3, |row| row.ratio(Number::SearchCpu, Who::Plain, Who::Spin)),
+            column("comp.", 6, 3, |row| row.ratio(Number::SearchCpu, Who::Compact, Who::Spin)),
+            column("dfs", 6, 3, |row| row.ratio(Number::SearchCpu, Who::Depth, Who::Spin)),
+        ],
+    },
+    Block {
+        title: "2 threads, wall",
+        columns: &[
+            column("1000/s", 7, 0, |row| kilo(row.wall_rate(Who::Team))),
+            column("2×1", 7, 0, |row| kilo(row.wall_rate(Who::Pair).map(|rate| 2.0 * rate))),
+            column("ratio", 6, 3, Row::teamwork),
+        ],
+    },
+    Block {
+        title: "source→verdict, s",
+        columns: &[
+            column("spin", 7, 2, |row| row.get(Who::Spin, Number::TotalCpu)),
+            column("plain", 6, 2, |row| row.get(Who::Plain, Number::TotalCpu)),
+            column("/spin", 6, 3, |row| row.ratio(Number::TotalCpu, Who::Plain, Who::Spin)),
+        ],
+    },
+    Block {
+        title: "bytes/state",
+        columns: &[
+            column("spin", 6, 1, |row| state_bytes(row, Who::Spin)),
+            column("coll.", 6, 1, |row| state_bytes(row, Who::Collapse)),
+            column("plain", 6, 1, |row| state_bytes(row, Who::Plain)),
+            column("comp.", 6, 1, |row| state_bytes(row, Who::Compact)),
+        ],
+    },
+    Block {
+        title: "peak MB",
+        columns: &[
+            column("spin", 6, 0, |row| mega(row.get(Who::Spin, Number::Peak))),
+            column("coll.", 6, 0, |row| mega(row.get(Who::Collapse, Number::Peak))),
+            column("plain", 6, 0, |row| mega(row.get(Who::Plain, Number::Peak))),
+            column("comp.", 6, 0, |row| mega(row.get(Who::Compact, Number::Peak))),
+        ],
+    },
+];
+
+fn kilo(value: Option<f64>) -> Option<f64> {
+    value.map(|value| value / 1e3)
+}
+
+fn mega(value: Option<f64>) -> Option<f64> {
+    value.map(|value| value / 1e6)
+}
+
+/// Tables begin with a certain size, so for few states this says nothing.
+fn state_bytes(row: &Row, who: Who) -> Option<f64> {
+    row.get(who, Number::StateBytes).filter(|_| row.states().is_some_and(|states| states >= 10_000))
+}
 
 /// The two lines above the table.
 pub fn head() -> String {
-    format!(
-        "{:<26} {:>9} |{:^31}|{:>6} |{:^15}|{:>6} |{:^23}|{:^23}\n{:<26} {:>9} |{:>7}{:>8}{:>8}{:>8}|{:>6} |{:>7}{:>8}|{:>6} |{:>5}{:>6}{:>6}{:>6}|{:>5}{:>6}{:>6}{:>6}",
-        "",
-        "",
-        "1000 states/s of search",
-        "plain",
-        "source→verdict",
-        "plain",
-        "bytes/state",
-        "peak MB",
-        "model",
-        "states",
-        "spin",
-        "coll.",
-        "plain",
-        "comp.",
-        "/spin",
-        "spin s",
-        "plain s",
-        "/spin",
-        "spin",
-        "coll.",
-        "plain",
-        "comp.",
-        "spin",
-        "coll.",
-        "plain",
-        "comp.",
-    )
+    let (mut blocks, mut titles) = (format!("{:<26} {:>9}", "", ""), format!("{:<26} {:>9}", "model", "states"));
+    for block in &BLOCKS {
+        let width = block.columns.iter().map(|column| column.width).sum();
+        let _ = write!(blocks, " |{:^width$}", block.title);
+        titles += " |";
+        for column in block.columns {
+            let _ = write!(titles, "{:>width$}", column.title, width = column.width);
+        }
+    }
+    format!("{blocks}\n{titles}")
 }
 
 /// The line of a row.
 pub fn line(row: &Row) -> String {
     let states = row.states().map_or_else(|| "–".to_owned(), |states| states.to_string());
-    let mut text = format!("{:<26} {states:>9} |", row.model);
-    let mut put = |width: usize, digits: usize, value: Option<f64>, end: &str| {
-        let _ = match value {
-            Some(value) => write!(text, "{value:>width$.digits$}{end}"),
-            None => write!(text, "{:>width$}{end}", "–"),
-        };
-    };
-    for (who, end) in Who::ALL.into_iter().zip(["", "", "", "|"]) {
-        put(if who == Who::Spin { 7 } else { 8 }, 0, row.rate(who).map(|rate| rate / 1e3), end);
-    }
-    put(6, 3, row.ratio(Number::SearchCpu, Who::Plain, Who::Spin), " |");
-    put(7, 2, row.get(Who::Spin, Number::TotalCpu), "");
-    put(8, 2, row.get(Who::Plain, Number::TotalCpu), "|");
-    put(6, 3, row.ratio(Number::TotalCpu, Who::Plain, Who::Spin), " |");
-    for (who, end) in Who::ALL.into_iter().zip(["", "", "", "|"]) {
-        // Tables begin with a certain size, so for few states this says nothing.
-        let enough = row.states().is_some_and(|states| states >= 10_000);
-        put(if who == Who::Spin { 5 } else { 6 }, 1, row.get(who, Number::StateBytes).filter(|_| enough), end);
-    }
-    for who in Who::ALL {
-        put(if who == Who::Spin { 5 } else { 6 }, 0, row.get(who, Number::Peak).map(|bytes| bytes / 1e6), "");
+    let mut text = format!("{:<26} {states:>9}", row.model);
+    for block in &BLOCKS {
+        text += " |";
+        for &Column { width, digits, value, .. } in block.columns {
+            let _ = match value(row) {
+                Some(value) => write!(text, "{value:>width$.digits$}"),
+                None => write!(text, "{:>width$}", "–"),
+            };
+        }
     }
     if !row.error.is_empty() {
         let _ = write!(text, "\n    error: {}", row.error);
@@ -75,39 +135,74 @@ pub fn line(row: &Row) -> String {
     text
 }
 
+/// A mean of one side's numbers in terms of another's, and what it may be at most.
+struct Mean {
+    what: &'static str,
+    number: Number,
+    this: Who,
+    that: Who,
+    bar: Option<f64>,
+}
+
+const fn mean(what: &'static str, number: Number, this: Who, that: Who, bar: Option<f64>) -> Mean {
+    Mean { what, number, this, that, bar }
+}
+
+const MEANS: [Mean; 11] = [
+    mean("search, plain store", Number::SearchCpu, Who::Plain, Who::Spin, Some(0.25)),
+    mean("search, plain store, wall-clock", Number::SearchWall, Who::Plain, Who::Spin, None),
+    mean("search, compact store", Number::SearchCpu, Who::Compact, Who::Spin, Some(0.333)),
+    mean("search, compact store against -DCOLLAPSE", Number::SearchCpu, Who::Compact, Who::Collapse, None),
+    mean("search, strictly depth-first, plain store", Number::SearchCpu, Who::Depth, Who::Spin, Some(0.4)),
+    mean("bytes per state, plain store", Number::StateBytes, Who::Plain, Who::Spin, None),
+    mean("bytes per state, compact store", Number::StateBytes, Who::Compact, Who::Spin, None),
+    mean("bytes per state, compact store against -DCOLLAPSE", Number::StateBytes, Who::Compact, Who::Collapse, None),
+    mean("peak memory, plain store", Number::Peak, Who::Plain, Who::Spin, None),
+    mean("peak memory, strictly depth-first, plain store", Number::Peak, Who::Depth, Who::Spin, None),
+    mean("from source to verdict, models of the search set", Number::TotalCpu, Who::Plain, Who::Spin, None),
+];
+
 /// What the rows come to.
 pub fn summary(rows: &[Row]) -> String {
     let mut text = "Geometric means, Everypath in terms of SPIN; times are processor time unless they say otherwise:\n".to_owned();
     let large: Vec<&Row> = rows.iter().filter(|row| row.group == Group::Search.name()).collect();
-    let mut mean = |what: &str, number: Number, this: Who, that: Who, note: &str| {
-        let ratios = large.iter().filter_map(|row| row.ratio(number, this, that));
-        if let Some((mean, count)) = geometric_mean(ratios) {
-            let _ = writeln!(text, "  {what:<52} {mean:.3}  ({count} models){note}");
+    let mut put = |what: &str, value: Option<(f64, usize)>, bar: Option<f64>| {
+        if let Some((value, count)) = value {
+            let bar = bar.map_or_else(String::new, |bar| format!("; the bar is {bar}"));
+            let _ = writeln!(text, "  {what:<52} {value:.3}  ({count} models){bar}");
         }
     };
-    mean("search, plain store", Number::SearchCpu, Who::Plain, Who::Spin, &format!("; the bar is {SEARCH_BAR}"));
-    mean("search, plain store, wall-clock", Number::SearchWall, Who::Plain, Who::Spin, "");
-    mean("search, compact store", Number::SearchCpu, Who::Compact, Who::Spin, "");
-    mean("search, compact store against -DCOLLAPSE", Number::SearchCpu, Who::Compact, Who::Collapse, "");
-    mean("bytes per state, plain store", Number::StateBytes, Who::Plain, Who::Spin, "");
-    mean("bytes per state, compact store", Number::StateBytes, Who::Compact, Who::Spin, "");
-    mean("bytes per state, compact store against -DCOLLAPSE", Number::StateBytes, Who::Compact, Who::Collapse, "");
-    mean("peak memory, plain store", Number::Peak, Who::Plain, Who::Spin, "");
-    mean("from source to verdict, models of the search set", Number::TotalCpu, Who::Plain, Who::Spin, "");
-
-    let small = rows.iter().filter(|row| row.states().is_some_and(|states| states < VERDICT_STATES));
-    let ratios: Vec<(f64, &str)> =
-        small.filter_map(|row| Some((row.ratio(Number::TotalCpu, Who::Plain, Who::Spin)?, row.model.as_str()))).collect();
-    if let Some((mean, count)) = geometric_mean(ratios.iter().map(|(ratio, _)| *ratio)) {
-        let what = format!("from source to verdict, under {VERDICT_STATES} states");
-        let _ = writeln!(text, "  {what:<52} {mean:.3}  ({count} models); the bar is {VERDICT_BAR}");
-        let mut over: Vec<&(f64, &str)> = ratios.iter().filter(|(ratio, _)| *ratio > VERDICT_BAR).collect();
-        over.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let names: Vec<String> = over.iter().map(|(ratio, name)| format!("{name} {ratio:.3}")).collect();
-        let _ = writeln!(text, "  of these over the bar: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
+    for &Mean { what, number, this, that, bar } in &MEANS {
+        put(what, geometric_mean(large.iter().filter_map(|row| row.ratio(number, this, that))), bar);
     }
+    let small = rows.iter().filter(|row| row.states().is_some_and(|states| states < VERDICT_STATES));
+    let verdicts: Vec<(f64, &str)> = named(small, |row| row.ratio(Number::TotalCpu, Who::Plain, Who::Spin));
+    let what = format!("from source to verdict, under {VERDICT_STATES} states");
+    put(&what, geometric_mean(verdicts.iter().map(|(ratio, _)| *ratio)), Some(VERDICT_BAR));
+    let team = large.iter().filter_map(|row| row.teamwork());
+    put("two threads by two searches at once, wall, median", median(team), Some(TEAM_BAR));
+    let bytes = named(large.iter().copied(), |row| state_bytes(row, Who::Compact));
+    put("bytes of a state, compact store, median", median(bytes.iter().map(|(bytes, _)| *bytes)), Some(BYTES_BAR));
+    put_over(&mut text, "from source to verdict over the bar", verdicts, VERDICT_BAR);
+    put_over(&mut text, &format!("over {BYTES_NAMED} bytes a state in the compact store"), bytes, BYTES_NAMED);
     text.truncate(text.trim_end().len());
     text
+}
+
+/// What some rows that are not in error say, with their names.
+fn named<'a>(rows: impl Iterator<Item = &'a Row>, value: impl Fn(&Row) -> Option<f64>) -> Vec<(f64, &'a str)> {
+    rows.filter(|row| row.error.is_empty()).filter_map(|row| Some((value(row)?, row.model.as_str()))).collect()
+}
+
+/// The models over a limit, the largest first; nothing if none was measured.
+fn put_over(text: &mut String, what: &str, mut values: Vec<(f64, &str)>, limit: f64) {
+    if values.is_empty() {
+        return;
+    }
+    values.retain(|(value, _)| *value > limit);
+    values.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let names: Vec<String> = values.iter().map(|(value, name)| format!("{name} {value:.3}")).collect();
+    let _ = writeln!(text, "  {what}: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
 }
 
 #[cfg(test)]
@@ -131,6 +226,18 @@ mod tests {
         assert!(text.contains("slow 0.500") && !text.contains("fast 0.020") && !text.contains("large 0.500"), "{text}");
         // The cube root of 0.5 · 0.02 · 0.5.
         assert!(text.contains("0.171"), "{text}");
+    }
+
+    #[test]
+    fn the_summary_has_the_median_of_two_threads() {
+        let mut rows = [row("a", 2e6, 1.0, 0.5), row("b", 2e6, 1.0, 0.5), row("c", 2e6, 1.0, 0.5)];
+        for (row, pair) in rows.iter_mut().zip([1.0, 1.9, 1.6]) {
+            row.set(Who::Team, Number::SearchWall, 1.0);
+            row.set(Who::Pair, Number::SearchWall, pair);
+        }
+        assert!(summary(&rows).lines().any(|line| line.contains("two threads") && line.contains(" 0.800 ") && line.contains("0.85")));
+        rows[2].error = "the counts differ".to_owned();
+        assert!(summary(&rows).lines().any(|line| line.contains("two threads") && line.contains(" 0.725 ")));
     }
 
     #[test]

@@ -5,10 +5,12 @@
 
 use crate::budget::Budget;
 use crate::dictionary::Dictionary;
+use crate::plain::{PlainWorker, Shared, hash_state};
 use crate::roots::{Entry, Geometry, Roots};
 use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::table::{Lookup, Next, Table};
 use crate::turn::Turn;
+use contract::Inserted;
 use loom::thread;
 
 fn unlimited() -> Arc<Budget> {
@@ -92,6 +94,28 @@ fn two_workers_insert_the_same_thing_once() {
         let theirs = other.join().unwrap();
         assert_eq!((mine.0.0, mine.1.0), (theirs.1.0, theirs.0.0), "the workers agree on places");
         assert!(mine.0.1 != theirs.1.1 && mine.1.1 != theirs.0.1, "exactly one of them was first");
+    });
+}
+
+#[test]
+fn nobody_misses_anything_when_a_worker_grows_the_table_alone() {
+    check(3, || {
+        let store = Arc::new(Shared::new(unlimited()));
+        let insert = |worker: &mut PlainWorker, state: &[u8]| worker.try_insert(hash_state(state), state).unwrap().unwrap();
+        let mut mine = PlainWorker::new(store.clone());
+        let first = insert(&mut mine, b"first");
+        let other = {
+            let store = store.clone();
+            thread::spawn(move || {
+                let mut worker = PlainWorker::new(store);
+                (insert(&mut worker, b"second"), insert(&mut worker, b"first"))
+            })
+        };
+        mine.grow().unwrap();
+        let second = insert(&mut mine, b"second");
+        let theirs = other.join().unwrap();
+        assert_eq!(theirs.1, Inserted { id: first.id, new: false });
+        assert!(second.id == theirs.0.id && second.new != theirs.0.new);
     });
 }
 

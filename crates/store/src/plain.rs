@@ -6,7 +6,7 @@
 use crate::arena::{Arena, Piece};
 use crate::budget::Budget;
 use crate::hash::hash_bytes;
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::table::{FIRST_BUCKET_BITS, Gap, Lookup, Next, Table};
 use crate::turn::Turn;
 use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     table: Mutex<Arc<Table>>,
     budget: Arc<Budget>,
     len: AtomicU64,
+    /// How many workers there are. One more only under the lock of the table.
+    workers: AtomicUsize,
 }
 
 impl Plain {
@@ -52,7 +54,7 @@ impl Shared {
     pub fn new(budget: Arc<Budget>) -> Shared {
         let arena = Arena::new(budget.clone()).expect("address space for an empty store");
         let table = Table::new(FIRST_BUCKET_BITS, arena.place_bits(), None, budget.clone()).expect("memory for an empty store");
-        Shared { arena, table: Mutex::new(Arc::new(table)), budget, len: AtomicU64::new(0) }
+        Shared { arena, table: Mutex::new(Arc::new(table)), budget, len: AtomicU64::new(0), workers: AtomicUsize::new(0) }
     }
 
     pub fn len(&self) -> u64 {
@@ -78,6 +80,19 @@ impl Shared {
             }
             self.follow(&table);
         }
+    }
+
+    /// Replaces `table` by one of twice the size on behalf of the only worker; nothing happens if there are more.
+    fn grow_alone(&self, table: &Arc<Table>) -> Result<Option<Arc<Table>>, StoreFull> {
+        // Holding the lock keeps others from becoming workers; the count tells that those who were have done all they did.
+        let mut current = lock(&self.table);
+        if self.workers.load(Ordering::Acquire) != 1 || !Arc::ptr_eq(&current, table) || table.next().is_some() {
+            return Ok(None);
+        }
+        // SAFETY: places in the table were written to this arena before they were published there.
+        let next = Arc::new(table.grown_alone(|place| hash_state(unsafe { self.arena.state(place) }))?);
+        *current = next.clone();
+        Ok(Some(next))
     }
 
     /// Helps to fill the table that replaces `table`, and returns it; nothing if there is none.
@@ -150,7 +165,11 @@ pub struct PlainWorker {
 
 impl PlainWorker {
     pub(crate) fn new(store: Arc<Shared>) -> Self {
-        let table = lock(&store.table).clone();
+        let table = {
+            let current = lock(&store.table);
+            store.workers.fetch_add(1, Ordering::Relaxed);
+            current.clone()
+        };
         PlainWorker { store, table, piece: Piece::default(), untold: 0, refused: false }
     }
 
@@ -240,9 +259,18 @@ impl PlainWorker {
         let len = self.store.len.fetch_add(self.untold, Ordering::Relaxed) + self.untold;
         self.untold = 0;
         if !self.refused && len * 4 > self.table.slots() * 3 {
-            self.refused = self.table.grow().is_err();
+            self.refused = self.grow().is_err();
         }
         self.follow();
+    }
+
+    /// Sees to it that there is a larger table; moves there if nobody else has to come along.
+    pub(crate) fn grow(&mut self) -> Result<(), StoreFull> {
+        match self.store.grow_alone(&self.table)? {
+            Some(next) => self.table = next,
+            None => self.table.grow()?,
+        }
+        Ok(())
     }
 
     /// If the table is being replaced, helps and goes on in the next one; `false` if the store is closed.
@@ -327,5 +355,6 @@ impl StoreWorker for PlainWorker {
 impl Drop for PlainWorker {
     fn drop(&mut self) {
         self.store.len.fetch_add(self.untold, Ordering::Relaxed);
+        self.store.workers.fetch_sub(1, Ordering::Release);
     }
 }

@@ -141,6 +141,8 @@ impl Tally {
                 self.extent.transitions += extent.transitions;
                 self.extent.faults += extent.faults;
                 self.extent.ends += extent.ends;
+                self.extent.stripes_named += extent.stripes_named;
+                self.extent.stripes_changed += extent.stripes_changed;
                 None
             }
             Compared::NoCode(_) => {
@@ -155,9 +157,11 @@ impl Tally {
     }
 
     fn print(&self, what: &str, begun: Instant) {
-        let Extent { states, transitions, faults, ends } = self.extent;
+        let Extent { states, transitions, faults, ends, stripes_named, stripes_changed } = self.extent;
         print!("{what}: {} compared, {} different; ", self.programs, self.different);
         print!("{states} states, {transitions} steps, {faults} with a fault, {ends} ends");
+        let a_step = |stripes: usize| stripes as f64 / transitions.max(1) as f64;
+        print!("; stripes a step: {:.3} named as written, {:.3} changed", a_step(stripes_named), a_step(stripes_changed));
         let also = [
             (self.cut_short, "cut short, their steps being long"),
             (self.no_code, "without native code"),

@@ -5,6 +5,7 @@
 //! were are not tried here: all that the process has given is taken back, and [`follow`](crate::follow) begins again, which can do everything.
 
 use crate::context::{Context, Source, View, view_like, view_of};
+use contract::Written;
 
 /// Longest sequence followed at once.
 const MAX_DEPTH: usize = 8;
@@ -66,7 +67,7 @@ impl Context {
     }
 
     /// Goes on after an invisible step of `process` to the state in the copy, `len` bytes long; leaves a fresh copy.
-    pub(crate) fn go_on(&mut self, process: u32, len: usize, fault: u32) {
+    pub(crate) fn go_on(&mut self, process: u32, len: usize, fault: u32, written: Written) {
         // SAFETY: the copy holds the state that just ended.
         let state = unsafe { std::slice::from_raw_parts(self.view.dst, len) };
         let depth = self.at_once.depth;
@@ -98,7 +99,7 @@ impl Context {
         // Going on may make an offer while another is being answered.
         let pending = (self.offering > 0).then_some((self.offer_channel, self.offer));
         self.at_once.depth += 1;
-        self.visit(View { fault_in: fault, ..view }, |ctx| {
+        self.visit(View { fault_in: fault, written, ..view }, |ctx| {
             if process < ctx.view.process_count {
                 ctx.call(process);
             }
@@ -113,7 +114,7 @@ impl Context {
             let slot = unsafe { &mut *self.out }.slot(len);
             slot.copy_from_slice(&self.at_once.way[depth].state.bytes[..len]);
             self.view.dst = slot.as_mut_ptr();
-            self.commit(len, None, fault);
+            self.commit(len, None, fault, written);
         }
         self.renew_dst();
     }

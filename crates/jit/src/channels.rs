@@ -5,7 +5,8 @@
 
 use crate::emit::{Emitter, Env, Kind, TooMuchCode, field, trusted};
 use crate::helpers;
-use bytecode::Addr;
+use bytecode::{Addr, ChannelLayout};
+use contract::Written;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use stepgraph::{Effect, ExprId, NodeId, Temp};
@@ -61,6 +62,7 @@ impl Emitter<'_, '_, '_> {
             }
             let more = self.b.ins().iadd_imm_s(held, 1);
             self.b.ins().istore8(trusted(), more, dst, at as i32);
+            self.touch_message(env, channel, at, skip);
             return Ok(true);
         }
         let memory = self.memory(env);
@@ -96,7 +98,8 @@ impl Emitter<'_, '_, '_> {
         self.write_to_copy(env);
         self.pass_values(&values);
         let sorted = self.int(sorted as i32);
-        self.call("send", &[self.ctx, number, sorted]);
+        let stripes = self.call("send", &[self.ctx, number, sorted]);
+        self.touch_computed(env, stripes);
         self.node(after, env.clone(), next)?;
         Ok(false)
     }
@@ -157,9 +160,11 @@ impl Emitter<'_, '_, '_> {
                         self.b.ins().istore8(trusted(), zero, dst, (at + channel.messages + i) as i32);
                     }
                     self.b.ins().istore8(trusted(), zero, dst, at as i32);
+                    env.touched.fixed(at..at + channel.size);
                 } else {
                     let place = self.int(0);
-                    self.call("take", &[self.ctx, number, place]);
+                    let stripes = self.call("take", &[self.ctx, number, place]);
+                    self.touch_computed(env, stripes);
                 }
             }
             for (i, value) in received.into_iter().enumerate() {
@@ -181,7 +186,21 @@ impl Emitter<'_, '_, '_> {
         } else if how.takes() {
             let place = self.b.ins().load(types::I32, trusted(), self.ctx, field!(place));
             self.write_to_copy(env);
-            self.call("take", &[self.ctx, number, place]);
+            let stripes = self.call("take", &[self.ctx, number, place]);
+            self.touch_computed(env, stripes);
+        }
+    }
+
+    /// The length of a channel at a fixed place was written, and a message that lies `skip` bytes from the first.
+    fn touch_message(&mut self, env: &mut Env, channel: &ChannelLayout, at: usize, skip: Value) {
+        env.touched.fixed(at..at + 1);
+        let messages = at + channel.messages..at + channel.size;
+        let all = Written::range(messages.start, messages.end);
+        if all.to_bits().is_power_of_two() || channel.capacity == 1 || channel.message_size > Written::STRIPE {
+            env.touched.fixed(messages);
+        } else if channel.message_size > 0 {
+            let place = self.b.ins().iadd_imm_s(skip, messages.start as i64);
+            self.touch_at(env, place, channel.message_size);
         }
     }
 

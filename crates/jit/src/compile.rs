@@ -7,6 +7,7 @@
 use crate::context::Context;
 use crate::emit::{Emitter, Kind, TooMuchCode, signature};
 use crate::helpers::SYMBOLS;
+use crate::touched::OwnSets;
 use bytecode::{Location, ProcessId, Verified};
 use cranelift_codegen::ir::{AbiParam, FuncRef, Function, UserFuncName, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
@@ -124,6 +125,8 @@ pub(crate) struct Tables {
     pub templates: Vec<Vec<u8>>,
     /// The same for all locations, if somebody asked about a state that no search meets.
     all: OnceLock<Option<Box<Tables>>>,
+    /// The code reads these.
+    _own_sets: OwnSets,
     /// Keeps the code's memory; given back when the tables go.
     module: Option<JITModule>,
 }
@@ -211,7 +214,7 @@ impl Tables {
             answer.push(answers);
             prologues.push(graph.prologue(ty).map(|node| compiler.function(ty, node, Kind::Prologue, true)).transpose()?);
         }
-        let module = compiler.finish()?;
+        let (module, own_sets) = compiler.finish()?;
         // SAFETY: each id was made with the signature of `Code`.
         let code = |id: &FuncId| unsafe { std::mem::transmute::<*const u8, Code>(module.get_finalized_function(*id)) };
         let layout = program.layout();
@@ -238,6 +241,7 @@ impl Tables {
             prologues: prologues.iter().map(|id: &Option<FuncId>| id.as_ref().map(code)).collect(),
             templates: (0..types).map(|i| template(program, ProcessId(i as u8))).collect(),
             all: OnceLock::new(),
+            _own_sets: own_sets,
             module: Some(module),
         })
     }
@@ -306,6 +310,7 @@ struct Compiler<'p> {
     builders: FunctionBuilderContext,
     context: cranelift_codegen::Context,
     convention: CallConv,
+    own_sets: OwnSets,
 }
 
 impl<'p> Compiler<'p> {
@@ -327,7 +332,16 @@ impl<'p> Compiler<'p> {
             helpers.insert(*name, id);
         }
         let context = module.make_context();
-        Ok(Compiler { program, graph, module, helpers, builders: FunctionBuilderContext::new(), context, convention })
+        Ok(Compiler {
+            program,
+            graph,
+            module,
+            helpers,
+            builders: FunctionBuilderContext::new(),
+            context,
+            convention,
+            own_sets: OwnSets::default(),
+        })
     }
 
     /// Whether the code from a node on, through deterministic steps, may create something.
@@ -387,7 +401,7 @@ impl<'p> Compiler<'p> {
         let id = self.module.declare_anonymous_function(&signature).map_err(generator)?;
         self.context.func = Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature);
         let mut builder = FunctionBuilder::new(&mut self.context.func, &mut self.builders);
-        let mut imports = Imports { module: &mut self.module, helpers: &self.helpers, used: HashMap::new() };
+        let mut imports = Imports { module: &mut self.module, helpers: &self.helpers, used: HashMap::new(), own_sets: &mut self.own_sets };
         let made = Emitter::new(&mut builder, self.program, self.graph, &mut imports, ty, kind).function(node, creates);
         if let Err(too_much) = made {
             // A half-made function is not finished; its builder's memory starts over.
@@ -400,9 +414,9 @@ impl<'p> Compiler<'p> {
         Ok(id)
     }
 
-    fn finish(mut self) -> Result<JITModule, CompileError> {
+    fn finish(mut self) -> Result<(JITModule, OwnSets), CompileError> {
         self.module.finalize_definitions().map_err(generator)?;
-        Ok(self.module)
+        Ok((self.module, self.own_sets))
     }
 }
 
@@ -429,9 +443,9 @@ fn host() -> Result<OwnedTargetIsa, CompileError> {
 fn helper_signature(name: &str) -> (&'static [types::Type], Option<types::Type>) {
     use types::{I32, I64};
     match name {
-        "end" => (&[I64, I32, I32, I64, I32], Some(I64)),
+        "end" => (&[I64, I32, I32, I64, I32, I64], Some(I64)),
         "fail" => (&[I64, I32, I32, I32], None),
-        "offer" => (&[I64, I32, I64, I32], Some(I32)),
+        "offer" => (&[I64, I32, I64, I32, I64], Some(I32)),
         "enabled" => (&[I64, I64, I64, I32], Some(I32)),
         "whereabouts" => (&[I64, I64, I32, I32], Some(I32)),
         "instance" => (&[I64, I32, I32, I32], Some(I64)),
@@ -441,10 +455,10 @@ fn helper_signature(name: &str) -> (&'static [types::Type], Option<types::Type>)
         "prologue_done" => (&[I64, I32], None),
         "new_channel" => (&[I64, I32, I32], Some(I64)),
         "can_send" => (&[I64, I64, I32, I32, I32, I32, I32], Some(I32)),
-        "send" => (&[I64, I32, I32], None),
+        "send" => (&[I64, I32, I32], Some(I64)),
         "make_offer" => (&[I64, I32], None),
         "find" => (&[I64, I64, I32, I32, I32, I32, I32, I32, I32, I32], Some(I32)),
-        "take" => (&[I64, I32, I32], None),
+        "take" => (&[I64, I32, I32], Some(I64)),
         "channel_query" => (&[I64, I64, I32, I32, I32, I32], Some(I64)),
         "claim" => (&[I64, I32, I32, I32, I32], Some(I32)),
         "save" => (&[I64, I32], None),
@@ -459,6 +473,7 @@ pub(crate) struct Imports<'m> {
     module: &'m mut JITModule,
     helpers: &'m HashMap<&'static str, FuncId>,
     used: HashMap<&'static str, FuncRef>,
+    pub own_sets: &'m mut OwnSets,
 }
 
 impl Imports<'_> {

@@ -5,7 +5,7 @@
 //! sequence of invisible steps, and the half-done state of a rendezvous; queries about other processes use a fourth.
 
 use bytecode::{Layout, LayoutError, Shape, StateMap, Verified};
-use contract::Successors;
+use contract::{Successors, Written};
 
 /// Bytes past the end of a state that native code may read or write when it copies.
 pub(crate) const PADDING: usize = 64;
@@ -138,6 +138,8 @@ pub(crate) struct View {
     pub timeout: u32,
     /// The fault the transition carries already.
     pub fault_in: u32,
+    /// Where this state may differ from the one asked about.
+    pub written: Written,
 }
 
 impl Default for View {
@@ -156,6 +158,7 @@ impl Default for View {
             dst_channel_count: 0,
             timeout: 0,
             fault_in: 0,
+            written: Written::NOTHING,
         }
     }
 }
@@ -182,6 +185,8 @@ pub(crate) struct End {
     pub start: usize,
     pub len: usize,
     pub fault: u32,
+    /// Where it may differ from the state asked about.
+    pub written: Written,
     /// Whether the components are where they are in the state asked about.
     pub like_asked: bool,
 }
@@ -219,6 +224,8 @@ pub(crate) struct Context {
     pub choice: u32,
     pub emitted: usize,
     pub asked: Source,
+    /// The privilege as it is in the state asked about, even while it is set aside.
+    pub asked_exclusive: u8,
     pub inside: Source,
     /// For each depth of a sequence followed at once.
     pub half_done: Vec<Source>,
@@ -268,6 +275,7 @@ impl Context {
             choice: 0,
             emitted: 0,
             asked: Source::default(),
+            asked_exclusive: 0,
             inside: Source::default(),
             half_done: Vec::new(),
             probed: Source::default(),
@@ -348,14 +356,19 @@ pub(crate) fn view_like(source: &Source, shape: &View) -> View {
     }
 }
 
-/// Resets the scratch variables of a state before it is shown (S-SCRATCH).
+/// Resets the scratch variables of a state before it is shown (S-SCRATCH); says where that changed something.
 #[cold]
-pub(crate) fn reset_scratch(program: &Verified, map: &mut StateMap, state: &mut [u8]) {
+pub(crate) fn reset_scratch(program: &Verified, map: &mut StateMap, state: &mut [u8]) -> Written {
     let layout = program.layout();
-    let reset = |state: &mut [u8], base: usize, slots: &[bytecode::Slot], variables: &[bytecode::Variable]| {
+    let mut written = Written::NOTHING;
+    let mut reset = |state: &mut [u8], base: usize, slots: &[bytecode::Slot], variables: &[bytecode::Variable]| {
         for (slot, variable) in slots.iter().zip(variables).filter(|(_, v)| v.scratch) {
             for i in 0..slot.elements {
-                slot.ty.write(variable.initial(i), &mut state[base + slot.offset + i * slot.ty.width()..]);
+                let at = base + slot.offset + i * slot.ty.width();
+                if slot.ty.read(&state[at..]) != variable.initial(i) {
+                    slot.ty.write(variable.initial(i), &mut state[at..]);
+                    written = written.and(Written::range(at, at + slot.ty.width()));
+                }
             }
         }
     };
@@ -368,4 +381,5 @@ pub(crate) fn reset_scratch(program: &Verified, map: &mut StateMap, state: &mut 
             }
         }
     }
+    written
 }

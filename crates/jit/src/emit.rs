@@ -8,6 +8,7 @@
 use crate::compile::Imports;
 
 use crate::helpers;
+use crate::touched::Touched;
 use bytecode::{Addr, Fault, FaultKind, Location, Mode, ProcessId, Type, Verified};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
@@ -45,6 +46,8 @@ pub(crate) struct Env {
     pub answering: bool,
     /// Whether this path has made an offer.
     pub offered: bool,
+    /// What it has written.
+    pub touched: Touched,
     /// Where to go when a deterministic sequence ends, and how many copies were kept when it began; `None` outside of one.
     pub deterministic: Option<(Block, u32)>,
     /// Values kept on this path.
@@ -78,8 +81,10 @@ pub(crate) struct Emitter<'a, 'b, 'm> {
     fault: Variable,
     succeeded: Variable,
     steps: Variable,
-    /// The code of locations inside deterministic sequences, by where they go on afterwards.
-    regions: HashMap<(Location, Block, u32), Block>,
+    /// What paths through shared code have written beyond what is known of all of them.
+    pub wrote: Variable,
+    /// The code of locations inside deterministic sequences, by where they go on afterwards; and what was written on the first way there.
+    regions: HashMap<(Location, Block, u32), (Block, Touched)>,
     /// Where faults go, by what comes next.
     failures: HashMap<Block, Block>,
     nodes: usize,
@@ -125,6 +130,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         let fault = b.declare_var(types::I32);
         let succeeded = b.declare_var(types::I32);
         let steps = b.declare_var(types::I32);
+        let wrote = b.declare_var(types::I64);
         let zero = b.ins().iconst(types::I32, 0);
         let place = b.ins().load(types::I64, trusted(), ctx, view!(dst));
         b.def_var(dst, place);
@@ -152,6 +158,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             fault,
             succeeded,
             steps,
+            wrote,
             regions: HashMap::new(),
             failures: HashMap::new(),
             nodes: 0,
@@ -167,6 +174,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             dirty: self.kind == Kind::Prologue,
             answering: self.kind == Kind::Answer,
             offered: false,
+            touched: Touched::NOTHING,
             deterministic: None,
             temps: HashMap::new(),
             saves: 0,
@@ -340,7 +348,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         }
         self.write_to_copy(&mut env);
         if let Some(location) = self.program.locations().after_step(addr) {
-            self.set_location(location);
+            self.set_location(location, &mut env);
         }
         if env.offered {
             if mode == Mode::Deterministic {
@@ -349,7 +357,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             }
             let len = self.length();
             let fault = self.b.use_var(self.fault);
-            let answered = self.call("offer", &[self.ctx, self.pid, len, fault]);
+            let written = self.written(&env.touched);
+            let answered = self.call("offer", &[self.ctx, self.pid, len, fault, written]);
             self.reload_copy();
             let before = self.b.use_var(self.succeeded);
             let now = self.b.ins().iadd(before, answered);
@@ -360,10 +369,16 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         if mode == Mode::Deterministic {
             return self.deterministic_step(addr, env, next);
         }
-        let len = if mode == Mode::Terminate { self.offset } else { self.length() };
+        let len = if mode == Mode::Terminate {
+            env.touched.everything();
+            self.offset
+        } else {
+            self.length()
+        };
         let fault = self.b.use_var(self.fault);
         let mode = self.int(mode as i32);
-        let place = self.call("end", &[self.ctx, mode, self.pid, len, fault]);
+        let written = self.written(&env.touched);
+        let place = self.call("end", &[self.ctx, mode, self.pid, len, fault, written]);
         self.b.def_var(self.dst, place);
         match env.deterministic {
             // Counted when the sequence began.
@@ -391,7 +406,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         let steps = self.b.use_var(self.steps);
         let steps = self.b.ins().iadd_imm_s(steps, 1);
         self.b.def_var(self.steps, steps);
-        if let Some(&region) = self.regions.get(&(location, outer, saves)) {
+        if let Some(&(region, begun)) = self.regions.get(&(location, outer, saves)) {
+            self.join_shared(&env, &begun);
             let long = self.b.create_block();
             self.b.set_cold_block(long);
             let limit = self.int(LONG_SEQUENCE as i32);
@@ -403,14 +419,15 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             return Ok(());
         }
         let region = self.b.create_block();
-        self.regions.insert((location, outer, saves), region);
+        let touched = self.begin_shared(&env);
+        self.regions.insert((location, outer, saves), (region, touched));
         self.b.ins().jump(region, &[]);
         self.b.switch_to_block(region);
         let carried = self.b.use_var(self.fault);
         let blocked = self.b.create_block();
         self.b.set_cold_block(blocked);
         let node = self.graph.location(self.process, location);
-        let inside = Env { deterministic: Some((outer, saves)), temps: HashMap::new(), saves, ..env };
+        let inside = Env { deterministic: Some((outer, saves)), temps: HashMap::new(), saves, touched, ..env };
         self.node(node, inside, blocked)?;
         self.b.switch_to_block(blocked);
         // What went wrong on a path that blocked has not happened.
@@ -433,6 +450,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
                 self.write_to_copy(env);
                 let (slot, base) = self.slot(*var, true);
                 self.store(slot.ty, value, base, slot.offset as i32);
+                self.touch_variable(env, *var, slot.offset..slot.offset + slot.ty.width());
             }
             Effect::StoreElement(var, index, e, addr) => {
                 let value = self.expr(*e, env, next);
@@ -441,6 +459,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
                 let (slot, base) = self.slot(*var, true);
                 let at = self.b.ins().iadd(base, place);
                 self.store(slot.ty, value, at, slot.offset as i32);
+                self.touch_element(env, *var, *index, place);
             }
             Effect::Assert(e, addr) => {
                 let value = self.expr(*e, env, next);
@@ -460,6 +479,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             Effect::Run { process, args, into, addr } => {
                 let values: Vec<Value> = args.iter().map(|e| self.expr(*e, env, next)).collect();
                 self.write_to_copy(env);
+                env.touched.everything();
                 self.pass_values(&values);
                 let ty = self.int(process.0 as i32);
                 let count = self.int(args.len() as i32);
@@ -470,6 +490,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             }
             Effect::NewChannel { ty, into, addr } => {
                 self.write_to_copy(env);
+                env.touched.everything();
                 let ty = self.int(ty.0 as i32);
                 let at = self.int(addr.0 as i32);
                 let number = self.call("new_channel", &[self.ctx, ty, at]);
@@ -494,10 +515,12 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
                 self.b.ins().istore8(trusted(), value, place, 0);
                 self.b.ins().jump(done, &[]);
                 self.b.switch_to_block(done);
+                self.touch_at(env, at, 1);
             }
             Effect::Claim { channel, sender, addr } => {
                 let number = self.expr(*channel, env, next);
                 self.write_to_copy(env);
+                env.touched.everything(); // Claims are made once, as a rule.
                 let side = self.int(*sender as i32);
                 let at = self.int(addr.0 as i32);
                 let fault = self.call("claim", &[self.ctx, number, side, self.pid, at]);
@@ -570,7 +593,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         self.b.ins().load(types::I64, trusted(), self.ctx, place)
     }
 
-    fn set_location(&mut self, location: Location) {
+    fn set_location(&mut self, location: Location, env: &mut Env) {
         let layout = &self.program.layout().processes[self.process.index()];
         let dst = self.b.use_var(self.dst);
         let base = self.b.ins().iadd(dst, self.offset);
@@ -580,6 +603,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         } else {
             self.b.ins().istore8(trusted(), value, base, layout.location as i32);
         }
+        env.touched.own(layout.location..layout.location + 1 + layout.wide as usize);
     }
 
     fn reload_copy(&mut self) {

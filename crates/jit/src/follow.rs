@@ -77,7 +77,7 @@ impl Context {
         let slot = unsafe { &mut *self.out }.slot(len);
         slot.copy_from_slice(&self.end_bytes[start..start + len]);
         self.view.dst = slot.as_mut_ptr();
-        self.commit(len, holder, end.fault);
+        self.commit(len, holder, end.fault, end.written);
     }
 
     /// Everything one first path leads to.
@@ -217,7 +217,7 @@ impl Context {
             && end.process < view.process_count
             && !self.outranked(|c| &mut c.inside, end.process, false)
         {
-            self.view = View { fault_in: end.fault, ..view };
+            self.view = View { fault_in: end.fault, written: end.written, ..view };
             self.purpose = Purpose::Record;
             self.renew_dst();
             self.call(end.process);

@@ -88,34 +88,43 @@ impl Context {
     }
 
     /// Sets what an observer sees besides the steps' own effects: the privilege, who moved last, scratch variables (S-NORMAL, S-ATOMIC,
-    /// S-SCRATCH).
-    fn finish_dst(&mut self, len: usize, holder: Option<u32>) {
+    /// S-SCRATCH). Says where the state differs by that from the one asked about.
+    fn finish_dst(&mut self, len: usize, holder: Option<u32>) -> Written {
         let program = self.program();
         let layout = program.layout();
         self.view.dst_len = len;
-        let initiator = self.initiator;
+        let mut written = Written::NOTHING;
+        let mut set = |byte: &mut u8, at: usize, before: u8, value: u8| {
+            *byte = value;
+            if before != value {
+                written = written.and(Written::range(at, at + 1));
+            }
+        };
         if let Some(at) = layout.exclusive {
-            self.dst()[at] = holder.map_or(0, |h| h as u8 + 1);
+            let before = self.asked_exclusive;
+            set(&mut self.dst()[at], at, before, holder.map_or(0, |h| h as u8 + 1));
         }
         if let Some(at) = layout.last {
-            self.dst()[at] = initiator as u8;
+            let (initiator, last) = (self.initiator as u8, &mut self.dst()[at]);
+            set(last, at, *last, initiator);
         }
         if self.has_scratch {
             let mut map = std::mem::take(&mut self.map);
-            reset_scratch(program, &mut map, self.dst());
+            written = written.and(reset_scratch(program, &mut map, self.dst()));
             self.map = map;
         }
+        written
     }
 
     /// Hands a finished state to the search.
-    pub(crate) fn commit(&mut self, len: usize, holder: Option<u32>, fault: u32) {
+    pub(crate) fn commit(&mut self, len: usize, holder: Option<u32>, fault: u32, mut written: Written) {
         if self.must_finish {
-            self.finish_dst(len, holder);
+            written = written.and(self.finish_dst(len, holder));
         }
         let action = Action::new(self.initiator, self.choice);
         self.choice += 1;
         self.emitted += 1;
-        self.out().commit(len, action, FaultCode::new(fault), Written::EVERYTHING);
+        self.out().commit(len, action, FaultCode::new(fault), written);
     }
 
     /// Hands a fatal fault to the search.
@@ -128,7 +137,7 @@ impl Context {
         }
     }
 
-    fn record(&mut self, process: u32, mode: u8, len: usize, fault: u32) {
+    fn record(&mut self, process: u32, mode: u8, len: usize, fault: u32, written: Written) {
         let start = self.end_bytes.len();
         if len > 0 {
             // SAFETY: `dst` holds at least `len` bytes: the state that just ended.
@@ -137,7 +146,7 @@ impl Context {
         }
         // As in `offer`: a path that leaves the length alone leaves the components where they are.
         let like_asked = len == self.view.src_len && std::ptr::eq(self.view.processes, self.asked.processes.as_ptr());
-        self.ends.push(End { process, mode, start, len, fault, like_asked });
+        self.ends.push(End { process, mode, start, len, fault, written, like_asked });
     }
 
     /// Runs native code over another state and comes back to the present one. Gives the place of the copy it left behind, which may have
@@ -152,8 +161,8 @@ impl Context {
     }
 }
 
-/// The end of a path without an offer; gives the place of the next copy.
-pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32) -> *mut u8 {
+/// The end of a path without an offer, which has `written` so much; gives the place of the next copy.
+pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32, written: Written) -> *mut u8 {
     // SAFETY: see the file's head.
     let context = unsafe { context(ctx) };
     // The one way that counts: nearly all transitions come through here. It is kept free of calls.
@@ -165,7 +174,7 @@ pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, faul
     if usual {
         let (action, src_len) = (Action::new(context.initiator, context.choice), context.view.src_len);
         // SAFETY: as in `Context::out`.
-        if let Some(slot) = unsafe { &mut *context.out }.commit_in_place(len, action, Written::EVERYTHING, src_len + PADDING) {
+        if let Some(slot) = unsafe { &mut *context.out }.commit_in_place(len, action, written, src_len + PADDING) {
             let place = slot.as_mut_ptr();
             context.choice += 1;
             context.emitted += 1;
@@ -174,43 +183,33 @@ pub(crate) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, faul
             return place;
         }
     }
-    end_unusually(ctx, mode, process, len, fault)
+    end_unusually(ctx, mode, process, len, fault, written)
 }
 
 /// As [`end`], in all other cases.
 #[inline(never)]
-fn end_unusually(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32) -> *mut u8 {
+fn end_unusually(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32, written: Written) -> *mut u8 {
     // SAFETY: see the file's head.
     let ctx = unsafe { context(ctx) };
     if ctx.at_once.following == Following::GivenUp && ctx.purpose == Purpose::Direct {
         return ctx.view.dst;
     }
     if ctx.purpose == Purpose::Direct && mode != Mode::Invisible as u32 {
-        if ctx.must_finish {
-            let holder = (mode == Mode::Atomic as u32).then_some(process);
-            ctx.finish_dst(len, holder);
-        }
-        let action = Action::new(ctx.initiator, ctx.choice);
-        ctx.choice += 1;
-        ctx.emitted += 1;
-        let src_len = ctx.view.src_len;
-        let out = ctx.out();
-        out.commit(len, action, FaultCode::new(fault), Written::EVERYTHING);
-        let place = out.slot(src_len + PADDING).as_mut_ptr();
-        ctx.view.dst = place;
-        ctx.view.dst_len = src_len;
-        return place;
+        let holder = (mode == Mode::Atomic as u32).then_some(process);
+        ctx.commit(len, holder, fault, written);
+        ctx.renew_dst();
+        return ctx.view.dst;
     }
     if ctx.purpose == Purpose::Probe {
         ctx.hits += 1;
         return ctx.view.dst;
     }
     if ctx.at_once.following == Following::AtOnce {
-        ctx.go_on(process, len, fault);
+        ctx.go_on(process, len, fault, written);
         return ctx.view.dst;
     }
     ctx.purpose = Purpose::Record;
-    ctx.record(process, mode as u8, len, fault);
+    ctx.record(process, mode as u8, len, fault, written);
     ctx.renew_dst();
     ctx.view.dst
 }
@@ -224,12 +223,12 @@ pub(crate) extern "C" fn fail(ctx: Ctx, process: u32, carried: u32, fatal: u32) 
         Purpose::Probe => ctx.hits += 1,
         Purpose::Direct if ctx.at_once.following == Following::GivenUp => {}
         Purpose::Direct => ctx.commit_failure(fault),
-        Purpose::Record => ctx.record(process, FATAL, 0, fault),
+        Purpose::Record => ctx.record(process, FATAL, 0, fault, Written::NOTHING),
     }
 }
 
 /// The end of a path with an offer: lets every other process answer. Gives whether one did.
-pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -> u32 {
+pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32, written: Written) -> u32 {
     // SAFETY: see the file's head.
     let ctx = unsafe { context(ctx) };
     // A path makes a state longer or shorter or leaves its components where they are.
@@ -257,7 +256,7 @@ pub(crate) extern "C" fn offer(ctx: Ctx, process: u32, len: usize, fault: u32) -
     };
     let before = (ctx.ends.len(), ctx.emitted, ctx.hits);
     ctx.offering += 1;
-    ctx.view.dst = ctx.visit(View { fault_in: fault, ..view }, |ctx| {
+    ctx.view.dst = ctx.visit(View { fault_in: fault, written, ..view }, |ctx| {
         for other in (0..ctx.view.process_count).filter(|&other| other != process) {
             if let Some((code, offset)) = ctx.answer(other, ctx.view.src) {
                 // SAFETY: the code was compiled for this type, location and program, with this signature.
@@ -509,11 +508,11 @@ pub(crate) extern "C" fn can_send(ctx: Ctx, state: *const u8, count: u32, number
     }
 }
 
-/// Sends the message in `values` to a channel with room.
-pub(crate) extern "C" fn send(ctx: Ctx, number: i32, sorted: u32) {
+/// Sends the message in `values` to a channel with room; gives what that wrote.
+pub(crate) extern "C" fn send(ctx: Ctx, number: i32, sorted: u32) -> Written {
     // SAFETY: see the file's head.
     let ctx = unsafe { context(ctx) };
-    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return };
+    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
     let values = ctx.values;
     let bytes = ctx.dst();
     let held = bytes[at.offset as usize] as usize;
@@ -531,6 +530,12 @@ pub(crate) extern "C" fn send(ctx: Ctx, number: i32, sorted: u32) {
     for (field, value) in layout.fields.iter().zip(&values) {
         field.ty.write(*value, &mut bytes[start + place * size + field.offset..]);
     }
+    messages_written(at, start + place * size, start + (held + 1) * size)
+}
+
+/// What is written by a change of a channel's length and of the messages between two offsets.
+fn messages_written(at: ChannelAt, start: usize, end: usize) -> Written {
+    Written::range(at.offset as usize, at.offset as usize + 1).and(Written::range(start, end))
 }
 
 /// Makes the message in `values` the pending offer on a channel.
@@ -604,11 +609,11 @@ pub(crate) extern "C" fn find(
     BLOCKED
 }
 
-/// Takes the message at `place` out of a channel.
-pub(crate) extern "C" fn take(ctx: Ctx, number: i32, place: u32) {
+/// Takes the message at `place` out of a channel; gives what that wrote.
+pub(crate) extern "C" fn take(ctx: Ctx, number: i32, place: u32) -> Written {
     // SAFETY: see the file's head.
     let ctx = unsafe { context(ctx) };
-    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return };
+    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
     let bytes = ctx.dst();
     let held = bytes[at.offset as usize] as usize;
     let start = at.offset as usize + layout.messages;
@@ -616,6 +621,7 @@ pub(crate) extern "C" fn take(ctx: Ctx, number: i32, place: u32) {
     bytes.copy_within(start + (place as usize + 1) * size..start + held * size, start + place as usize * size);
     bytes[start + (held - 1) * size..start + held * size].fill(0);
     bytes[at.offset as usize] -= 1;
+    messages_written(at, start + place as usize * size, start + held * size)
 }
 
 /// LEN (0), EMPTY (1), FULL (2) of a channel, or minus a fault code.

@@ -12,13 +12,14 @@ mod emit;
 mod expr;
 mod follow;
 mod helpers;
+mod touched;
 
 pub use compile::CompileError;
 
 use bytecode::{Mode, Op, Verified};
 use compile::Tables;
 use context::{Context, Purpose, View, view_of};
-use contract::{Action, FaultCode, Successors, System};
+use contract::{Action, FaultCode, Successors, System, Written};
 use std::sync::Arc;
 
 /// A program in native code.
@@ -144,7 +145,8 @@ impl Native {
     /// Makes the state asked about the one native code works on.
     fn look_at_asked(&mut self, timeout: bool) {
         let context = &mut *self.context;
-        context.view = View { timeout: timeout as u32, ..view_of(&mut context.asked) };
+        let written = if context.asked.len > touched::LONGEST_IN_STRIPES { Written::EVERYTHING } else { Written::NOTHING };
+        context.view = View { timeout: timeout as u32, written, ..view_of(&mut context.asked) };
         context.purpose = Purpose::Direct;
         context.renew_dst();
     }
@@ -190,6 +192,7 @@ impl System for Native {
         self.context.emitted = 0;
         self.context.begin_at_once();
         self.look_at_asked(false);
+        self.context.asked_exclusive = exclusive.map_or(0, |at| state[at]);
         if let Some(at) = exclusive
             && let Some(holder) = (state[at] as u32).checked_sub(1)
         {

@@ -4,31 +4,36 @@ use bytecode::{Location, Shape, StateMap, Verified};
 use contract::{Action, FaultCode, Successors, System};
 use jit::{CompileError, Describe, Native};
 use std::sync::Arc;
+use testkit::compare::Extent;
 use vm::Interpreter;
 
 const DESCRIBE: Describe = Describe { fault: vm::describe_fault, components: vm::component_ends };
 
-/// How many states were compared, or the first in which the two differ and what they say there.
-fn difference(program: &Arc<Verified>, most: usize) -> Result<usize, String> {
+/// How much was compared, or the first state in which the two differ and what they say there.
+fn difference(program: &Arc<Verified>, most: usize) -> Result<Extent, String> {
     let mut native = match Native::compile(program.clone(), DESCRIBE) {
         Ok(native) => native,
-        Err(CompileError::TooLarge | CompileError::NoTarget(_)) => return Ok(0),
+        Err(CompileError::TooLarge | CompileError::NoTarget(_)) => return Ok(Extent::default()),
         Err(error) => return Err(error.to_string()),
     };
     let mut reference = Interpreter::new(program.clone());
     let compared = testkit::engines::compare(&mut reference, &mut native, most);
-    compared.map(|extent| extent.states).map_err(|difference| difference.to_string())
+    compared.map_err(|difference| difference.to_string())
 }
 
 #[test]
 fn random_programs() {
     let from: u64 = std::env::var("EVERYPATH_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
     let count: u64 = std::env::var("EVERYPATH_CASES").ok().and_then(|s| s.parse().ok()).unwrap_or(300);
-    let mut states = 0;
+    let mut all = Extent::default();
     for seed in from..from + count {
         let Some(program) = testkit::random::verified(seed) else { continue };
         match difference(&Arc::new(program.clone()), 150) {
-            Ok(compared) => states += compared,
+            Ok(compared) => {
+                all.states += compared.states;
+                all.stripes_named += compared.stripes_named;
+                all.stripes_changed += compared.stripes_changed;
+            }
             Err(_) => {
                 let smaller = testkit::shrink::shrink(program.program(), 2000, &mut |candidate| {
                     difference(&Arc::new(candidate.clone()), 150).is_err()
@@ -40,7 +45,9 @@ fn random_programs() {
             }
         }
     }
-    assert!(count < 300 || states > 1000, "the programs had only {states} states together");
+    assert!(count < 300 || all.states > 1000, "the programs had only {} states together", all.states);
+    // What is written without changing anything is all that may come on top.
+    assert!(count < 300 || all.stripes_named * 2 < all.stripes_changed * 3, "steps name more than they need to: {all:?}");
 }
 
 /// What a system says of a state: who moves how, with what fault, and where to.

@@ -31,6 +31,10 @@ pub struct Extent {
     pub faults: usize,
     /// States without transitions.
     pub ends: usize,
+    /// Stripes of the state that the steps of the engine under test name as written; counted only where two engines are compared.
+    pub stripes_named: usize,
+    /// Those in which they really changed something.
+    pub stripes_changed: usize,
 }
 
 /// A state in which the two disagree.

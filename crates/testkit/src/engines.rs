@@ -121,6 +121,9 @@ pub fn compare_while(
         same_steps(Some(&state), &expected, &found)?;
         names_what_it_wrote("reference", &state, &expected)?;
         names_what_it_wrote("other", &state, &found)?;
+        let (named, changed) = stripes(&state, &found);
+        extent.stripes_named += named;
+        extent.stripes_changed += changed;
         if expected.is_empty() {
             let valid = reference.is_valid_end(&state);
             if valid != other.is_valid_end(&state) {
@@ -173,6 +176,19 @@ fn names_what_it_wrote(engine: &'static str, state: &[u8], steps: &Successors) -
     wrong.map_or(Ok(()), |about| Err(Box::new(Difference { state: Some(state.to_vec()), about })))
 }
 
+/// How many stripes the steps that leave `state` name as written, and how many they changed. The fewer of the first, the less work a store
+/// has with a step.
+fn stripes(state: &[u8], steps: &Successors) -> (usize, usize) {
+    let count = |written: Written, target: &[u8]| {
+        let all = Written::range(0, target.len()).to_bits();
+        (written.to_bits() & all).count_ones() as usize
+    };
+    let targets = steps.iter().filter_map(|(step, target)| Some((step.written, target?)));
+    targets.fold((0, 0), |(named, changed), (written, target)| {
+        (named + count(written, target), changed + count(Written::between(state, target), target))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,7 +239,7 @@ mod tests {
     #[test]
     fn equal_engines_are_equal() {
         let extent = compare(&mut Counter::default(), &mut Counter::default(), 100);
-        assert_eq!(extent, Ok(Extent { states: 4, transitions: 5, faults: 0, ends: 1 }));
+        assert_eq!(extent, Ok(Extent { states: 4, transitions: 5, faults: 0, ends: 1, stripes_named: 5, stripes_changed: 5 }));
     }
 
     #[test]

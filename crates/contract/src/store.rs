@@ -121,6 +121,13 @@ pub trait StoreWorker {
         false
     }
 
+    /// The state named `id` where it lies, in a store that keeps whole states and [`keeps`](Self::keeps) this one.
+    #[inline]
+    fn view(&self, id: StateId) -> Option<&[u8]> {
+        let _ = id;
+        None
+    }
+
     /// Replaces the contents of `out` by the state named `id`, and says whether it could: it can if it [`keeps`](Self::keeps) it.
     fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool;
 

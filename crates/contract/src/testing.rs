@@ -214,6 +214,7 @@ pub fn compare_with_hash_set<S: Store>(store: &S, states: impl IntoIterator<Item
             if worker.keeps(answer.id) {
                 assert!(worker.read(answer.id, &mut buffer));
                 assert_eq!(buffer, state, "reading {state:?} back at once");
+                assert!(worker.view(answer.id).is_none_or(|view| view == state), "seeing {state:?} where it lies");
                 kept.insert(answer.id, state.clone());
             }
             let known = *reference.entry(state.clone()).or_insert(answer.id);

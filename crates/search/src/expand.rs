@@ -193,7 +193,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 continue;
             }
             self.depth = self.depth.max(depth);
-            let state = match chunk.state(index) {
+            let state = match chunk.state(index).or_else(|| self.store.view(id)) {
                 Some(state) => state,
                 None => {
                     self.store.read(id, &mut batch.state);
@@ -245,29 +245,33 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     /// one with a fault, whose number it gives.
     fn insert_from(&mut self, first: usize, next: &mut impl Sink) -> Result<usize, CutShort> {
         let Batch { out, hashes, sources, .. } = &self.batch;
-        let mut full = None;
-        for (index, (entry, &hash)) in out.entries().iter().zip(hashes).enumerate().skip(first) {
+        let entries = out.entries();
+        let hashes = &hashes[..entries.len()];
+        let (mut index, mut seen) = (first, 0);
+        let mut full = false;
+        while index < entries.len() {
+            let entry = &entries[index];
             if entry.fault().is_some() {
-                return Ok(index);
-            }
-            let Some(state) = out.state(entry) else { continue };
-            self.transitions += 1;
-            let Ok(inserted) = self.store.insert(hash, state) else {
-                full = Some(index);
                 break;
-            };
-            if inserted.new {
-                self.states += 1;
-                let source = &sources[entry.source as usize];
-                let link = self.links.push(source.position, source.link, (index - source.first) as Choice);
-                let kept = self.store.keeps(inserted.id) && !(self.store.reads_slowly() && next.has_room());
-                next.push(inserted.id, link, source.depth + 1, if kept { None } else { Some(state) });
             }
+            if let Some(state) = out.state(entry) {
+                seen += 1;
+                let Ok(inserted) = self.store.insert(hashes[index], state) else {
+                    full = true;
+                    break;
+                };
+                if inserted.new {
+                    self.states += 1;
+                    let source = &sources[entry.source as usize];
+                    let link = self.links.push(source.position, source.link, (index - source.first) as Choice);
+                    let kept = self.store.keeps(inserted.id) && !(self.store.reads_slowly() && next.has_room());
+                    next.push(inserted.id, link, source.depth + 1, if kept { None } else { Some(state) });
+                }
+            }
+            index += 1;
         }
-        match full {
-            Some(index) => Err(self.take_back(index)),
-            None => Ok(self.batch.out.len()),
-        }
+        self.transitions += seen;
+        if full { Err(self.take_back(index)) } else { Ok(index) }
     }
 
     /// As `insert`, but asks the reduction which steps to follow.

@@ -35,6 +35,7 @@ impl Default for Chunk {
 }
 
 impl Chunk {
+    #[inline(always)]
     fn push(&mut self, id: StateId, state: Option<&[u8]>) {
         if let Some(state) = state {
             self.bytes.extend_from_slice(state);
@@ -82,7 +83,9 @@ impl Chunk {
     /// Whether the chunk can take a state with bytes, or one without.
     #[inline]
     fn takes(&self, bytes: bool) -> bool {
-        self.waiting.is_empty() || (self.waiting.len() < CHUNK && self.bytes.len() < 1 << 24 && self.ends.is_empty() != bytes)
+        let len = self.waiting.len();
+        // An empty chunk has not begun yet.
+        len.wrapping_sub(1) < CHUNK - 1 && self.bytes.len() < 1 << 24 && self.ends.is_empty() != bytes
     }
 
     pub fn size(&self) -> u64 {
@@ -115,15 +118,10 @@ pub(crate) struct Frontier {
 }
 
 impl Sink for Frontier {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, id: StateId, link: Link, _: u64, state: Option<&[u8]>) {
         if !self.last.takes(state.is_some()) {
-            self.bytes += self.last.size();
-            let waiting = Vec::with_capacity(CHUNK);
-            self.full.push(std::mem::replace(&mut self.last, Chunk { waiting, ..Chunk::default() }));
-        }
-        if self.last.waiting.is_empty() {
-            self.last.first = link;
+            self.begin(link);
         }
         self.last.push(id, state);
         self.len += 1;
@@ -136,6 +134,17 @@ impl Sink for Frontier {
 }
 
 impl Frontier {
+    /// A new chunk, whose first state has this link.
+    #[cold]
+    fn begin(&mut self, first: Link) {
+        let chunk = Chunk { waiting: Vec::with_capacity(CHUNK), first, ..Chunk::default() };
+        let last = std::mem::replace(&mut self.last, chunk);
+        if !last.waiting.is_empty() {
+            self.bytes += last.size();
+            self.full.push(last);
+        }
+    }
+
     /// A frontier that begins with these chunks.
     pub fn of(full: Vec<Chunk>) -> Frontier {
         let len = full.iter().map(|chunk| chunk.waiting.len() as u64).sum();

@@ -61,7 +61,7 @@ struct Bits {
 
 impl Bits {
     /// Appends the lowest `count` bits of `value`, which has no others; at most 64.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, value: u64, count: u32) {
         let filled = (self.len % 64) as u32;
         self.last |= value << filled;
@@ -72,6 +72,7 @@ impl Bits {
         }
     }
 
+    #[inline(never)]
     fn put_word(&mut self, word: u64) {
         if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {
             // The first block grows as any vector does, for the sake of small models; later ones have their size at once.
@@ -142,6 +143,8 @@ struct Record {
 /// The log of one worker.
 pub(crate) struct Links {
     worker: u64,
+    /// States it can hold.
+    most: u64,
     records: Vec<Record>,
     bits: Bits,
     /// New states so far.
@@ -162,6 +165,7 @@ impl Links {
         let worker = worker.min(MOST_WORKERS) as u64;
         Links {
             worker,
+            most: if worker == MOST_WORKERS as u64 { 0 } else { 1 << INDEX_BITS },
             records: Vec::new(),
             bits: Bits::default(),
             len: 0,
@@ -180,30 +184,39 @@ impl Links {
 
     /// Source number `position` of the chunk, whose link is `parent`, has led to a new state by its step `choice`. Positions ascend,
     /// and so do the choices of a source.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, position: usize, parent: Link, choice: Choice) -> Link {
-        if self.worker == MOST_WORKERS as u64 || self.len >= 1 << INDEX_BITS {
+        if self.len >= self.most {
             return Link::LOST;
         }
-        if let Some(sources) = self.chunk.take() {
-            self.records.push(Record { first: self.len, bit: self.bits.len, sources });
-            self.scattered = sources == Sources::Scattered;
-            (self.position, self.any) = (0, false);
+        if self.chunk.is_some() {
+            self.record();
         }
         let gap = position - self.position;
         // The step counted from the last one of the source, or from before its first.
-        let difference = if gap == 0 && self.any { u64::from(choice.wrapping_sub(self.last)) } else { u64::from(choice) + 1 };
-        let scattered = self.scattered && (gap > 0 || !self.any);
-        if gap > 16 || difference > 1 << 16 || scattered {
-            self.put_slowly(gap, scattered.then_some(parent), difference);
+        let same_source = gap == 0 && self.any;
+        let difference = if same_source { u64::from(choice.wrapping_sub(self.last)) } else { u64::from(choice) + 1 };
+        if gap > 16 || difference > 1 << 16 || self.scattered {
+            self.put_slowly(gap, (self.scattered && !same_source).then_some(parent), difference);
         } else {
             // A zero ends each source before this one; a one begins a step.
             let (code, len) = gamma(difference);
             self.bits.put((code << 1 | 1) << gap, len + 1 + gap as u32);
         }
         (self.position, self.last, self.any) = (position, choice, true);
+        let link = Link(self.worker << INDEX_BITS | self.len);
         self.len += 1;
-        Link(self.worker << INDEX_BITS | (self.len - 1))
+        link
+    }
+
+    /// The chunk that has begun has led to something new.
+    #[cold]
+    fn record(&mut self) {
+        if let Some(sources) = self.chunk.take() {
+            self.records.push(Record { first: self.len, bit: self.bits.len, sources });
+            self.scattered = sources == Sources::Scattered;
+            (self.position, self.any) = (0, false);
+        }
     }
 
     /// As in `push`, for numbers of any size.

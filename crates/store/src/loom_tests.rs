@@ -8,7 +8,7 @@ use crate::dictionary::Dictionary;
 use crate::plain::{PlainWorker, Shared, hash_state};
 use crate::roots::{Entry, Geometry, Roots};
 use crate::sync::{Arc, AtomicU64, Ordering};
-use crate::table::{Lookup, Next, Table};
+use crate::table::{Home, Lookup, Next, Table};
 use crate::turn::Turn;
 use contract::Inserted;
 use loom::thread;
@@ -50,16 +50,16 @@ impl Numbers {
         };
         let same = |place: u64| self.things[place as usize].load(Ordering::Relaxed) == thing;
         let mut place = None;
-        match table.find_or_gap(hash(thing), same) {
-            Ok(place) => return (place, false),
-            Err(Some(gap)) => {
+        match table.search_home(hash(thing), same) {
+            Home::Found(place) => return (place, false),
+            Home::Gap(gap) => {
                 let written = write();
                 if table.fill(gap, written) {
                     return (written, true);
                 }
                 place = Some(written);
             }
-            Err(None) => {}
+            Home::Elsewhere => {}
         }
         loop {
             let make = || Ok::<u64, ()>(*place.get_or_insert_with(write));

@@ -104,6 +104,16 @@ impl Words {
     pub fn get(&self) -> &[AtomicU64] {
         self.region.words()
     }
+
+    /// `N` words from number `first` on.
+    ///
+    /// # Safety
+    /// There are that many.
+    #[inline(always)]
+    pub unsafe fn some<const N: usize>(&self, first: usize) -> &[AtomicU64; N] {
+        // SAFETY: as for `Region::words`; by the caller's promise all of them lie inside.
+        unsafe { &*self.region.start().cast::<AtomicU64>().add(first).cast() }
+    }
 }
 
 #[cfg(loom)]
@@ -114,6 +124,14 @@ impl Words {
 
     pub fn get(&self) -> &[AtomicU64] {
         &self.words
+    }
+
+    /// `N` words from number `first` on.
+    ///
+    /// # Safety
+    /// None here; in other builds there must be that many.
+    pub unsafe fn some<const N: usize>(&self, first: usize) -> &[AtomicU64; N] {
+        self.words[first..first + N].try_into().unwrap_or_else(|_| unreachable!("a slice of {N} words"))
     }
 }
 

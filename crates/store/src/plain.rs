@@ -7,7 +7,7 @@ use crate::arena::{Arena, Piece};
 use crate::budget::Budget;
 use crate::hash::hash_bytes;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
-use crate::table::{FIRST_BUCKET_BITS, Gap, Lookup, Next, Table};
+use crate::table::{FIRST_BUCKET_BITS, Home, Lookup, Next, Table};
 use crate::turn::Turn;
 use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
 
@@ -176,25 +176,35 @@ impl PlainWorker {
     /// Inserts a state whose [`hash_state`] is `hash`; nothing if the store is closed and the state is not there.
     #[inline(always)]
     pub(crate) fn try_insert(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
-        let arena = &self.store.arena;
-        // SAFETY: places in the table were written to this arena before they were published there.
-        match self.table.find_or_gap(hash, |place| unsafe { arena.is(place, state) }) {
-            Ok(place) => Ok(Some(Inserted { id: StateId(place), new: false })),
-            Err(Some(gap)) => self.insert_at(gap, hash, state),
-            Err(None) => self.insert_slowly(hash, state, None, self.piece),
+        match self.insert_usually(hash, state) {
+            Some(inserted) => Ok(Some(inserted)),
+            None => self.insert_slowly(hash, state),
         }
     }
 
-    /// Inserts what was not there a moment ago.
-    #[inline]
-    fn insert_at(&mut self, gap: Gap, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
-        let mut piece = self.piece;
-        let place = self.store.arena.write(&mut piece, state)?;
-        if !self.table.fill(gap, place) {
-            return self.insert_slowly(hash, state, Some(place), piece);
+    /// What happens nearly always, made so that it takes no call: the state is in its home bucket, or there is a gap for it and room in the
+    /// piece. Nothing has happened if it was otherwise.
+    #[inline(always)]
+    pub(crate) fn insert_usually(&mut self, hash: u64, state: &[u8]) -> Option<Inserted> {
+        let arena = &self.store.arena;
+        // SAFETY: places in the table were written to this arena before they were published there.
+        match self.table.search_home(hash, |place| unsafe { arena.is(place, state) }) {
+            Home::Found(place) => Some(Inserted { id: StateId(place), new: false }),
+            Home::Gap(gap) => {
+                let mut piece = self.piece;
+                let place = arena.write_usually(&mut piece, state)?;
+                if !self.table.fill(gap, place) {
+                    return None;
+                }
+                self.piece = piece;
+                Some(self.count(place))
+            }
+            Home::Elsewhere => {
+                // SAFETY: as above.
+                let place = self.table.find_elsewhere(hash, |place| unsafe { arena.is(place, state) })?;
+                Some(Inserted { id: StateId(place), new: false })
+            }
         }
-        self.piece = piece;
-        Ok(Some(self.count(place)))
     }
 
     /// A state is new, and lies at `place`.
@@ -207,15 +217,10 @@ impl PlainWorker {
         Inserted { id: StateId(place), new: true }
     }
 
-    /// Inserts a state wherever it belongs, growing the table if need be. It may have been `written` already, which `piece` takes into account.
+    /// Inserts a state wherever it belongs, growing the table if need be.
     #[cold]
-    fn insert_slowly(
-        &mut self,
-        hash: u64,
-        state: &[u8],
-        mut written: Option<u64>,
-        mut piece: Piece,
-    ) -> Result<Option<Inserted>, StoreFull> {
+    fn insert_slowly(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
+        let (mut written, mut piece) = (None, self.piece);
         loop {
             let arena = &self.store.arena;
             // SAFETY: as above.
@@ -325,10 +330,10 @@ impl StoreWorker for PlainWorker {
 
     #[inline(always)]
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        match self.try_insert(hash, state)? {
+        match self.insert_usually(hash, state) {
             Some(inserted) => Ok(inserted),
             // A store that is used on its own is never closed.
-            None => Err(StoreFull { needed: u64::MAX, budget: self.store.budget.limit() }),
+            None => self.insert_slowly(hash, state)?.ok_or(StoreFull { needed: u64::MAX, budget: self.store.budget.limit() }),
         }
     }
 
@@ -343,11 +348,16 @@ impl StoreWorker for PlainWorker {
         true
     }
 
-    fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
-        out.clear();
+    #[inline]
+    fn view(&self, id: StateId) -> Option<&[u8]> {
         // SAFETY: the contract gives names only to those who inserted the state or learnt the name from them, so the record is
         // complete and visible.
-        out.extend_from_slice(unsafe { self.store.arena.state(id.0) });
+        Some(unsafe { self.store.arena.state(id.0) })
+    }
+
+    fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        out.extend_from_slice(self.view(id).unwrap_or_default());
         true
     }
 }

@@ -59,6 +59,17 @@ pub(crate) struct Gap {
     filled: u64,
 }
 
+/// What a search of the home bucket found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// The thing, at this place.
+    Found(u64),
+    /// That it was not there, and where it belongs.
+    Gap(Gap),
+    /// That it may be elsewhere.
+    Elsewhere,
+}
+
 /// What comes after a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Next {
@@ -159,9 +170,10 @@ impl Table {
 
     #[inline(always)]
     fn slots_of(&self, bucket: usize) -> &[AtomicU64; SLOTS] {
-        let start = bucket << SLOTS_LOG;
-        // The last bucket ends with the words.
-        self.words.get()[start..start + SLOTS].try_into().unwrap_or_else(|_| unreachable!("a slice of {SLOTS} words"))
+        debug_assert!(bucket < 1 << self.bucket_bits);
+        // SAFETY: the table has `SLOTS << bucket_bits` words, and every bucket asked for is a home, which has `bucket_bits` bits, or masked with
+        // so many, or counted up to their number.
+        unsafe { self.words.some(bucket << SLOTS_LOG) }
     }
 
     #[inline(always)]
@@ -181,45 +193,64 @@ impl Table {
 
     /// The place of the thing with `hash` that `same` recognises, if it is certain that it is here. If not, it may be somewhere all
     /// the same, and [`find_or_insert`](Self::find_or_insert) will tell.
-    #[inline(always)]
-    pub fn find(&self, hash: u64, same: impl FnMut(u64) -> bool) -> Option<u64> {
-        self.find_or_gap(hash, same).ok()
+    pub fn find(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Option<u64> {
+        match self.search_home(hash, &mut same) {
+            Home::Found(place) => Some(place),
+            Home::Gap(_) => None,
+            Home::Elsewhere => self.find_elsewhere(hash, same),
+        }
     }
 
-    /// As [`find`](Self::find); where it fails, it gives the empty slot the thing belongs to, if it came to one.
-    #[inline(always)]
-    pub fn find_or_gap(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Result<u64, Option<Gap>> {
+    /// The rest of [`find`](Self::find), beyond the home bucket.
+    #[inline(never)]
+    pub fn find_elsewhere(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Option<u64> {
         let (home, tag) = (self.home(hash), self.tag(hash));
-        let first = Self::first_slot(tag);
-        for distance in 0..=MOST_DISTANCE {
+        for distance in 1..=MOST_DISTANCE {
             let wanted = tag | distance << (64 - DISTANCE_BITS);
             let slots = self.slots_of(self.bucket(home, tag, distance));
-            let mut index = first % SLOTS;
-            // Written so that it is not unrolled: nearly always the first slot or the second has the answer.
-            loop {
-                let slot = slots[index].load(Ordering::Acquire);
+            for index in 0..SLOTS {
+                let slot = slots[(Self::first_slot(tag) + index) % SLOTS].load(Ordering::Acquire);
                 let place = slot & self.place_mask;
-                // Empty and frozen slots have no place.
                 if place == 0 {
-                    let word = (self.bucket(home, tag, distance) << SLOTS_LOG) + index;
-                    return Err((slot == EMPTY).then_some(Gap { word, filled: wanted }));
+                    return None;
                 }
                 if (slot ^ wanted) & self.tag_mask == 0 && same(place) {
-                    return Ok(place);
-                }
-                index = (index + 1) % SLOTS;
-                if index == first % SLOTS {
-                    break;
+                    return Some(place);
                 }
             }
         }
-        Err(None)
+        None
+    }
+
+    /// Looks for the thing with `hash` that `same` recognises where nearly all things are.
+    #[inline(always)]
+    pub fn search_home(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Home {
+        let (home, tag) = (self.home(hash) as usize, self.tag(hash));
+        let slots = self.slots_of(home);
+        let first = Self::first_slot(tag) % SLOTS;
+        let mut index = first;
+        // Written so that it is not unrolled: nearly always the first slot or the second has the answer.
+        loop {
+            let slot = slots[index].load(Ordering::Acquire);
+            let place = slot & self.place_mask;
+            // Empty and frozen slots have no place.
+            if place == 0 {
+                return if slot == EMPTY { Home::Gap(Gap { word: home << SLOTS_LOG | index, filled: tag }) } else { Home::Elsewhere };
+            }
+            if (slot ^ tag) & self.tag_mask == 0 && same(place) {
+                return Home::Found(place);
+            }
+            index = (index + 1) % SLOTS;
+            if index == first {
+                return Home::Elsewhere;
+            }
+        }
     }
 
     /// Fills the gap that a search for a thing came to with its place; `false` if somebody else was there first.
-    #[inline]
+    #[inline(always)]
     pub fn fill(&self, gap: Gap, place: u64) -> bool {
-        let word = &self.words.get()[gap.word];
+        let word = &self.slots_of(gap.word >> SLOTS_LOG)[gap.word % SLOTS];
         word.compare_exchange(EMPTY, gap.filled | place, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 

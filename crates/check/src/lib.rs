@@ -9,6 +9,7 @@ mod edges;
 mod plan;
 mod run;
 mod saved;
+mod series;
 mod stores;
 
 pub use advice::advice;

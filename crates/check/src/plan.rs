@@ -157,14 +157,10 @@ impl Plan {
 
     /// Refuses plans whose search could not be saved and resumed.
     pub fn refuse_saving(&self) -> Result<(), Refusal> {
-        use {Order::*, StoreKind::*};
-        match (self.order, self.store) {
-            (Breadth | Depth, Auto | Plain | Compact) => Ok(()),
-            (DepthShared, _) => Err(Refusal::Combination(
+        match self.order {
+            Order::Breadth | Order::Depth => Ok(()),
+            Order::DepthShared => Err(Refusal::Combination(
                 "a depth-first search that is shared has no one place to be saved from: use `--search bfs` or `--search dfs`",
-            )),
-            (Breadth | Depth, Hashes | Bits | Cache) => Err(Refusal::Combination(
-                "this store does not know all states it has seen, so the search cannot be saved: use the store `auto`, `plain` or `compact`",
             )),
         }
     }

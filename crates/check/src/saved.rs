@@ -2,7 +2,8 @@
 //!
 //! A checkpoint is complete in itself. Whoever goes on from it needs neither the model nor the options again, and cannot go on with
 //! others by mistake: the search behind these bytes is marked with their digest. What may differ from run to run (engine, workers,
-//! memory, time) is not part of it; the store and the depth limit are, as what to use if nothing else is said.
+//! memory, time) is not part of it; the store, the depth limit and the number of runs over bit arrays are, as what to use if nothing else
+//! is said.
 
 use crate::plan::{Order, Plan, StoreKind};
 use bytecode::{Program, Verified};
@@ -10,7 +11,9 @@ use contract::Safety;
 use search::CheckpointError;
 use std::io::{self, Read};
 
-const MAGIC: &[u8; 16] = b"everypath-saved1";
+const MAGIC: &[u8; 16] = b"everypath-saved2";
+/// What all versions begin with.
+const KIND: &[u8] = b"everypath-saved";
 /// No name or program is longer; a length beyond is a sign of damage, not a reason to allocate.
 const BYTES_MAX: u32 = 1 << 28;
 /// What stands for a limit that is none.
@@ -33,6 +36,8 @@ pub struct Saved {
     pub reduce: bool,
     /// The depth limit.
     pub depth: Option<u64>,
+    /// How many runs over bit arrays were to be made.
+    pub bit_runs: u32,
 }
 
 impl Saved {
@@ -46,12 +51,13 @@ impl Saved {
             store: plan.store,
             reduce: plan.reduce,
             depth: plan.limits.depth,
+            bit_runs: plan.bit_runs,
         }
     }
 
-    /// Whether a file that begins with `bytes` is meant to be a saved search.
+    /// Whether a file that begins with `bytes` is meant to be a saved search, of this version or another.
     pub fn is_one(bytes: &[u8]) -> bool {
-        bytes.starts_with(MAGIC)
+        bytes.starts_with(KIND)
     }
 
     /// `plan` with everything that is not free to choose when the search goes on.
@@ -69,6 +75,7 @@ impl Saved {
         bytes.extend(choices(self.property, self.order, self.reduce));
         bytes.push(index(StoreKind::ALL, self.store));
         bytes.extend(self.depth.unwrap_or(NO_LIMIT).to_le_bytes());
+        bytes.extend(self.bit_runs.to_le_bytes());
         bytes.extend(store::hash_bytes(&bytes).to_le_bytes());
         bytes
     }
@@ -83,6 +90,7 @@ impl Saved {
         let program = reader.part()?;
         let [property, order, reduce, store] = reader.array()?;
         let depth = u64::from_le_bytes(reader.array()?);
+        let bit_runs = u32::from_le_bytes(reader.array()?);
         let sum = store::hash_bytes(&reader.read);
         if u64::from_le_bytes(reader.array()?) != sum {
             return Err(CheckpointError::Damaged);
@@ -95,6 +103,7 @@ impl Saved {
             store: *StoreKind::ALL.get(usize::from(store)).ok_or(CheckpointError::Damaged)?,
             reduce: reduce != 0,
             depth: (depth != NO_LIMIT).then_some(depth),
+            bit_runs,
         })
     }
 }
@@ -170,6 +179,7 @@ mod tests {
             store: StoreKind::Compact,
             reduce: true,
             depth: Some(17),
+            bit_runs: 5,
         }
     }
 

@@ -195,9 +195,9 @@ pub struct EngineArguments {
     #[arg(long, value_name = "NAME")]
     pub store: Option<StoreKind>,
     /// Bits to set for each state, with the store `bits` [default: 3]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=8))]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=8), conflicts_with = "resume")]
     pub bits_functions: Option<u32>,
-    /// Runs with other hash functions, with the store `bits`; the first violation ends them [default: 1]
+    /// Runs with other hash functions, with the store `bits`; the first violation ends them [default: 1, or as many as the saved search had to make]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub bits_runs: Option<u32>,
     /// Switch partial-order reduction off

@@ -8,7 +8,7 @@ use crate::progress::Ticker;
 use crate::spill::SpillFile;
 use crate::{engine, interrupt, memory};
 use check::{Blocks, Checked, Checkpoints, Order, Plan, Saved, Spill, StoreKind, Surroundings};
-use contract::{Cancel, Limits};
+use contract::{Cancel, Limits, StopReason, Verdict};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
@@ -49,9 +49,6 @@ impl Session {
         json: bool,
     ) -> Result<Session, Failure> {
         let plan = engine::plan(base, engine);
-        if plan.store != StoreKind::Bits && (engine.bits_functions.is_some() || engine.bits_runs.is_some()) {
-            return Err(Failure::Call("`--bits-functions` and `--bits-runs` are for `--store bits`".to_owned()));
-        }
         let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(json));
         let given = subject.model.as_deref().map(|path| input::model(path, &subject.defines)).transpose()?;
         let (model, plan, from) = match (&saving.resume, given) {
@@ -62,6 +59,9 @@ impl Session {
             (None, Some(model)) => (model, plan, None),
             (None, None) => return Err(Failure::Call("a MODEL or `--resume FILE` is needed".to_owned())),
         };
+        if plan.store != StoreKind::Bits && (engine.bits_functions.is_some() || engine.bits_runs.is_some()) {
+            return Err(Failure::Call("`--bits-functions` and `--bits-runs` are for `--store bits`".to_owned()));
+        }
         Ok(Session { model, plan, cancel, ticker, from })
     }
 
@@ -95,8 +95,9 @@ impl Session {
         };
         self.ticker.finish();
         let checked = checked?;
-        let unknown = matches!(checked.outcome.verdict, contract::Verdict::Unknown(_));
-        let file = saving.checkpoint.as_deref().filter(|_| unknown && checkpoints.as_ref().is_some_and(CheckpointFile::is_there));
+        // A search over a lossy store that came to its end does not know the answer either, but there is nothing to go on with.
+        let unfinished = matches!(&checked.outcome.verdict, Verdict::Unknown(reason) if *reason != StopReason::LossyStore);
+        let file = saving.checkpoint.as_deref().filter(|_| unfinished && checkpoints.as_ref().is_some_and(CheckpointFile::is_there));
         if let Some(path) = file {
             // Nobody may be listening; the answer does not depend on it.
             let _ = writeln!(std::io::stderr(), "note: the search is saved; `--resume {}` goes on with it", path.display());
@@ -128,5 +129,6 @@ fn saved(
     }
     let limits = Limits { depth: plan.limits.depth.or(saved.depth), ..plan.limits };
     let store = engine.store.unwrap_or(saved.store);
-    Ok((model, Plan { limits, store, ..saved.plan(plan) }, from))
+    let bit_runs = engine.bits_runs.unwrap_or(saved.bit_runs);
+    Ok((model, Plan { limits, store, bit_runs, ..saved.plan(plan) }, from))
 }

@@ -39,6 +39,21 @@ impl fmt::Display for StoreFull {
 
 impl std::error::Error for StoreFull {}
 
+/// Why a store cannot be made again from what was saved of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRestored {
+    /// What was saved needs more memory than there is.
+    Full(StoreFull),
+    /// This is not what such a store saves.
+    Malformed,
+}
+
+impl From<StoreFull> for NotRestored {
+    fn from(full: StoreFull) -> NotRestored {
+        NotRestored::Full(full)
+    }
+}
+
 /// A set of states shared by all workers of a search.
 pub trait Store: Sync {
     /// Never mistakes a new state for a seen one. A search that completes over an inexact store may not say "holds".
@@ -49,6 +64,9 @@ pub trait Store: Sync {
     /// Every state can be read back by its name, and its name never changes. A store that reorganises itself may rename its states,
     /// and one that keeps hashes only has no names worth the word.
     const STABLE_NAMES: bool;
+    /// What the store calls the form in which it [`save`](Self::save)s itself, if that is one of its own. Stores without one are saved as
+    /// the states they [`visit`](Self::visit), which any other store can take in.
+    const OWN_FORM: Option<&'static str> = None;
 
     /// One worker's access.
     type Worker<'s>: StoreWorker
@@ -84,6 +102,21 @@ pub trait Store: Sync {
     fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let _ = visit;
         false
+    }
+
+    /// Gives `write` everything from which [`restore`](Self::restore) makes a store that answers as this one does, piece by piece, as long
+    /// as it answers `true`, while nobody inserts; says whether all was given. Of all insertions so far `states` were new: workers may
+    /// not have told yet.
+    fn save(&self, states: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let _ = (states, write);
+        false
+    }
+
+    /// Makes this store, in which nothing was inserted, what another one of its kind was when it was saved: its configuration too.
+    /// `next` puts one piece after the other into its argument and says whether there was one. After an error the store is of no use.
+    fn restore(&mut self, next: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<(), NotRestored> {
+        let _ = next;
+        Err(NotRestored::Malformed)
     }
 
     /// What the store is at present, in a word; changes when a store reorganises itself in a way users like to know of.

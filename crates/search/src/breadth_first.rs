@@ -340,7 +340,7 @@ impl<T: Store> Search<'_, T> {
             truncated: false,
         };
         writer.header(Order::Breadth, self.task.label, &standing)?;
-        writer.store(self.store)?;
+        writer.store(self.store, states)?;
         let present = std::iter::once(&expander.links).chain(helpers.iter().map(|log| &**log));
         writer.number((self.ancestors.len() + 1 + helpers.len()) as u64)?;
         self.ancestors.iter().chain(present).try_for_each(|log| log.save(&mut writer))?;

@@ -1,17 +1,19 @@
 //! A search written down so that it can go on later, in another process: everything it has seen, and everything it has yet to do.
 //!
-//! The format is a stream, written and read once from beginning to end: a header (what was searched, how, how far), the states in the
-//! store, then what waits (breadth-first: the rest of the level and what was found of the next, with links; depth-first: the stack), and
+//! The format is a stream, written and read once from beginning to end: a header (what was searched, how, how far), the store (its states,
+//! which any store can take in, or what it has of its own instead), then what waits (breadth-first: the rest of the level and what was found of the next, with links; depth-first: the stack), and
 //! a check sum over all of it.
 //! Whatever is wrong with a stream, reading it gives an error before the search goes on. Files are the caller's business, as is
 //! replacing an old checkpoint by a new one in one step.
 
-use contract::{Statistics, Store};
+use contract::{NotRestored, Statistics, Store, StoreWorker};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-const MAGIC: &[u8; 16] = b"everypath-save-2";
+/// What a store without a form of its own is saved in.
+const STATES: &str = "states";
+const MAGIC: &[u8; 16] = b"everypath-save-3";
 /// No state is longer; a length beyond is a sign of damage, not a reason to allocate.
 const MOST_STATE_BYTES: u32 = 1 << 30;
 /// States up to this length are believed to be as long as they say before they are read.
@@ -40,6 +42,9 @@ pub enum CheckpointError {
     Foreign,
     /// A checkpoint that was damaged.
     Damaged,
+    /// A checkpoint over a store that only stores of its kind can read, and this is of another; or one with states for a store that
+    /// forgets, which could not tell those it still needs.
+    OtherStore,
     /// The store has no room for what was seen before.
     Full(contract::StoreFull),
 }
@@ -54,6 +59,9 @@ impl fmt::Display for CheckpointError {
             CheckpointError::NotACheckpoint => f.write_str("not a checkpoint, or one of another version"),
             CheckpointError::Foreign => f.write_str("the checkpoint belongs to another model, property or configuration"),
             CheckpointError::Damaged => f.write_str("the checkpoint is damaged"),
+            CheckpointError::OtherStore => {
+                f.write_str("the checkpoint was written over another kind of store, and this one cannot take it over")
+            }
             CheckpointError::Full(full) => write!(f, "the checkpoint does not fit: {full}"),
         }
     }
@@ -64,6 +72,15 @@ impl std::error::Error for CheckpointError {}
 impl From<io::Error> for CheckpointError {
     fn from(error: io::Error) -> Self {
         CheckpointError::Read(error)
+    }
+}
+
+impl From<NotRestored> for CheckpointError {
+    fn from(error: NotRestored) -> Self {
+        match error {
+            NotRestored::Full(full) => CheckpointError::Full(full),
+            NotRestored::Malformed => CheckpointError::Damaged,
+        }
     }
 }
 
@@ -143,14 +160,16 @@ impl<'w> Writer<'w> {
         self.number(standing.truncated.into())
     }
 
-    /// Writes all states of a store nobody is changing.
-    pub fn store<T: Store>(&mut self, store: &T) -> io::Result<()> {
+    /// Writes a store nobody is changing, in which `states` states were new.
+    pub fn store<T: Store>(&mut self, store: &T, states: u64) -> io::Result<()> {
+        self.state(T::OWN_FORM.unwrap_or(STATES).as_bytes())?;
         let mut done = Ok(());
-        let complete = store.visit(&mut |state| {
-            // A byte before each state says that there is one.
-            done = self.bytes(&[1]).and_then(|()| self.state(state));
+        let mut write = |piece: &[u8]| {
+            // A byte before each piece says that there is one.
+            done = self.bytes(&[1]).and_then(|()| self.state(piece));
             done.is_ok()
-        });
+        };
+        let complete = if T::OWN_FORM.is_some() { store.save(states, &mut write) } else { store.visit(&mut write) };
         done?;
         if !complete {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "this store cannot list its states"));
@@ -229,18 +248,42 @@ impl<'r> Reader<'r> {
         Ok((order, standing))
     }
 
-    /// Shows `visit` the states of the store.
-    pub fn store(&mut self, mut visit: impl FnMut(&[u8]) -> Result<(), CheckpointError>) -> Result<(), CheckpointError> {
-        let mut state = Vec::new();
-        loop {
-            match self.array::<1>()? {
-                [0] => return Ok(()),
-                [1] => {
-                    self.state(&mut state)?;
-                    visit(&state)?;
-                }
-                _ => return Err(CheckpointError::Damaged),
+    /// Fills a store, which must be empty, with what was written of one.
+    pub fn store<T: Store>(&mut self, store: &mut T) -> Result<(), CheckpointError> {
+        let mut form = Vec::new();
+        self.state(&mut form)?;
+        if form == STATES.as_bytes() && !T::FORGETS {
+            let mut worker = store.worker();
+            let mut state = form;
+            while self.piece(&mut state)? {
+                let hash = worker.hash(&state);
+                worker.insert(hash, &state).map_err(CheckpointError::Full)?;
             }
+            return Ok(());
+        }
+        if T::OWN_FORM.is_none_or(|own| own.as_bytes() != form) {
+            return Err(CheckpointError::OtherStore);
+        }
+        let mut read = Ok(true);
+        let restored = store.restore(&mut |piece| {
+            if matches!(read, Ok(true)) {
+                read = self.piece(piece);
+            }
+            matches!(read, Ok(true))
+        });
+        // What could not be read was not the store's fault.
+        match read? {
+            true => Err(restored.err().map_or(CheckpointError::Damaged, CheckpointError::from)),
+            false => Ok(restored?),
+        }
+    }
+
+    /// Replaces `out` by the next piece of the store, if there is one.
+    fn piece(&mut self, out: &mut Vec<u8>) -> Result<bool, CheckpointError> {
+        match self.array::<1>()? {
+            [0] => Ok(false),
+            [1] => self.state(out).map(|()| true),
+            _ => Err(CheckpointError::Damaged),
         }
     }
 

@@ -148,7 +148,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         let Statistics { depth, states, transitions, .. } = self.statistics;
         let standing = Standing { depth, states, transitions, expanded: self.expanded, elapsed, truncated: self.truncated };
         writer.header(Order::Depth, self.task.label, &standing)?;
-        writer.store(store)?;
+        writer.store(store, states)?;
         writer.number(self.stack.len())?;
         self.stack.records(|state, open, action| {
             writer.number(open.into())?;

@@ -29,7 +29,7 @@ pub use breadth_first::breadth_first;
 pub use checkpoint::{CheckpointError, Checkpoints};
 pub use depth_first::depth_first;
 pub use depth_first_shared::depth_first_shared;
-pub use resume::resume;
+pub use resume::{Reopened, reopen, resume};
 pub use soundness::{Order, Promise, Soundness, TABLE, soundness};
 pub use spill::{Blocks, MemoryBlocks, Spill};
 pub use task::Task;

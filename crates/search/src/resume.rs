@@ -1,29 +1,46 @@
 //! Going on with a search from its checkpoint.
 
 use crate::breadth_first;
-use crate::checkpoint::{CheckpointError, Order, Reader};
+use crate::checkpoint::{CheckpointError, Order, Reader, Standing};
 use crate::depth_first;
 use crate::task::Task;
-use contract::{Outcome, Store, StoreWorker, System};
+use contract::{Outcome, Store, System};
 use std::io::Read;
 
-/// Continues the search whose checkpoint is `from`, in the order it was begun, to the result it would have had. The store must be empty;
-/// it need not be of the kind the search began with. `task.label` must be that of the search.
+/// A checkpoint of which the store was read, and what waits was not.
+pub struct Reopened<'r> {
+    reader: Reader<'r>,
+    order: Order,
+    standing: Standing,
+}
+
+/// Fills a store, which must be empty, from the checkpoint `from` of a search with this label. It need not be of the kind the search began
+/// with if both keep states, or this one keeps something of each state it is shown.
+pub fn reopen<'r, T: Store>(store: &mut T, label: &[u8], from: &'r mut dyn Read) -> Result<Reopened<'r>, CheckpointError> {
+    let mut reader = Reader::new(from);
+    let (order, standing) = reader.header(label)?;
+    reader.store(store)?;
+    Ok(Reopened { reader, order, standing })
+}
+
+impl Reopened<'_> {
+    /// Continues the search over the store that was filled, in the order it was begun, to the result it would have had.
+    pub fn go_on<S: System + Clone, T: Store>(self, system: &S, store: &T, task: &Task<'_>) -> Result<Outcome, CheckpointError> {
+        let Reopened { reader, order, standing } = self;
+        match order {
+            Order::Breadth => breadth_first::resumed(system, store, task, reader, standing, store.worker()),
+            Order::Depth => depth_first::resumed(system, store, task, reader, standing, store.worker()),
+        }
+    }
+}
+
+/// Fills `store` from a checkpoint ([`reopen`]) and goes on ([`Reopened::go_on`]). `task.label` must be that of the search.
 pub fn resume<S: System + Clone, T: Store>(
     system: &S,
-    store: &T,
+    store: &mut T,
     task: &Task<'_>,
     from: &mut dyn Read,
 ) -> Result<Outcome, CheckpointError> {
-    let mut reader = Reader::new(from);
-    let (order, standing) = reader.header(task.label)?;
-    let mut worker = store.worker();
-    reader.store(|state| {
-        let hash = worker.hash(state);
-        worker.insert(hash, state).map_err(CheckpointError::Full).map(|_| ())
-    })?;
-    match order {
-        Order::Breadth => breadth_first::resumed(system, store, task, reader, standing, worker),
-        Order::Depth => depth_first::resumed(system, store, task, reader, standing, worker),
-    }
+    let reopened = reopen(store, task.label, from)?;
+    reopened.go_on(system, store, task)
 }

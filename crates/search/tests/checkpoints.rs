@@ -6,7 +6,7 @@ use search::{CheckpointError, Checkpoints, Task, breadth_first, depth_first, res
 use std::io::{self, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::{Bits, Compact, Plain};
+use store::{Bits, Cache, Compact, Hashes, Joined, Plain, Union};
 
 /// Takes a checkpoint every so many times it is asked.
 struct Every {
@@ -56,7 +56,7 @@ fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
         for bytes in &saved {
             for threads in [1, 2] {
                 let task = Task { label: LABEL, threads, ..Task::new(property) };
-                let resumed = resume(system, &Plain::new(), &task, &mut &bytes[..]).expect("a good checkpoint");
+                let resumed = resume(system, &mut Plain::new(), &task, &mut &bytes[..]).expect("a good checkpoint");
                 // Several workers may find another one of the shortest traces.
                 if threads == 1 && task.threads == 1 && !matches!(whole.verdict, Verdict::Violated(_)) {
                     same(&resumed, &whole);
@@ -71,7 +71,7 @@ fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
             }
             // Another kind of store will do.
             let task = Task { label: LABEL, ..Task::new(property) };
-            let compact = resume(system, &Compact::learning_from(u64::MAX, 100), &task, &mut &bytes[..]).expect("a good checkpoint");
+            let compact = resume(system, &mut Compact::learning_from(u64::MAX, 100), &task, &mut &bytes[..]).expect("a good checkpoint");
             assert_eq!(std::mem::discriminant(&compact.verdict), std::mem::discriminant(&whole.verdict));
         }
         assert!(!saved.is_empty());
@@ -81,7 +81,7 @@ fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
     let whole = depth_first(system, &Plain::new(), &task);
     for bytes in every.saved.into_inner().unwrap() {
         let task = Task { label: LABEL, ..Task::new(property) };
-        same(&resume(system, &Plain::new(), &task, &mut &bytes[..]).expect("a good checkpoint"), &whole);
+        same(&resume(system, &mut Plain::new(), &task, &mut &bytes[..]).expect("a good checkpoint"), &whole);
     }
 }
 
@@ -92,6 +92,68 @@ fn resumed_searches_end_as_they_would_have() {
     check(&graph, &Safety::default(), 2);
     graph.ends.extend(0..3000);
     check(&graph, &Safety::default(), 2);
+}
+
+type Search<S, T> = fn(&S, &T, &Task<'_>) -> Outcome;
+
+/// Runs to the end over a store that is saved in a form of its own, then goes on from each checkpoint over a store that was configured in
+/// another way; the outcome of the whole.
+fn own_form<S: System + Clone, T: Store>(search: Search<S, T>, system: &S, period: u64, make: fn() -> T, other: fn() -> T) -> Outcome {
+    let (every, store) = (Every::new(period), make());
+    let whole = search(system, &store, &Task { checkpoints: Some(&every), label: LABEL, ..Task::default() });
+    let saved = every.saved.into_inner().unwrap();
+    assert!(saved.len() > 2, "{} checkpoints", saved.len());
+    for bytes in &saved {
+        let mut again = other();
+        let task = Task { label: LABEL, ..Task::default() };
+        same(&resume(system, &mut again, &task, &mut &bytes[..]).expect("a good checkpoint"), &whole);
+        assert_eq!((again.len(), again.omission()), (store.len(), store.omission()));
+        let resumed = resume(system, &mut Plain::new(), &task, &mut &bytes[..]);
+        assert!(matches!(resumed, Err(CheckpointError::OtherStore)), "nobody else can read it");
+    }
+    whole
+}
+
+/// What a lossy or forgetful store has taken for seen, it takes for seen after a resumption: all numbers are the same.
+#[test]
+fn stores_that_cannot_list_their_states_are_resumed_too() {
+    let mut graph = Graph::random(5, 60_000, 3);
+    graph.ends.extend(0..60_000);
+    let states = breadth_first(&graph, &Plain::new(), &Task::default()).statistics.states;
+
+    let hashes = || Hashes::new(20, 1, u64::MAX);
+    let other = || Hashes::new(50, 2, u64::MAX);
+    for outcome in [own_form(breadth_first, &graph, 40, hashes, other), own_form(depth_first, &graph, 40, hashes, other)] {
+        assert!(outcome.statistics.states < states, "some states must be omitted, or this shows little");
+    }
+    let bits = || Bits::new(1 << 15, 2, 1);
+    let other = || Bits::new(1 << 12, 3, 0).restored_within(1 << 16);
+    for outcome in [own_form(breadth_first, &graph, 40, bits, other), own_form(depth_first, &graph, 40, bits, other)] {
+        assert!(outcome.statistics.states < states, "some states must be omitted, or this shows little");
+    }
+    // Room for a third of the states: some are forgotten and found again.
+    let outcome = own_form(depth_first, &grid(12), 3, || Cache::new(500, u64::MAX), || Cache::new(32, u64::MAX));
+    assert!(outcome.statistics.states > 12 * 12 * 12, "some states must be forgotten, or this shows little");
+}
+
+/// States are for every store that does not forget them: a search that began exactly may go on over hashes or bits.
+#[test]
+fn states_can_be_taken_over_by_lossy_stores() {
+    let every = Every::new(4);
+    let whole = breadth_first(&grid(12), &Plain::new(), &Task { checkpoints: Some(&every), label: LABEL, ..Task::default() });
+    let bytes = every.saved.into_inner().unwrap().swap_remove(0);
+    let task = Task { label: LABEL, ..Task::default() };
+    let states = |outcome: Result<Outcome, CheckpointError>| outcome.expect("a good checkpoint").statistics.states;
+    assert_eq!(states(resume(&grid(12), &mut Hashes::new(56, 0, u64::MAX), &task, &mut &bytes[..])), whole.statistics.states);
+    assert_eq!(states(resume(&grid(12), &mut Bits::new(1 << 20, 3, 0), &task, &mut &bytes[..])), whole.statistics.states);
+    let union = Union::new();
+    assert_eq!(
+        states(resume(&grid(12), &mut Joined::new(Bits::new(1 << 20, 3, 0), &union, Vec::new()), &task, &mut &bytes[..])),
+        whole.statistics.states
+    );
+    assert!(union.len().abs_diff(whole.statistics.states) < whole.statistics.states / 20, "{}", union.len());
+    let forgetful = resume(&grid(12), &mut Cache::new(100, u64::MAX), &task, &mut &bytes[..]);
+    assert!(matches!(forgetful, Err(CheckpointError::OtherStore)));
 }
 
 /// Cancels itself after some questions, and keeps only the checkpoint that follows.
@@ -128,12 +190,12 @@ fn in_pieces<S: System + Clone>(
     for piece in 0.. {
         let (limits, questions) = limits(piece);
         let last = Last { questions: AtomicU64::new(questions), cancel: Cancel::default(), saved: Mutex::default() };
-        let store = Plain::with_budget(limits.memory.unwrap_or(u64::MAX));
+        let mut store = Plain::with_budget(limits.memory.unwrap_or(u64::MAX));
         let safety = Safety::default();
         let task = Task { checkpoints: Some(&last), label: LABEL, threads, cancel: last.cancel.clone(), limits, ..Task::new(&safety) };
         let outcome = match &bytes {
             None => search(system, &store, &task),
-            Some(bytes) => match resume(system, &store, &task, &mut &bytes[..]) {
+            Some(bytes) => match resume(system, &mut store, &task, &mut &bytes[..]) {
                 Ok(outcome) => outcome,
                 // A store that could not grow was fuller than one of this size likes to be: a little more will do.
                 Err(CheckpointError::Full(_)) => continue,
@@ -201,28 +263,43 @@ fn a_checkpoint() -> Vec<u8> {
 fn a_foreign_checkpoint_is_refused() {
     let bytes = a_checkpoint();
     let task = Task { label: b"something else", ..Task::default() };
-    assert!(matches!(resume(&grid(4), &Plain::new(), &task, &mut &bytes[..]), Err(CheckpointError::Foreign)));
+    assert!(matches!(resume(&grid(4), &mut Plain::new(), &task, &mut &bytes[..]), Err(CheckpointError::Foreign)));
     let task = Task { label: LABEL, ..Task::default() };
     let text = b"not a checkpoint at all, but long enough to be one".as_slice();
-    assert!(matches!(resume(&grid(4), &Plain::new(), &task, &mut { text }), Err(CheckpointError::NotACheckpoint)));
+    assert!(matches!(resume(&grid(4), &mut Plain::new(), &task, &mut { text }), Err(CheckpointError::NotACheckpoint)));
 }
 
 #[test]
 fn any_damage_is_noticed() {
-    let bytes = a_checkpoint();
-    let task = Task { label: LABEL, ..Task::default() };
-    let resumed = |bytes: &[u8]| resume(&grid(4), &Plain::with_budget(1 << 20), &task, &mut { bytes });
-    assert!(resumed(&bytes).is_ok());
-    for len in 0..bytes.len() {
-        assert!(resumed(&bytes[..len]).is_err(), "cut at {len}");
+    fn check<T: Store>(bytes: &[u8], make: impl Fn() -> T) {
+        let task = Task { label: LABEL, ..Task::default() };
+        let resumed = |bytes: &[u8]| resume(&grid(4), &mut make(), &task, &mut { bytes });
+        assert!(resumed(bytes).is_ok());
+        // Every byte of a short one, and some two thousand of a long one.
+        let positions = || (0..bytes.len()).step_by(1 + bytes.len() / 2000);
+        for len in positions() {
+            assert!(resumed(&bytes[..len]).is_err(), "cut at {len}");
+        }
+        assert!(resumed(&[bytes, &[0]].concat()).is_err());
+        let mut random = Random(1);
+        for position in positions() {
+            let mut damaged = bytes.to_vec();
+            damaged[position] ^= 1 << random.below(8);
+            assert!(resumed(&damaged).is_err(), "byte {position}");
+        }
     }
-    assert!(resumed(&[&bytes[..], &[0]].concat()).is_err());
-    let mut random = Random(1);
-    for position in 0..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[position] ^= 1 << random.below(8);
-        assert!(resumed(&damaged).is_err(), "byte {position}");
+    fn saved(search: impl Fn(&Task<'_>) -> Outcome) -> Vec<u8> {
+        let every = Every::new(1);
+        search(&Task { checkpoints: Some(&every), label: LABEL, ..Task::default() });
+        let mut saved = every.saved.into_inner().unwrap();
+        saved.swap_remove(saved.len() / 2)
     }
+    check(&saved(|task| breadth_first(&grid(4), &Plain::new(), task)), || Plain::with_budget(1 << 20));
+    check(&saved(|task| breadth_first(&grid(4), &Hashes::new(40, 0, u64::MAX), task)), || Hashes::new(40, 0, 1 << 20));
+    let (union, bits) = (Union::new(), || Bits::new(1 << 10, 3, 0));
+    let noted = |note: &[u8]| Joined::new(bits(), &union, note.to_vec());
+    check(&saved(|task| breadth_first(&grid(4), &noted(b"a note"), task)), || noted(b""));
+    check(&saved(|task| depth_first(&grid(4), &Cache::new(40, u64::MAX), task)), || Cache::new(40, 1 << 20));
 }
 
 #[test]
@@ -244,6 +321,22 @@ fn a_store_that_cannot_list_its_states_or_a_full_disk_do_not_end_the_search() {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
+    /// Keeps what it has to itself.
+    struct Mute(Bits);
+    impl Store for Mute {
+        const EXACT: bool = false;
+        const STABLE_NAMES: bool = false;
+        type Worker<'s> = <Bits as Store>::Worker<'s>;
+        fn worker(&self) -> Self::Worker<'_> {
+            self.0.worker()
+        }
+        fn len(&self) -> u64 {
+            self.0.len()
+        }
+        fn bytes(&self) -> u64 {
+            self.0.bytes()
+        }
+    }
     fn run<T: Store>(store: &T, checkpoints: &dyn Checkpoints) -> u64 {
         let notices = Notices::default();
         let task = Task { checkpoints: Some(checkpoints), observer: &notices, ..Task::default() };
@@ -252,5 +345,5 @@ fn a_store_that_cannot_list_its_states_or_a_full_disk_do_not_end_the_search() {
         notices.0.into_inner()
     }
     assert!(run(&Plain::new(), &FullDisk) > 0);
-    assert!(run(&Bits::new(1 << 20, 3, 0), &Every::new(2)) > 0);
+    assert!(run(&Mute(Bits::new(1 << 20, 3, 0)), &Every::new(2)) > 0);
 }

@@ -7,11 +7,15 @@
 
 use crate::hash::hash_seeded;
 use crate::memory::{Words, prefetch};
+use crate::pieces::{self, Fields, Next};
 use crate::sync::{AtomicU64, Ordering};
-use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
 
 const LINE_WORDS: usize = 8;
 const LINE_BITS: u64 = 512;
+const LINE_BYTES: u64 = 64;
+/// Lines that are saved together at most.
+const SAVED_LINES: usize = 512;
 
 /// A few bits of each state. Not exact, not readable, of fixed size.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub struct Bits {
     lines: u64,
     functions: u32,
     seed: u64,
+    /// The most bytes an array that is restored may have.
+    most: u64,
     len: AtomicU64,
 }
 
@@ -41,9 +47,19 @@ impl Bits {
     /// An array of about `bytes` bytes (a multiple of a cache line), with `functions` bits a state (1 to 8). Another `seed` gives other
     /// hash functions.
     pub fn new(bytes: u64, functions: u32, seed: u64) -> Self {
-        let lines = (bytes / 64).max(1);
+        let lines = (bytes / LINE_BYTES).max(1);
         let words = usize::try_from(lines).ok().and_then(|lines| Words::new(lines.checked_mul(LINE_WORDS)?));
-        Bits { words, lines, functions: functions.clamp(1, 8), seed, len: AtomicU64::new(0) }
+        Bits { words, lines, functions: functions.clamp(1, 8), seed, most: lines * LINE_BYTES, len: AtomicU64::new(0) }
+    }
+
+    /// Allows an array that is restored to have `bytes` bytes, if it was larger than a new one would be.
+    pub fn restored_within(self, bytes: u64) -> Self {
+        Bits { most: self.most.max(bytes), ..self }
+    }
+
+    /// The bits set for each state.
+    pub fn functions(&self) -> u32 {
+        self.functions
     }
 
     /// What the bits that are set say about the states that were omitted. Reads the whole array.
@@ -72,6 +88,7 @@ impl Bits {
 impl Store for Bits {
     const EXACT: bool = false;
     const STABLE_NAMES: bool = false;
+    const OWN_FORM: Option<&'static str> = Some("bits");
     type Worker<'s> = BitsWorker<'s>;
 
     fn worker(&self) -> BitsWorker<'_> {
@@ -84,6 +101,58 @@ impl Store for Bits {
 
     fn bytes(&self) -> u64 {
         self.words.as_ref().map_or(0, |words| words.get().len() as u64 * 8)
+    }
+
+    /// The lines that are not empty, each row of neighbours with its place before it.
+    fn save(&self, states: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        if !write(&pieces::numbers([self.lines, self.functions.into(), self.seed, states])) {
+            return false;
+        }
+        let words = self.words.as_ref().map_or(&[][..], Words::get);
+        let mut row = Vec::new();
+        for (number, line) in words.chunks(LINE_WORDS).enumerate() {
+            let empty = line.iter().all(|word| word.load(Ordering::Relaxed) == 0);
+            let full = row.len() as u64 >= SAVED_LINES as u64 * LINE_BYTES;
+            if (empty || full) && !row.is_empty() {
+                if !write(&row) {
+                    return false;
+                }
+                row.clear();
+            }
+            if !empty {
+                if row.is_empty() {
+                    row.extend((number as u64).to_le_bytes());
+                }
+                row.extend(line.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()));
+            }
+        }
+        row.is_empty() || write(&row)
+    }
+
+    fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
+        let [lines, functions, seed, states] = pieces::head(next)?;
+        if lines == 0 || !(1..=8).contains(&functions) {
+            return Err(NotRestored::Malformed);
+        }
+        let (needed, budget) = (lines.saturating_mul(LINE_BYTES), self.most);
+        if needed > budget {
+            return Err(StoreFull { needed, budget }.into());
+        }
+        // The old array goes before the new one comes.
+        self.words = None;
+        *self = Bits::new(needed, functions as u32, seed).restored_within(budget);
+        self.len = AtomicU64::new(states);
+        let words = self.words.as_ref().ok_or(StoreFull { needed, budget: 0 })?.get();
+        let mut piece = Vec::new();
+        while next(&mut piece) {
+            let mut fields = Fields(&piece);
+            let first = usize::try_from(fields.number()?).ok().and_then(|line| line.checked_mul(LINE_WORDS));
+            let mut place = first.and_then(|first| words.get(first..)).ok_or(NotRestored::Malformed)?.iter();
+            while !fields.is_empty() {
+                place.next().ok_or(NotRestored::Malformed)?.store(fields.number()?, Ordering::Relaxed);
+            }
+        }
+        Ok(())
     }
 
     fn omission(&self) -> f64 {

@@ -6,8 +6,9 @@
 //! Replacement goes round in each set of the cache, which is about as good as anything cleverer.
 
 use crate::hash::hash_bytes;
+use crate::pieces::{self, Fields, Next};
 use crate::sync::{Mutex, lock};
-use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
 
 /// States that share a set and compete for it.
 const WAYS: usize = 16;
@@ -52,6 +53,43 @@ impl Entry {
     }
 }
 
+impl Set {
+    /// Everything in it, in its order, on which depends what is forgotten next. Most sets of a young cache are empty.
+    fn save(&self, piece: &mut Vec<u8>) {
+        piece.clear();
+        if self.entries.is_empty() {
+            return;
+        }
+        piece.extend((self.hand as u64).to_le_bytes());
+        for entry in &self.entries {
+            piece.extend(u64::from(entry.pinned).to_le_bytes());
+            piece.extend((entry.state.len() as u64).to_le_bytes());
+            piece.extend(&*entry.state);
+        }
+    }
+
+    fn restore(piece: &[u8]) -> Result<Set, NotRestored> {
+        let mut fields = Fields(piece);
+        let mut set = Set::default();
+        if !fields.is_empty() {
+            // Small enough to be counted on from there.
+            set.hand = u32::try_from(fields.number()?).map_err(|_| NotRestored::Malformed)? as usize;
+        }
+        while !fields.is_empty() {
+            let pinned = fields.number()? != 0;
+            let len = fields.number()?;
+            let state = fields.bytes(len)?;
+            set.entries.push(Entry { hash: hash_bytes(state), state: state.into(), pinned });
+        }
+        Ok(set)
+    }
+}
+
+/// The set, of so many, in which states with this hash are.
+fn set_of(hash: u64, sets: usize) -> usize {
+    ((u128::from(hash) * sets as u128) >> 64) as usize
+}
+
 impl Cache {
     /// Room for about `states` states in at most `budget` bytes. States that are pinned may exceed the number, but not the budget.
     pub fn new(states: u64, budget: u64) -> Self {
@@ -70,6 +108,7 @@ impl Store for Cache {
     const EXACT: bool = true;
     const FORGETS: bool = true;
     const STABLE_NAMES: bool = false;
+    const OWN_FORM: Option<&'static str> = Some("cache");
     type Worker<'s> = CacheWorker<'s>;
 
     fn worker(&self) -> CacheWorker<'_> {
@@ -94,6 +133,44 @@ impl Store for Cache {
     fn leave_room(&self, bytes: u64) {
         lock(&self.inner).others = bytes;
     }
+
+    /// The sets, one after the other, also the empty ones: so a file cannot make a cache much larger than itself.
+    fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let inner = lock(&self.inner);
+        let mut piece = Vec::new();
+        write(&pieces::numbers([inner.sets.len() as u64, inner.inserted, inner.forgotten]))
+            && inner.sets.iter().all(|set| {
+                set.save(&mut piece);
+                write(&piece)
+            })
+    }
+
+    fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
+        let [count, inserted, forgotten] = pieces::head(next)?;
+        let count = usize::try_from(count).map_err(|_| NotRestored::Malformed)?;
+        let (mut sets, mut bytes) = (Vec::new(), 0);
+        let mut piece = Vec::new();
+        while next(&mut piece) {
+            let set = Set::restore(&piece)?;
+            if set.entries.iter().any(|entry| set_of(entry.hash, count) != sets.len()) {
+                return Err(NotRestored::Malformed);
+            }
+            bytes += set.entries.iter().map(Entry::bytes).sum::<u64>();
+            sets.push(set);
+            let needed = bytes + (sets.len() * size_of::<Set>()) as u64;
+            if needed > self.budget {
+                return Err(StoreFull { needed, budget: self.budget }.into());
+            }
+        }
+        if sets.len() != count || count == 0 {
+            return Err(NotRestored::Malformed);
+        }
+        sets.shrink_to_fit();
+        bytes += (sets.capacity() * size_of::<Set>()) as u64;
+        self.sets = count;
+        *lock(&self.inner) = Inner { sets, inserted, forgotten, bytes, others: 0 };
+        Ok(())
+    }
 }
 
 /// Access to a [`Cache`].
@@ -110,7 +187,7 @@ impl StoreWorker for CacheWorker<'_> {
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         let mut inner = lock(&self.0.inner);
         let Inner { sets, inserted, forgotten, bytes, others } = &mut *inner;
-        let number = ((u128::from(hash) * sets.len() as u128) >> 64) as usize;
+        let number = set_of(hash, sets.len());
         let set = &mut sets[number];
         let id = StateId(hash);
         if set.entries.iter().any(|entry| entry.hash == hash && *entry.state == *state) {
@@ -144,7 +221,7 @@ impl StoreWorker for CacheWorker<'_> {
 
     fn find(&mut self, hash: u64, state: &[u8]) -> Option<StateId> {
         let inner = lock(&self.0.inner);
-        let number = ((u128::from(hash) * inner.sets.len() as u128) >> 64) as usize;
+        let number = set_of(hash, inner.sets.len());
         inner.sets[number].entries.iter().any(|entry| entry.hash == hash && *entry.state == *state).then_some(StateId(hash))
     }
 
@@ -159,7 +236,7 @@ impl StoreWorker for CacheWorker<'_> {
     fn leave(&mut self, id: StateId) {
         let mut inner = lock(&self.0.inner);
         let Inner { sets, bytes, .. } = &mut *inner;
-        let number = ((u128::from(id.0) * sets.len() as u128) >> 64) as usize;
+        let number = set_of(id.0, sets.len());
         let set = &mut sets[number];
         // Of states that share a hash, the one that was pinned last is left first: the search is a stack.
         if let Some(at) = set.entries.iter().rposition(|entry| entry.hash == id.0 && entry.pinned) {

@@ -6,13 +6,19 @@
 
 use crate::budget::Budget;
 use crate::hash::hash_seeded;
+use crate::pieces::{self, Fields, Next};
 use crate::roots::{Entry, Geometry, MOST_KEY_BITS, Roots};
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::turn::Turn;
-use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
 
 /// New states a worker inserts before it tells the others.
 const TELL_EVERY: u64 = 64;
+/// Keys that are saved together at most.
+const SAVED_KEYS: usize = 1024;
+
+/// Fewer bits are not worth the name of a hash.
+const LEAST_BITS: u32 = 16;
 
 /// Hashes of states. Not exact, not readable, a few bytes a state whatever their length.
 #[derive(Debug)]
@@ -47,7 +53,7 @@ impl Stage {
 impl Hashes {
     /// Keeps `bits` bits of each hash (16 to 56), in at most `budget` bytes. Another `seed` is another hash function.
     pub fn new(bits: u32, seed: u64, budget: u64) -> Self {
-        let bits = bits.clamp(16, MOST_KEY_BITS);
+        let bits = bits.clamp(LEAST_BITS, MOST_KEY_BITS);
         let budget = Arc::new(Budget::new(budget));
         let table = Mutex::new(Stage::new(bits, 0, 0, &budget).ok());
         Hashes { bits, seed, budget, table, len: AtomicU64::new(0) }
@@ -62,6 +68,7 @@ impl Hashes {
 impl Store for Hashes {
     const EXACT: bool = false;
     const STABLE_NAMES: bool = false;
+    const OWN_FORM: Option<&'static str> = Some("hashes");
     type Worker<'s> = HashesWorker<'s>;
 
     fn worker(&self) -> HashesWorker<'_> {
@@ -82,6 +89,45 @@ impl Store for Hashes {
 
     fn leave_room(&self, bytes: u64) {
         self.budget.leave_room(bytes);
+    }
+
+    /// The hashes. Whatever the table looks like that they are inserted into, it is the same set.
+    fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let mut worker = self.worker();
+        // A move that someone began and nobody finished is finished here.
+        worker.follow();
+        let mut keys = Vec::new();
+        write(&pieces::numbers([self.bits.into(), self.seed]))
+            && worker.stage.as_ref().is_none_or(|stage| {
+                stage.roots.all(|key| {
+                    keys.push(key);
+                    keys.len() < SAVED_KEYS || write(&pieces::numbers(keys.drain(..)))
+                })
+            })
+            && (keys.is_empty() || write(&pieces::numbers(keys)))
+    }
+
+    fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
+        let [bits, seed] = pieces::head(next)?;
+        if !(LEAST_BITS.into()..=MOST_KEY_BITS.into()).contains(&bits) {
+            return Err(NotRestored::Malformed);
+        }
+        // The old table goes before the new one comes.
+        *lock(&self.table) = None;
+        (self.bits, self.seed) = (bits as u32, seed);
+        *lock(&self.table) = Some(Stage::new(self.bits, 0, 0, &self.budget)?);
+        let mut worker = self.worker();
+        let mut piece = Vec::new();
+        while next(&mut piece) {
+            let mut fields = Fields(&piece);
+            while !fields.is_empty() {
+                let key = fields.number()?;
+                if key >> bits != 0 || !worker.insert(key, &[])?.new {
+                    return Err(NotRestored::Malformed);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// At most one pair in 2^bits of all pairs of states agrees, so the expected number of omissions bounds the probability of one.

@@ -1,7 +1,7 @@
 //! Sets of visited states: one mechanism per file, all behind [`contract::Store`].
 //!
-//! Rooms: `memory` (mapped memory), `budget` (its account), `arena` (whole vectors), `table` (the lock-free table), `hash`; then the
-//! stores.
+//! Rooms: `memory` (mapped memory), `budget` (its account), `arena` (whole vectors), `table` (the lock-free table), `hash`, `pieces`
+//! (what goes into files); then the stores.
 //!
 //! A store knows bytes and hashes; it knows no program, no search order and no property.
 
@@ -21,6 +21,7 @@ mod hashes;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod memory;
+mod pieces;
 mod plain;
 mod roots;
 mod scatter;

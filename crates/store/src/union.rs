@@ -5,7 +5,8 @@
 //! that fall into one of 16384 classes the longest row of leading zeros. The standard error is below one in a hundred.
 
 use crate::hash::hash_seeded;
-use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+use crate::pieces::Next;
+use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const CLASS_BITS: u32 = 14;
@@ -64,17 +65,23 @@ impl Union {
     }
 }
 
-/// A store that adds every state it takes for new to a [`Union`].
+/// A store that adds every state it takes for new to a [`Union`]. Saved together with it, and with a note on what was before.
 #[derive(Debug)]
 pub struct Joined<'u, T> {
     store: T,
     union: &'u Union,
+    note: Vec<u8>,
 }
 
 impl<'u, T> Joined<'u, T> {
-    /// `store`, whose new states are added to `union`.
-    pub fn new(store: T, union: &'u Union) -> Self {
-        Joined { store, union }
+    /// `store`, whose new states are added to `union`. The note is kept for whoever restores it.
+    pub fn new(store: T, union: &'u Union, note: Vec<u8>) -> Self {
+        Joined { store, union, note }
+    }
+
+    /// The note it was made or saved with.
+    pub fn note(&self) -> &[u8] {
+        &self.note
     }
 
     /// The store itself.
@@ -87,6 +94,10 @@ impl<T: Store> Store for Joined<'_, T> {
     const EXACT: bool = T::EXACT;
     const FORGETS: bool = T::FORGETS;
     const STABLE_NAMES: bool = T::STABLE_NAMES;
+    const OWN_FORM: Option<&'static str> = match T::OWN_FORM {
+        Some(_) => Some("union"),
+        None => None,
+    };
     type Worker<'s>
         = JoinedWorker<'s, T::Worker<'s>>
     where
@@ -114,6 +125,22 @@ impl<T: Store> Store for Joined<'_, T> {
 
     fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         self.store.visit(visit)
+    }
+
+    fn save(&self, states: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let classes: Vec<u8> = self.union.classes.iter().map(|class| class.load(Ordering::Relaxed)).collect();
+        write(&self.note) && write(&classes) && self.store.save(states, write)
+    }
+
+    fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
+        let mut classes = Vec::new();
+        // No more zeros than a hash has beside its class, and one.
+        let most = (64 - CLASS_BITS) as u8 + 1;
+        if !next(&mut self.note) || !next(&mut classes) || classes.len() != CLASSES || classes.iter().any(|&zeros| zeros > most) {
+            return Err(NotRestored::Malformed);
+        }
+        self.union.classes.iter().zip(classes).for_each(|(class, zeros)| class.store(zeros, Ordering::Relaxed));
+        self.store.restore(next)
     }
 
     fn form(&self) -> &'static str {
@@ -190,7 +217,7 @@ mod tests {
             let union = Union::new();
             assert!(union.is_empty());
             for seed in 0..3 {
-                let store = Joined::new(Bits::new(1 << 22, 3, seed), &union);
+                let store = Joined::new(Bits::new(1 << 22, 3, seed), &union, Vec::new());
                 fill(&store, seed * size / 2..seed * size / 2 + size);
             }
             let (found, expected) = (union.len(), 2 * size);
@@ -203,7 +230,7 @@ mod tests {
         let union = Union::new();
         let mut most = 0;
         for seed in 0..6 {
-            let store = Joined::new(Bits::new(1 << 14, 2, seed), &union);
+            let store = Joined::new(Bits::new(1 << 14, 2, seed), &union, Vec::new());
             fill(&store, 0..100_000);
             most = most.max(store.len());
         }

@@ -1,10 +1,10 @@
 //! Every store obeys the laws of the contract and keeps its budget.
 
 use contract::testing::{Random, compare_with_hash_set, lossy_store_laws, store_laws};
-use contract::{Store, StoreWorker};
+use contract::{NotRestored, StateId, Store, StoreWorker};
 use proptest::prelude::*;
 use std::collections::HashSet;
-use store::{Bits, Cache, Compact, Hashes, Plain};
+use store::{Bits, Cache, Compact, Hashes, Joined, Plain, Union};
 
 #[test]
 fn plain_obeys_the_laws() {
@@ -157,4 +157,117 @@ fn a_cache_forgets_only_what_was_left() {
 #[test]
 fn a_cache_that_forgets_nothing_is_a_set() {
     compare_with_hash_set(&Cache::new(1 << 20, u64::MAX), (0..5000u64).map(|n| (n % 3000).to_le_bytes()[..(n % 9) as usize].to_vec()));
+}
+
+/// The pieces a store is saved in.
+fn saved<S: Store>(store: &S, states: u64) -> Vec<Vec<u8>> {
+    let mut pieces = Vec::new();
+    assert!(store.save(states, &mut |piece| {
+        pieces.push(piece.to_vec());
+        true
+    }));
+    pieces
+}
+
+fn restore<S: Store>(mut store: S, pieces: &[Vec<u8>]) -> Result<S, NotRestored> {
+    let mut pieces = pieces.iter();
+    store.restore(&mut |out| pieces.next().map(|piece| out.clone_from(piece)).is_some())?;
+    Ok(store)
+}
+
+/// A walk like that of a depth-first search, most of the time on a long path: the answers to some insertions, with states left again.
+fn walk<W: StoreWorker>(worker: &mut W, path: &mut Vec<StateId>, seed: u64) -> Vec<bool> {
+    let mut random = Random(seed);
+    let mut answers = Vec::new();
+    for _ in 0..4000 {
+        if random.below(4) != 0 && path.len() < 300 {
+            let state = random.below(5000).to_le_bytes();
+            let hash = worker.hash(&state);
+            let answer = worker.insert(hash, &state).expect("no budget");
+            answers.push(answer.new);
+            if answer.new {
+                path.push(answer.id);
+            }
+        } else if let Some(id) = path.pop() {
+            worker.leave(id);
+        }
+    }
+    answers
+}
+
+/// A store that was saved, while a worker had not told all it did, answers as the original from then on.
+fn restored_stores_answer_the_same<S: Store>(make: impl Fn() -> S, other: impl Fn() -> S) {
+    let original = make();
+    let (mut worker, mut path) = (original.worker(), Vec::new());
+    let states = walk(&mut worker, &mut path, 1).into_iter().filter(|new| *new).count() as u64;
+    let pieces = saved(&original, states);
+    let copy = restore(other(), &pieces).expect("what was saved");
+    assert_eq!(copy.len(), states);
+    let mut again = copy.worker();
+    let mut path_again = path.clone();
+    for seed in 2..6 {
+        assert_eq!(walk(&mut worker, &mut path, seed), walk(&mut again, &mut path_again, seed));
+    }
+    drop((worker, again));
+    assert_eq!((original.len(), original.bytes(), original.omission()), (copy.len(), copy.bytes(), copy.omission()));
+    // Whatever is missing or wrong, it is an error or another store, but no panic.
+    let small: Vec<Vec<u8>> = saved(&make(), 0);
+    assert!(restore(other(), &[]).is_err() && restore(other(), &pieces).is_ok());
+    for pieces in [&pieces[..pieces.len().min(3)], &small[..small.len().min(3)]] {
+        for (number, piece) in pieces.iter().enumerate() {
+            for len in (0..piece.len()).step_by(5) {
+                let mut cut = pieces.to_vec();
+                cut[number].truncate(len);
+                let _ = restore(other(), &cut);
+                let mut wrong = pieces.to_vec();
+                wrong[number][len] ^= 0x80;
+                let _ = restore(other(), &wrong);
+            }
+        }
+    }
+}
+
+#[test]
+fn hashes_are_restored() {
+    restored_stores_answer_the_same(|| Hashes::new(16, 5, u64::MAX), || Hashes::new(56, 0, 1 << 24));
+    let pieces = saved(&Hashes::new(30, 5, u64::MAX), 0);
+    assert!(matches!(restore(Hashes::new(30, 5, 1), &pieces), Err(NotRestored::Full(_))));
+    // A hash that has too many bits, and one that comes twice.
+    for wrong in [vec![1 << 30], vec![7, 7]] {
+        let wrong: Vec<u8> = wrong.into_iter().flat_map(u64::to_le_bytes).collect();
+        let pieces = [&pieces[..], &[wrong]].concat();
+        assert!(matches!(restore(Hashes::new(30, 5, u64::MAX), &pieces), Err(NotRestored::Malformed)));
+    }
+}
+
+#[test]
+fn bits_are_restored() {
+    let (union, union_again) = (Union::new(), Union::new());
+    restored_stores_answer_the_same(|| Bits::new(1 << 11, 3, 5), || Bits::new(1 << 10, 1, 0).restored_within(1 << 16));
+    restored_stores_answer_the_same(
+        || Joined::new(Bits::new(1 << 11, 3, 5), &union, b"before".to_vec()),
+        || Joined::new(Bits::new(1 << 12, 1, 0), &union_again, Vec::new()),
+    );
+    let copy = restore(
+        Joined::new(Bits::new(1 << 12, 1, 0), &union_again, Vec::new()),
+        &saved(&Joined::new(Bits::new(1 << 11, 3, 5), &union, b"before".to_vec()), 0),
+    );
+    assert_eq!(copy.map(|copy| copy.note().to_vec()), Ok(b"before".to_vec()));
+    assert_eq!(union_again.len(), union.len());
+    let large = saved(&Bits::new(1 << 20, 3, 0), 0);
+    assert!(matches!(restore(Bits::new(1 << 19, 3, 0), &large), Err(NotRestored::Full(full)) if full.needed == 1 << 20));
+}
+
+#[test]
+fn a_cache_is_restored_with_what_it_would_forget_next() {
+    restored_stores_answer_the_same(|| Cache::new(1000, u64::MAX), || Cache::new(10, 1 << 24));
+    let cache = Cache::new(1000, u64::MAX);
+    walk(&mut cache.worker(), &mut Vec::new(), 1);
+    let pieces = saved(&cache, 0);
+    assert!(matches!(restore(Cache::new(1000, 1 << 10), &pieces), Err(NotRestored::Full(_))));
+    // A state in the wrong set would never be found again.
+    let mut wrong = pieces.clone();
+    wrong.swap(1, 2);
+    assert!(matches!(restore(Cache::new(1000, u64::MAX), &wrong), Err(NotRestored::Malformed)));
+    assert!(restore(Cache::new(1000, u64::MAX), &pieces[..pieces.len() - 1]).is_err());
 }

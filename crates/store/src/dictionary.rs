@@ -36,16 +36,19 @@ pub(crate) struct Dictionary {
 pub(crate) struct Index {
     words: Words,
     narrow: bool,
+    /// Leaves of a hash the bits that count the slots.
+    shift: u32,
     budget: Arc<Budget>,
 }
 
 impl Index {
+    /// An empty index; the number of slots is a power of two.
     fn new(slots: usize, narrow: bool, budget: &Arc<Budget>) -> Result<Index, StoreFull> {
         let words = if narrow { slots } else { 2 * slots };
         let bytes = words as u64 * 8;
         budget.take(bytes)?;
         match Words::new(words) {
-            Some(words) => Ok(Index { words, narrow, budget: budget.clone() }),
+            Some(words) => Ok(Index { words, narrow, shift: 64 - slots.ilog2(), budget: budget.clone() }),
             None => {
                 budget.give_back(bytes);
                 Err(StoreFull { needed: budget.used() + bytes, budget: budget.used() })
@@ -57,41 +60,37 @@ impl Index {
         if self.narrow { self.words.get().len() } else { self.words.get().len() / 2 }
     }
 
+    /// Where the search for a value begins.
     #[inline(always)]
     fn home(&self, value: u64) -> usize {
-        let product = u128::from(value ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-        (product as u64 ^ (product >> 64) as u64) as usize
+        // The high bits of a product depend on all bits of its factor.
+        (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
     /// The number of `value`, if this index knows it.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, value: u64) -> Option<Id> {
-        let words = self.words.get();
+        let mask = usize::MAX >> self.shift;
         let mut at = self.home(value);
-        if self.narrow {
-            let mask = words.len() - 1;
-            loop {
-                let slot = words[at & mask].load(Ordering::Acquire);
-                if slot >> 32 == value && slot != 0 {
-                    return Some(slot as u32 - 1);
-                }
-                if slot == 0 {
-                    return None;
-                }
-                at = at.wrapping_add(1);
-            }
-        }
-        let mask = words.len() / 2 - 1;
         loop {
-            let slot = &words[2 * (at & mask)..][..2];
-            let number = slot[1].load(Ordering::Acquire);
+            let (number, same) = if self.narrow {
+                // SAFETY: `at` has as many bits as it takes to count the slots, here and below.
+                let [slot] = unsafe { self.words.some(at) };
+                let slot = slot.load(Ordering::Acquire);
+                (slot as u32, slot >> 32 == value)
+            } else {
+                // SAFETY: as above.
+                let [content, number] = unsafe { self.words.some(2 * at) };
+                let number = number.load(Ordering::Acquire);
+                (number as u32, content.load(Ordering::Relaxed) == value)
+            };
             if number == 0 {
                 return None;
             }
-            if slot[0].load(Ordering::Relaxed) == value {
-                return Some(number as u32 - 1);
+            if same {
+                return Some(number - 1);
             }
-            at = at.wrapping_add(1);
+            at = (at + 1) & mask;
         }
     }
 
@@ -100,7 +99,7 @@ impl Index {
         let words = self.words.get();
         let number = u64::from(id) + 1;
         let mask = self.slots() - 1;
-        let mut at = self.home(value) & mask;
+        let mut at = self.home(value);
         let number_of = |at: usize| if self.narrow { &words[at] } else { &words[2 * at + 1] };
         while number_of(at).load(Ordering::Relaxed) != 0 {
             at = (at + 1) & mask;

@@ -61,10 +61,10 @@ struct Piece {
     now: Numbered,
     before: Numbered,
     node: usize,
-    /// Its place in the key, if it is a top; numbers from the limit on do not fit.
+    /// Its place in the key, nowhere if it is not a top; numbers from the limit on do not fit.
     shift: u32,
+    mask: u64,
     limit: u64,
-    is_top: bool,
     /// The pair above.
     parent: Option<usize>,
     index: Arc<Index>,
@@ -86,8 +86,8 @@ impl Piece {
             before: Numbered::default(),
             node,
             shift: top.map_or(0, |top| top.shift),
+            mask: top.map_or(0, |_| u64::MAX),
             limit: top.map_or(u64::MAX, |top| 1 << top.width),
-            is_top: top.is_some(),
             parent: None,
             index: layout.nodes[node].dictionary.index(),
         }
@@ -99,29 +99,37 @@ impl Piece {
         if value == self.before.value {
             std::mem::swap(&mut self.now, &mut self.before);
         } else {
-            let numbered = self.number(value, layout)?;
-            self.before = std::mem::replace(&mut self.now, numbered);
+            let id = match self.index.find(value) {
+                Some(id) if u64::from(id) < self.limit => id,
+                _ => self.add(value, layout)?,
+            };
+            self.before = self.now;
+            self.now = self.numbered(value, id);
         }
         Ok(self.now.part ^ self.before.part)
     }
 
     /// The content is now `value`, and nothing is known of what it was; gives its part of the key.
     fn renew(&mut self, value: u64, layout: &Layout) -> Result<u64, NoKey> {
-        self.now = self.number(value, layout)?;
+        let id = self.add(value, layout)?;
+        self.now = self.numbered(value, id);
         self.before = self.now;
         Ok(self.now.part)
     }
 
-    #[inline]
-    fn number(&mut self, value: u64, layout: &Layout) -> Result<Numbered, NoKey> {
+    #[inline(always)]
+    fn numbered(&self, value: u64, id: Id) -> Numbered {
+        Numbered { value, part: u64::from(id) << self.shift & self.mask, id }
+    }
+
+    /// The number of a value, which gets one if it has none.
+    #[inline(never)]
+    fn add(&mut self, value: u64, layout: &Layout) -> Result<Id, NoKey> {
         let id = match self.index.find(value) {
             Some(id) => id,
             None => layout.nodes[self.node].dictionary.add(&mut self.index, value).map_err(NoKey::Full)?,
         };
-        if u64::from(id) >= self.limit {
-            return Err(NoKey::Misfit);
-        }
-        Ok(Numbered { value, part: if self.is_top { u64::from(id) << self.shift } else { 0 }, id })
+        if u64::from(id) < self.limit { Ok(id) } else { Err(NoKey::Misfit) }
     }
 }
 

@@ -205,11 +205,72 @@ pub(crate) enum Entry {
 pub(crate) struct Roots {
     words: Words,
     geometry: Geometry,
+    pattern: Pattern,
     budget: Arc<Budget>,
 }
 
+/// The words of a bucket.
+type Image = [u64; WORDS];
 /// The words of a bucket, and a zero after them to make reading across words simple.
 type Bucket = [u64; WORDS + 1];
+
+/// Where the slots of a bucket are, for comparing all of them at once: a bucket is a number of 256 bits, and arithmetic on it acts on each
+/// slot, without the branches of a loop that nobody can predict (Lamport, "Multiple byte processing with full-word instructions", 1975).
+#[derive(Debug)]
+struct Pattern {
+    /// The lowest bit of each slot.
+    lows: Image,
+    /// The highest bits of the first *n* slots, for each *n*.
+    highs: Vec<Image>,
+}
+
+impl Pattern {
+    fn new(geometry: &Geometry) -> Pattern {
+        let (mut lows, mut high) = ([0; WORDS], [0; WORDS]);
+        let mut highs = vec![high];
+        let set = |image: &mut Image, bit: u32| image[bit as usize / 64] |= 1 << (bit % 64);
+        for slot in 0..geometry.slots as u32 {
+            let bit = HEADER_BITS + slot * geometry.width;
+            set(&mut lows, bit);
+            set(&mut high, bit + geometry.width - 1);
+            highs.push(high);
+        }
+        // Whatever a header says, there is an entry for it.
+        highs.resize(COUNT as usize + 1, high);
+        Pattern { lows, highs }
+    }
+
+    /// A bucket all of whose slots hold `value`.
+    #[inline(always)]
+    fn full_of(&self, value: u64) -> Image {
+        let mut image = [0; WORDS];
+        let mut above = 0;
+        for (word, &low) in image.iter_mut().zip(&self.lows) {
+            // Slots do not overlap, so nothing is carried.
+            let product = u128::from(value) * u128::from(low);
+            *word = product as u64 | above;
+            above = (product >> 64) as u64;
+        }
+        image
+    }
+
+    /// Whether one of the first `count` slots of a bucket agrees with `other`.
+    #[inline(always)]
+    fn agree(&self, bucket: &Image, other: &Image, count: u64) -> bool {
+        let highs = &self.highs[(count & COUNT) as usize];
+        let (mut found, mut borrow) = (0, false);
+        for word in 0..WORDS {
+            let difference = bucket[word] ^ other[word];
+            // Taking one from each slot borrows from above only where there is nothing to take it from; what happens above the first such slot
+            // does not matter.
+            let (less, first) = difference.overflowing_sub(self.lows[word]);
+            let (less, second) = less.overflowing_sub(borrow.into());
+            borrow = first | second;
+            found |= less & !difference & highs[word];
+        }
+        found != 0
+    }
+}
 
 #[inline(always)]
 fn slot(bucket: &Bucket, bit: u32) -> u64 {
@@ -221,7 +282,7 @@ impl Roots {
     pub fn new(geometry: Geometry, budget: Arc<Budget>) -> Result<Roots, StoreFull> {
         budget.take(geometry.bytes())?;
         match Words::new(geometry.buckets as usize * WORDS) {
-            Some(words) => Ok(Roots { words, geometry, budget }),
+            Some(words) => Ok(Roots { words, geometry, pattern: Pattern::new(&geometry), budget }),
             None => {
                 budget.give_back(geometry.bytes());
                 Err(StoreFull { needed: budget.used() + geometry.bytes(), budget: budget.used() })
@@ -235,18 +296,23 @@ impl Roots {
 
     #[inline(always)]
     fn bucket(&self, number: u64) -> &[AtomicU64; WORDS] {
-        let start = number as usize * WORDS;
-        self.words.get()[start..start + WORDS].try_into().unwrap_or_else(|_| unreachable!("a slice of {WORDS} words"))
+        debug_assert!(number < self.geometry.buckets);
+        // SAFETY: there are `buckets` times so many words, and `split`, the remainders of `bucket` and the counts of those who visit all give
+        // numbers below that; the other half of the pair `home ^ 1` is there because the number of buckets is even.
+        unsafe { self.words.some(number as usize * WORDS) }
     }
 
     /// A bucket as it is at some moment, header included. All slots its header counts are complete.
     #[inline(always)]
+    fn image(bucket: &[AtomicU64; WORDS]) -> Image {
+        let first = bucket[0].load(Ordering::Acquire);
+        [first, bucket[1].load(Ordering::Relaxed), bucket[2].load(Ordering::Relaxed), bucket[3].load(Ordering::Relaxed)]
+    }
+
+    /// The same, with a zero after it.
     fn snapshot(bucket: &[AtomicU64; WORDS]) -> Bucket {
         let mut words = [0; WORDS + 1];
-        words[0] = bucket[0].load(Ordering::Acquire);
-        for (word, shared) in words[1..].iter_mut().zip(&bucket[1..]) {
-            *word = shared.load(Ordering::Relaxed);
-        }
+        words[..WORDS].copy_from_slice(&Self::image(bucket));
         words
     }
 
@@ -259,53 +325,55 @@ impl Roots {
     /// Inserts `key` unless it is there.
     #[inline]
     pub fn insert(&self, key: u64) -> Entry {
-        let g = &self.geometry;
-        let (home, rest) = g.split(key);
-        let mask = (1u64 << g.width) - 1;
-        for distance in 0..=MOST_DISTANCE {
-            let wanted = rest << DISTANCE_BITS | distance;
-            let bucket = self.bucket(g.bucket(home, rest, distance));
-            loop {
-                let first = bucket[0].load(Ordering::Acquire);
-                let count = first & COUNT;
-                let end = HEADER_BITS + count as u32 * g.width;
-                let mut bit = HEADER_BITS;
-                while bit < end {
-                    // All slots the header counts are complete, so their words may be read one by one.
-                    let (word, shift) = (bit as usize / 64 % WORDS, bit % 64);
-                    let low = bucket[word].load(Ordering::Relaxed) >> shift;
-                    let high = (bucket[(word + 1) % WORDS].load(Ordering::Relaxed) << 1) << (63 - shift);
-                    if (low | high) & mask == wanted {
-                        return Entry::Found;
-                    }
-                    bit += g.width;
-                }
-                if count == g.slots {
-                    break;
-                }
-                if first & FROZEN != 0 {
-                    return Entry::Frozen;
-                }
-                if first & LATCH == 0 && self.add(bucket, first, bit, wanted) {
-                    return Entry::Inserted;
-                }
-                pause();
-            }
+        let (home, rest) = self.geometry.split(key);
+        match self.insert_in(home, rest << DISTANCE_BITS) {
+            Some(entry) => entry,
+            None => self.insert_beyond(home, rest),
         }
-        Entry::Full
+    }
+
+    /// Inserts a slot into a bucket; nothing if that is full of others.
+    #[inline(always)]
+    fn insert_in(&self, bucket: u64, wanted: u64) -> Option<Entry> {
+        let g = &self.geometry;
+        let bucket = self.bucket(bucket);
+        let other = self.pattern.full_of(wanted);
+        loop {
+            // All slots the header counts are complete.
+            let image = Self::image(bucket);
+            let count = image[0] & COUNT;
+            if self.pattern.agree(&image, &other, count) {
+                return Some(Entry::Found);
+            }
+            if count == g.slots {
+                return None;
+            }
+            if image[0] & FROZEN != 0 {
+                return Some(Entry::Frozen);
+            }
+            if image[0] & LATCH == 0 && self.add(bucket, image[0], HEADER_BITS + count as u32 * g.width, wanted) {
+                return Some(Entry::Inserted);
+            }
+            pause();
+        }
+    }
+
+    /// The same in the other buckets of the probe sequence.
+    #[inline(never)]
+    fn insert_beyond(&self, home: u64, rest: u64) -> Entry {
+        let mut entries = (1..=MOST_DISTANCE)
+            .map(|distance| self.insert_in(self.geometry.bucket(home, rest, distance), rest << DISTANCE_BITS | distance));
+        entries.find_map(|entry| entry).unwrap_or(Entry::Full)
     }
 
     /// Whether `key` is there, as far as it can be told without waiting.
-    #[inline]
     pub fn contains(&self, key: u64) -> bool {
         let g = &self.geometry;
         let (home, rest) = g.split(key);
-        let mask = (1u64 << g.width) - 1;
         for distance in 0..=MOST_DISTANCE {
-            let wanted = rest << DISTANCE_BITS | distance;
-            let words = Self::snapshot(self.bucket(g.bucket(home, rest, distance)));
-            let count = words[0] & COUNT;
-            if (0..count as u32).any(|number| slot(&words, HEADER_BITS + number * g.width) & mask == wanted) {
+            let image = Self::image(self.bucket(g.bucket(home, rest, distance)));
+            let count = image[0] & COUNT;
+            if self.pattern.agree(&image, &self.pattern.full_of(rest << DISTANCE_BITS | distance), count) {
                 return true;
             }
             if count < g.slots {
@@ -464,6 +532,29 @@ mod tests {
             assert_eq!(moved, reference);
             // Frozen for new keys, still readable for old ones.
             assert!(reference.iter().all(|&key| roots.insert(key) == Entry::Found));
+        }
+    }
+
+    #[test]
+    fn slots_are_compared_at_once_as_they_are_one_by_one() {
+        let mut random = Random(8);
+        for (_, g) in geometries() {
+            let pattern = Pattern::new(&g);
+            for _ in 0..200 {
+                let mut bucket: Bucket = std::array::from_fn(|word| if word < WORDS { random.number() } else { 0 });
+                let mask = (1 << g.width) - 1;
+                let count = random.below(g.slots + 1);
+                // Values with few bits agree often, and so does what lies behind the last slot.
+                if random.below(2) == 0 {
+                    let rare = random.number() & random.number() & random.number() & random.number();
+                    bucket.iter_mut().for_each(|word| *word &= rare);
+                }
+                let any = HEADER_BITS + random.below(g.slots) as u32 * g.width;
+                let value = if random.below(2) == 0 { slot(&bucket, any) & mask } else { random.below(4) };
+                let expected = (0..count as u32).any(|number| slot(&bucket, HEADER_BITS + number * g.width) & mask == value);
+                let image: Image = std::array::from_fn(|word| bucket[word]);
+                assert_eq!(pattern.agree(&image, &pattern.full_of(value), count), expected, "{g:?} {bucket:x?} {value:x} {count}");
+            }
         }
     }
 

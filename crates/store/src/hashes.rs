@@ -33,19 +33,27 @@ pub struct Hashes {
 #[derive(Debug)]
 struct Stage {
     roots: Roots,
-    next: Mutex<Option<Arc<Stage>>>,
+    next: Mutex<Option<Arc<Move>>>,
     /// 1 as soon as there is a next stage; read without the lock.
     growing: AtomicUsize,
+}
+
+/// The way from one stage to the next.
+#[derive(Debug)]
+struct Move {
+    to: Arc<Stage>,
     turn: Turn,
+    /// How often it was tried before, to a smaller table in which some key found no room.
+    attempt: u32,
 }
 
 impl Stage {
     fn new(bits: u32, keys: u64, least_step: u32, budget: &Arc<Budget>) -> Result<Arc<Stage>, StoreFull> {
         let roots = Roots::new(Geometry::for_keys(bits, keys, least_step), budget.clone())?;
-        Ok(Arc::new(Stage { roots, next: Mutex::new(None), growing: AtomicUsize::new(0), turn: Turn::new() }))
+        Ok(Arc::new(Stage { roots, next: Mutex::new(None), growing: AtomicUsize::new(0) }))
     }
 
-    fn next(&self) -> Option<Arc<Stage>> {
+    fn next(&self) -> Option<Arc<Move>> {
         if self.growing.load(Ordering::Acquire) == 0 { None } else { lock(&self.next).clone() }
     }
 }
@@ -94,8 +102,8 @@ impl Store for Hashes {
     /// The hashes. Whatever the table looks like that they are inserted into, it is the same set.
     fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut worker = self.worker();
-        // A move that someone began and nobody finished is finished here.
-        worker.follow();
+        // A move that someone began and nobody finished is finished here; without the memory for it, what it moves from is still whole.
+        let _ = worker.follow();
         let mut keys = Vec::new();
         write(&pieces::numbers([self.bits.into(), self.seed]))
             && worker.stage.as_ref().is_none_or(|stage| {
@@ -155,41 +163,49 @@ impl HashesWorker<'_> {
         if self.stage.as_ref().is_some_and(|stage| len >= stage.roots.geometry().threshold()) && !self.refused {
             self.refused = self.grow().is_err();
         }
-        self.follow();
+        // An error here means that there is no memory; the next insertion that needs some will say so.
+        let _ = self.follow();
     }
 
+    /// Sees to it that there is a move that has not failed.
     #[cold]
     fn grow(&mut self) -> Result<(), StoreFull> {
-        if let Some(stage) = &self.stage {
-            let mut next = lock(&stage.next);
-            if next.is_none() {
-                let keys = stage.roots.geometry().threshold();
-                *next = Some(Stage::new(self.store.bits, keys, stage.roots.geometry().step() + 1, &self.store.budget)?);
-                stage.growing.store(1, Ordering::Release);
-            }
-        }
+        let Some(stage) = &self.stage else { return Ok(()) };
+        let mut next = lock(&stage.next);
+        let attempt = match &*next {
+            Some(current) if !current.turn.has_failed() => return Ok(()),
+            Some(current) => current.attempt + 1,
+            None => 0,
+        };
+        let geometry = stage.roots.geometry();
+        let to = Stage::new(self.store.bits, geometry.threshold(), geometry.step() + 1 + attempt, &self.store.budget)?;
+        *next = Some(Arc::new(Move { to, turn: Turn::new(), attempt }));
+        stage.growing.store(1, Ordering::Release);
         Ok(())
     }
 
     /// If the table is being replaced, helps and goes on in the next one.
     #[cold]
-    fn follow(&mut self) {
-        while let Some((stage, next)) = self.stage.as_ref().and_then(|stage| Some((stage.clone(), stage.next()?))) {
-            stage.roots.drain(&stage.turn, |keys| {
+    fn follow(&mut self) -> Result<(), StoreFull> {
+        while let Some((stage, current)) = self.stage.as_ref().and_then(|stage| Some((stage.clone(), stage.next()?))) {
+            let next = &current.to;
+            let moved = stage.roots.drain(&current.turn, |keys| {
                 keys.iter().for_each(|&key| next.roots.prefetch(key));
-                // A key that found no room would be forgotten, and a state visited twice: allowed here, and all but impossible.
-                keys.iter().for_each(|&key| {
-                    next.roots.insert(key);
-                });
-                true
+                keys.iter().all(|&key| matches!(next.roots.insert(key), Entry::Inserted | Entry::Found))
             });
-            let mut current = lock(&self.store.table);
+            if !moved {
+                // Keys that come in an order of their own, as from a checkpoint, can crowd a place before the table is full.
+                self.grow()?;
+                continue;
+            }
+            let mut table = lock(&self.store.table);
             let step = |stage: &Stage| stage.roots.geometry().step();
-            if current.as_ref().is_none_or(|current| step(current) < step(&next)) {
-                *current = Some(next.clone());
+            if table.as_ref().is_none_or(|table| step(table) < step(next)) {
+                *table = Some(next.clone());
             }
             self.stage = Some(next.clone());
         }
+        Ok(())
     }
 }
 
@@ -221,10 +237,10 @@ impl StoreWorker for HashesWorker<'_> {
                     }
                     return Ok(Inserted { id, new: true });
                 }
-                Entry::Frozen => self.follow(),
+                Entry::Frozen => self.follow()?,
                 Entry::Full => {
                     self.grow()?;
-                    self.follow();
+                    self.follow()?;
                 }
             }
         }

@@ -230,6 +230,20 @@ fn restored_stores_answer_the_same<S: Store>(make: impl Fn() -> S, other: impl F
 #[test]
 fn hashes_are_restored() {
     restored_stores_answer_the_same(|| Hashes::new(16, 5, u64::MAX), || Hashes::new(56, 0, 1 << 24));
+    // However often they are saved and restored, in an order that crowds a table that grows, all are there.
+    let store = Hashes::new(56, 0, u64::MAX);
+    let mut worker = store.worker();
+    for n in 0..230_000u64 {
+        let hash = worker.hash(&n.to_le_bytes());
+        assert!(worker.insert(hash, &[]).expect("no budget").new);
+    }
+    drop(worker);
+    let mut pieces = saved(&store, 0);
+    for _ in 0..4 {
+        let copy = restore(Hashes::new(56, 0, u64::MAX), &pieces).expect("what was saved");
+        pieces = saved(&copy, 0);
+        assert_eq!(pieces.iter().skip(1).map(|piece| piece.len() / 8).sum::<usize>(), 230_000);
+    }
     let pieces = saved(&Hashes::new(30, 5, u64::MAX), 0);
     assert!(matches!(restore(Hashes::new(30, 5, 1), &pieces), Err(NotRestored::Full(_))));
     // A hash that has too many bits, and one that comes twice.

@@ -263,6 +263,9 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
 
     /// Shows the property the faults among the chosen steps; those it prunes are chosen no longer.
     fn faults(&mut self) -> Option<Found> {
+        if self.out.entries().iter().all(|entry| entry.fault().is_none()) {
+            return None;
+        }
         let mut found = None;
         let (out, property) = (&self.out, self.task.property);
         self.chosen.retain(|&index| {

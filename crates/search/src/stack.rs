@@ -48,12 +48,7 @@ pub(crate) struct Stack<'s> {
     len: u64,
 }
 
-fn read<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut out = [0; N];
-    out.copy_from_slice(&bytes[at..at + N]);
-    out
-}
-
+/// What follows the state in a record.
 struct Footer {
     /// The hash of a candidate, the name of an open state.
     word: u64,
@@ -63,14 +58,28 @@ struct Footer {
 }
 
 impl Footer {
+    /// The footer that ends at `end`.
+    #[inline(always)]
     fn of(block: &[u8], end: usize) -> Footer {
-        let at = end - FOOTER;
+        let mut bytes = [0; FOOTER];
+        bytes.copy_from_slice(&block[end - FOOTER..end]);
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         Footer {
-            word: u64::from_le_bytes(read(block, at)),
-            action: Action::from_bits(u64::from_le_bytes(read(block, at + 8))),
-            len: u32::from_le_bytes(read(block, at + 16)) as usize,
-            open: block[end - 1] != 0,
+            word: word(0),
+            action: Action::from_bits(word(8)),
+            len: u32::from_le_bytes(std::array::from_fn(|byte| bytes[16 + byte])) as usize,
+            open: bytes[FOOTER - 1] != 0,
         }
+    }
+
+    /// The footer of a candidate, `len` bytes long.
+    #[inline(always)]
+    fn bytes(hash: u64, action: Action, len: usize) -> [u8; FOOTER] {
+        let mut bytes = [0; FOOTER];
+        bytes[..8].copy_from_slice(&hash.to_le_bytes());
+        bytes[8..16].copy_from_slice(&action.to_bits().to_le_bytes());
+        bytes[16..20].copy_from_slice(&(len as u32).to_le_bytes());
+        bytes
     }
 }
 
@@ -81,6 +90,7 @@ impl<'s> Stack<'s> {
     }
 
     /// Pushes a candidate.
+    #[inline]
     pub fn push(&mut self, state: &[u8], hash: u64, action: Action) {
         let size = state.len() + FOOTER;
         if self.blocks.last().is_none_or(|block| block.capacity() - block.len() < size) {
@@ -88,10 +98,7 @@ impl<'s> Stack<'s> {
         }
         if let Some(block) = self.blocks.last_mut() {
             block.extend_from_slice(state);
-            block.extend_from_slice(&hash.to_le_bytes());
-            block.extend_from_slice(&action.to_bits().to_le_bytes());
-            block.extend_from_slice(&(state.len() as u32).to_le_bytes());
-            block.push(0);
+            block.extend_from_slice(&Footer::bytes(hash, action, state.len()));
         }
         self.len += 1;
     }
@@ -126,6 +133,7 @@ impl<'s> Stack<'s> {
     }
 
     /// The state on top, what it is, and what led to it.
+    #[inline]
     pub fn top(&self) -> Option<(&[u8], Top, Action)> {
         let block = self.blocks.last()?;
         let footer = Footer::of(block, block.len());
@@ -143,24 +151,24 @@ impl<'s> Stack<'s> {
         }
     }
 
+    #[inline]
     pub fn pop(&mut self) -> io::Result<()> {
         let Some(block) = self.blocks.last_mut() else { return Ok(()) };
         let size = Footer::of(block, block.len()).len + FOOTER;
         block.truncate(block.len() - size);
         self.len -= 1;
-        if block.is_empty() {
-            self.bytes -= block.capacity() as u64;
-            self.blocks.pop();
-            if self.spilled > 0 && self.spilled == self.blocks.len() {
-                self.fetch()?;
-            }
-        }
-        Ok(())
+        if block.is_empty() { self.remove_block() } else { Ok(()) }
     }
 
-    /// Brings the highest block back from disk.
+    /// Removes the block on top, which is empty, and brings the one below back from disk if it is there.
     #[cold]
-    fn fetch(&mut self) -> io::Result<()> {
+    fn remove_block(&mut self) -> io::Result<()> {
+        if let Some(block) = self.blocks.pop() {
+            self.bytes -= block.capacity() as u64;
+        }
+        if self.spilled == 0 || self.spilled != self.blocks.len() {
+            return Ok(());
+        }
         let Some(spill) = self.spill else { return Ok(()) };
         let number = self.spilled - 1;
         let mut block = Vec::with_capacity(BLOCK);

@@ -6,10 +6,10 @@
 
 use crate::context::Context;
 use crate::emit::{Emitter, Kind, TooMuchCode, signature};
-use crate::helpers::SYMBOLS;
+use crate::helpers::HELPERS;
 use crate::touched::OwnSets;
 use bytecode::{Location, ProcessId, Verified};
-use cranelift_codegen::ir::{AbiParam, FuncRef, Function, UserFuncName, types};
+use cranelift_codegen::ir::{AbiParam, FuncRef, Function, UserFuncName};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -318,18 +318,17 @@ impl<'p> Compiler<'p> {
         let isa = host()?;
         let convention = isa.default_call_conv();
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-        for (name, address) in SYMBOLS {
-            builder.symbol(*name, *address);
+        for helper in HELPERS {
+            builder.symbol(helper.name, helper.address);
         }
         let mut module = JITModule::new(builder);
         let mut helpers = HashMap::new();
-        for (name, _) in SYMBOLS {
+        for helper in HELPERS {
             let mut signature = module.make_signature();
-            let (params, result) = helper_signature(name);
-            signature.params.extend(params.iter().map(|ty| AbiParam::new(*ty)));
-            signature.returns.extend(result.map(AbiParam::new));
-            let id = module.declare_function(name, Linkage::Import, &signature).map_err(generator)?;
-            helpers.insert(*name, id);
+            signature.params.extend(helper.params.iter().map(|ty| AbiParam::new(*ty)));
+            signature.returns.extend(helper.result.map(AbiParam::new));
+            let id = module.declare_function(helper.name, Linkage::Import, &signature).map_err(generator)?;
+            helpers.insert(helper.name, id);
         }
         let context = module.make_context();
         Ok(Compiler {
@@ -437,35 +436,6 @@ fn host() -> Result<OwnedTargetIsa, CompileError> {
     }
     let isa = cranelift_native::builder().map_err(|why| CompileError::NoTarget(why.to_string()))?;
     isa.finish(settings::Flags::new(flags)).map_err(generator)
-}
-
-/// Parameters and result of a helper, as its definition in `helpers` has them.
-fn helper_signature(name: &str) -> (&'static [types::Type], Option<types::Type>) {
-    use types::{I32, I64};
-    match name {
-        "end" => (&[I64, I32, I32, I64, I32, I64], Some(I64)),
-        "fail" => (&[I64, I32, I32, I32], None),
-        "offer" => (&[I64, I32, I64, I32, I64], Some(I32)),
-        "enabled" => (&[I64, I64, I64, I32], Some(I32)),
-        "whereabouts" => (&[I64, I64, I32, I32], Some(I32)),
-        "instance" => (&[I64, I32, I32, I32], Some(I64)),
-        "priority_at" => (&[I64, I32, I32], Some(I64)),
-        "no_progress" => (&[I64, I64, I32], Some(I32)),
-        "run" => (&[I64, I32, I32, I32], Some(I64)),
-        "prologue_done" => (&[I64, I32], None),
-        "new_channel" => (&[I64, I32, I32], Some(I64)),
-        "can_send" => (&[I64, I64, I32, I32, I32, I32, I32], Some(I32)),
-        "send" => (&[I64, I32, I32], Some(I64)),
-        "make_offer" => (&[I64, I32], None),
-        "find" => (&[I64, I64, I32, I32, I32, I32, I32, I32, I32, I32], Some(I32)),
-        "take" => (&[I64, I32, I32], Some(I64)),
-        "channel_query" => (&[I64, I64, I32, I32, I32, I32], Some(I64)),
-        "claim" => (&[I64, I32, I32, I32, I32], Some(I32)),
-        "save" => (&[I64, I32], None),
-        "restore" => (&[I64, I32], Some(I64)),
-        "endless" => (&[I64, I32, I32], Some(I32)),
-        _ => (&[], None),
-    }
 }
 
 /// The helpers a function under construction uses.

@@ -10,8 +10,11 @@ mod compile;
 mod context;
 mod emit;
 mod expr;
+mod faults;
 mod follow;
 mod helpers;
+mod memory;
+mod step;
 mod touched;
 
 pub use compile::CompileError;

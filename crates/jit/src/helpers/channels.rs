@@ -1,0 +1,239 @@
+//! Channels found at run time: looking into them, sending, receiving.
+
+use super::{Ctx, context};
+use crate::context::{ChannelAt, Context};
+use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Receive};
+use contract::Written;
+
+/// Answers of [`can_send`] and [`find`] below this are not faults.
+pub(crate) const BLOCKED: u32 = 0;
+/// There is room, or a message.
+pub(crate) const BUFFERED: u32 = 1;
+/// The channel is a rendezvous: an offer can be made, or was taken.
+pub(crate) const OFFERED: u32 = 2;
+
+/// CHNEW: gives the number of the new channel, or minus a fault code.
+pub(super) extern "C" fn new_channel(ctx: Ctx, ty: u32, addr: u32) -> i64 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let count = ctx.view.dst_channel_count;
+    if count >= 255 {
+        return -(Fault { kind: FaultKind::TooManyChannels, addr: bytecode::Addr(addr) }.code() as i64);
+    }
+    let layout = ctx.program().layout();
+    let at = ctx.view.dst_len;
+    ctx.extend_dst(1 + layout.channel_types[ty as usize].size);
+    ctx.dst()[at] = layout.processes.len() as u8 + ty as u8;
+    // SAFETY: the table has 256 entries, and `count` is below 255.
+    unsafe { *ctx.view.channels.add(count as usize) = ChannelAt { offset: at as u32 + 1, ty } };
+    ctx.view.dst_channel_count += 1;
+    ctx.view.dst_channel_count as i64
+}
+
+/// A channel number's place and layout.
+fn channel(ctx: &Context, count: u32, number: i32) -> Option<(ChannelAt, &'static ChannelLayout)> {
+    let index = u32::try_from(number).ok()?.checked_sub(1)?;
+    if index >= count {
+        return None;
+    }
+    // SAFETY: below the count.
+    let at = unsafe { *ctx.view.channels.add(index as usize) };
+    Some((at, &ctx.program().layout().channel_types[at.ty as usize]))
+}
+
+fn message<'s>(state: *const u8, at: ChannelAt, layout: &ChannelLayout, index: usize) -> &'s [u8] {
+    let start = at.offset as usize + layout.messages + index * layout.message_size;
+    // SAFETY: a channel has room for `capacity` messages and the callers stay below.
+    unsafe { std::slice::from_raw_parts(state.add(start), layout.message_size) }
+}
+
+fn length(state: *const u8, at: ChannelAt, layout: &ChannelLayout) -> usize {
+    // SAFETY: a channel of a capacity above 0 begins with its length.
+    if layout.capacity == 0 { 0 } else { unsafe { *state.add(at.offset as usize) as usize } }
+}
+
+/// Checks a claim, and that the channel exists and carries messages of so many fields.
+#[allow(clippy::too_many_arguments)]
+fn examine(
+    ctx: &mut Context,
+    state: *const u8,
+    count: u32,
+    number: i32,
+    fields: u32,
+    process: u32,
+    side: usize,
+    addr: u32,
+) -> Result<(ChannelAt, &'static ChannelLayout), u32> {
+    let fault = |kind| Fault { kind, addr: bytecode::Addr(addr) }.code();
+    let (at, layout) = channel(ctx, count, number).ok_or(fault(FaultKind::Channel))?;
+    if layout.fields.len() != fields as usize {
+        return Err(fault(FaultKind::Message));
+    }
+    if let Some(claims) = layout.claims {
+        // SAFETY: the claims are part of the channel.
+        let owner = unsafe { *state.add(at.offset as usize + claims + side) } as u32;
+        if owner != 0 && owner != process + 1 {
+            ctx.noted = fault(if side == 1 { FaultKind::ExclusiveSend } else { FaultKind::ExclusiveReceive });
+        }
+    }
+    Ok((at, layout))
+}
+
+/// Whether a message can be sent: [`BLOCKED`], [`BUFFERED`], [`OFFERED`] or a fault code.
+pub(super) extern "C" fn can_send(ctx: Ctx, state: *const u8, count: u32, number: i32, fields: u32, process: u32, addr: u32) -> u32 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    match examine(ctx, state, count, number, fields, process, 1, addr) {
+        Err(fault) => fault,
+        Ok((_, layout)) if layout.capacity == 0 => OFFERED,
+        Ok((at, layout)) if length(state, at, layout) < layout.capacity => BUFFERED,
+        Ok(_) => BLOCKED,
+    }
+}
+
+/// Sends the message in `values` to a channel with room; gives what that wrote.
+pub(super) extern "C" fn send(ctx: Ctx, number: i32, sorted: u32) -> Written {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
+    let values = ctx.values;
+    let bytes = ctx.dst();
+    let held = bytes[at.offset as usize] as usize;
+    let start = at.offset as usize + layout.messages;
+    let size = layout.message_size;
+    let fields = |m: &[u8]| -> Vec<i32> { layout.fields.iter().map(|f| f.ty.read(&m[f.offset..])).collect() };
+    let place = if sorted == 0 {
+        held
+    } else {
+        let new: Vec<i32> = layout.fields.iter().zip(&values).map(|(f, v)| f.ty.truncate(*v)).collect();
+        (0..held).find(|i| fields(&bytes[start + i * size..]) > new).unwrap_or(held)
+    };
+    bytes.copy_within(start + place * size..start + held * size, start + (place + 1) * size);
+    bytes[at.offset as usize] += 1;
+    for (field, value) in layout.fields.iter().zip(&values) {
+        field.ty.write(*value, &mut bytes[start + place * size + field.offset..]);
+    }
+    messages_written(at, start + place * size, start + (held + 1) * size)
+}
+
+/// What is written by a change of a channel's length and of the messages between two offsets.
+fn messages_written(at: ChannelAt, start: usize, end: usize) -> Written {
+    Written::range(at.offset as usize, at.offset as usize + 1).and(Written::range(start, end))
+}
+
+/// Makes the message in `values` the pending offer on a channel.
+pub(super) extern "C" fn make_offer(ctx: Ctx, number: i32) {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let Some((_, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return };
+    for (i, field) in layout.fields.iter().enumerate() {
+        ctx.offer[i] = field.ty.truncate(ctx.values[i]);
+    }
+    ctx.offer_channel = number;
+}
+
+/// Looks for a message that matches the `values`, which are replaced by its fields: [`BLOCKED`], [`BUFFERED`] (its place is in `place`),
+/// [`OFFERED`] or a fault code. `how` is the receive's code; 128 is added for a poll.
+#[allow(clippy::too_many_arguments)]
+pub(super) extern "C" fn find(
+    ctx: Ctx,
+    state: *const u8,
+    count: u32,
+    number: i32,
+    fields: u32,
+    mask: u32,
+    how: u32,
+    process: u32,
+    answering: u32,
+    addr: u32,
+) -> u32 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let poll = how & 128 != 0;
+    let Some(how) = Receive::from_code((how & 127) as u8) else { return BLOCKED };
+    let mask = FieldMask(mask);
+    let noted = ctx.noted;
+    let (at, layout) = match examine(ctx, state, count, number, fields, process, 0, addr) {
+        Err(fault) => return fault,
+        Ok(found) => found,
+    };
+    if poll {
+        ctx.noted = noted;
+    }
+    let wanted = ctx.values;
+    let matches = |get: &dyn Fn(usize) -> i32| {
+        let constrained = (0..layout.fields.len()).filter(|i| mask.contains(*i));
+        constrained.zip(wanted).all(|(field, value)| get(field) == value)
+    };
+    if layout.capacity == 0 {
+        let offer = ctx.offer;
+        if answering == 0 || poll || !how.takes() || ctx.offer_channel != number || !matches(&|i| offer[i]) {
+            return BLOCKED;
+        }
+        ctx.values = offer;
+        return OFFERED;
+    }
+    if answering != 0 && !poll {
+        return BLOCKED;
+    }
+    let held = length(state, at, layout);
+    let looked_at = if how.searches() { held } else { held.min(1) };
+    for place in 0..looked_at {
+        let bytes = message(state, at, layout, place);
+        let field = |i: usize| layout.fields[i].ty.read(&bytes[layout.fields[i].offset..]);
+        if matches(&field) {
+            for i in 0..layout.fields.len() {
+                ctx.values[i] = field(i);
+            }
+            ctx.place = place as u32;
+            return BUFFERED;
+        }
+    }
+    BLOCKED
+}
+
+/// Takes the message at `place` out of a channel; gives what that wrote.
+pub(super) extern "C" fn take(ctx: Ctx, number: i32, place: u32) -> Written {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
+    let bytes = ctx.dst();
+    let held = bytes[at.offset as usize] as usize;
+    let start = at.offset as usize + layout.messages;
+    let size = layout.message_size;
+    bytes.copy_within(start + (place as usize + 1) * size..start + held * size, start + place as usize * size);
+    bytes[start + (held - 1) * size..start + held * size].fill(0);
+    bytes[at.offset as usize] -= 1;
+    messages_written(at, start + place as usize * size, start + held * size)
+}
+
+/// LEN (0), EMPTY (1), FULL (2) of a channel, or minus a fault code.
+pub(super) extern "C" fn channel_query(ctx: Ctx, state: *const u8, count: u32, number: i32, query: u32, addr: u32) -> i64 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let Some((at, layout)) = channel(ctx, count, number) else {
+        return -(Fault { kind: FaultKind::Channel, addr: bytecode::Addr(addr) }.code() as i64);
+    };
+    let held = length(state, at, layout);
+    match query {
+        0 => held as i64,
+        1 => (held == 0) as i64,
+        _ => (layout.capacity > 0 && held == layout.capacity) as i64,
+    }
+}
+
+/// XR (0) or XS (1): gives 0 or a fault code.
+pub(super) extern "C" fn claim(ctx: Ctx, number: i32, side: u32, process: u32, addr: u32) -> u32 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else {
+        return Fault { kind: FaultKind::Channel, addr: bytecode::Addr(addr) }.code();
+    };
+    if let Some(claims) = layout.claims {
+        let owner = &mut ctx.dst()[at.offset as usize + claims + side as usize];
+        if *owner == 0 {
+            *owner = process as u8 + 1;
+        }
+    }
+    0
+}

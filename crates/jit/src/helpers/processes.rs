@@ -1,0 +1,150 @@
+//! Processes: their code, questions about them, new ones.
+
+use super::{Ctx, context};
+use crate::context::{Context, Purpose, View, view_of};
+use bytecode::{Fault, FaultKind};
+
+impl Context {
+    /// Runs the code of a process of the present view.
+    #[inline]
+    pub(crate) fn call(&mut self, process: u32) {
+        // SAFETY: `process` is below the view's count, and the tables have an entry for each process.
+        let (offset, ty) = unsafe { (*self.view.processes.add(process as usize), *self.view.types.add(process as usize)) };
+        // SAFETY: the component lies inside the state, as the source checked when it took the state in.
+        let Some(code) = (unsafe { self.tables().code(ty, self.view.src.add(offset as usize)) }) else { return };
+        // SAFETY: the code was compiled for this type, location and program, with this signature.
+        unsafe { code(self, offset as u64, process) };
+    }
+
+    /// Whether some path of a process succeeds in a state (I-ENABLED).
+    pub(crate) fn probe(&mut self, state: *const u8, len: usize, process: u32, timeout: u32) -> bool {
+        if self.purpose == Purpose::Probe {
+            return false;
+        }
+        let (tables, layout) = (self.tables(), self.program().layout());
+        // SAFETY: the caller passes a state it is working on, `len` bytes long.
+        let state = unsafe { std::slice::from_raw_parts(state, len) };
+        if self.probed.load(layout, tables, state).is_err() || process >= self.probed.process_count {
+            return false;
+        }
+        let view = View { timeout, ..view_of(&mut self.probed) };
+        let purpose = std::mem::replace(&mut self.purpose, Purpose::Probe);
+        let kept = (self.values, self.offer, self.offer_channel, self.noted, self.kept.take(), self.kept_steps);
+        let hits = std::mem::take(&mut self.hits);
+        self.visit(view, |ctx| ctx.call(process));
+        self.purpose = purpose;
+        (self.values, self.offer, self.offer_channel, self.noted, self.kept, self.kept_steps) = kept;
+        std::mem::replace(&mut self.hits, hits) > 0
+    }
+}
+
+/// ENABLED.
+pub(super) extern "C" fn enabled(ctx: Ctx, state: *const u8, len: usize, process: i32) -> u32 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    u32::try_from(process).is_ok_and(|p| ctx.probe(state, len, p, 0)) as u32
+}
+
+/// Type and location of a process, as `type << 16 | location`; −1 if there is none.
+pub(super) extern "C" fn whereabouts(ctx: Ctx, state: *const u8, count: u32, process: i32) -> i32 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let Ok(number) = u32::try_from(process) else { return -1 };
+    if number >= count {
+        return -1;
+    }
+    // SAFETY: below the count; the tables describe the state at `state`.
+    let (offset, ty) = unsafe { (*ctx.view.processes.add(number as usize), *ctx.view.types.add(number as usize)) };
+    let layout = &ctx.program().layout().processes[ty as usize];
+    // SAFETY: the component lies inside the state.
+    let component = unsafe { std::slice::from_raw_parts(state.add(offset as usize), layout.size) };
+    (ty as i32) << 16 | layout.location(component).0 as i32
+}
+
+/// The offset of a process of a type, or −1.
+pub(super) extern "C" fn instance(ctx: Ctx, count: u32, process: i32, ty: u32) -> i64 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let Ok(number) = u32::try_from(process) else { return -1 };
+    if number >= count {
+        return -1;
+    }
+    // SAFETY: below the count.
+    let (offset, found) = unsafe { (*ctx.view.processes.add(number as usize), *ctx.view.types.add(number as usize)) };
+    // The type 255 stands for any.
+    if ty != 255 && found as u32 != ty { -1 } else { offset as i64 }
+}
+
+/// Where the priority of a process is, or −1.
+pub(super) extern "C" fn priority_at(ctx: Ctx, count: u32, process: i32) -> i64 {
+    let offset = instance(ctx, count, process, 255);
+    if offset < 0 {
+        return -1;
+    }
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    // SAFETY: `instance` found the process below the count.
+    let ty = unsafe { *ctx.view.types.add(process as usize) };
+    ctx.program().layout().processes[ty as usize].priority.map_or(-1, |p| offset + p as i64)
+}
+
+/// NP.
+pub(super) extern "C" fn no_progress(ctx: Ctx, state: *const u8, count: u32) -> u32 {
+    for process in 0..count {
+        let found = whereabouts(ctx, state, count, process as i32);
+        // SAFETY: see the module's head.
+        let program = unsafe { context(ctx) }.program();
+        let ty = bytecode::ProcessId((found >> 16) as u8);
+        let address = program.locations().address(ty, bytecode::Location(found as u16));
+        if address.is_some_and(|at| program.program().label_kind_at(at).progress) {
+            return 0;
+        }
+    }
+    1
+}
+
+/// RUN: appends a process with the parameters in `values`; gives its number, or minus a fault code.
+pub(crate) extern "C" fn run(ctx: Ctx, ty: u32, args: u32, addr: u32) -> i64 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let fault = |kind| -(Fault { kind, addr: bytecode::Addr(addr) }.code() as i64);
+    let number = ctx.view.dst_process_count;
+    if number >= 255 {
+        return fault(FaultKind::TooManyProcesses);
+    }
+    let program = ctx.program();
+    let layout = &program.layout().processes[ty as usize];
+    let at = ctx.view.dst_len;
+    ctx.extend_dst(layout.size);
+    let template = &ctx.tables().templates[ty as usize];
+    let values = ctx.values;
+    let component = &mut ctx.dst()[at..];
+    component.copy_from_slice(template);
+    for (slot, value) in layout.locals.iter().zip(&values[..args as usize]) {
+        slot.ty.write(*value, &mut component[slot.offset..]);
+    }
+    // SAFETY: the tables have 256 entries, and `number` is below 255.
+    unsafe {
+        *ctx.view.processes.add(number as usize) = at as u32;
+        *ctx.view.types.add(number as usize) = ty as u8;
+    }
+    ctx.view.dst_process_count += 1;
+    if let Some(prologue) = ctx.tables().prologues[ty as usize] {
+        ctx.prologue_fault = 0;
+        // SAFETY: compiled for this type; it works on the copy of this context.
+        unsafe { prologue(ctx, at as u64, number) };
+        if let Some(raised) = Fault::from_code(ctx.prologue_fault) {
+            if raised.kind.is_fatal() {
+                return -(raised.code() as i64);
+            }
+            ctx.noted = raised.code();
+        }
+    }
+    number as i64
+}
+
+/// The end of a prologue; `fault` is 0 or a fault code.
+pub(super) extern "C" fn prologue_done(ctx: Ctx, fault: u32) {
+    // SAFETY: see the module's head.
+    unsafe { context(ctx) }.prologue_fault = fault;
+}

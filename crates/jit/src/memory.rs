@@ -1,0 +1,168 @@
+//! Native code that reads and writes states.
+//!
+//! The state under expansion is read until something is written; then it is copied, and the copy is read and written.
+
+use crate::emit::{Emitter, Env, Kind, trusted, view};
+use bytecode::{Addr, Fault, FaultKind, Location, Type};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, Block, InstBuilder, MemFlagsData, Value, types};
+use stepgraph::{ExprId, Var};
+
+impl Emitter<'_, '_, '_> {
+    /// From here on the copy is written: makes it, if it does not exist.
+    pub fn write_to_copy(&mut self, env: &mut Env) {
+        if env.dirty {
+            return;
+        }
+        env.dirty = true;
+        let len = self.b.ins().load(types::I64, trusted(), self.ctx, view!(src_len));
+        if self.creates {
+            self.b.ins().store(trusted(), len, self.ctx, view!(dst_len));
+            let processes = self.b.ins().load(types::I32, trusted(), self.ctx, view!(process_count));
+            self.b.ins().store(trusted(), processes, self.ctx, view!(dst_process_count));
+            let channels = self.b.ins().load(types::I32, trusted(), self.ctx, view!(channel_count));
+            self.b.ins().store(trusted(), channels, self.ctx, view!(dst_channel_count));
+        }
+        // Sixteen bytes at a time; both buffers have room for more than the state.
+        let dst = self.b.use_var(self.dst);
+        let chunk = |e: &mut Self, at: Value, offset: i32| {
+            let from = e.b.ins().iadd(e.src, at);
+            let to = e.b.ins().iadd(dst, at);
+            let bytes = e.b.ins().load(types::I8X16, MemFlagsData::new().with_notrap(), from, offset);
+            e.b.ins().store(MemFlagsData::new().with_notrap(), bytes, to, offset);
+        };
+        let fixed = (self.program.layout().fixed / 16).min(3) * 16;
+        let zero = self.b.ins().iconst(types::I64, 0);
+        for at in (0..fixed).step_by(16) {
+            chunk(self, zero, at as i32);
+        }
+        let copy = self.b.create_block();
+        let done = self.b.create_block();
+        let at = self.b.append_block_param(copy, types::I64);
+        let start = self.b.ins().iconst(types::I64, fixed as i64);
+        self.b.ins().jump(copy, &[BlockArg::Value(start)]);
+        self.b.switch_to_block(copy);
+        chunk(self, at, 0);
+        let more = self.b.ins().iadd_imm_s(at, 16);
+        let unfinished = self.b.ins().icmp(IntCC::UnsignedLessThan, more, len);
+        self.b.ins().brif(unfinished, copy, &[BlockArg::Value(more)], done, &[]);
+        self.b.switch_to_block(done);
+    }
+
+    /// The length of what is read at this point.
+    pub fn present_length(&mut self, env: &Env) -> Value {
+        let place = if env.dirty && (self.creates || self.kind == Kind::Prologue) { view!(dst_len) } else { view!(src_len) };
+        self.b.ins().load(types::I64, trusted(), self.ctx, place)
+    }
+
+    /// The length of the copy.
+    pub fn length(&mut self) -> Value {
+        let place = if self.creates { view!(dst_len) } else { view!(src_len) };
+        self.b.ins().load(types::I64, trusted(), self.ctx, place)
+    }
+
+    pub fn set_location(&mut self, location: Location, env: &mut Env) {
+        let layout = &self.program.layout().processes[self.process.index()];
+        let dst = self.b.use_var(self.dst);
+        let base = self.b.ins().iadd(dst, self.offset);
+        let value = self.int(location.0 as i32);
+        if layout.wide {
+            self.b.ins().istore16(trusted(), value, base, layout.location as i32);
+        } else {
+            self.b.ins().istore8(trusted(), value, base, layout.location as i32);
+        }
+        env.touched.own(layout.location..layout.location + 1 + layout.wide as usize);
+    }
+
+    pub fn reload_copy(&mut self) {
+        let place = self.b.ins().load(types::I64, trusted(), self.ctx, view!(dst));
+        self.b.def_var(self.dst, place);
+    }
+
+    /// What is read at this point: the copy once it exists.
+    pub fn memory(&mut self, env: &Env) -> Value {
+        if env.dirty { self.b.use_var(self.dst) } else { self.src }
+    }
+
+    pub fn process_count(&mut self, env: &Env) -> Value {
+        let place =
+            if env.dirty && (self.creates || self.kind == Kind::Prologue) { view!(dst_process_count) } else { view!(process_count) };
+        self.b.ins().load(types::I32, trusted(), self.ctx, place)
+    }
+
+    pub fn channel_count(&mut self, env: &Env) -> Value {
+        let place =
+            if env.dirty && (self.creates || self.kind == Kind::Prologue) { view!(dst_channel_count) } else { view!(channel_count) };
+        self.b.ins().load(types::I32, trusted(), self.ctx, place)
+    }
+
+    /// A variable's slot, and what its offset counts from.
+    pub fn slot(&mut self, var: Var, dirty: bool) -> (bytecode::Slot, Value) {
+        let layout = self.program.layout();
+        match var {
+            Var::Global(id) => {
+                let base = if dirty { self.b.use_var(self.dst) } else { self.src };
+                (layout.globals[id.index()], base)
+            }
+            Var::Local(id) => {
+                let slot = layout.processes[self.process.index()].locals[id.index()];
+                let base = if dirty {
+                    let dst = self.b.use_var(self.dst);
+                    self.b.ins().iadd(dst, self.offset)
+                } else {
+                    self.src_base
+                };
+                (slot, base)
+            }
+        }
+    }
+
+    /// The bytes from an array's start to an element.
+    pub fn element_place(&mut self, var: Var, index: ExprId, addr: Addr, env: &Env, next: Block) -> Value {
+        let (slot, _) = self.slot(var, env.dirty);
+        let value = self.expr(index, env, next);
+        let known = self.graph.pool().constant(index).is_some_and(|i| i >= 0 && (i as usize) < slot.elements);
+        if !known {
+            let length = self.int(slot.elements as i32);
+            let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, value, length);
+            self.fault_if(outside, Fault { kind: FaultKind::Index, addr }, env, next);
+        }
+        let wide = self.b.ins().uextend(types::I64, value);
+        match slot.ty.width() {
+            1 => wide,
+            width => self.b.ins().imul_imm_s(wide, width as i64),
+        }
+    }
+
+    pub fn load(&mut self, ty: Type, base: Value, offset: i32) -> Value {
+        match (ty, ty.width()) {
+            (Type::Short, _) => self.b.ins().sload16(types::I32, trusted(), base, offset),
+            (_, 1) => self.b.ins().uload8(types::I32, trusted(), base, offset),
+            (_, 2) => self.b.ins().uload16(types::I32, trusted(), base, offset),
+            _ => self.b.ins().load(types::I32, trusted(), base, offset),
+        }
+    }
+
+    pub fn truncate(&mut self, ty: Type, value: Value) -> Value {
+        match ty {
+            Type::Bit => self.b.ins().band_imm_s(value, 1),
+            Type::Byte => self.b.ins().band_imm_s(value, 0xff),
+            Type::Short => {
+                let narrow = self.b.ins().ireduce(types::I16, value);
+                self.b.ins().sextend(types::I32, narrow)
+            }
+            Type::Unsigned(bits) if bits < 32 => self.b.ins().band_imm_s(value, (1_i64 << bits) - 1),
+            Type::Int | Type::Unsigned(_) => value,
+        }
+    }
+
+    pub fn store(&mut self, ty: Type, value: Value, base: Value, offset: i32) {
+        let whole = matches!(ty, Type::Byte | Type::Short | Type::Int | Type::Unsigned(8 | 16 | 32..));
+        let value = if whole { value } else { self.truncate(ty, value) };
+        match ty.width() {
+            1 => self.b.ins().istore8(trusted(), value, base, offset),
+            2 => self.b.ins().istore16(trusted(), value, base, offset),
+            _ => self.b.ins().store(trusted(), value, base, offset),
+        };
+    }
+}

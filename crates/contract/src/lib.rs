@@ -29,7 +29,7 @@ pub use outcome::{BitArray, Cancel, Limits, Observer, Omission, Outcome, Progres
 pub use property::{Answer, Edge, Finding, Interest, NoProperty, Property, Safety};
 pub use reduction::{FullExpansion, Reduction, Selection};
 pub use store::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
-pub use successors::{Action, Mark, Successor, Successors};
+pub use successors::{Action, Mark, Room, Successor, Successors};
 pub use system::System;
 pub use trace::{Trace, TraceError, TraceStep};
 pub use written::Written;

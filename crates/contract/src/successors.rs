@@ -42,7 +42,7 @@ impl Action {
 const NO_STATE: usize = usize::MAX;
 
 /// One step out of a source state: where its result lies in the buffer, what was done, and what went wrong, if anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Successor {
     start: usize,
@@ -57,6 +57,13 @@ pub struct Successor {
 }
 
 impl Successor {
+    /// An entry for a generator that writes into [`room`](Successors::room) itself: its state begins `start` bytes from the start of the arena
+    /// and has `len`.
+    #[inline(always)]
+    pub fn in_room(start: usize, len: usize, action: Action, source: u32, fault: u32, written: Written) -> Successor {
+        Successor { start, len, action, source, fault, written }
+    }
+
     /// The fault this step committed, if it did.
     #[inline]
     pub fn fault(&self) -> Option<FaultCode> {
@@ -83,8 +90,23 @@ pub struct Successors {
     /// Its length is the high-water mark; only `..used` belongs to entries.
     arena: Vec<u8>,
     used: usize,
+    /// Likewise; only `..count` are entries.
     entries: Vec<Successor>,
+    count: usize,
     source: u32,
+}
+
+/// Free room in a [`Successors`] buffer, for a generator that makes entries itself.
+#[derive(Debug)]
+pub struct Room<'a> {
+    /// Entries to come.
+    pub entries: &'a mut [Successor],
+    /// Their states, one directly after the other.
+    pub bytes: &'a mut [u8],
+    /// How far from the start of the arena the first byte is.
+    pub start: usize,
+    /// The number of the source that is being expanded.
+    pub source: u32,
 }
 
 impl Successors {
@@ -97,7 +119,7 @@ impl Successors {
     #[inline]
     pub fn clear(&mut self) {
         self.used = 0;
-        self.entries.clear();
+        self.count = 0;
         self.source = 0;
     }
 
@@ -141,22 +163,47 @@ impl Successors {
     #[inline]
     pub fn commit(&mut self, len: usize, action: Action, fault: Option<FaultCode>, written: Written) {
         assert!(len <= self.arena.len() - self.used, "commit of {len} bytes exceeds the slot");
-        self.entries.push(Successor { start: self.used, len, action, source: self.source, fault: FaultCode::to_bits(fault), written });
+        self.add(Successor { start: self.used, len, action, source: self.source, fault: FaultCode::to_bits(fault), written });
         self.used += len;
     }
 
-    /// [`commit`](Self::commit) without a fault, and the next [`slot`](Self::slot), of `next` bytes; nothing happens if that needs more memory.
-    /// For generators whose every transition passes here: there is no call in it.
-    #[inline(always)]
-    pub fn commit_in_place(&mut self, len: usize, action: Action, written: Written, next: usize) -> Option<&mut [u8]> {
-        let used = self.used + len;
-        if self.entries.len() == self.entries.capacity() {
-            return None;
+    #[inline]
+    fn add(&mut self, entry: Successor) {
+        if self.count == self.entries.len() {
+            self.grow_entries(1);
         }
-        let slot = self.arena.get_mut(used..used.checked_add(next)?)?;
-        self.entries.push(Successor { start: self.used, len, action, source: self.source, fault: 0, written });
-        self.used = used;
-        Some(slot)
+        self.entries[self.count] = entry;
+        self.count += 1;
+    }
+
+    #[cold]
+    fn grow_entries(&mut self, by: usize) {
+        let target = (self.count + by).max(self.entries.len() * 2).max(64);
+        self.entries.resize(target, Successor::default());
+    }
+
+    /// Room for at least so many entries, and so many bytes for their states. For generators through which every transition passes, and that
+    /// write entries without asking for each: what they have made they say afterwards, with [`advance`](Self::advance).
+    #[inline]
+    pub fn room(&mut self, entries: usize, bytes: usize) -> Room<'_> {
+        if self.count + entries > self.entries.len() {
+            self.grow_entries(entries);
+        }
+        if self.used + bytes > self.arena.len() {
+            self.grow(self.used + bytes);
+        }
+        Room { entries: &mut self.entries[self.count..], bytes: &mut self.arena[self.used..], start: self.used, source: self.source }
+    }
+
+    /// Takes over entries that were made in [`room`](Self::room), and the bytes of their states.
+    ///
+    /// # Panics
+    /// If there was no room for so many: a mistake in the generator, not in its input.
+    #[inline]
+    pub fn advance(&mut self, entries: usize, bytes: usize) {
+        assert!(entries <= self.entries.len() - self.count && bytes <= self.arena.len() - self.used, "more than there was room for");
+        self.count += entries;
+        self.used += bytes;
     }
 
     /// Appends a copy of `state`, reached by `action`.
@@ -174,7 +221,7 @@ impl Successors {
 
     /// Appends a step that fails for good: it has a fault and no successor state.
     pub fn fail(&mut self, action: Action, fault: FaultCode) {
-        self.entries.push(Successor {
+        self.add(Successor {
             start: self.used,
             len: NO_STATE,
             action,
@@ -186,33 +233,40 @@ impl Successors {
 
     /// The present end, for [`rollback`](Self::rollback).
     pub fn mark(&self) -> Mark {
-        Mark { entries: self.entries.len(), used: self.used }
+        Mark { entries: self.count, used: self.used }
     }
 
     /// Takes back everything committed since `mark`.
     pub fn rollback(&mut self, mark: Mark) {
-        if mark.entries <= self.entries.len() && mark.used <= self.used {
-            self.entries.truncate(mark.entries);
+        if mark.entries <= self.count && mark.used <= self.used {
+            self.count = mark.entries;
             self.used = mark.used;
         }
+    }
+
+    /// The mark before the last `entries` entries.
+    pub fn mark_before(&self, entries: usize) -> Mark {
+        let first = self.count.saturating_sub(entries);
+        let used = self.entries().get(first).map_or(self.used, |entry| entry.start);
+        Mark { entries: first, used }
     }
 
     /// All entries, in the order they were committed.
     #[inline]
     pub fn entries(&self) -> &[Successor] {
-        &self.entries
+        &self.entries[..self.count]
     }
 
     /// The number of entries.
     #[inline]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.count
     }
 
     /// Whether there is no entry.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.count == 0
     }
 
     /// The state of an entry of this buffer, or nothing for a fatal fault.
@@ -224,7 +278,7 @@ impl Successors {
     /// The state of entry number `index`, for changing it in place (bringing it to a canonical form).
     #[inline]
     pub fn state_mut(&mut self, index: usize) -> Option<&mut [u8]> {
-        let entry = self.entries.get_mut(index)?;
+        let entry = self.entries[..self.count].get_mut(index)?;
         entry.written = Written::EVERYTHING;
         let entry = *entry;
         if entry.has_state() { Some(&mut self.arena[entry.start..entry.start + entry.len]) } else { None }
@@ -232,7 +286,7 @@ impl Successors {
 
     /// Entry and state, in order; the state is absent for a fatal fault.
     pub fn iter(&self) -> impl Iterator<Item = (&Successor, Option<&[u8]>)> {
-        self.entries.iter().map(|entry| (entry, self.state(entry)))
+        self.entries().iter().map(|entry| (entry, self.state(entry)))
     }
 
     /// The memory this buffer holds.
@@ -281,6 +335,32 @@ mod tests {
         out.push(b"", Action::default());
         assert_eq!(out.state(&out.entries()[1]), Some(&b""[..]));
         assert_eq!(out.entries()[1].source, 4);
+    }
+
+    #[test]
+    fn entries_made_in_the_room_are_entries() {
+        let mut out = Successors::new();
+        out.push(b"first", Action::default());
+        out.begin_source(7);
+        let room = out.room(2, 3);
+        room.bytes[..3].copy_from_slice(b"abc");
+        room.entries[0] = Successor::in_room(room.start, 1, Action::new(0, 0), room.source, 0, Written::NOTHING);
+        room.entries[1] = Successor::in_room(room.start + 1, 2, Action::new(0, 1), room.source, 5, Written::EVERYTHING);
+        out.advance(2, 3);
+        let states: Vec<_> = out.iter().map(|(_, s)| s.unwrap().to_vec()).collect();
+        assert_eq!(states, [b"first".to_vec(), b"a".to_vec(), b"bc".to_vec()]);
+        assert_eq!((out.entries()[2].source, out.entries()[2].fault()), (7, FaultCode::new(5)));
+        assert_eq!(out.mark_before(0), out.mark());
+        out.rollback(out.mark_before(2));
+        assert_eq!(out.len(), 1);
+        out.push(b"again", Action::default());
+        assert_eq!(out.state(&out.entries()[1]), Some(&b"again"[..]));
+    }
+
+    #[test]
+    #[should_panic(expected = "more than there was room for")]
+    fn advancing_beyond_the_room_is_refused() {
+        Successors::new().advance(1, 0);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! there and then, and what it gives goes to the search in the order the rules demand. Sequences that are long or come back to where they
 //! were are not tried here: all that the process has given is taken back, and [`follow`](crate::follow) begins again, which can do everything.
 
-use crate::context::{Context, Source, View, view_like, view_of};
+use crate::context::{Context, View, view_like, view_of};
+use crate::source::Source;
 use contract::Written;
 
 /// Longest sequence followed at once.
@@ -63,6 +64,7 @@ impl Context {
         }
         self.at_once.following = Following::Later;
         self.at_once.credit -= PRICE;
+        self.unfinished = 0;
         true
     }
 
@@ -76,26 +78,26 @@ impl Context {
         *credit = (*credit + 1).min(MAX_CREDIT);
         let returned = way[..depth.min(way.len())].iter().any(|p| p.process == process && p.state.bytes[..p.state.len] == *state);
         if depth >= MAX_DEPTH || *steps > MAX_STEPS || returned {
-            self.at_once.following = Following::GivenUp;
+            self.give_up();
             return;
         }
         if way.len() == depth {
             way.push(Passed::default());
         }
-        let (tables, layout, present) = (self.tables(), self.program().layout(), self.view);
+        let (tables, program, present) = (self.tables(), self.program(), self.view);
         let passed = &mut self.at_once.way[depth];
         passed.process = process;
         // A path that leaves the length alone leaves the components where they are.
         let view = if len == present.src_len {
             passed.state.take_in(state);
             view_like(&passed.state, &present)
-        } else if passed.state.load(layout, tables, state).is_ok() {
+        } else if passed.state.load(program, tables, state).is_ok() {
             view_of(&mut passed.state)
         } else {
-            self.at_once.following = Following::GivenUp;
+            self.give_up();
             return;
         };
-        let before = self.emitted;
+        let before = self.emitted();
         // Going on may make an offer while another is being answered.
         let pending = (self.offering > 0).then_some((self.offer_channel, self.offer));
         self.at_once.depth += 1;
@@ -108,8 +110,9 @@ impl Context {
         if let Some(pending) = pending {
             (self.offer_channel, self.offer) = pending;
         }
-        if self.emitted == before && self.at_once.following == Following::AtOnce {
+        if self.emitted() == before && self.at_once.following == Following::AtOnce {
             // The process is blocked: the state reached is the outcome.
+            self.settle();
             // SAFETY: the search's buffer, exclusively ours during the expansion.
             let slot = unsafe { &mut *self.out }.slot(len);
             slot.copy_from_slice(&self.at_once.way[depth].state.bytes[..len]);
@@ -117,5 +120,12 @@ impl Context {
             self.commit(len, None, fault, written);
         }
         self.renew_dst();
+    }
+
+    /// Nothing counts any more until the process is begun again.
+    fn give_up(&mut self) {
+        self.at_once.following = Following::GivenUp;
+        self.unfinished = 1;
+        self.cursor.shut();
     }
 }

@@ -7,8 +7,10 @@
 use crate::context::Context;
 use crate::emit::{Emitter, Kind, TooMuchCode, signature};
 use crate::helpers::HELPERS;
-use crate::touched::OwnSets;
-use bytecode::{Location, ProcessId, Verified};
+use crate::memory::usual_length;
+use crate::source::ProcessAt;
+use crate::touched::KnownSets;
+use bytecode::{Location, Op, ProcessId, Verified};
 use cranelift_codegen::ir::{AbiParam, FuncRef, Function, UserFuncName};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -20,7 +22,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use stepgraph::{Effect, Node, NodeId, StepGraph};
 
-/// A compiled function.
+/// A compiled function: context, offset of the process, its number.
 pub(crate) type Code = unsafe extern "C" fn(*mut Context, u64, u32);
 
 /// Why a program has no native code. The interpreter runs it all the same.
@@ -58,35 +60,29 @@ impl From<stepgraph::TooLarge> for CompileError {
     }
 }
 
-/// The code of one process type.
+/// The code of one process type. Its tables have as many places as a location's number has values with the bits of a mask, so that no
+/// number in a state leads outside; those of locations that do not exist do nothing.
 struct TypeCode {
-    /// Where the control location is in the component, and whether it takes two bytes.
+    /// Where the control location is in the component.
     location: u32,
-    wide: bool,
+    mask: u32,
     expand: Box<[Code]>,
-    answer: Box<[Option<Answer>]>,
+    answer: Box<[Answer]>,
 }
 
-impl TypeCode {
-    /// The number of the location where a component stands.
-    ///
-    /// # Safety
-    /// `component` points to a whole component of this type.
-    #[inline]
-    unsafe fn location(&self, component: *const u8) -> usize {
-        // SAFETY: the location lies inside the component.
-        unsafe {
-            let at = component.add(self.location as usize);
-            if self.wide { u16::from_le_bytes([*at, *at.add(1)]) as usize } else { *at as usize }
-        }
-    }
-}
-
-/// The code with which a location answers offers.
-#[derive(Clone, Copy)]
-struct Answer {
-    code: Code,
+/// The code with which a location answers offers, and on which channels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
     channels: ChannelSet,
+    code: Code,
+}
+
+impl Answer {
+    /// The code, if it may answer an offer on a channel.
+    #[inline]
+    pub fn on(self, channel: i32) -> Option<Code> {
+        self.channels.meets(ChannelSet::one(channel)).then_some(self.code)
+    }
 }
 
 /// A set of channels that has all of those meant, and perhaps some more: numbers are taken modulo 64.
@@ -120,13 +116,15 @@ pub(crate) struct Tables {
     /// For each shape byte, the size of such a component; 0 if there is none. Process types come first.
     pub shape_sizes: [u32; 256],
     pub process_types: usize,
+    /// The length of the longest state that the code is for: none is longer in a search if nothing is ever created.
+    longest: Option<usize>,
     pub prologues: Vec<Option<Code>>,
     /// For each type, a new instance's component.
     pub templates: Vec<Vec<u8>>,
     /// The same for all locations, if somebody asked about a state that no search meets.
     all: OnceLock<Option<Box<Tables>>>,
     /// The code reads these.
-    _own_sets: OwnSets,
+    _known_sets: KnownSets,
     /// Keeps the code's memory; given back when the tables go.
     module: Option<JITModule>,
 }
@@ -146,27 +144,16 @@ impl Drop for Tables {
 }
 
 impl Tables {
-    /// The code for a component of a type where it stands; `None` if there is no such location.
-    ///
-    /// # Safety
-    /// `component` points to a whole component of type `ty` of the program these tables were made for.
-    #[inline]
-    pub unsafe fn code(&self, ty: u8, component: *const u8) -> Option<Code> {
-        let of_type = &self.types[ty as usize];
-        // SAFETY: as the caller promises.
-        of_type.expand.get(unsafe { of_type.location(component) }).copied()
+    /// The tables with code for states of a length: these, unless no search meets a state that long.
+    pub fn for_length(&self, program: &Verified, len: usize) -> Option<&Tables> {
+        if self.longest.is_none_or(|longest| len <= longest) { Some(self) } else { self.with_all(program) }
     }
 
-    /// The code with which a component answers an offer on a channel where it stands; `None` if no step there can.
-    ///
-    /// # Safety
-    /// As for [`code`](Self::code).
-    #[inline]
-    pub unsafe fn answer(&self, ty: u8, component: *const u8, channel: i32) -> Option<Code> {
+    /// Where a process of a type is that begins at an offset.
+    pub fn process_at(&self, ty: u8, offset: u32) -> ProcessAt {
         let of_type = &self.types[ty as usize];
-        // SAFETY: as the caller promises.
-        let answer = (*of_type.answer.get(unsafe { of_type.location(component) })?)?;
-        answer.channels.meets(ChannelSet::one(channel)).then_some(answer.code)
+        let (code, answers) = (of_type.expand.as_ptr(), of_type.answer.as_ptr());
+        ProcessAt { code, answers, offset, location: offset + of_type.location, mask: of_type.mask, ty: ty as u32 }
     }
 
     /// Compiles a program.
@@ -186,7 +173,9 @@ impl Tables {
             return Err(CompileError::TooLarge);
         }
         let graph = StepGraph::of(program)?;
-        let mut compiler = Compiler::new(program, &graph)?;
+        let creates = program.program().code.iter().any(|op| matches!(op, Op::Run { .. } | Op::Chnew { .. }));
+        let longest = (coverage == Coverage::Resting && !creates).then(|| usual_length(program));
+        let mut compiler = Compiler::new(program, &graph, longest)?;
         let types = program.program().processes.len();
         let mut expand = Vec::with_capacity(types);
         let mut answer = Vec::with_capacity(types);
@@ -214,7 +203,7 @@ impl Tables {
             answer.push(answers);
             prologues.push(graph.prologue(ty).map(|node| compiler.function(ty, node, Kind::Prologue, true)).transpose()?);
         }
-        let (module, own_sets) = compiler.finish()?;
+        let (module, known_sets) = compiler.finish()?;
         // SAFETY: each id was made with the signature of `Code`.
         let code = |id: &FuncId| unsafe { std::mem::transmute::<*const u8, Code>(module.get_finalized_function(*id)) };
         let layout = program.layout();
@@ -222,64 +211,72 @@ impl Tables {
         for (code, size) in shape_sizes.iter_mut().enumerate() {
             *size = layout.shape(code as u8).map_or(0, |shape| layout.size_of(shape) as u32);
         }
-        let of_type = |i: usize| TypeCode {
-            location: layout.processes[i].location as u32,
-            wide: layout.processes[i].wide,
-            expand: expand[i].iter().map(|id| id.as_ref().map_or(uncommon as Code, code)).collect(),
-            answer: (expand[i].iter().zip(&answer[i]))
-                .map(|(expand, answer)| match (expand, answer) {
-                    (_, Some((id, channels))) => Some(Answer { code: code(id), channels: *channels }),
-                    (Some(_), None) => None,
-                    (None, None) => Some(Answer { code: uncommon_answer, channels: ChannelSet::ALL }),
-                })
-                .collect(),
+        let no_answer = Answer { channels: ChannelSet::default(), code: nothing };
+        let of_type = |i: usize| {
+            let process = &layout.processes[i];
+            let places = if process.wide { expand[i].len().next_power_of_two() } else { 256 };
+            let expands = expand[i].iter().map(|id| id.as_ref().map_or(uncommon as Code, code));
+            let answers = expand[i].iter().zip(&answer[i]).map(|(expand, answer)| match (expand, answer) {
+                (_, Some((id, channels))) => Answer { channels: *channels, code: code(id) },
+                (Some(_), None) => no_answer,
+                (None, None) => Answer { channels: ChannelSet::ALL, code: uncommon_answer },
+            });
+            TypeCode {
+                location: process.location as u32,
+                mask: places as u32 - 1,
+                expand: expands.chain(std::iter::repeat(nothing as Code)).take(places).collect(),
+                answer: answers.chain(std::iter::repeat(no_answer)).take(places).collect(),
+            }
         };
         Ok(Tables {
             types: (0..types).map(of_type).collect(),
             shape_sizes,
             process_types: types,
+            longest,
             prologues: prologues.iter().map(|id: &Option<FuncId>| id.as_ref().map(code)).collect(),
             templates: (0..types).map(|i| template(program, ProcessId(i as u8))).collect(),
             all: OnceLock::new(),
-            _own_sets: own_sets,
+            _known_sets: known_sets,
             module: Some(module),
         })
     }
 }
 
+/// Stands for the code of a location that does not exist.
+extern "C" fn nothing(_: *mut Context, _offset: u64, _process: u32) {}
+
 /// Stands for the code of a location where a search never sees a process: finds the real one.
 ///
 /// # Safety
-/// As for every compiled function: called by [`Context::call`] with the context of a state under expansion and one of its processes.
-unsafe extern "C" fn uncommon(ctx: *mut Context, offset: u64, process: u32) {
-    // SAFETY: as above.
-    unsafe { find_and_call(ctx, offset, process, |tables, ty, component, _| tables.code(ty, component)) }
+/// As for every compiled function: called with the context of a state under expansion and one of its processes.
+unsafe extern "C" fn uncommon(ctx: *mut Context, _offset: u64, process: u32) {
+    // SAFETY: as above; what `find_and_call` passes describes a process of this state.
+    unsafe { find_and_call(ctx, process, |at, state, _| Some(at.code(state))) }
 }
 
 /// The same for answers to an offer.
 ///
 /// # Safety
 /// As for [`uncommon`].
-unsafe extern "C" fn uncommon_answer(ctx: *mut Context, offset: u64, process: u32) {
+unsafe extern "C" fn uncommon_answer(ctx: *mut Context, _offset: u64, process: u32) {
     // SAFETY: as above.
-    unsafe { find_and_call(ctx, offset, process, |tables, ty, component, channel| tables.answer(ty, component, channel)) }
+    unsafe { find_and_call(ctx, process, |at, state, channel| at.answer(state).on(channel)) }
 }
 
 /// # Safety
 /// As for [`uncommon`].
 #[cold]
-unsafe fn find_and_call(ctx: *mut Context, offset: u64, process: u32, find: unsafe fn(&Tables, u8, *const u8, i32) -> Option<Code>) {
+unsafe fn find_and_call(ctx: *mut Context, process: u32, find: unsafe fn(&ProcessAt, *const u8, i32) -> Option<Code>) {
     // SAFETY: the caller's context, used by nobody else now; program and tables outlive the call.
     let (context, tables, program) = unsafe { (&mut *ctx, &*(*ctx).code, &*(*ctx).program) };
     let Some(all) = tables.with_all(program) else { return };
-    // SAFETY: `process` and `offset` are those of a process of the state under expansion.
-    let code = unsafe {
-        let ty = *context.view.types.add(process as usize);
-        find(all, ty, context.view.src.add(offset as usize), context.offer_channel)
-    };
-    if let Some(code) = code {
+    // SAFETY: `process` is one of the state that the context looks at.
+    let known = unsafe { *context.view.processes.add(process as usize) };
+    let at = all.process_at(known.ty as u8, known.offset);
+    // SAFETY: `at` describes this process.
+    if let Some(code) = unsafe { find(&at, context.view.src, context.offer_channel) } {
         // SAFETY: compiled for this type, location and program.
-        unsafe { code(ctx, offset, process) };
+        unsafe { code(ctx, at.offset as u64, process) };
     }
 }
 
@@ -310,11 +307,13 @@ struct Compiler<'p> {
     builders: FunctionBuilderContext,
     context: cranelift_codegen::Context,
     convention: CallConv,
-    own_sets: OwnSets,
+    /// The length of the longest state that the code is made for, if there is one.
+    longest: Option<usize>,
+    known_sets: KnownSets,
 }
 
 impl<'p> Compiler<'p> {
-    fn new(program: &'p Verified, graph: &'p StepGraph) -> Result<Self, CompileError> {
+    fn new(program: &'p Verified, graph: &'p StepGraph, longest: Option<usize>) -> Result<Self, CompileError> {
         let isa = host()?;
         let convention = isa.default_call_conv();
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
@@ -339,7 +338,8 @@ impl<'p> Compiler<'p> {
             builders: FunctionBuilderContext::new(),
             context,
             convention,
-            own_sets: OwnSets::default(),
+            longest,
+            known_sets: KnownSets::default(),
         })
     }
 
@@ -400,8 +400,9 @@ impl<'p> Compiler<'p> {
         let id = self.module.declare_anonymous_function(&signature).map_err(generator)?;
         self.context.func = Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature);
         let mut builder = FunctionBuilder::new(&mut self.context.func, &mut self.builders);
-        let mut imports = Imports { module: &mut self.module, helpers: &self.helpers, used: HashMap::new(), own_sets: &mut self.own_sets };
-        let made = Emitter::new(&mut builder, self.program, self.graph, &mut imports, ty, kind).function(node, creates);
+        let mut imports =
+            Imports { module: &mut self.module, helpers: &self.helpers, used: HashMap::new(), known_sets: &mut self.known_sets };
+        let made = Emitter::new(&mut builder, self.program, self.graph, &mut imports, ty, kind).function(node, creates, self.longest);
         if let Err(too_much) = made {
             // A half-made function is not finished; its builder's memory starts over.
             self.builders = FunctionBuilderContext::new();
@@ -413,9 +414,9 @@ impl<'p> Compiler<'p> {
         Ok(id)
     }
 
-    fn finish(mut self) -> Result<(JITModule, OwnSets), CompileError> {
+    fn finish(mut self) -> Result<(JITModule, KnownSets), CompileError> {
         self.module.finalize_definitions().map_err(generator)?;
-        Ok((self.module, self.own_sets))
+        Ok((self.module, self.known_sets))
     }
 }
 
@@ -443,7 +444,7 @@ pub(crate) struct Imports<'m> {
     module: &'m mut JITModule,
     helpers: &'m HashMap<&'static str, FuncId>,
     used: HashMap<&'static str, FuncRef>,
-    pub own_sets: &'m mut OwnSets,
+    pub known_sets: &'m mut KnownSets,
 }
 
 impl Imports<'_> {

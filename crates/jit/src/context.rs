@@ -4,117 +4,10 @@
 //! needs follows. Three [`Source`]s hold the states that can be under expansion at once: the state the search asked about, a state inside a
 //! sequence of invisible steps, and the half-done state of a rendezvous; queries about other processes use a fourth.
 
-use bytecode::{Layout, LayoutError, Shape, StateMap, Verified};
+use crate::helpers::Cursor;
+use crate::source::{ChannelAt, ProcessAt, Source};
+use bytecode::{Shape, StateMap, Verified};
 use contract::{Successors, Written};
-
-/// Bytes past the end of a state that native code may read or write when it copies.
-pub(crate) const PADDING: usize = 64;
-
-/// Where a channel is.
-#[repr(C)]
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct ChannelAt {
-    pub offset: u32,
-    pub ty: u32,
-}
-
-/// A state under expansion, with padding, and where its processes and channels are.
-#[derive(Clone, Default)]
-pub(crate) struct Source {
-    pub bytes: Vec<u8>,
-    pub len: usize,
-    /// 256 entries: room for the processes a step creates.
-    pub processes: Vec<u32>,
-    /// Type of each process.
-    pub types: Vec<u8>,
-    pub process_count: u32,
-    pub channels: Vec<ChannelAt>,
-    pub channel_count: u32,
-    /// Length of the state that the tables above describe; 0 if they describe none.
-    described: usize,
-}
-
-impl Source {
-    /// Takes in the bytes of a state alone; for [`view_like`].
-    #[inline]
-    pub fn take_in(&mut self, state: &[u8]) {
-        if self.bytes.len() < state.len() + PADDING {
-            self.bytes.resize(state.len() + PADDING, 0);
-        }
-        self.bytes[..state.len()].copy_from_slice(state);
-        self.len = state.len();
-    }
-
-    /// Takes in a state, and finds its processes and channels.
-    pub fn load(&mut self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> Result<(), LayoutError> {
-        self.take_in(state);
-        if self.describes(layout, tables, state) {
-            return Ok(());
-        }
-        self.described = 0;
-        self.find_components(layout, tables, state)?;
-        self.described = state.len();
-        Ok(())
-    }
-
-    /// Whether the tables are right for a state: it has the same components in the same places as the one before it, as most have.
-    #[inline]
-    fn describes(&self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> bool {
-        let is = |at: usize, code: usize| state.get(at).is_some_and(|found| *found as usize == code);
-        let mut processes = self.processes.iter().zip(&self.types).take(self.process_count as usize);
-        let mut channels = self.channels.iter().take(self.channel_count as usize).skip(layout.channels.len());
-        self.described == state.len()
-            && !state.is_empty()
-            && processes.all(|(at, ty)| is(*at as usize, *ty as usize))
-            && channels.all(|channel| is(channel.offset as usize - 1, tables.process_types + channel.ty as usize))
-    }
-
-    fn find_components(&mut self, layout: &Layout, tables: &crate::compile::Tables, state: &[u8]) -> Result<(), LayoutError> {
-        if self.processes.is_empty() {
-            self.processes.resize(256, 0);
-            self.types.resize(256, 0);
-            self.channels.resize(256, ChannelAt::default());
-            for (slot, &(ty, offset)) in self.channels.iter_mut().zip(&layout.channels) {
-                *slot = ChannelAt { offset: offset as u32, ty: ty.0 as u32 };
-            }
-        }
-        let mut at = layout.fixed;
-        if state.len() < at {
-            return Err(LayoutError::Truncated);
-        }
-        let mut processes = 0;
-        let mut channels = layout.channels.len();
-        let types = tables.process_types;
-        while at < state.len() {
-            let code = state[at];
-            let size = tables.shape_sizes[code as usize] as usize;
-            if size == 0 {
-                return Err(LayoutError::UnknownShape(at));
-            }
-            if (code as usize) < types {
-                if processes >= 255 {
-                    return Err(LayoutError::TooManyInstances);
-                }
-                self.processes[processes] = at as u32;
-                self.types[processes] = code;
-                processes += 1;
-            } else {
-                if channels >= 255 {
-                    return Err(LayoutError::TooManyInstances);
-                }
-                self.channels[channels] = ChannelAt { offset: at as u32 + 1, ty: (code as usize - types) as u32 };
-                channels += 1;
-            }
-            at += size;
-        }
-        if at != state.len() {
-            return Err(LayoutError::Truncated);
-        }
-        self.process_count = processes as u32;
-        self.channel_count = channels as u32;
-        Ok(())
-    }
-}
 
 /// The part of a [`Context`] that describes the state native code works on. Saved and restored as a whole.
 #[repr(C)]
@@ -126,8 +19,7 @@ pub(crate) struct View {
     /// The copy to write.
     pub dst: *mut u8,
     pub dst_len: usize,
-    pub processes: *mut u32,
-    pub types: *mut u8,
+    pub processes: *mut ProcessAt,
     pub channels: *mut ChannelAt,
     pub process_count: u32,
     pub channel_count: u32,
@@ -150,7 +42,6 @@ impl Default for View {
             dst: std::ptr::null_mut(),
             dst_len: 0,
             processes: std::ptr::null_mut(),
-            types: std::ptr::null_mut(),
             channels: std::ptr::null_mut(),
             process_count: 0,
             channel_count: 0,
@@ -204,6 +95,13 @@ pub(crate) struct Context {
     pub offer_channel: i32,
     /// Where a helper found a message.
     pub place: u32,
+    /// Where the next transitions go.
+    pub cursor: Cursor,
+    /// The process whose transitions are looked for, and how many of them there are so far.
+    pub initiator: u32,
+    pub choice: u32,
+    /// Whether the process is not done with: the ends of its paths were kept, or it must be begun again.
+    pub unfinished: u32,
     /// Values to and from helpers: arguments, fields.
     pub values: [i32; 32],
     /// The fields of the pending offer.
@@ -220,9 +118,6 @@ pub(crate) struct Context {
     pub offering: u32,
     /// Room for the levels of a sequence of invisible steps.
     pub levels: Vec<crate::follow::Level>,
-    pub initiator: u32,
-    pub choice: u32,
-    pub emitted: usize,
     pub asked: Source,
     /// The privilege as it is in the state asked about, even while it is set aside.
     pub asked_exclusive: u8,
@@ -244,6 +139,8 @@ pub(crate) struct Context {
     pub prologue_fault: u32,
     /// Whether something must be set in a state before it is shown.
     pub must_finish: bool,
+    /// Whether that is so even if no step is atomic and nobody has the privilege.
+    pub must_finish_all: bool,
     /// Whether there are variables to be reset then.
     pub has_scratch: bool,
     pub uses_priorities: bool,
@@ -254,12 +151,17 @@ impl Context {
         let scratch = |v: &[bytecode::Variable]| v.iter().any(|v| v.scratch);
         let declared = program.program();
         let has_scratch = scratch(&declared.globals) || declared.processes.iter().any(|p| scratch(&p.locals));
-        let must_finish = program.layout().exclusive.is_some() || program.layout().last.is_some() || has_scratch;
+        let must_finish_all = program.layout().last.is_some() || has_scratch;
+        let must_finish = must_finish_all || program.layout().exclusive.is_some();
         Context {
             view: View::default(),
             noted: 0,
             offer_channel: 0,
             place: 0,
+            cursor: Cursor::default(),
+            initiator: 0,
+            choice: 0,
+            unfinished: 0,
             values: [0; 32],
             offer: [0; 32],
             program,
@@ -271,9 +173,6 @@ impl Context {
             at_once: crate::at_once::AtOnce::default(),
             offering: 0,
             levels: Vec::new(),
-            initiator: 0,
-            choice: 0,
-            emitted: 0,
             asked: Source::default(),
             asked_exclusive: 0,
             inside: Source::default(),
@@ -289,6 +188,7 @@ impl Context {
             code,
             prologue_fault: 0,
             must_finish,
+            must_finish_all,
             has_scratch,
             uses_priorities: program.layout().processes.iter().any(|p| p.priority.is_some()),
         }
@@ -303,20 +203,17 @@ impl Context {
     /// The control location from which the transition under way started: reported with sequences that never end.
     pub fn start_addr(&self) -> bytecode::Addr {
         let program = self.program();
-        let (Some(&ty), Some(&offset)) = (self.asked.types.get(self.initiator as usize), self.asked.processes.get(self.initiator as usize))
-        else {
-            return bytecode::Addr::default();
-        };
-        let layout = &program.layout().processes[ty as usize];
-        let location = layout.location(&self.asked.bytes[offset as usize..]);
-        program.locations().address(bytecode::ProcessId(ty), location).unwrap_or_default()
+        let Some(process) = self.asked.processes.get(self.initiator as usize) else { return bytecode::Addr::default() };
+        let layout = &program.layout().processes[process.ty as usize];
+        let location = layout.location(&self.asked.bytes[process.offset as usize..]);
+        program.locations().address(bytecode::ProcessId(process.ty as u8), location).unwrap_or_default()
     }
 
     fn is_outranked(&mut self, source: fn(&mut Context) -> &mut Source, process: u32, timeout: bool) -> bool {
         let layout = self.program().layout();
         let priority = |source: &Source, p: u32| {
-            let at = layout.processes[source.types[p as usize] as usize].priority?;
-            Some(source.bytes[source.processes[p as usize] as usize + at])
+            let process = &source.processes[p as usize];
+            Some(source.bytes[process.offset as usize + layout.processes[process.ty as usize].priority?])
         };
         let looked_at = source(self);
         let Some(own) = priority(looked_at, process) else { return false };
@@ -332,7 +229,6 @@ pub(crate) fn view_of(source: &mut Source) -> View {
         src: source.bytes.as_ptr(),
         src_len: source.len,
         processes: source.processes.as_mut_ptr(),
-        types: source.types.as_mut_ptr(),
         channels: source.channels.as_mut_ptr(),
         process_count: source.process_count,
         channel_count: source.channel_count,

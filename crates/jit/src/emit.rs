@@ -86,6 +86,8 @@ pub(crate) struct Emitter<'a, 'b, 'm> {
     nodes: usize,
     /// Whether this function can change which components exist.
     pub creates: bool,
+    /// The length of the longest state it is called for, if that is known.
+    pub longest: Option<usize>,
 }
 
 pub(crate) fn trusted() -> MemFlagsData {
@@ -128,8 +130,10 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         let steps = b.declare_var(types::I32);
         let wrote = b.declare_var(types::I64);
         let zero = b.ins().iconst(types::I32, 0);
-        let place = b.ins().load(types::I64, trusted(), ctx, view!(dst));
-        b.def_var(dst, place);
+        if kind == Kind::Prologue {
+            let place = b.ins().load(types::I64, trusted(), ctx, view!(dst));
+            b.def_var(dst, place);
+        }
         let carried = match kind {
             Kind::Prologue => zero,
             _ => b.ins().load(types::I32, trusted(), ctx, view!(fault_in)),
@@ -159,12 +163,13 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             failures: HashMap::new(),
             nodes: 0,
             creates: false,
+            longest: None,
         }
     }
 
     /// The whole function for a node.
-    pub fn function(mut self, node: NodeId, creates: bool) -> Result<(), TooMuchCode> {
-        self.creates = creates;
+    pub fn function(mut self, node: NodeId, creates: bool, longest: Option<usize>) -> Result<(), TooMuchCode> {
+        (self.creates, self.longest) = (creates, longest);
         let done = self.b.create_block();
         let env = Env {
             dirty: self.kind == Kind::Prologue,

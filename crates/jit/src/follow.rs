@@ -63,6 +63,7 @@ impl Context {
         }
         self.ends.clear();
         self.end_bytes.clear();
+        self.unfinished = 0;
     }
 
     /// Hands a kept end to the search.
@@ -73,6 +74,7 @@ impl Context {
         }
         let holder = (end.mode == Mode::Atomic as u8).then_some(end.process);
         let (start, len) = (end.start, end.len);
+        self.settle();
         // SAFETY: `out` is the search's buffer, exclusively ours during the expansion.
         let slot = unsafe { &mut *self.out }.slot(len);
         slot.copy_from_slice(&self.end_bytes[start..start + len]);
@@ -86,20 +88,18 @@ impl Context {
             self.show(&first);
             return;
         }
-        // SAFETY: as in `show`.
-        let mark = unsafe { &*self.out }.mark();
-        let before = (self.choice, self.emitted, self.ends.len(), self.end_bytes.len());
+        let mark = self.out().mark();
+        let before = (self.choice, self.ends.len(), self.end_bytes.len());
         if self.try_follow(first, Followed::default()).is_err() {
-            // SAFETY: as in `show`.
-            unsafe { &mut *self.out }.rollback(mark);
-            (self.choice, self.emitted) = (before.0, before.1);
-            self.ends.truncate(before.2);
-            self.end_bytes.truncate(before.3);
+            self.out().rollback(mark);
+            self.choice = before.0;
+            self.ends.truncate(before.1);
+            self.end_bytes.truncate(before.2);
             let _ = self.try_follow(first, Followed { all: Some(HashSet::new()), ..Followed::default() });
         }
         // A sequence that was given up leaves its ends behind.
-        self.ends.truncate(before.2);
-        self.end_bytes.truncate(before.3);
+        self.ends.truncate(before.1);
+        self.end_bytes.truncate(before.2);
     }
 
     fn try_follow(&mut self, first: End, followed: Followed) -> Result<(), Long> {
@@ -234,8 +234,8 @@ impl Context {
             self.inside.take_in(state);
             return Some(view_like(&self.inside, &view_of(&mut self.asked)));
         }
-        let (tables, layout) = (self.tables(), self.program().layout());
-        self.inside.load(layout, tables, &self.end_bytes[end.start..end.start + end.len]).ok()?;
+        let (tables, program) = (self.tables(), self.program());
+        self.inside.load(program, tables, &self.end_bytes[end.start..end.start + end.len]).ok()?;
         Some(view_of(&mut self.inside))
     }
 }

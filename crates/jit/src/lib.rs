@@ -14,6 +14,7 @@ mod faults;
 mod follow;
 mod helpers;
 mod memory;
+mod source;
 mod step;
 mod touched;
 
@@ -84,7 +85,7 @@ impl Native {
         let mut out = Successors::new();
         let context = &mut *self.context;
         context.out = &mut out;
-        if context.asked.load(layout, &self.tables, &bytes).is_err() {
+        if context.asked.load(&self.program, &self.tables, &bytes).is_err() {
             return Err(0);
         }
         context.view = view_of(&mut context.asked);
@@ -111,38 +112,98 @@ impl Native {
     }
 
     /// The transitions of one process from the state asked about, which native code works on before and after.
-    #[inline(always)]
     fn process(&mut self, process: u32, timeout: bool) {
         let context = &mut *self.context;
-        let before = context.emitted;
-        context.initiator = process;
-        context.choice = 0;
-        // SAFETY: the search's buffer, exclusively ours during the expansion.
-        let mark = unsafe { &*context.out }.mark();
+        (context.initiator, context.choice) = (process, 0);
         context.call(process);
-        if context.gave_up() {
-            self.begin_again(process, timeout, mark, before);
-        } else if !context.ends.is_empty() {
+        if context.unfinished != 0 {
+            self.finish(process, timeout);
+        }
+    }
+
+    /// The transitions of all processes.
+    #[inline]
+    fn processes(&mut self, timeout: bool) {
+        if self.context.uses_priorities {
+            return self.processes_by_priority(timeout);
+        }
+        let mut next = 0;
+        loop {
+            next = self.context.expand_from(next);
+            if self.context.unfinished == 0 {
+                return;
+            }
+            self.finish(next - 1, timeout);
+        }
+    }
+
+    /// The same if some may keep others from moving.
+    #[cold]
+    fn processes_by_priority(&mut self, timeout: bool) {
+        for process in 0..self.context.asked.process_count {
+            if !self.context.outranked(|c| &mut c.asked, process, timeout) {
+                self.process(process, timeout);
+            }
+        }
+    }
+
+    /// Goes on where native code left a process unfinished.
+    #[cold]
+    fn finish(&mut self, process: u32, timeout: bool) {
+        if self.context.gave_up() {
+            self.begin_again(process, timeout);
+        } else {
             self.follow_kept(timeout);
         }
     }
 
     /// Takes back what a process gave and runs it once more, keeping the ends of its paths and following them afterwards.
-    #[cold]
-    fn begin_again(&mut self, process: u32, timeout: bool, mark: contract::Mark, emitted: usize) {
-        // SAFETY: the search's buffer, exclusively ours during the expansion.
-        unsafe { &mut *self.context.out }.rollback(mark);
-        (self.context.emitted, self.context.choice) = (emitted, 0);
+    fn begin_again(&mut self, process: u32, timeout: bool) {
+        let given = self.context.choice as usize;
+        let out = self.context.out();
+        out.rollback(out.mark_before(given));
+        self.context.choice = 0;
         self.look_at_asked(timeout);
         self.context.call(process);
         self.follow_kept(timeout);
         self.context.begin_at_once();
     }
 
-    #[cold]
     fn follow_kept(&mut self, timeout: bool) {
         self.context.follow_kept();
         self.look_at_asked(timeout);
+    }
+
+    /// The transitions from the state asked about.
+    #[inline]
+    fn expand(&mut self) {
+        let exclusive = self.program.layout().exclusive;
+        let context = &mut *self.context;
+        context.asked_exclusive = exclusive.map_or(0, |at| context.asked.bytes[at]);
+        context.begin_at_once();
+        self.look_at_asked(false);
+        if self.context.asked_exclusive > 0 {
+            let before = self.context.emitted();
+            let holder = self.context.asked_exclusive as u32 - 1;
+            if holder < self.context.asked.process_count && !self.context.outranked(|c| &mut c.asked, holder, false) {
+                self.process(holder, false);
+                if self.context.emitted() > before {
+                    return;
+                }
+            }
+            if let Some(at) = exclusive {
+                self.context.asked.bytes[at] = 0;
+            }
+        }
+        if !self.uses_timeout {
+            return self.processes(false);
+        }
+        let before = self.context.emitted();
+        self.processes(false);
+        if self.context.emitted() == before {
+            self.context.view.timeout = 1;
+            self.processes(true);
+        }
     }
 
     /// Makes the state asked about the one native code works on.
@@ -186,54 +247,23 @@ impl System for Native {
     }
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
-        let layout = self.program.layout();
-        let exclusive = layout.exclusive;
-        if self.context.asked.load(layout, &self.tables, state).is_err() {
-            return;
-        }
-        self.context.out = out;
-        self.context.emitted = 0;
-        self.context.begin_at_once();
-        self.look_at_asked(false);
-        self.context.asked_exclusive = exclusive.map_or(0, |at| state[at]);
-        if let Some(at) = exclusive
-            && let Some(holder) = (state[at] as u32).checked_sub(1)
-        {
-            let possible = holder < self.context.asked.process_count && !self.context.outranked(|c| &mut c.asked, holder, false);
-            if possible {
-                self.process(holder, false);
-                if self.context.emitted > 0 {
-                    return;
-                }
-            }
-            self.context.asked.bytes[at] = 0;
-        }
-        let count = self.context.asked.process_count;
-        for timeout in [false, true] {
-            self.context.view.timeout = timeout as u32;
-            for process in 0..count {
-                if self.context.outranked(|c| &mut c.asked, process, timeout) {
-                    continue;
-                }
-                self.process(process, timeout);
-            }
-            if self.context.emitted > 0 || !self.uses_timeout {
-                return;
-            }
+        if self.context.asked.load(&self.program, &self.tables, state).is_ok() {
+            self.context.out = out;
+            self.expand();
+            self.context.settle();
         }
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {
         let layout = self.program.layout();
-        if self.context.asked.load(layout, &self.tables, state).is_err() {
+        if self.context.asked.load(&self.program, &self.tables, state).is_err() {
             return true;
         }
         let program = self.program.program();
         (0..self.context.asked.process_count as usize).all(|p| {
-            let ty = self.context.asked.types[p];
-            let offset = self.context.asked.processes[p] as usize;
-            let location = layout.processes[ty as usize].location(&state[offset..]);
-            let address = self.program.locations().address(bytecode::ProcessId(ty), location);
+            let source::ProcessAt { ty, offset, .. } = self.context.asked.processes[p];
+            let location = layout.processes[ty as usize].location(&state[offset as usize..]);
+            let address = self.program.locations().address(bytecode::ProcessId(ty as u8), location);
             address
                 .is_some_and(|at| program.label_kind_at(at).end || matches!(program.code[at.index()], Op::Step { mode: Mode::Terminate }))
         })

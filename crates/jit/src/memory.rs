@@ -3,10 +3,20 @@
 //! The state under expansion is read until something is written; then it is copied, and the copy is read and written.
 
 use crate::emit::{Emitter, Env, Kind, trusted, view};
-use bytecode::{Addr, Fault, FaultKind, Location, Type};
+use crate::source::PADDING;
+use bytecode::{Addr, Fault, FaultKind, Location, Type, Verified};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{BlockArg, Block, InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
 use stepgraph::{ExprId, Var};
+
+/// What is copied at once.
+const CHUNK: usize = 16;
+
+/// The length of the states in which the processes of the beginning exist, and nothing else.
+pub(crate) fn usual_length(program: &Verified) -> usize {
+    let layout = program.layout();
+    layout.fixed + program.program().instances.iter().map(|ty| layout.processes[ty.index()].size).sum::<usize>()
+}
 
 impl Emitter<'_, '_, '_> {
     /// From here on the copy is written: makes it, if it does not exist.
@@ -23,27 +33,32 @@ impl Emitter<'_, '_, '_> {
             let channels = self.b.ins().load(types::I32, trusted(), self.ctx, view!(channel_count));
             self.b.ins().store(trusted(), channels, self.ctx, view!(dst_channel_count));
         }
-        // Sixteen bytes at a time; both buffers have room for more than the state.
+        // Sixteen bytes at a time, without a loop as far as a state is usually long; both buffers have room for more than the state.
+        self.reload_copy();
         let dst = self.b.use_var(self.dst);
-        let chunk = |e: &mut Self, at: Value, offset: i32| {
-            let from = e.b.ins().iadd(e.src, at);
-            let to = e.b.ins().iadd(dst, at);
-            let bytes = e.b.ins().load(types::I8X16, MemFlagsData::new().with_notrap(), from, offset);
-            e.b.ins().store(MemFlagsData::new().with_notrap(), bytes, to, offset);
+        let chunk = |e: &mut Self, from: Value, to: Value, offset: usize| {
+            let bytes = e.b.ins().load(types::I8X16, MemFlagsData::new().with_notrap(), from, offset as i32);
+            e.b.ins().store(MemFlagsData::new().with_notrap(), bytes, to, offset as i32);
         };
-        let fixed = (self.program.layout().fixed / 16).min(3) * 16;
-        let zero = self.b.ins().iconst(types::I64, 0);
-        for at in (0..fixed).step_by(16) {
-            chunk(self, zero, at as i32);
+        let usual = usual_length(self.program);
+        let straight = usual.next_multiple_of(CHUNK).clamp(CHUNK, PADDING);
+        for at in (0..straight).step_by(CHUNK) {
+            chunk(self, self.src, dst, at);
+        }
+        if self.longest.is_some_and(|longest| longest <= straight) {
+            return;
         }
         let copy = self.b.create_block();
         let done = self.b.create_block();
         let at = self.b.append_block_param(copy, types::I64);
-        let start = self.b.ins().iconst(types::I64, fixed as i64);
-        self.b.ins().jump(copy, &[BlockArg::Value(start)]);
+        let start = self.b.ins().iconst(types::I64, straight as i64);
+        let longer = self.b.ins().icmp(IntCC::UnsignedLessThan, start, len);
+        self.b.ins().brif(longer, copy, &[BlockArg::Value(start)], done, &[]);
         self.b.switch_to_block(copy);
-        chunk(self, at, 0);
-        let more = self.b.ins().iadd_imm_s(at, 16);
+        let from = self.b.ins().iadd(self.src, at);
+        let to = self.b.ins().iadd(dst, at);
+        chunk(self, from, to, 0);
+        let more = self.b.ins().iadd_imm_s(at, CHUNK as i64);
         let unfinished = self.b.ins().icmp(IntCC::UnsignedLessThan, more, len);
         self.b.ins().brif(unfinished, copy, &[BlockArg::Value(more)], done, &[]);
         self.b.switch_to_block(done);

@@ -31,6 +31,13 @@ impl Emitter<'_, '_, '_> {
             self.b.ins().brif(last, go_on, &[], next, &[]);
             self.b.switch_to_block(go_on);
         }
+        // Where nobody comes or goes, it is known before the state is copied whether somebody may answer.
+        if env.offered && mode != Mode::Deterministic && !self.creates {
+            let possible = self.call("has_answer", &[self.ctx, self.pid]);
+            let go_on = self.b.create_block();
+            self.b.ins().brif(possible, go_on, &[], next, &[]);
+            self.b.switch_to_block(go_on);
+        }
         self.write_to_copy(&mut env);
         if let Some(location) = self.program.locations().after_step(addr) {
             self.set_location(location, &mut env);
@@ -42,9 +49,8 @@ impl Emitter<'_, '_, '_> {
             }
             let len = self.length();
             let fault = self.b.use_var(self.fault);
-            let written = self.written(&env.touched);
-            let answered = self.call("offer", &[self.ctx, self.pid, len, fault, written]);
-            self.reload_copy();
+            let [known, added] = self.touched(&env.touched);
+            let answered = self.call("offer", &[self.ctx, self.offset, self.pid, fault, known, added, len]);
             let before = self.b.use_var(self.succeeded);
             let now = self.b.ins().iadd(before, answered);
             self.b.def_var(self.succeeded, now);
@@ -54,17 +60,18 @@ impl Emitter<'_, '_, '_> {
         if mode == Mode::Deterministic {
             return self.deterministic_step(addr, env, next);
         }
-        let len = if mode == Mode::Terminate {
-            env.touched.everything();
-            self.offset
-        } else {
-            self.length()
-        };
         let fault = self.b.use_var(self.fault);
-        let mode = self.int(mode as i32);
-        let written = self.written(&env.touched);
-        let place = self.call("end", &[self.ctx, mode, self.pid, len, fault, written]);
-        self.b.def_var(self.dst, place);
+        if mode == Mode::Terminate {
+            env.touched.everything();
+        }
+        let [known, added] = self.touched(&env.touched);
+        if mode == Mode::Normal && !self.creates {
+            self.call("end", &[self.ctx, self.offset, self.pid, fault, known, added]);
+        } else {
+            let len = if mode == Mode::Terminate { self.offset } else { self.length() };
+            let mode = self.int(mode as i32);
+            self.call("end_unusually", &[self.ctx, self.offset, self.pid, fault, known, added, len, mode]);
+        }
         match env.deterministic {
             // Counted when the sequence began.
             Some((outer, _)) => self.b.ins().jump(outer, &[]),

@@ -3,9 +3,9 @@
 //! Every transition names the stripes of the state that it may have changed ([`Written`]). Most of them are known beforehand: globals and
 //! static channels never move. A process is found anywhere in a state, but what a path writes of its own process is known up to where that
 //! begins within a stripe, so there are eight sets to choose from, and one to shift into place. Only the element of a long array, or a
-//! channel found at run time, is worked out there. The sum of all is made once, where a path ends.
+//! channel found at run time, is worked out there. The helper that ends a path adds it all up.
 
-use crate::emit::{Emitter, Env, trusted, view};
+use crate::emit::{Emitter, Env, trusted};
 use contract::Written;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use std::collections::HashMap;
@@ -45,21 +45,34 @@ impl Own {
     fn without(self, other: Own) -> Own {
         Own(std::array::from_fn(|begin| self.0[begin] & !other.0[begin]))
     }
+}
 
-    /// A byte of the component whose stripe is all there is.
-    fn one_byte(self) -> Option<usize> {
-        let first = self.0[0].is_power_of_two().then(|| self.0[0].trailing_zeros() as usize * Written::STRIPE)?;
-        (first..first + Written::STRIPE).find(|&byte| self == Own::range(&(byte..byte + 1)))
+/// What is known of a path when its code is made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Known {
+    own: Own,
+    fixed: u64,
+}
+
+impl Known {
+    /// The stripes, if the process that moves begins at an offset.
+    #[inline]
+    pub fn from(&self, offset: u64) -> Written {
+        let begin = offset as usize % Written::STRIPE;
+        // In a state so long that this loses something, all counts as written anyway.
+        let own = self.own.0[begin].wrapping_shl((offset / Written::STRIPE as u64) as u32);
+        Written::from_bits(own | self.fixed)
     }
 }
 
-/// The sets that code chooses from by where a component begins; they live as long as the code.
+/// What is known of the paths of a program: code hands it over by its address, so it lives as long.
 #[derive(Default)]
-pub(crate) struct OwnSets(HashMap<Own, Box<[u64; Written::STRIPE]>>);
+pub(crate) struct KnownSets(HashMap<Known, Box<Known>>);
 
-impl OwnSets {
-    fn address(&mut self, own: Own) -> i64 {
-        self.0.entry(own).or_insert_with(|| Box::new(own.0)).as_ptr() as i64
+impl KnownSets {
+    fn address(&mut self, known: Known) -> i64 {
+        let kept: *const Known = &**self.0.entry(known).or_insert_with(|| Box::new(known));
+        kept as i64
     }
 }
 
@@ -159,15 +172,13 @@ impl Emitter<'_, '_, '_> {
         self.b.def_var(self.wrote, wrote);
     }
 
-    /// All that the transition has written at the end of a path, with what it had written when the path began.
-    pub fn written(&mut self, touched: &Touched) -> Value {
-        if touched.fixed == Written::EVERYTHING {
-            return self.b.ins().iconst(types::I64, -1);
-        }
-        let before = self.b.ins().load(types::I64, trusted(), self.ctx, view!(written));
-        let added = self.added_at_run_time(touched);
-        let known = self.known(touched);
-        self.sum([Some(before), added, known]).unwrap_or(before)
+    /// What a path has written, for the helper that ends it: the address of what is known, and what was worked out at run time.
+    pub fn touched(&mut self, touched: &Touched) -> [Value; 2] {
+        let known = Known { own: touched.own, fixed: touched.fixed.to_bits() };
+        let known = self.imports.known_sets.address(known);
+        let known = self.b.ins().iconst(types::I64, known);
+        let added = self.added_at_run_time(touched).unwrap_or_else(|| self.b.ins().iconst(types::I64, 0));
+        [known, added]
     }
 
     fn added_at_run_time(&mut self, touched: &Touched) -> Option<Value> {
@@ -183,16 +194,12 @@ impl Emitter<'_, '_, '_> {
 
     /// The stripes of the own process, from where it begins.
     fn place_own(&mut self, own: Own) -> Value {
-        if let Some(byte) = own.one_byte() {
-            let at = self.b.ins().iadd_imm_s(self.offset, byte as i64);
-            return self.stripe(at);
-        }
         let begin = self.b.ins().band_imm_s(self.offset, Written::STRIPE as i64 - 1);
         let skip = self.b.ins().ishl_imm_u(begin, 3);
-        let sets = self.imports.own_sets.address(own);
+        let sets = self.imports.known_sets.address(Known { own, fixed: 0 });
         let sets = self.b.ins().iconst(types::I64, sets);
         let at = self.b.ins().iadd(sets, skip);
-        let set = self.b.ins().load(types::I64, trusted(), at, 0);
+        let set = self.b.ins().load(types::I64, trusted(), at, std::mem::offset_of!(Known, own) as i32);
         let stripe = self.b.ins().ushr_imm_u(self.offset, 3);
         self.b.ins().ishl(set, stripe)
     }

@@ -1,6 +1,6 @@
 //! Native code gives the same successors as the reference interpreter, in the same order, state by state.
 
-use bytecode::{Location, Shape, StateMap, Verified};
+use bytecode::{Location, Op, Shape, StateMap, Verified};
 use contract::{Action, FaultCode, Successors, System};
 use jit::{CompileError, Describe, Native};
 use std::sync::Arc;
@@ -84,4 +84,32 @@ fn processes_wherever_they_may_stand() {
         }
     }
     assert!(inside > 20, "only {inside} places inside of sequences were tried");
+}
+
+/// Where nothing is ever created, code is made for states as long as the initial one; for longer ones made by hand there is other code.
+#[test]
+fn more_processes_than_a_search_meets() {
+    let mut tried = 0;
+    for seed in 0..150 {
+        let Some(program) = testkit::random::verified(seed).map(Arc::new) else { continue };
+        let Ok(mut native) = Native::compile(program.clone(), DESCRIBE) else { continue };
+        if program.program().code.iter().any(|op| matches!(op, Op::Run { .. } | Op::Chnew { .. })) {
+            continue;
+        }
+        let mut reference = Interpreter::new(program.clone());
+        let mut initial = Successors::new();
+        reference.initial(&mut initial);
+        let Some(state) = initial.iter().find_map(|(_, state)| state).map(<[u8]>::to_vec) else { continue };
+        let mut map = StateMap::default();
+        map.read(program.layout(), &state).expect("the interpreter gives states");
+        let Some(last) = map.processes.last() else { continue };
+        let mut longer = state.clone();
+        for _ in 0..200 / (state.len() - last.offset) {
+            longer.extend_from_slice(&state[last.offset..]);
+        }
+        assert_eq!(steps(&mut native, &longer), steps(&mut reference, &longer), "seed {seed}");
+        assert_eq!(steps(&mut native, &state), steps(&mut reference, &state), "seed {seed}, after a longer state");
+        tried += 1;
+    }
+    assert!(tried > 10, "only {tried} programs create nothing");
 }

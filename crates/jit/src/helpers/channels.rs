@@ -1,7 +1,8 @@
 //! Channels found at run time: looking into them, sending, receiving.
 
 use super::{Ctx, context};
-use crate::context::{ChannelAt, Context};
+use crate::context::Context;
+use crate::source::ChannelAt;
 use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Receive};
 use contract::Written;
 

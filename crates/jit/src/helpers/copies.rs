@@ -1,22 +1,23 @@
 //! The copies that native code writes: room for them, and those kept for alternatives that come after a write.
 
 use super::{Ctx, context, fail};
-use crate::context::{Context, PADDING, Purpose};
+use crate::context::{Context, Purpose};
+use crate::source::PADDING;
 use bytecode::{Fault, FaultKind};
 
 impl Context {
     /// A fresh copy to write, large enough for the present state.
+    #[inline]
     pub(crate) fn renew_dst(&mut self) {
-        let size = self.view.src_len + PADDING;
-        self.view.dst = match self.purpose {
-            Purpose::Probe => {
-                if self.probe_dst.len() < size {
-                    self.probe_dst.resize(size, 0);
-                }
-                self.probe_dst.as_mut_ptr()
+        if self.purpose == Purpose::Probe {
+            let size = self.view.src_len + PADDING;
+            if self.probe_dst.len() < size {
+                self.probe_dst.resize(size, 0);
             }
-            _ => self.out().slot(size).as_mut_ptr(),
-        };
+            self.view.dst = self.probe_dst.as_mut_ptr();
+        } else {
+            self.open();
+        }
         self.view.dst_len = self.view.src_len;
     }
 

@@ -2,7 +2,8 @@
 
 use super::{Ctx, SAVES, context};
 use crate::at_once::Following;
-use crate::context::{Context, End, FATAL, PADDING, Purpose, View, reset_scratch};
+use crate::context::{Context, End, FATAL, Purpose, View, reset_scratch};
+use crate::touched::Known;
 use bytecode::Mode;
 use contract::{Action, FaultCode, Written};
 
@@ -43,7 +44,6 @@ impl Context {
         }
         let action = Action::new(self.initiator, self.choice);
         self.choice += 1;
-        self.emitted += 1;
         self.out().commit(len, action, FaultCode::new(fault), written);
     }
 
@@ -51,13 +51,13 @@ impl Context {
     pub(crate) fn commit_failure(&mut self, fault: u32) {
         let action = Action::new(self.initiator, self.choice);
         self.choice += 1;
-        self.emitted += 1;
         if let Some(fault) = FaultCode::new(fault) {
             self.out().fail(action, fault);
         }
     }
 
     fn record(&mut self, process: u32, mode: u8, len: usize, fault: u32, written: Written) {
+        self.unfinished = 1;
         let start = self.end_bytes.len();
         if len > 0 {
             // SAFETY: `dst` holds at least `len` bytes: the state that just ended.
@@ -69,69 +69,73 @@ impl Context {
         self.ends.push(End { process, mode, start, len, fault, written, like_asked });
     }
 
-    /// Runs native code over another state and comes back to the present one. Gives the place of the copy it left behind, which may have
-    /// moved.
-    pub(crate) fn visit(&mut self, view: View, body: impl FnOnce(&mut Context)) -> *mut u8 {
+    /// Runs native code over another state and comes back to the present one; if the search's buffer was used, a fresh copy to write is needed.
+    pub(crate) fn visit(&mut self, view: View, body: impl FnOnce(&mut Context)) {
         let before = std::mem::replace(&mut self.view, view);
         self.renew_dst();
         self.save_base += SAVES;
         body(self);
         self.save_base -= SAVES;
-        std::mem::replace(&mut self.view, before).dst
+        self.view = before;
     }
 }
 
-/// The end of a path without an offer, which has `written` so much; gives the place of the next copy.
-pub(super) extern "C" fn end(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32, written: Written) -> *mut u8 {
+/// The end of a path of a process without an offer, which creates nothing, and gives nobody a privilege. What the path has written is what
+/// is `known` of it, and what was `added` at run time.
+pub(super) extern "C" fn end(ctx: Ctx, offset: u64, process: u32, fault: u32, known: &Known, added: Written) {
     // SAFETY: see the module's head.
     let context = unsafe { context(ctx) };
-    // The one way that counts: nearly all transitions come through here. It is kept free of calls.
-    let usual = context.purpose == Purpose::Direct
-        && mode != Mode::Invisible as u32
-        && context.at_once.following != Following::GivenUp
-        && !context.must_finish
-        && fault == 0;
-    if usual {
-        let (action, src_len) = (Action::new(context.initiator, context.choice), context.view.src_len);
-        // SAFETY: as in `Context::out`.
-        if let Some(slot) = unsafe { &mut *context.out }.commit_in_place(len, action, written, src_len + PADDING) {
-            let place = slot.as_mut_ptr();
-            context.choice += 1;
-            context.emitted += 1;
-            context.view.dst = place;
-            context.view.dst_len = src_len;
-            return place;
-        }
+    let (len, written) = (context.view.src_len, context.written(known, offset, added));
+    if !context.commit_in_place(len, fault, written) {
+        context.end(process, Mode::Normal as u8, len, fault, written);
     }
-    end_unusually(ctx, mode, process, len, fault, written)
 }
 
-/// As [`end`], in all other cases.
-#[inline(never)]
-fn end_unusually(ctx: Ctx, mode: u32, process: u32, len: usize, fault: u32, written: Written) -> *mut u8 {
+/// The same in all other cases: `len` is the length of the state reached, `mode` how the step ends.
+#[allow(clippy::too_many_arguments)]
+pub(super) extern "C" fn end_unusually(
+    ctx: Ctx,
+    offset: u64,
+    process: u32,
+    fault: u32,
+    known: &Known,
+    added: Written,
+    len: usize,
+    mode: u32,
+) {
     // SAFETY: see the module's head.
-    let ctx = unsafe { context(ctx) };
-    if ctx.at_once.following == Following::GivenUp && ctx.purpose == Purpose::Direct {
-        return ctx.view.dst;
+    let context = unsafe { context(ctx) };
+    let written = context.written(known, offset, added);
+    context.end(process, mode as u8, len, fault, written);
+}
+
+impl Context {
+    /// What a transition has written with a path of a process that begins at an offset.
+    #[inline]
+    pub(super) fn written(&self, known: &Known, offset: u64, added: Written) -> Written {
+        self.view.written.and(added).and(known.from(offset))
     }
-    if ctx.purpose == Purpose::Direct && mode != Mode::Invisible as u32 {
-        let holder = (mode == Mode::Atomic as u32).then_some(process);
-        ctx.commit(len, holder, fault, written);
-        ctx.renew_dst();
-        return ctx.view.dst;
+
+    /// The end of a path, whatever is to be done with it.
+    #[inline(never)]
+    fn end(&mut self, process: u32, mode: u8, len: usize, fault: u32, written: Written) {
+        match self.purpose {
+            Purpose::Probe => self.hits += 1,
+            Purpose::Direct if self.at_once.following == Following::GivenUp => {}
+            Purpose::Direct if mode != Mode::Invisible as u8 => {
+                let holder = (mode == Mode::Atomic as u8).then_some(process);
+                self.commit(len, holder, fault, written);
+                self.renew_dst();
+            }
+            _ if self.at_once.following == Following::AtOnce => self.go_on(process, len, fault, written),
+            _ => {
+                self.purpose = Purpose::Record;
+                self.cursor.shut();
+                self.record(process, mode, len, fault, written);
+                self.renew_dst();
+            }
+        }
     }
-    if ctx.purpose == Purpose::Probe {
-        ctx.hits += 1;
-        return ctx.view.dst;
-    }
-    if ctx.at_once.following == Following::AtOnce {
-        ctx.go_on(process, len, fault, written);
-        return ctx.view.dst;
-    }
-    ctx.purpose = Purpose::Record;
-    ctx.record(process, mode as u8, len, fault, written);
-    ctx.renew_dst();
-    ctx.view.dst
 }
 
 /// A fatal fault; what the transition carries is reported in its place (F-CONTINUE).

@@ -7,11 +7,13 @@
 
 mod channels;
 mod copies;
+mod cursor;
 mod ends;
 mod offers;
 mod processes;
 
 pub(crate) use channels::{BUFFERED, OFFERED};
+pub(crate) use cursor::Cursor;
 pub(crate) use processes::run;
 
 use crate::context::Context;
@@ -19,8 +21,8 @@ use bytecode::Verified;
 use channels::{can_send, channel_query, claim, find, make_offer, new_channel, send, take};
 use copies::{endless, restore, save};
 use cranelift_codegen::ir::types::{self, I32, I64};
-use ends::{end, fail};
-use offers::offer;
+use ends::{end, end_unusually, fail};
+use offers::{has_answer, offer};
 use processes::{enabled, instance, no_progress, priority_at, prologue_done, whereabouts};
 
 /// Copies one piece of native code may keep at once.
@@ -47,12 +49,6 @@ impl Context {
         // SAFETY: as for the program.
         unsafe { &*self.code }
     }
-
-    #[inline]
-    fn out(&mut self) -> &mut contract::Successors {
-        // SAFETY: set by `Native` from an exclusive reference for the duration of the expansion.
-        unsafe { &mut *self.out }
-    }
 }
 
 /// A helper as compiled code imports it.
@@ -69,9 +65,11 @@ const fn helper(name: &'static str, address: *const u8, params: &'static [types:
 
 /// All of them, each with the types of its definition.
 pub(crate) const HELPERS: &[Helper] = &[
-    helper("end", end as *const u8, &[I64, I32, I32, I64, I32, I64], Some(I64)),
+    helper("end", end as *const u8, &[I64, I64, I32, I32, I64, I64], None),
+    helper("end_unusually", end_unusually as *const u8, &[I64, I64, I32, I32, I64, I64, I64, I32], None),
     helper("fail", fail as *const u8, &[I64, I32, I32, I32], None),
-    helper("offer", offer as *const u8, &[I64, I32, I64, I32, I64], Some(I32)),
+    helper("has_answer", has_answer as *const u8, &[I64, I32], Some(I32)),
+    helper("offer", offer as *const u8, &[I64, I64, I32, I32, I64, I64, I64], Some(I32)),
     helper("enabled", enabled as *const u8, &[I64, I64, I64, I32], Some(I32)),
     helper("whereabouts", whereabouts as *const u8, &[I64, I64, I32, I32], Some(I32)),
     helper("instance", instance as *const u8, &[I64, I32, I32, I32], Some(I64)),

@@ -2,6 +2,7 @@
 
 use super::{Ctx, context};
 use crate::context::{Context, Purpose, View, view_of};
+use crate::source::ProcessAt;
 use bytecode::{Fault, FaultKind};
 
 impl Context {
@@ -9,11 +10,28 @@ impl Context {
     #[inline]
     pub(crate) fn call(&mut self, process: u32) {
         // SAFETY: `process` is below the view's count, and the tables have an entry for each process.
-        let (offset, ty) = unsafe { (*self.view.processes.add(process as usize), *self.view.types.add(process as usize)) };
-        // SAFETY: the component lies inside the state, as the source checked when it took the state in.
-        let Some(code) = (unsafe { self.tables().code(ty, self.view.src.add(offset as usize)) }) else { return };
-        // SAFETY: the code was compiled for this type, location and program, with this signature.
-        unsafe { code(self, offset as u64, process) };
+        let at = unsafe { *self.view.processes.add(process as usize) };
+        // SAFETY: `at` describes a process of the state at `src`, and its code was compiled for this type, location and program.
+        unsafe { at.code(self.view.src)(self, at.offset as u64, process) };
+    }
+
+    /// Runs the code of the processes of the present view, beginning with one, until one is not done with. Gives the number of the one after
+    /// that, or how many there are. Most processes cannot move in most states and find that out in a few instructions: so is this loop.
+    #[inline]
+    pub(crate) fn expand_from(&mut self, first: u32) -> u32 {
+        let View { src, processes, process_count, .. } = self.view;
+        for process in first..process_count {
+            (self.initiator, self.choice) = (process, 0);
+            // SAFETY: as in `call`; whoever changes the view brings it back.
+            unsafe {
+                let at = &*processes.add(process as usize);
+                at.code(src)(self, at.offset as u64, process);
+            }
+            if self.unfinished != 0 {
+                return process + 1;
+            }
+        }
+        process_count
     }
 
     /// Whether some path of a process succeeds in a state (I-ENABLED).
@@ -21,17 +39,19 @@ impl Context {
         if self.purpose == Purpose::Probe {
             return false;
         }
-        let (tables, layout) = (self.tables(), self.program().layout());
+        let (tables, program) = (self.tables(), self.program());
         // SAFETY: the caller passes a state it is working on, `len` bytes long.
         let state = unsafe { std::slice::from_raw_parts(state, len) };
-        if self.probed.load(layout, tables, state).is_err() || process >= self.probed.process_count {
+        if self.probed.load(program, tables, state).is_err() || process >= self.probed.process_count {
             return false;
         }
         let view = View { timeout, ..view_of(&mut self.probed) };
         let purpose = std::mem::replace(&mut self.purpose, Purpose::Probe);
         let kept = (self.values, self.offer, self.offer_channel, self.noted, self.kept.take(), self.kept_steps);
         let hits = std::mem::take(&mut self.hits);
+        let open = self.cursor.shut();
         self.visit(view, |ctx| ctx.call(process));
+        self.cursor.open_again(open);
         self.purpose = purpose;
         (self.values, self.offer, self.offer_channel, self.noted, self.kept, self.kept_steps) = kept;
         std::mem::replace(&mut self.hits, hits) > 0
@@ -54,7 +74,7 @@ pub(super) extern "C" fn whereabouts(ctx: Ctx, state: *const u8, count: u32, pro
         return -1;
     }
     // SAFETY: below the count; the tables describe the state at `state`.
-    let (offset, ty) = unsafe { (*ctx.view.processes.add(number as usize), *ctx.view.types.add(number as usize)) };
+    let ProcessAt { offset, ty, .. } = unsafe { *ctx.view.processes.add(number as usize) };
     let layout = &ctx.program().layout().processes[ty as usize];
     // SAFETY: the component lies inside the state.
     let component = unsafe { std::slice::from_raw_parts(state.add(offset as usize), layout.size) };
@@ -70,9 +90,9 @@ pub(super) extern "C" fn instance(ctx: Ctx, count: u32, process: i32, ty: u32) -
         return -1;
     }
     // SAFETY: below the count.
-    let (offset, found) = unsafe { (*ctx.view.processes.add(number as usize), *ctx.view.types.add(number as usize)) };
+    let ProcessAt { offset, ty: found, .. } = unsafe { *ctx.view.processes.add(number as usize) };
     // The type 255 stands for any.
-    if ty != 255 && found as u32 != ty { -1 } else { offset as i64 }
+    if ty != 255 && found != ty { -1 } else { offset as i64 }
 }
 
 /// Where the priority of a process is, or −1.
@@ -84,7 +104,7 @@ pub(super) extern "C" fn priority_at(ctx: Ctx, count: u32, process: i32) -> i64 
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
     // SAFETY: `instance` found the process below the count.
-    let ty = unsafe { *ctx.view.types.add(process as usize) };
+    let ty = unsafe { *ctx.view.processes.add(process as usize) }.ty;
     ctx.program().layout().processes[ty as usize].priority.map_or(-1, |p| offset + p as i64)
 }
 
@@ -123,11 +143,9 @@ pub(crate) extern "C" fn run(ctx: Ctx, ty: u32, args: u32, addr: u32) -> i64 {
     for (slot, value) in layout.locals.iter().zip(&values[..args as usize]) {
         slot.ty.write(*value, &mut component[slot.offset..]);
     }
+    let place = ctx.tables().process_at(ty as u8, at as u32);
     // SAFETY: the tables have 256 entries, and `number` is below 255.
-    unsafe {
-        *ctx.view.processes.add(number as usize) = at as u32;
-        *ctx.view.types.add(number as usize) = ty as u8;
-    }
+    unsafe { *ctx.view.processes.add(number as usize) = place };
     ctx.view.dst_process_count += 1;
     if let Some(prologue) = ctx.tables().prologues[ty as usize] {
         ctx.prologue_fault = 0;

@@ -91,6 +91,8 @@ impl Native {
         context.view = view_of(&mut context.asked);
         context.purpose = Purpose::Direct;
         context.renew_dst();
+        // No transitions are made here, and the buffer does not stay.
+        context.settle();
         context.noted = 0;
         out.slot(bytes.len())[..bytes.len()].copy_from_slice(&bytes);
         let mut noted = 0;

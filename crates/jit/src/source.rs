@@ -121,13 +121,13 @@ impl Source {
     }
 
     /// Takes in a state, and finds its processes and channels.
-    #[inline]
+    #[inline(always)]
     pub fn load(&mut self, program: &Verified, tables: &Tables, state: &[u8]) -> Result<(), LayoutError> {
         if self.take_in_alike(state) { Ok(()) } else { self.load_anew(program, tables, state) }
     }
 
     /// Takes in a state if the tables are right for it.
-    #[inline]
+    #[inline(always)]
     fn take_in_alike(&mut self, state: &[u8]) -> bool {
         let len = state.len();
         // As long as a state before it, for which there was room.

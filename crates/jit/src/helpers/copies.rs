@@ -7,7 +7,7 @@ use bytecode::{Fault, FaultKind};
 
 impl Context {
     /// A fresh copy to write, large enough for the present state.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn renew_dst(&mut self) {
         if self.purpose == Purpose::Probe {
             let size = self.view.src_len + PADDING;

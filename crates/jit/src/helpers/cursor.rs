@@ -94,7 +94,7 @@ impl Context {
     }
 
     /// A fresh copy to write in the search's buffer, and room for transitions from the present state if they are to go there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn open(&mut self) {
         if self.cursor.left > 0 && self.cursor.state_len == self.view.src_len {
             // SAFETY: there is room for a state behind every entry that there is room for.
@@ -104,7 +104,7 @@ impl Context {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn open_anew(&mut self) {
         let usual = self.purpose == Purpose::Direct
             && self.at_once.following != Following::GivenUp

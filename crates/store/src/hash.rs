@@ -12,18 +12,26 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
+/// The word at `at`.
+///
+/// # Safety
+/// It lies inside.
 #[inline(always)]
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
+unsafe fn word(bytes: &[u8], at: usize) -> u64 {
+    debug_assert!(at + 8 <= bytes.len());
+    // SAFETY: by the caller's promise.
+    u64::from_le(unsafe { bytes.as_ptr().add(at).cast::<u64>().read_unaligned() })
 }
 
+/// The half word at `at`.
+///
+/// # Safety
+/// It lies inside.
 #[inline(always)]
-fn half(bytes: &[u8], at: usize) -> u64 {
-    let mut half = [0; 4];
-    half.copy_from_slice(&bytes[at..at + 4]);
-    u64::from(u32::from_le_bytes(half))
+unsafe fn half(bytes: &[u8], at: usize) -> u64 {
+    debug_assert!(at + 4 <= bytes.len());
+    // SAFETY: by the caller's promise.
+    u32::from_le(unsafe { bytes.as_ptr().add(at).cast::<u32>().read_unaligned() }).into()
 }
 
 /// The hash of `bytes`, length included.
@@ -38,8 +46,25 @@ pub fn hash_seeded(bytes: &[u8], seed: u64) -> u64 {
     let len = bytes.len();
     let mut seed = SECRET[3] ^ len as u64 ^ seed.wrapping_mul(SECRET[2]);
     let (a, b);
-    if len <= 16 {
-        if len >= 8 {
+    // SAFETY: each word ends at `len` at the latest: in the loop there are more than 32 bytes from `at` on, after it at most as many, and more
+    // than 16 where two more words are read.
+    unsafe {
+        if len > 16 {
+            let mut at = 0;
+            if len > 32 {
+                let mut other = seed.rotate_left(32);
+                while len - at > 32 {
+                    seed = fold(word(bytes, at) ^ SECRET[0], word(bytes, at + 8) ^ seed);
+                    other = fold(word(bytes, at + 16) ^ SECRET[1], word(bytes, at + 24) ^ other);
+                    at += 32;
+                }
+                seed ^= other;
+            }
+            if len - at > 16 {
+                seed = fold(word(bytes, at) ^ SECRET[2], word(bytes, at + 8) ^ seed);
+            }
+            (a, b) = (word(bytes, len - 16), word(bytes, len - 8));
+        } else if len >= 8 {
             (a, b) = (word(bytes, 0), word(bytes, len - 8));
         } else if len >= 4 {
             (a, b) = (half(bytes, 0), half(bytes, len - 4));
@@ -48,19 +73,6 @@ pub fn hash_seeded(bytes: &[u8], seed: u64) -> u64 {
         } else {
             (a, b) = (0, 0);
         }
-    } else {
-        let mut at = 0;
-        let mut other = seed.rotate_left(32);
-        while len - at > 32 {
-            seed = fold(word(bytes, at) ^ SECRET[0], word(bytes, at + 8) ^ seed);
-            other = fold(word(bytes, at + 16) ^ SECRET[1], word(bytes, at + 24) ^ other);
-            at += 32;
-        }
-        seed ^= other;
-        if len - at > 16 {
-            seed = fold(word(bytes, at) ^ SECRET[2], word(bytes, at + 8) ^ seed);
-        }
-        (a, b) = (word(bytes, len - 16), word(bytes, len - 8));
     }
     let product = u128::from(a ^ SECRET[1]) * u128::from(b ^ seed);
     fold(product as u64 ^ SECRET[0] ^ len as u64, (product >> 64) as u64 ^ SECRET[1])

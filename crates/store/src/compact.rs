@@ -289,7 +289,7 @@ impl CompactWorker<'_> {
     #[cold]
     fn begin(&mut self, reason: Reason) -> Result<(), StoreFull> {
         let mut next = lock(&self.stage.next);
-        let mut attempt = 0;
+        let (mut attempt, mut widened) = (0, None);
         if let Some(current) = &*next {
             if let Some(&full) = current.error.get() {
                 return Err(full);
@@ -298,13 +298,19 @@ impl CompactWorker<'_> {
                 return Ok(());
             }
             attempt = current.attempt + 1;
+            if let Place::Keys { layout, .. } = &current.to.place {
+                widened = layout.widened();
+            }
         }
         let budget = &self.store.budget;
         let len = self.store.len() + self.untold;
         let (layout, least_step) = match (&self.stage.place, &self.access) {
             (Place::Plain(_), Access::Plain(worker)) => {
-                // A second attempt means that the states have outgrown what the sample promised: look at more of them.
-                (Arc::new(Layout::first(&worker.sample(SAMPLE << attempt.min(8)), len, budget)?), 0)
+                // A second attempt means that the states have outgrown what the sample promised: if it was not just their numbers, look at more.
+                match widened {
+                    Some(layout) => (Arc::new(layout), 0),
+                    None => (Arc::new(Layout::first(&worker.sample(SAMPLE << attempt.min(8)), len, budget)?), attempt),
+                }
             }
             (Place::Plain(_), Access::Keys(_)) => return Ok(()),
             (Place::Keys { layout, roots }, _) => {
@@ -315,10 +321,10 @@ impl CompactWorker<'_> {
                     Reason::Full => Arc::new(layout.next(0, &sample(layout, roots), most_keys, budget)?),
                     Reason::Misfit(len) => Arc::new(layout.next(len, &sample(layout, roots), most_keys, budget)?),
                 };
-                (layout, grown)
+                (layout, grown + attempt)
             }
         };
-        let geometry = Geometry::for_keys(layout.key_bits, len, least_step + attempt);
+        let geometry = Geometry::for_keys(layout.key_bits, len, least_step);
         let roots = Roots::new(geometry, budget.clone())?;
         if let Place::Plain(shared) = &self.stage.place {
             shared.close();

@@ -126,6 +126,17 @@ impl Layout {
         Ok(Layout::new(1, nodes.clone(), &tops, capacity, spare))
     }
 
+    /// This layout, of which no key was given away yet, with more bits for the numbers that did not fit; nothing if that does not help.
+    pub fn widened(&self) -> Option<Layout> {
+        let tops: Vec<usize> = self.tops.iter().map(|top| top.node).collect();
+        let spare = |position: usize| {
+            let (len, width) = (self.nodes[tops[position]].dictionary.len(), self.tops[position].width);
+            if len > 1 << width { 1 } else { width.saturating_sub(bits_for(len)) }
+        };
+        let layout = Layout::new(self.generation, self.nodes.clone(), &tops, self.capacity, spare);
+        (layout.key_bits > self.key_bits && layout.key_bits <= MOST_KEY_BITS).then_some(layout)
+    }
+
     /// Whether the next layout would be better by enough to change: some top has grown and is nearly out of numbers, or bits lie idle.
     pub fn is_outgrown(&self) -> bool {
         let mut idle = 0;

@@ -376,7 +376,7 @@ impl CompactWorker<'_> {
         };
         let enter = |keys: &[u64]| {
             keys.iter().for_each(|&key| roots.prefetch(key));
-            keys.iter().all(|&key| matches!(roots.insert(key), Entry::Inserted | Entry::Found))
+            keys.iter().all(|&key| roots.insert_moved(key))
         };
         let mut keys = Vec::with_capacity(64);
         match (&mut self.access, &self.stage.place) {

@@ -366,6 +366,29 @@ impl Roots {
         entries.find_map(|entry| entry).unwrap_or(Entry::Full)
     }
 
+    /// Inserts a key that is not there and that nobody else inserts, from a table that this one replaces; `false` if there is no room within
+    /// reach. There is nothing to compare it with.
+    pub fn insert_moved(&self, key: u64) -> bool {
+        let g = &self.geometry;
+        let (home, rest) = g.split(key);
+        for distance in 0..=MOST_DISTANCE {
+            let bucket = self.bucket(g.bucket(home, rest, distance));
+            loop {
+                let first = bucket[0].load(Ordering::Acquire);
+                let count = first & COUNT;
+                if count == g.slots {
+                    break;
+                }
+                let bit = HEADER_BITS + count as u32 * g.width;
+                if first & LATCH == 0 && self.add(bucket, first, bit, rest << DISTANCE_BITS | distance) {
+                    return true;
+                }
+                pause();
+            }
+        }
+        false
+    }
+
     /// Whether `key` is there, as far as it can be told without waiting.
     pub fn contains(&self, key: u64) -> bool {
         let g = &self.geometry;
@@ -530,6 +553,10 @@ mod tests {
             assert!(roots.sample(10).iter().all(|key| reference.contains(key)));
             assert!(roots.drain(&Turn::new(), |keys| keys.iter().all(|&key| moved.insert(key))));
             assert_eq!(moved, reference);
+            let next =
+                Roots::new(Geometry::for_keys(bits, reference.len() as u64, FIRST_STEP + 2), Arc::new(Budget::new(u64::MAX))).unwrap();
+            assert!(moved.iter().all(|&key| next.insert_moved(key)));
+            assert!(reference.iter().all(|&key| next.contains(key) && next.insert(key) == Entry::Found));
             // Frozen for new keys, still readable for old ones.
             assert!(reference.iter().all(|&key| roots.insert(key) == Entry::Found));
         }

@@ -35,6 +35,8 @@ pub struct Native {
     initial: Arc<Result<(Vec<u8>, u32), u32>>,
     /// Whether a second pass, with TIMEOUT, can find more.
     uses_timeout: bool,
+    /// For each type and location, whether a process may end there.
+    ends: Arc<[Box<[bool]>]>,
     describe: fn(&Verified, FaultCode) -> contract::Fault,
     components: fn(&bytecode::Layout, &[u8], &mut Vec<u32>),
 }
@@ -63,6 +65,7 @@ impl Native {
             context,
             tables,
             uses_timeout,
+            ends: valid_ends(&program),
             initial: Arc::new(Err(0)),
             describe: describe.fault,
             components: describe.components,
@@ -218,6 +221,18 @@ impl Native {
     }
 }
 
+/// For each type and location, whether a process may end there: it has an end label, or nothing is left but to go.
+fn valid_ends(program: &Verified) -> Arc<[Box<[bool]>]> {
+    let declared = program.program();
+    let is_end =
+        |at: bytecode::Addr| declared.label_kind_at(at).end || matches!(declared.code[at.index()], Op::Step { mode: Mode::Terminate });
+    let of_type = |ty: bytecode::ProcessId| -> Box<[bool]> {
+        let locations = (0..program.locations().count(ty)).map(|location| bytecode::Location(location as u16));
+        locations.map(|location| program.locations().address(ty, location).is_some_and(is_end)).collect()
+    };
+    (0..declared.processes.len()).map(|i| of_type(bytecode::ProcessId(i as u8))).collect()
+}
+
 impl Clone for Native {
     fn clone(&self) -> Self {
         Native {
@@ -226,6 +241,7 @@ impl Clone for Native {
             program: self.program.clone(),
             initial: self.initial.clone(),
             uses_timeout: self.uses_timeout,
+            ends: self.ends.clone(),
             describe: self.describe,
             components: self.components,
         }
@@ -261,13 +277,10 @@ impl System for Native {
         if self.context.asked.load(&self.program, &self.tables, state).is_err() {
             return true;
         }
-        let program = self.program.program();
         (0..self.context.asked.process_count as usize).all(|p| {
             let source::ProcessAt { ty, offset, .. } = self.context.asked.processes[p];
             let location = layout.processes[ty as usize].location(&state[offset as usize..]);
-            let address = self.program.locations().address(bytecode::ProcessId(ty as u8), location);
-            address
-                .is_some_and(|at| program.label_kind_at(at).end || matches!(program.code[at.index()], Op::Step { mode: Mode::Terminate }))
+            self.ends[ty as usize].get(location.0 as usize).is_some_and(|&end| end)
         })
     }
 

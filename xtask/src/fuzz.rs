@@ -46,6 +46,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--release", "--bins", "--target", &host, "--manifest-path"])
         .arg(&manifest)
+        // Wherever the environment wants other things built.
+        .arg("--target-dir")
+        .arg(folder.join("target"))
         .env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\u{1f}"))
         .status()
         .map_err(|error| format!("cargo: {error}"))?;

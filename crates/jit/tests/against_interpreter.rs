@@ -59,20 +59,36 @@ fn steps(system: &mut dyn System, state: &[u8]) -> Steps {
     out.iter().map(|(step, state)| (step.action, step.fault(), state.map(<[u8]>::to_vec))).collect()
 }
 
+/// A random program with native code, both engines, and its initial state, from which states are made by hand.
+struct Case {
+    program: Arc<Verified>,
+    native: Native,
+    reference: Interpreter,
+    state: Vec<u8>,
+    map: StateMap,
+}
+
+impl Case {
+    fn new(seed: u64) -> Option<Case> {
+        let program = Arc::new(testkit::random::verified(seed)?);
+        let native = Native::compile(program.clone(), DESCRIBE).ok()?;
+        let mut reference = Interpreter::new(program.clone());
+        let mut initial = Successors::new();
+        reference.initial(&mut initial);
+        let state = initial.iter().find_map(|(_, state)| state)?.to_vec();
+        let mut map = StateMap::default();
+        map.read(program.layout(), &state).expect("the interpreter gives states");
+        Some(Case { program, native, reference, state, map })
+    }
+}
+
 /// No search shows a process in the middle of a deterministic sequence, but a state made by hand can: code for it is made when needed.
 #[test]
 fn processes_wherever_they_may_stand() {
     let mut inside = 0;
     for seed in 0..60 {
-        let Some(program) = testkit::random::verified(seed).map(Arc::new) else { continue };
-        let Ok(mut native) = Native::compile(program.clone(), DESCRIBE) else { continue };
+        let Some(Case { program, mut native, mut reference, state, map }) = Case::new(seed) else { continue };
         let graph = stepgraph::StepGraph::of(&program).expect("what has native code has a step graph");
-        let mut reference = Interpreter::new(program.clone());
-        let mut initial = Successors::new();
-        reference.initial(&mut initial);
-        let Some(state) = initial.iter().find_map(|(_, state)| state).map(<[u8]>::to_vec) else { continue };
-        let mut map = StateMap::default();
-        map.read(program.layout(), &state).expect("the interpreter gives states");
         for process in &map.processes {
             let Shape::Process(ty) = process.shape else { continue };
             for location in (0..program.locations().count(ty)).filter_map(Location::new) {
@@ -91,17 +107,10 @@ fn processes_wherever_they_may_stand() {
 fn more_processes_than_a_search_meets() {
     let mut tried = 0;
     for seed in 0..150 {
-        let Some(program) = testkit::random::verified(seed).map(Arc::new) else { continue };
-        let Ok(mut native) = Native::compile(program.clone(), DESCRIBE) else { continue };
+        let Some(Case { program, mut native, mut reference, state, map }) = Case::new(seed) else { continue };
         if program.program().code.iter().any(|op| matches!(op, Op::Run { .. } | Op::Chnew { .. })) {
             continue;
         }
-        let mut reference = Interpreter::new(program.clone());
-        let mut initial = Successors::new();
-        reference.initial(&mut initial);
-        let Some(state) = initial.iter().find_map(|(_, state)| state).map(<[u8]>::to_vec) else { continue };
-        let mut map = StateMap::default();
-        map.read(program.layout(), &state).expect("the interpreter gives states");
         let Some(last) = map.processes.last() else { continue };
         let mut longer = state.clone();
         for _ in 0..200 / (state.len() - last.offset) {

@@ -8,20 +8,21 @@ use crate::checkpoint::{CheckpointError, Order, Reader, Standing, Writer};
 use crate::estimate::Levels;
 use crate::expand::{Best, Expander};
 use crate::frontier::{Chunk, Frontier, Sink};
+use crate::level::{Level, states_in};
 use crate::links::{Link, Links, MOST_WORKERS};
 use crate::monitor::{self, Monitor};
 use crate::parts::{Part, conclude};
+use crate::sync::lock;
 use crate::task::Task;
+use crate::team::Team;
 use contract::{Outcome, StopReason, Store, StoreWorker, System};
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Levels with fewer chunks than this are not worth waking anyone.
-const SHARED_CHUNKS: usize = 3;
-/// How often a worker looks for the next level before it goes to sleep.
-const SPINS: u32 = 2000;
+/// Levels with fewer states than this are not worth calling anyone.
+const SHARED_STATES: u64 = 128;
 
 /// Explores `system` level by level, remembering states in `store`, which must be empty.
 pub fn breadth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
@@ -83,8 +84,9 @@ fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, m
     let workers = task.threads.clamp(1, MOST_WORKERS);
     let monitor = Monitor::new(task, workers);
     let best = Best::new();
-    let level = Level { logs: (0..workers).map(|_| Mutex::new(Links::new(MOST_WORKERS))).collect(), ..Level::default() };
-    let search = Search { store, task, monitor: &monitor, best: &best, level: &level, ancestors: &ancestors };
+    let (level, team) = (Level::default(), Team::default());
+    let logs: Vec<_> = (0..workers).map(|_| Mutex::new(Links::new(MOST_WORKERS))).collect();
+    let search = Search { store, task, monitor: &monitor, best: &best, level: &level, team: &team, logs: &logs, ancestors: &ancestors };
     let before = ancestors.len();
     let mut truncated = false;
     let mut depth = 0;
@@ -101,7 +103,7 @@ fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, m
             .collect();
         let mut leader = Expander::new(system.clone(), store, task, &best, before);
         (depth, truncated) = search.lead(&mut leader, workers, start);
-        level.finish();
+        team.finish();
         let leader = Part::of(leader);
         std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
     });
@@ -117,6 +119,9 @@ struct Search<'a, T> {
     monitor: &'a Monitor<'a>,
     best: &'a Best,
     level: &'a Level,
+    team: &'a Team,
+    /// The links of the helpers, while they are not at work.
+    logs: &'a [Mutex<Links>],
     ancestors: &'a [Links],
 }
 
@@ -127,114 +132,6 @@ impl<T> Clone for Search<'_, T> {
 }
 
 impl<T> Copy for Search<'_, T> {}
-
-/// The level being worked off.
-#[derive(Default)]
-struct Level {
-    chunks: Mutex<std::vec::IntoIter<Chunk>>,
-    /// What workers that had to stop in the middle of a chunk have left of it.
-    left: Mutex<Vec<Chunk>>,
-    /// Asks all workers to stop for a checkpoint.
-    pause: AtomicBool,
-    /// A worker has panicked, and nobody knows what it had in hand.
-    lost: AtomicBool,
-    /// States that wait for the next level, from workers that are done with this one.
-    next: Mutex<Vec<Chunk>>,
-    depth: AtomicU64,
-    /// Memory of the chunks not yet taken.
-    bytes: AtomicU64,
-    waiting: AtomicU64,
-    /// Counts the shared levels. Helpers wait for it to move.
-    number: AtomicUsize,
-    /// Helpers that have not finished the present shared level.
-    busy: AtomicUsize,
-    finished: AtomicBool,
-    /// The links of the helpers, while they are between two levels.
-    logs: Vec<Mutex<Links>>,
-    sleep: Mutex<()>,
-    wake: Condvar,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Level {
-    fn open(&self, chunks: Vec<Chunk>, depth: u64) {
-        self.bytes.store(chunks.iter().map(Chunk::size).sum(), Ordering::Relaxed);
-        self.waiting.store(chunks.iter().map(|chunk| chunk.waiting.len() as u64).sum(), Ordering::Relaxed);
-        self.depth.store(depth, Ordering::Relaxed);
-        *lock(&self.chunks) = chunks.into_iter();
-    }
-
-    fn take(&self) -> Option<Chunk> {
-        let chunk = lock(&self.chunks).next()?;
-        self.bytes.fetch_sub(chunk.size(), Ordering::Relaxed);
-        self.waiting.fetch_sub(chunk.waiting.len() as u64, Ordering::Relaxed);
-        Some(chunk)
-    }
-
-    /// Takes what nobody has expanded.
-    fn rest(&self) -> Vec<Chunk> {
-        let mut chunks = std::mem::take(&mut *lock(&self.left));
-        chunks.extend(std::mem::take(&mut *lock(&self.chunks)));
-        chunks
-    }
-
-    /// Wakes `helpers` helpers for the level just opened.
-    fn share(&self, helpers: usize) {
-        self.busy.store(helpers, Ordering::Relaxed);
-        let _guard = lock(&self.sleep);
-        self.number.fetch_add(1, Ordering::Release);
-        self.wake.notify_all();
-    }
-
-    /// Waits for the level after `seen`; `false` if there is none.
-    fn await_next(&self, seen: &mut usize) -> bool {
-        let ready = |seen: usize| self.number.load(Ordering::Acquire) != seen || self.finished.load(Ordering::Acquire);
-        for _ in 0..SPINS {
-            if ready(*seen) {
-                break;
-            }
-            std::hint::spin_loop();
-        }
-        let mut guard = lock(&self.sleep);
-        while !ready(*seen) {
-            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(guard);
-        let moved = self.number.load(Ordering::Acquire) != *seen;
-        *seen = self.number.load(Ordering::Acquire);
-        moved
-    }
-
-    /// Waits until all helpers are done with the level.
-    fn await_helpers(&self) {
-        let mut spins = 0;
-        while self.busy.load(Ordering::Acquire) != 0 {
-            spins += 1;
-            if spins < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
-        }
-    }
-
-    fn finish(&self) {
-        let _guard = lock(&self.sleep);
-        self.finished.store(true, Ordering::Release);
-        self.wake.notify_all();
-    }
-}
-
-/// Tells the leader that a helper is done with a level even if the helper panics.
-struct Busy<'a>(&'a Level);
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.lost.store(true, Ordering::Relaxed);
-        }
-        self.0.busy.fetch_sub(1, Ordering::Release);
-    }
-}
 
 impl<T: Store> Search<'_, T> {
     /// Runs all levels; the depth reached, and whether the depth limit cut something off.
@@ -264,7 +161,7 @@ impl<T: Store> Search<'_, T> {
                 self.save(expander, &chunks, &Frontier::default(), depth, before);
                 return (depth, true);
             }
-            let size = chunks.iter().map(|chunk| chunk.waiting.len() as u64).sum();
+            let size = states_in(&chunks);
             let states = expander.states + self.monitor.totals_of_helpers().0;
             self.monitor.expect(levels.next(size).map(|more| states + more));
             self.run_level(expander, workers, chunks, depth, &mut next, before);
@@ -283,14 +180,14 @@ impl<T: Store> Search<'_, T> {
         before: Duration,
     ) {
         while !chunks.is_empty() {
-            let shared = workers > 1 && chunks.len() >= SHARED_CHUNKS;
-            self.level.open(chunks, depth);
+            let shared = workers > 1 && states_in(&chunks) >= SHARED_STATES;
+            self.level.open(chunks, depth, if shared { workers } else { 1 });
             if shared {
-                self.level.share(workers - 1);
+                self.team.call();
             }
             self.work_off(expander, 0, next);
             if shared {
-                self.level.await_helpers();
+                self.team.close();
             }
             chunks = self.level.rest();
             let stopped = self.monitor.stopped();
@@ -306,7 +203,7 @@ impl<T: Store> Search<'_, T> {
     /// Takes a checkpoint, if anyone wants one and there is anything to go on with, while the helpers rest.
     fn save<S: System>(&self, expander: &mut Expander<'_, S, T>, level: &[Chunk], next: &Frontier, depth: u64, before: Duration) {
         let Some(checkpoints) = self.task.checkpoints else { return };
-        if self.best.length() != u64::MAX || self.level.lost.load(Ordering::Relaxed) {
+        if self.best.length() != u64::MAX || self.team.has_lost() {
             return;
         }
         if let Err(error) = checkpoints.save(&mut |to| self.write(to, expander, level, next, depth, before)) {
@@ -324,11 +221,11 @@ impl<T: Store> Search<'_, T> {
         before: Duration,
     ) -> io::Result<()> {
         let mut writer = Writer::new(to);
-        let helpers: Vec<_> = self.level.logs.iter().skip(1).map(lock).collect();
+        let helpers: Vec<_> = self.logs.iter().skip(1).map(lock).collect();
         let found = lock(&self.level.next);
         let next: Vec<&Chunk> = next.chunks().chain(&*found).filter(|chunk| !chunk.waiting.is_empty()).collect();
         let level: Vec<&Chunk> = level.iter().collect();
-        let waiting: u64 = level.iter().chain(&next).map(|chunk| chunk.waiting.len() as u64).sum();
+        let waiting = states_in(level.iter().chain(&next).copied());
         let (states, transitions) = self.monitor.totals_of_helpers();
         let states = states + expander.states;
         let standing = Standing {
@@ -367,13 +264,11 @@ impl<T: Store> Search<'_, T> {
     }
 
     fn help<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize) {
-        let mut seen = 0;
-        let log = &self.level.logs[number];
+        let (mut seen, mut next) = (0, Frontier::default());
+        let log = &self.logs[number];
         std::mem::swap(&mut expander.links, &mut *lock(log));
-        while self.level.await_next(&mut seen) {
-            let _busy = Busy(self.level);
+        while let Some(_joined) = self.team.join(&mut seen) {
             std::mem::swap(&mut expander.links, &mut *lock(log));
-            let mut next = Frontier::default();
             self.work_off(expander, number, &mut next);
             lock(&self.level.next).append(&mut next.take());
             std::mem::swap(&mut expander.links, &mut *lock(log));
@@ -384,7 +279,7 @@ impl<T: Store> Search<'_, T> {
     /// Takes chunks of the present level and expands them, until there is none, or no reason to go on.
     fn work_off<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize, next: &mut Frontier) {
         let leads = number == 0;
-        let depth = self.level.depth.load(Ordering::Relaxed);
+        let depth = self.level.depth();
         while let Some(mut chunk) = self.level.take() {
             expander.begin(&chunk);
             let mut index = 0;
@@ -399,12 +294,9 @@ impl<T: Store> Search<'_, T> {
                 let standing = monitor::Standing {
                     states: expander.states,
                     transitions: expander.transitions,
-                    waiting: next.len() + if leads { self.level.waiting.load(Ordering::Relaxed) } else { 0 },
+                    waiting: next.len() + if leads { self.level.waiting() } else { 0 },
                     depth,
-                    search_bytes: next.bytes()
-                        + chunk.size()
-                        + expander.links.bytes()
-                        + if leads { self.level.bytes.load(Ordering::Relaxed) } else { 0 },
+                    search_bytes: next.bytes() + chunk.size() + expander.links.bytes() + if leads { self.level.bytes() } else { 0 },
                 };
                 if leads && self.task.checkpoints.is_some_and(|checkpoints| checkpoints.due()) {
                     self.level.pause.store(true, Ordering::Relaxed);
@@ -412,11 +304,12 @@ impl<T: Store> Search<'_, T> {
                 let go_on = self.monitor.poll(number, &standing, self.store) && self.best.length() > depth;
                 if !go_on || self.level.pause.load(Ordering::Relaxed) {
                     if index < chunk.waiting.len() {
-                        lock(&self.level.left).push(chunk.split_off(index));
+                        self.level.leave(chunk.split_off(index));
                     }
                     return;
                 }
             }
+            next.recycle(chunk);
         }
     }
 }

@@ -10,10 +10,11 @@ use crate::frontier::{Chunk, Stash};
 use crate::links::MOST_WORKERS;
 use crate::monitor::{Monitor, Standing};
 use crate::parts::{Part, conclude};
+use crate::sync::lock;
 use crate::task::Task;
 use contract::{Outcome, StopReason, Store, System, Verdict};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// States taken from a stack at a time.
 const TAKE: usize = 64;
@@ -108,23 +109,19 @@ struct Pool {
 }
 
 impl Pool {
-    fn lock(&self) -> MutexGuard<'_, Vec<Chunk>> {
-        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     #[inline]
     fn is_hungry(&self) -> bool {
         self.idle.load(Ordering::Relaxed) > 0
     }
 
     fn give(&self, chunk: Chunk) {
-        self.lock().push(chunk);
+        lock(&self.chunks).push(chunk);
         self.wake.notify_one();
     }
 
     /// The next chunk anyone gives away; nothing once all workers wait, or the search has ended.
     fn next(&self) -> Option<Chunk> {
-        let mut chunks = self.lock();
+        let mut chunks = lock(&self.chunks);
         let idle = self.idle.fetch_add(1, Ordering::Relaxed) + 1;
         if chunks.is_empty() && idle == self.workers {
             self.done.store(true, Ordering::Relaxed);
@@ -144,7 +141,7 @@ impl Pool {
     }
 
     fn end(&self) {
-        let _chunks = self.lock();
+        let _chunks = lock(&self.chunks);
         self.done.store(true, Ordering::Relaxed);
         self.wake.notify_all();
     }

@@ -10,6 +10,9 @@ use contract::StateId;
 /// States in a chunk of a level: enough to make taking one cheap, few enough to share a small level evenly.
 const CHUNK: usize = 512;
 
+/// Most chunks whose memory a worker keeps for the next ones.
+const SPARE: usize = 64;
+
 /// Memory a level may use for the bytes of states the store could read, slowly.
 const ROOM: u64 = 4 << 20;
 
@@ -115,6 +118,8 @@ pub(crate) struct Frontier {
     last: Chunk,
     len: u64,
     bytes: u64,
+    /// Room for the names in chunks to come.
+    spare: Vec<Vec<StateId>>,
 }
 
 impl Sink for Frontier {
@@ -137,7 +142,8 @@ impl Frontier {
     /// A new chunk, whose first state has this link.
     #[cold]
     fn begin(&mut self, first: Link) {
-        let chunk = Chunk { waiting: Vec::with_capacity(CHUNK), first, ..Chunk::default() };
+        let waiting = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+        let chunk = Chunk { waiting, first, ..Chunk::default() };
         let last = std::mem::replace(&mut self.last, chunk);
         if !last.waiting.is_empty() {
             self.bytes += last.size();
@@ -149,7 +155,16 @@ impl Frontier {
     pub fn of(full: Vec<Chunk>) -> Frontier {
         let len = full.iter().map(|chunk| chunk.waiting.len() as u64).sum();
         let bytes = full.iter().map(Chunk::size).sum();
-        Frontier { full, len, bytes, last: Chunk::default() }
+        Frontier { full, len, bytes, ..Frontier::default() }
+    }
+
+    /// Makes use of the memory of a chunk that is done with.
+    pub fn recycle(&mut self, chunk: Chunk) {
+        let mut waiting = chunk.waiting;
+        if self.spare.len() < SPARE && waiting.capacity() == CHUNK {
+            waiting.clear();
+            self.spare.push(waiting);
+        }
     }
 
     /// All chunks, in order; the last one may be empty.
@@ -163,12 +178,13 @@ impl Frontier {
 
     /// The memory held.
     pub fn bytes(&self) -> u64 {
-        self.bytes + self.last.size()
+        self.bytes + self.last.size() + (self.spare.len() * CHUNK * size_of::<StateId>()) as u64
     }
 
     /// Takes all chunks, in order; none is empty.
     pub fn take(&mut self) -> Vec<Chunk> {
-        let Frontier { mut full, last, .. } = std::mem::take(self);
+        let spare = std::mem::take(&mut self.spare);
+        let Frontier { mut full, last, .. } = std::mem::replace(self, Frontier { spare, ..Frontier::default() });
         if !last.waiting.is_empty() {
             full.push(last);
         }

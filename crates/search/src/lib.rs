@@ -15,6 +15,7 @@ mod depth_first_shared;
 mod estimate;
 mod expand;
 mod frontier;
+mod level;
 mod links;
 mod monitor;
 mod parts;
@@ -23,7 +24,9 @@ mod retrace;
 mod soundness;
 mod spill;
 mod stack;
+mod sync;
 mod task;
+mod team;
 
 pub use breadth_first::breadth_first;
 pub use checkpoint::{CheckpointError, Checkpoints};

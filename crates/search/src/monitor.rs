@@ -3,10 +3,11 @@
 //! All workers share one monitor. Each publishes its numbers once per batch, in a place of its own, and looks at the limits every
 //! few batches; the first reason to stop is kept and stops everyone.
 
+use crate::sync::lock;
 use crate::task::Task;
 use contract::{Progress, StopReason, Store};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const REPORT_EVERY: Duration = Duration::from_millis(100);
@@ -53,10 +54,6 @@ pub(crate) struct Standing {
     pub waiting: u64,
     pub depth: u64,
     pub search_bytes: u64,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Monitor<'a> {

@@ -2,9 +2,10 @@
 //!
 //! The search knows nothing of files; whoever starts it offers a place for blocks, or does not.
 
+use crate::sync::lock;
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// A place for blocks of bytes. A block may be written again, and is read as it was written last.
 pub trait Blocks: Send {
@@ -26,7 +27,7 @@ pub struct Spill<'s> {
 
 impl<'s> Spill<'s> {
     pub(crate) fn blocks(&self) -> MutexGuard<'s, dyn Blocks + 'static> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(self.blocks)
     }
 }
 

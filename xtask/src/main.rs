@@ -31,6 +31,9 @@ enum Command {
     /// Run a program and tell what it cost
     #[command(hide = true)]
     Measure(bench::child::Arguments),
+    /// Touch memory and return it, for `bench`
+    #[command(hide = true)]
+    RecallMemory,
     /// Run every fuzz target for a bounded time
     Fuzz(fuzz::Arguments),
     /// Repeat searches with several workers and compare them with one; stress the lock-free stores; try the limits
@@ -46,6 +49,10 @@ fn main() -> ExitCode {
         Command::Conformance(arguments) => conformance::run_command(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),
+        Command::RecallMemory => {
+            bench::child::recall_memory();
+            Ok(())
+        }
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
     };

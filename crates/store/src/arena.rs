@@ -56,7 +56,7 @@ impl Arena {
     /// An arena for all that `budget` allows, or nothing if the system has no addresses left.
     pub fn new(budget: Arc<Budget>) -> Option<Arena> {
         let addresses = budget.limit().min(MOST_ADDRESSES) as usize;
-        let region = Region::reserve(addresses.next_multiple_of(LARGE_PIECE), LEAST_ADDRESSES)?;
+        let region = Region::reserve_some(addresses.next_multiple_of(LARGE_PIECE), LEAST_ADDRESSES)?;
         region.prefer_huge_pages(LARGE_ARENA);
         // Place 0 is no place.
         Some(Arena { region, budget, claimed: AtomicU64::new(GRAIN as u64) })

@@ -10,6 +10,7 @@
 
 mod arena;
 mod bits;
+mod buckets;
 mod budget;
 mod cache;
 mod calibrate;

@@ -78,7 +78,7 @@ impl Numbers {
 }
 
 fn table() -> Arc<Table> {
-    Arc::new(Table::new(1, 8, None, unlimited()).unwrap())
+    Arc::new(Table::first(8, unlimited()).unwrap())
 }
 
 #[test]

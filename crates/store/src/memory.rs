@@ -10,6 +10,9 @@ use memmap2::{MmapMut, MmapOptions};
 /// From this size on huge pages are worth their rounding.
 const HUGE: usize = 4 << 20;
 
+/// Memory that grows where it is uses huge pages from here on.
+const HUGE_FROM: usize = 2 << 20;
+
 /// Zeroed memory, shared between threads.
 #[derive(Debug)]
 pub(crate) struct Region {
@@ -31,12 +34,16 @@ impl Region {
         Self::map(bytes, bytes >= HUGE)
     }
 
-    /// Addresses for up to `bytes` bytes, backed by memory only where they are touched; less if the system refuses so many, but
-    /// never less than `least`.
-    pub fn reserve(bytes: usize, least: usize) -> Option<Region> {
+    /// Addresses for `bytes` bytes, backed by memory only where they are touched.
+    fn reserve(bytes: usize) -> Option<Region> {
+        Self::map(bytes, false)
+    }
+
+    /// As [`reserve`](Self::reserve), but less if the system refuses so many, though never less than `least`.
+    pub fn reserve_some(bytes: usize, least: usize) -> Option<Region> {
         let mut size = bytes.max(least);
         loop {
-            if let Some(region) = Self::map(size, false) {
+            if let Some(region) = Self::reserve(size) {
                 return Some(region);
             }
             if size <= least {
@@ -90,6 +97,8 @@ impl Region {
 pub(crate) struct Words {
     #[cfg(not(loom))]
     region: Region,
+    #[cfg(not(loom))]
+    len: usize,
     #[cfg(loom)]
     words: Vec<AtomicU64>,
 }
@@ -97,12 +106,36 @@ pub(crate) struct Words {
 #[cfg(not(loom))]
 impl Words {
     pub fn new(len: usize) -> Option<Words> {
-        Region::new(len.checked_mul(8)?).map(|region| Words { region })
+        Region::new(len.checked_mul(8)?).map(|region| Words { region, len })
+    }
+
+    /// As [`new`](Self::new), with addresses for up to `room` words if the system has them.
+    pub fn with_room(len: usize, room: usize) -> Option<Words> {
+        // All or nothing: where addresses are scarce, they are needed for other things.
+        let region = if room > len { Region::reserve(room.checked_mul(8)?) } else { None };
+        let Some(region) = region else { return Self::new(len) };
+        region.prefer_huge_pages(HUGE_FROM);
+        Some(Words { region, len })
+    }
+
+    /// Makes it `len` words, if there are addresses for so many; those that join are zero.
+    pub fn extend(&mut self, len: usize) -> bool {
+        let fits = len.checked_mul(8).is_some_and(|bytes| bytes <= self.region.len());
+        if fits {
+            self.len = self.len.max(len);
+        }
+        fits
     }
 
     #[inline(always)]
     pub fn get(&self) -> &[AtomicU64] {
-        self.region.words()
+        &self.region.words()[..self.len]
+    }
+
+    /// Where they begin.
+    #[inline(always)]
+    pub fn start(&self) -> *const AtomicU64 {
+        self.region.start().cast_const().cast()
     }
 
     /// `N` words from number `first` on.
@@ -122,8 +155,24 @@ impl Words {
         Some(Words { words: (0..len).map(|_| AtomicU64::new(0)).collect() })
     }
 
+    /// As [`new`](Self::new); there is always room.
+    pub fn with_room(len: usize, _room: usize) -> Option<Words> {
+        Self::new(len)
+    }
+
+    /// Makes it `len` words; those that join are zero.
+    pub fn extend(&mut self, len: usize) -> bool {
+        self.words.resize_with(len.max(self.words.len()), || AtomicU64::new(0));
+        true
+    }
+
     pub fn get(&self) -> &[AtomicU64] {
         &self.words
+    }
+
+    /// Where they begin.
+    pub fn start(&self) -> *const AtomicU64 {
+        self.words.as_ptr()
     }
 
     /// `N` words from number `first` on.

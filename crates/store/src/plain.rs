@@ -7,7 +7,7 @@ use crate::arena::{Arena, Piece};
 use crate::budget::Budget;
 use crate::hash::hash_bytes;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
-use crate::table::{FIRST_BUCKET_BITS, Home, Lookup, Next, Table};
+use crate::table::{Home, Lookup, Next, Table};
 use crate::turn::Turn;
 use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
 
@@ -23,6 +23,8 @@ pub struct Plain(Arc<Shared>);
 pub(crate) struct Shared {
     arena: Arena,
     table: Mutex<Arc<Table>>,
+    /// What a worker holds while its table is being doubled.
+    nothing: Arc<Table>,
     budget: Arc<Budget>,
     len: AtomicU64,
     /// How many workers there are. One more only under the lock of the table.
@@ -53,8 +55,10 @@ const LEAST_BUDGET: u64 = 64 << 10;
 impl Shared {
     pub fn new(budget: Arc<Budget>) -> Shared {
         let arena = Arena::new(budget.clone()).expect("address space for an empty store");
-        let table = Table::new(FIRST_BUCKET_BITS, arena.place_bits(), None, budget.clone()).expect("memory for an empty store");
-        Shared { arena, table: Mutex::new(Arc::new(table)), budget, len: AtomicU64::new(0), workers: AtomicUsize::new(0) }
+        let table = Table::first(arena.place_bits(), budget.clone()).expect("memory for an empty store");
+        let nothing = Table::smallest(arena.place_bits(), budget.clone()).expect("memory for an empty store");
+        let (table, nothing) = (Mutex::new(Arc::new(table)), Arc::new(nothing));
+        Shared { arena, table, nothing, budget, len: AtomicU64::new(0), workers: AtomicUsize::new(0) }
     }
 
     pub fn len(&self) -> u64 {
@@ -82,17 +86,21 @@ impl Shared {
         }
     }
 
-    /// Replaces `table` by one of twice the size on behalf of the only worker; nothing happens if there are more.
-    fn grow_alone(&self, table: &Arc<Table>) -> Result<Option<Arc<Table>>, StoreFull> {
+    /// Doubles `table` on behalf of the only worker, whose table it is; `false` if others may be using it.
+    fn grow_alone(&self, table: &mut Arc<Table>) -> Result<bool, StoreFull> {
         // Holding the lock keeps others from becoming workers; the count tells that those who were have done all they did.
         let mut current = lock(&self.table);
         if self.workers.load(Ordering::Acquire) != 1 || !Arc::ptr_eq(&current, table) || table.next().is_some() {
-            return Ok(None);
+            return Ok(false);
         }
-        // SAFETY: places in the table were written to this arena before they were published there.
-        let next = Arc::new(table.grown_alone(|place| hash_state(unsafe { self.arena.state(place) }))?);
-        *current = next.clone();
-        Ok(Some(next))
+        *table = self.nothing.clone();
+        let grown = match Arc::get_mut(&mut current) {
+            // SAFETY: places in the table were written to this arena before they were published there.
+            Some(alone) => alone.double(|place| hash_state(unsafe { self.arena.state(place) })).map(|()| true),
+            None => Ok(false),
+        };
+        *table = current.clone();
+        grown
     }
 
     /// Helps to fill the table that replaces `table`, and returns it; nothing if there is none.
@@ -271,9 +279,8 @@ impl PlainWorker {
 
     /// Sees to it that there is a larger table; moves there if nobody else has to come along.
     pub(crate) fn grow(&mut self) -> Result<(), StoreFull> {
-        match self.store.grow_alone(&self.table)? {
-            Some(next) => self.table = next,
-            None => self.table.grow()?,
+        if !self.store.grow_alone(&mut self.table)? {
+            self.table.grow()?;
         }
         Ok(())
     }

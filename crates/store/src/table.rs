@@ -7,15 +7,13 @@
 //!
 //! *Growing.* A filled slot is final, so moving to a larger table needs care only about empty ones: they are *frozen* as the movers
 //! pass. A worker that meets a frozen slot, or notices that a larger table exists, helps to move and goes on in the larger table. All
-//! of that is cooperative, and nobody stops for longer than it takes all workers together to copy the table once.
-//!
-//! The home bucket is given by the top bits of the hash and the slot holds the bits that follow, and its distance from home; so the
-//! hash a larger table needs is read off the slot and the copy streams through memory in order. Each doubling uses up one of the
-//! bits; when few are left, they are renewed by hashing the things themselves, which happens about once in ten doublings.
+//! of that is cooperative, and nobody stops for longer than it takes all workers together to copy the table once. A worker that is alone
+//! doubles the table where it is. How slots move is told in [`buckets`](crate::buckets).
 //!
 //! Related: the freezing of cells in Maier, Sanders, Dementiev, "Concurrent hash tables: fast and general(?)!" (2016); the buckets of
 //! one cache line in Laarman, van de Pol, Weber, "Boosting multi-core reachability performance with shared hash tables" (2010).
 
+use crate::buckets::{Bucket, Buckets, MOST_DISTANCE, Moving, SLOTS, SLOTS_LOG};
 use crate::budget::Budget;
 use crate::memory::{Words, prefetch};
 use crate::scatter::scattered;
@@ -23,17 +21,13 @@ use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::turn::Turn;
 use contract::StoreFull;
 
-/// Slots in a bucket: one cache line.
-const SLOTS: usize = if cfg!(loom) { 2 } else { 8 };
-const SLOTS_LOG: u32 = SLOTS.trailing_zeros();
-const DISTANCE_BITS: u32 = 4;
-const MOST_DISTANCE: u64 = if cfg!(loom) { 1 } else { (1 << DISTANCE_BITS) - 1 };
-/// Fewest bits of the hash a slot must know; below, they are renewed.
-const LEAST_KNOWN: u32 = 12;
-/// Buckets moved at a time.
-const BLOCK: usize = if cfg!(loom) { 1 } else { 512 };
+/// Pairs of buckets moved at a time.
+const BLOCK: usize = if cfg!(loom) { 1 } else { 256 };
 /// Buckets of the first table.
-pub(crate) const FIRST_BUCKET_BITS: u32 = if cfg!(loom) { 1 } else { 6 };
+const FIRST_BUCKET_BITS: u32 = if cfg!(loom) { 1 } else { 6 };
+
+/// Addresses a table asks for at most.
+const MOST_BYTES: u64 = 1 << 40;
 
 const EMPTY: u64 = 0;
 /// No filled slot looks like this: its place would be 0.
@@ -82,13 +76,7 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct Table {
     words: Words,
-    bucket_bits: u32,
-    place_bits: u32,
-    /// How many bits of the hash below the home bucket's the slots of this table know.
-    known: u32,
-    /// Covers the distance and the known bits in a slot.
-    tag_mask: u64,
-    place_mask: u64,
+    buckets: Buckets,
     budget: Arc<Budget>,
     next: Mutex<Option<Next>>,
     /// 1 as soon as `next` is there; read without the lock.
@@ -96,99 +84,62 @@ pub(crate) struct Table {
     /// Hash and place of what found no room within reach. Empty unless more things share a hash than sixteen buckets hold, which
     /// nobody but an adversary achieves; then the table is slow but still right.
     overflow: Mutex<Vec<(u64, u64)>>,
-    /// The move to a larger table.
+    /// The move to a larger table: all blocks first,
     turn: Turn,
+    /// then what each of them left because it belongs elsewhere.
+    strays: Mutex<Vec<Vec<Moving>>>,
+    stray_turn: Turn,
 }
 
 impl Table {
-    pub fn new(bucket_bits: u32, place_bits: u32, known: Option<u32>, budget: Arc<Budget>) -> Result<Table, StoreFull> {
-        let bytes = Self::bytes_of(bucket_bits);
+    /// The first table. It may grow where it is as far as the budget allows, if the system has the addresses.
+    pub fn first(place_bits: u32, budget: Arc<Budget>) -> Result<Table, StoreFull> {
+        let room = budget.limit().min(MOST_BYTES) / 8;
+        Self::of(Buckets::new(FIRST_BUCKET_BITS, place_bits), room as usize, budget)
+    }
+
+    /// The smallest table there can be.
+    pub fn smallest(place_bits: u32, budget: Arc<Budget>) -> Result<Table, StoreFull> {
+        Self::of(Buckets::new(1, place_bits), 0, budget)
+    }
+
+    /// An empty table in memory for at least `room` words.
+    fn of(buckets: Buckets, room: usize, budget: Arc<Budget>) -> Result<Table, StoreFull> {
+        let bytes = buckets.bytes();
         budget.take(bytes)?;
-        let Some(words) = Words::new(SLOTS << bucket_bits) else {
+        let Some(words) = Words::with_room(buckets.slots(), room) else {
             budget.give_back(bytes);
             return Err(StoreFull { needed: budget.used() + bytes, budget: budget.used() });
         };
-        let known = known.unwrap_or(64 - DISTANCE_BITS - place_bits);
         Ok(Table {
             words,
-            bucket_bits,
-            place_bits,
-            known,
-            tag_mask: !0 << (64 - DISTANCE_BITS - known),
-            place_mask: (1 << place_bits) - 1,
+            buckets,
             budget,
             next: Mutex::new(None),
             growing: AtomicUsize::new(0),
             overflow: Mutex::new(Vec::new()),
             turn: Turn::new(),
+            strays: Mutex::new(Vec::new()),
+            stray_turn: Turn::new(),
         })
-    }
-
-    fn bytes_of(bucket_bits: u32) -> u64 {
-        (SLOTS as u64 * 8) << bucket_bits
     }
 
     /// The number of slots.
     pub fn slots(&self) -> u64 {
-        (SLOTS as u64) << self.bucket_bits
-    }
-
-    #[inline(always)]
-    fn home(&self, hash: u64) -> u64 {
-        hash >> (64 - self.bucket_bits)
-    }
-
-    /// The known bits of the hash below those of the home bucket, where a slot has them.
-    #[inline(always)]
-    fn tag(&self, hash: u64) -> u64 {
-        (hash << self.bucket_bits) >> DISTANCE_BITS & self.tag_mask
-    }
-
-    /// The slot of its bucket at which the search for a tag begins: bits every table knows of the hash.
-    #[inline(always)]
-    fn first_slot(tag: u64) -> usize {
-        (tag >> (64 - DISTANCE_BITS - 4)) as usize
-    }
-
-    /// The stride of the probe sequence, from bits every table knows of the hash.
-    #[inline(always)]
-    fn stride(tag: u64) -> u64 {
-        tag >> (64 - DISTANCE_BITS - 8) | 1
-    }
-
-    /// The bucket at `distance` from home. The second lies beside the first, in the pair of lines memory fetches together.
-    #[inline(always)]
-    fn bucket(&self, home: u64, tag: u64, distance: u64) -> usize {
-        let mask = (1u64 << self.bucket_bits) - 1;
-        let bucket = match distance {
-            0 => home,
-            1 => home ^ 1,
-            _ => home.wrapping_add((distance - 1).wrapping_mul(Self::stride(tag))) & mask,
-        };
-        bucket as usize
+        self.buckets.slots() as u64
     }
 
     #[inline(always)]
     fn slots_of(&self, bucket: usize) -> &[AtomicU64; SLOTS] {
-        debug_assert!(bucket < 1 << self.bucket_bits);
-        // SAFETY: the table has `SLOTS << bucket_bits` words, and every bucket asked for is a home, which has `bucket_bits` bits, or masked with
-        // so many, or counted up to their number.
+        debug_assert!(bucket < self.buckets.len());
+        // SAFETY: the table has `SLOTS` words for each of its buckets, and every bucket asked for is a home or came from `Buckets::bucket`,
+        // which both stay below their number, or was counted up to it.
         unsafe { self.words.some(bucket << SLOTS_LOG) }
     }
 
     #[inline(always)]
-    fn home_of(&self, bucket: usize, tag: u64, distance: u64) -> u64 {
-        let mask = (1u64 << self.bucket_bits) - 1;
-        match distance {
-            0 => bucket as u64,
-            1 => bucket as u64 ^ 1,
-            _ => (bucket as u64).wrapping_sub((distance - 1).wrapping_mul(Self::stride(tag))) & mask,
-        }
-    }
-
-    #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
-        prefetch(self.words.get().as_ptr().wrapping_add((self.home(hash) as usize) << SLOTS_LOG));
+        prefetch(self.words.start().wrapping_add((self.buckets.home(hash) as usize) << SLOTS_LOG));
     }
 
     /// The place of the thing with `hash` that `same` recognises, if it is certain that it is here. If not, it may be somewhere all
@@ -204,17 +155,17 @@ impl Table {
     /// The rest of [`find`](Self::find), beyond the home bucket.
     #[inline(never)]
     pub fn find_elsewhere(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Option<u64> {
-        let (home, tag) = (self.home(hash), self.tag(hash));
+        let (home, tag) = (self.buckets.home(hash), self.buckets.tag(hash));
         for distance in 1..=MOST_DISTANCE {
-            let wanted = tag | distance << (64 - DISTANCE_BITS);
-            let slots = self.slots_of(self.bucket(home, tag, distance));
+            let wanted = Buckets::filled(tag, distance);
+            let slots = self.slots_of(self.buckets.bucket(home, tag, distance));
             for index in 0..SLOTS {
-                let slot = slots[(Self::first_slot(tag) + index) % SLOTS].load(Ordering::Acquire);
-                let place = slot & self.place_mask;
+                let slot = slots[(Buckets::first_slot(tag) + index) % SLOTS].load(Ordering::Acquire);
+                let place = slot & self.buckets.place_mask;
                 if place == 0 {
                     return None;
                 }
-                if (slot ^ wanted) & self.tag_mask == 0 && same(place) {
+                if (slot ^ wanted) & self.buckets.tag_mask == 0 && same(place) {
                     return Some(place);
                 }
             }
@@ -225,19 +176,19 @@ impl Table {
     /// Looks for the thing with `hash` that `same` recognises where nearly all things are.
     #[inline(always)]
     pub fn search_home(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Home {
-        let (home, tag) = (self.home(hash) as usize, self.tag(hash));
+        let (home, tag) = (self.buckets.home(hash) as usize, self.buckets.tag(hash));
         let slots = self.slots_of(home);
-        let first = Self::first_slot(tag) % SLOTS;
+        let first = Buckets::first_slot(tag);
         let mut index = first;
         // Written so that it is not unrolled: nearly always the first slot or the second has the answer.
         loop {
             let slot = slots[index].load(Ordering::Acquire);
-            let place = slot & self.place_mask;
+            let place = slot & self.buckets.place_mask;
             // Empty and frozen slots have no place.
             if place == 0 {
                 return if slot == EMPTY { Home::Gap(Gap { word: home << SLOTS_LOG | index, filled: tag }) } else { Home::Elsewhere };
             }
-            if (slot ^ tag) & self.tag_mask == 0 && same(place) {
+            if (slot ^ tag) & self.buckets.tag_mask == 0 && same(place) {
                 return Home::Found(place);
             }
             index = (index + 1) % SLOTS;
@@ -263,11 +214,11 @@ impl Table {
         mut same: impl FnMut(u64) -> bool,
         mut make: impl FnMut() -> Result<u64, E>,
     ) -> Result<Lookup, E> {
-        let (home, tag) = (self.home(hash), self.tag(hash));
-        let first = Self::first_slot(tag);
+        let (home, tag) = (self.buckets.home(hash), self.buckets.tag(hash));
+        let first = Buckets::first_slot(tag);
         for distance in 0..=MOST_DISTANCE {
-            let wanted = tag | distance << (64 - DISTANCE_BITS);
-            let slots = self.slots_of(self.bucket(home, tag, distance));
+            let wanted = Buckets::filled(tag, distance);
+            let slots = self.slots_of(self.buckets.bucket(home, tag, distance));
             for index in first..first + SLOTS {
                 let word = &slots[index % SLOTS];
                 let mut slot = word.load(Ordering::Acquire);
@@ -281,8 +232,8 @@ impl Table {
                 if slot == FROZEN {
                     return Ok(Lookup::Frozen);
                 }
-                if (slot ^ wanted) & self.tag_mask == 0 {
-                    let place = slot & self.place_mask;
+                if (slot ^ wanted) & self.buckets.tag_mask == 0 {
+                    let place = slot & self.buckets.place_mask;
                     if same(place) {
                         return Ok(Lookup::Found(place));
                     }
@@ -326,17 +277,11 @@ impl Table {
         if self.growing.load(Ordering::Acquire) == 0 { None } else { lock(&self.next).clone() }
     }
 
-    /// An empty table of twice the size.
-    fn larger(&self) -> Result<Table, StoreFull> {
-        let known = Some(self.known - 1).filter(|&known| known >= LEAST_KNOWN);
-        Table::new(self.bucket_bits + 1, self.place_bits, known, self.budget.clone())
-    }
-
     /// Makes a table of twice the size the next one, unless something comes next already.
     pub fn grow(&self) -> Result<(), StoreFull> {
         let mut next = lock(&self.next);
         if next.is_none() {
-            *next = Some(Next::Table(Arc::new(self.larger()?)));
+            *next = Some(Next::Table(Arc::new(Table::of(self.buckets.twice(), 0, self.budget.clone())?)));
             self.announce();
         }
         Ok(())
@@ -361,70 +306,107 @@ impl Table {
 
     /// Helps to move everything to the `next` table and returns when it is there. `rehash` gives the hash of the thing at a place.
     pub fn help(&self, next: &Table, rehash: impl Fn(u64) -> u64) {
-        self.drain(&self.turn, |visited| {
-            let Some((bucket, slot)) = visited else { return true };
-            let place = slot & self.place_mask;
-            let put = |word: &AtomicU64, filled| word.compare_exchange(EMPTY, filled, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-            if !next.insert_moved(self.moved(next, bucket, slot, &rehash), place, put) {
-                lock(&next.overflow).push((rehash(place), place));
+        let pairs = self.buckets.len() / 2;
+        let blocks = pairs.div_ceil(BLOCK);
+        self.turn.share(blocks, |block| {
+            let mut strays = Vec::new();
+            for pair in block * BLOCK..pairs.min((block + 1) * BLOCK) {
+                let slots = [self.freeze(2 * pair), self.freeze(2 * pair + 1)];
+                let four = self.buckets.spread(&next.buckets, pair, slots, &rehash, |stray| strays.push(stray));
+                next.settle(4 * pair, four);
             }
+            lock(&self.strays).push(strays);
+            true
+        });
+        // Only now, since a block writes its buckets of the next table as if nobody else did.
+        let put = |word: &AtomicU64, filled| word.compare_exchange(EMPTY, filled, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        self.stray_turn.share(blocks + 1, |number| {
+            let strays = if number == 0 { self.in_overflow(next) } else { lock(&self.strays).pop().unwrap_or_default() };
+            next.take_in(strays, &rehash, put);
             true
         });
     }
 
-    /// A table of twice the size with everything in it that is here. Nobody else may use this one meanwhile: without others to heed, a move
-    /// takes a third of the time.
-    pub fn grown_alone(&self, rehash: impl Fn(u64) -> u64) -> Result<Table, StoreFull> {
-        let next = self.larger()?;
-        let put = |word: &AtomicU64, filled| {
+    /// Doubles the table, where it is if there is room.
+    pub fn double(&mut self, rehash: impl Fn(u64) -> u64) -> Result<(), StoreFull> {
+        let (buckets, twice) = (self.buckets, self.buckets.twice());
+        let more = twice.bytes() - buckets.bytes();
+        self.budget.take(more)?;
+        let mut elsewhere = None;
+        if self.words.extend(twice.slots()) {
+            self.buckets = twice;
+        } else {
+            self.budget.give_back(more);
+            elsewhere = Some(Table::of(twice, 0, self.budget.clone())?);
+        }
+        let to = elsewhere.as_ref().unwrap_or(self);
+        let mut strays = self.in_overflow(to);
+        // From the end, so that in place nothing is written over that has not moved yet.
+        for pair in (0..buckets.len() / 2).rev() {
+            let slots = [2 * pair, 2 * pair + 1].map(|bucket| self.slots_of(bucket).each_ref().map(|slot| slot.load(Ordering::Relaxed)));
+            let four = buckets.spread(&twice, pair, slots, &rehash, |stray| strays.push(stray));
+            to.settle(4 * pair, four);
+        }
+        match elsewhere {
+            Some(table) => *self = table,
+            None => lock(&self.overflow).clear(),
+        }
+        self.take_in(strays, &rehash, |word, filled| {
             word.store(filled, Ordering::Relaxed);
             true
-        };
-        for bucket in 0..1usize << self.bucket_bits {
-            for word in self.slots_of(bucket) {
-                let slot = word.load(Ordering::Relaxed);
-                let place = slot & self.place_mask;
-                if place != 0 && !next.insert_moved(self.moved(&next, Some(bucket), slot, &rehash), place, put) {
-                    lock(&next.overflow).push((rehash(place), place));
-                }
-            }
-        }
-        for &(hash, place) in lock(&self.overflow).iter() {
-            if !next.insert_moved((next.home(hash), next.tag(hash)), place, put) {
-                lock(&next.overflow).push((hash, place));
-            }
-        }
-        Ok(next)
+        });
+        Ok(())
     }
 
-    /// Home and tag, in the table of twice the size, of what a slot holds that lies in `bucket`, or in the overflow.
+    /// What is in the overflow, on its way to another table.
+    fn in_overflow(&self, next: &Table) -> Vec<Moving> {
+        lock(&self.overflow).iter().map(|&(hash, place)| next.buckets.moving_from(hash, place)).collect()
+    }
+
+    /// Fills four buckets, from number `first` on, that nobody else sees yet.
     #[inline(always)]
-    fn moved(&self, next: &Table, bucket: Option<usize>, slot: u64, rehash: impl Fn(u64) -> u64) -> (u64, u64) {
-        match bucket {
-            Some(bucket) if next.known < self.known => {
-                let tag = slot & self.tag_mask & (!0 >> DISTANCE_BITS);
-                let home = self.home_of(bucket, tag, slot >> (64 - DISTANCE_BITS));
-                // The highest bit of the tag becomes the lowest of the home.
-                let longer = tag << (DISTANCE_BITS + 1) >> DISTANCE_BITS;
-                (home << 1 | tag >> (63 - DISTANCE_BITS), longer & next.tag_mask)
+    fn settle(&self, first: usize, four: [Bucket; 4]) {
+        for (number, bucket) in four.into_iter().enumerate() {
+            for (word, slot) in self.slots_of(first + number).iter().zip(bucket) {
+                word.store(slot, Ordering::Relaxed);
             }
-            _ => {
-                let hash = rehash(slot & self.place_mask);
-                (next.home(hash), next.tag(hash))
+        }
+    }
+
+    /// Inserts what is known not to be there, while the table is visible to movers only. `put` fills an empty slot, unless another mover was
+    /// there first.
+    fn take_in(&self, strays: Vec<Moving>, rehash: impl Fn(u64) -> u64, put: impl Fn(&AtomicU64, u64) -> bool) {
+        for Moving { home, tag, place } in strays {
+            let found_room = (0..=MOST_DISTANCE).any(|distance| {
+                let filled = Buckets::filled(tag, distance) | place;
+                let slots = self.slots_of(self.buckets.bucket(home, tag, distance));
+                let first = Buckets::first_slot(tag);
+                let mut round = (first..first + SLOTS).map(|index| &slots[index % SLOTS]);
+                round.any(|word| word.load(Ordering::Relaxed) == EMPTY && put(word, filled))
+            });
+            if !found_room {
+                lock(&self.overflow).push((rehash(place), place));
             }
         }
     }
 
     /// Helps to visit all places, and nothing after the last of each block of them. Nothing can be added to a block after its visit.
     pub fn drain_blocks(&self, turn: &Turn, mut visit: impl FnMut(Option<u64>) -> bool) -> bool {
-        self.drain(turn, |visited| visit(visited.map(|(_, slot)| slot & self.place_mask)))
+        let buckets = self.buckets.len();
+        turn.share(buckets.div_ceil(2 * BLOCK), |block| {
+            if block == 0 && !lock(&self.overflow).iter().all(|&(_, place)| visit(Some(place))) {
+                return false;
+            }
+            let mut slots = (2 * BLOCK * block..buckets.min(2 * BLOCK * (block + 1))).flat_map(|bucket| self.freeze(bucket));
+            slots.all(|slot| slot == EMPTY || visit(Some(slot & self.buckets.place_mask))) && visit(None)
+        })
     }
 
     /// Shows `visit` all places, scattered, as long as it answers `true`, while nobody inserts.
     pub fn all(&self, mut visit: impl FnMut(u64) -> bool) -> bool {
         let words = self.words.get();
         let slots = scattered(words.len() as u64).map(|number| words[number as usize].load(Ordering::Acquire));
-        let mut places = slots.map(|slot| slot & self.place_mask).filter(|&place| place != 0);
+        let mut places = slots.map(|slot| slot & self.buckets.place_mask).filter(|&place| place != 0);
         places.all(&mut visit) && lock(&self.overflow).iter().all(|&(_, place)| visit(place))
     }
 
@@ -434,71 +416,71 @@ impl Table {
         // A stride without a common factor, so that all slots of a bucket have their turn.
         let stride = (words.len() / (2 * count.max(1))).max(1) | 1;
         let places = words.iter().step_by(stride).map(|word| word.load(Ordering::Acquire));
-        places.filter(|&slot| slot != EMPTY && slot != FROZEN).map(|slot| slot & self.place_mask).take(count).collect()
+        places.filter(|&slot| slot != EMPTY && slot != FROZEN).map(|slot| slot & self.buckets.place_mask).take(count).collect()
     }
 
-    /// Freezes all empty slots and visits the others, with their bucket unless they are in the overflow; and nothing, after each block.
-    fn drain(&self, turn: &Turn, mut visit: impl FnMut(Option<(Option<usize>, u64)>) -> bool) -> bool {
-        let buckets = 1usize << self.bucket_bits;
-        turn.share(buckets.div_ceil(BLOCK), |block| {
-            if block == 0 && !lock(&self.overflow).iter().all(|&(_, place)| visit(Some((None, place)))) {
-                return false;
-            }
-            let first = block * BLOCK;
-            let last = (first + BLOCK).min(buckets);
-            (first..last).all(|bucket| self.freeze(bucket, |slot| visit(Some((Some(bucket), slot))))) && visit(None)
-        })
-    }
-
-    fn freeze(&self, bucket: usize, mut visit: impl FnMut(u64) -> bool) -> bool {
-        for word in self.slots_of(bucket) {
-            let mut slot = word.load(Ordering::Acquire);
-            if slot == EMPTY {
-                slot = match word.compare_exchange(EMPTY, FROZEN, Ordering::AcqRel, Ordering::Acquire) {
-                    Ok(_) => FROZEN,
-                    Err(other) => other,
-                };
-            }
-            if slot != FROZEN && !visit(slot) {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Inserts what is known not to be there, while the table is visible to movers only; `false` if there is no room within reach. `put` fills
-    /// an empty slot, unless another mover was there first.
+    /// Freezes all empty slots of a bucket; the others, and nothing in place of the empty ones.
     #[inline(always)]
-    fn insert_moved(&self, (home, tag): (u64, u64), place: u64, put: impl Fn(&AtomicU64, u64) -> bool) -> bool {
-        let first = Self::first_slot(tag) % SLOTS;
-        for distance in 0..=MOST_DISTANCE {
-            let filled = tag | distance << (64 - DISTANCE_BITS) | place;
-            let slots = self.slots_of(self.bucket(home, tag, distance));
-            let mut index = first;
-            loop {
-                let word = &slots[index];
-                if word.load(Ordering::Relaxed) == EMPTY && put(word, filled) {
-                    return true;
-                }
-                index = (index + 1) % SLOTS;
-                if index == first {
-                    break;
-                }
-            }
-        }
-        false
+    fn freeze(&self, bucket: usize) -> Bucket {
+        self.slots_of(bucket).each_ref().map(|word| {
+            let slot = word.load(Ordering::Acquire);
+            let slot = match slot {
+                EMPTY => word.compare_exchange(EMPTY, FROZEN, Ordering::AcqRel, Ordering::Acquire).unwrap_or_else(|other| other),
+                _ => slot,
+            };
+            if slot == FROZEN { EMPTY } else { slot }
+        })
     }
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
-        self.budget.give_back(Self::bytes_of(self.bucket_bits));
+        self.budget.give_back(self.buckets.bytes());
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    /// The thing at place *p* is *p* itself. The slots know few bits of the hash, so that they are renewed more than once; and the table is
+    /// fuller than the stores let it become, so that many things are far from home.
+    #[test]
+    fn nothing_is_lost_by_growing_alone_or_together() {
+        let hash = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place << 40;
+        for ways in [[true, true], [false, false], [true, false]] {
+            let mut table = Arc::new(Table::first(46, Arc::new(Budget::new(1 << 30))).unwrap());
+            let mut ways = ways.into_iter().cycle();
+            for place in 1..=100_000 {
+                let same = |other| other == place;
+                if place * 10 > table.slots() * 9 {
+                    table = grown(table, ways.next().unwrap(), hash);
+                    assert!((1..place).all(|old| table.find(hash(old), |other| other == old) == Some(old)));
+                }
+                assert_eq!(table.find(hash(place), same), None);
+                assert_eq!(table.find_or_insert(hash(place), same, || Ok::<u64, ()>(place)), Ok(Lookup::Inserted));
+            }
+            let mut all = Vec::new();
+            assert!(table.all(|place| {
+                all.push(place);
+                true
+            }));
+            all.sort();
+            assert!(all.into_iter().eq(1..=100_000));
+        }
+    }
+
+    /// The table at twice the size, moved by a worker that is alone or, as it were, by one of many.
+    fn grown(mut table: Arc<Table>, alone: bool, hash: impl Fn(u64) -> u64) -> Arc<Table> {
+        if alone {
+            Arc::get_mut(&mut table).expect("nobody else has it").double(hash).unwrap();
+            return table;
+        }
+        table.grow().unwrap();
+        let Some(Next::Table(next)) = table.next() else { panic!("there is a next table") };
+        table.help(&next, hash);
+        next
+    }
 
     /// The thing at place *p* is *p* itself, and a few hundred of them share each hash: more than sixteen buckets hold.
     #[test]
@@ -512,17 +494,10 @@ mod tests {
             }
         };
         let budget = Arc::new(Budget::new(u64::MAX));
-        let mut table = Arc::new(Table::new(FIRST_BUCKET_BITS, 20, None, budget).unwrap());
+        let mut table = Arc::new(Table::first(20, budget).unwrap());
         assert!((1..1000).all(|place| insert(&table, place) == Lookup::Inserted));
         for alone in [true, false, true] {
-            table = if alone {
-                Arc::new(table.grown_alone(hash).unwrap())
-            } else {
-                table.grow().unwrap();
-                let Some(Next::Table(next)) = table.next() else { panic!("there is a next table") };
-                table.help(&next, hash);
-                next
-            };
+            table = grown(table, alone, hash);
             assert!((1..1000).all(|place| insert(&table, place) == Lookup::Found(place)), "alone: {alone}");
         }
     }

@@ -184,7 +184,7 @@ struct Sides<'a> {
 /// Two threads are for searches that take their time: only models with more states than this are searched so.
 const TEAM_STATES: u64 = 1_000_000;
 /// The clock on the wall needs at least so many runs.
-const TEAM_RUNS: usize = 3;
+const TEAM_RUNS: usize = 6;
 
 impl Sides<'_> {
     /// Fills a row. The runs of the rivals alternate, so that a change of the machine's mood meets both.

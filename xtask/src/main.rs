@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),
         Command::RecallMemory => {
-            bench::child::recall_memory();
+            bench::child::touch_memory();
             Ok(())
         }
         Command::Fuzz(arguments) => fuzz::run(&arguments),

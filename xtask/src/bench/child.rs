@@ -6,7 +6,7 @@
 //!
 //! A virtual machine's host takes back memory that nobody has used for a second or two, and getting it again is slow and charged to whoever
 //! is the first to touch it. Whether a program meets such memory depends on what ran before, and it can double the time of a short search. So
-//! as much memory as any of them needs is touched and returned just before each program starts, whosever program it is.
+//! as much memory as any of them needs is touched and returned just before each search starts, whosever it is: [`recall_memory`].
 
 use crate::Failure;
 use std::ffi::OsString;
@@ -55,9 +55,6 @@ where
     A: Into<OsString>,
 {
     let this = std::env::current_exe().map_err(|error| format!("cannot find this program again: {error}"))?;
-    // In a process of its own, since a program is charged with the memory of the one that starts it.
-    let recalled = Command::new(&this).arg("recall-memory").status();
-    recalled.map_err(|error| format!("cannot start this program again: {error}"))?;
     let output = Command::new(this)
         .arg("measure")
         .arg("--")
@@ -99,11 +96,18 @@ pub fn measure(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Memory touched before a program starts: more than any of the set needs.
+/// Memory touched before a search starts: more than any of the set needs.
 const RECALLED: usize = 768 << 20;
 
-/// Touches memory and returns it, so that the machine has some at hand; see above.
-pub fn recall_memory() {
+/// Sees to it that the machine has memory at hand; see above. In a process of its own (`cargo xtask recall-memory`), since the system charges
+/// a program with the memory of the one that starts it.
+pub fn recall_memory() -> Result<(), Failure> {
+    let this = std::env::current_exe().and_then(|this| Command::new(this).arg("recall-memory").status());
+    this.map(drop).map_err(|error| format!("cannot start this program again: {error}"))
+}
+
+/// The other side of [`recall_memory`]: touches memory and returns it.
+pub fn touch_memory() {
     let Ok(mut memory) = memmap2::MmapOptions::new().len(RECALLED).map_anon() else { return };
     #[cfg(target_os = "linux")]
     let _ = memory.advise(memmap2::Advice::HugePage);

@@ -195,8 +195,11 @@ impl Sides<'_> {
         let thorough = entry.group == Group::Search;
         let compiled = ours::compile(&entry.model)?;
         let translation = compiled.native.unwrap_or(compiled.bytecode);
+        // For models that are searched in no time, memory does not matter.
+        let prepare = || if thorough { child::recall_memory() } else { Ok(()) };
         for _ in 0..self.runs {
             if let Some(verifier) = &mut verifier {
+                prepare()?;
                 spin_run(row, Who::Spin, verifier)?;
             }
             for (who, manner, wanted) in [
@@ -205,6 +208,7 @@ impl Sides<'_> {
                 (Who::Depth, Manner::DEPTH, thorough && self.depth),
             ] {
                 if wanted {
+                    prepare()?;
                     our_run(row, who, self.everypath.run(&entry.model, manner)?, translation)?;
                 }
             }
@@ -212,6 +216,7 @@ impl Sides<'_> {
         if self.collapse && promela && thorough {
             let mut verifier = Verifier::build(&entry.model.path, &["-DCOLLAPSE"], self.fit_table)?;
             for _ in 0..self.runs {
+                prepare()?;
                 spin_run(row, Who::Collapse, &mut verifier)?;
             }
         }
@@ -225,6 +230,7 @@ impl Sides<'_> {
     fn measure_team(&self, entry: &Entry, row: &mut Row, translation: f64) -> Result<(), Failure> {
         for run in 0..self.runs.max(TEAM_RUNS) {
             for team in [run % 2 == 0, run % 2 != 0] {
+                child::recall_memory()?;
                 if team {
                     our_run(row, Who::Team, self.everypath.run(&entry.model, Manner::TEAM)?, translation)?;
                 } else {

@@ -49,10 +49,7 @@ fn main() -> ExitCode {
         Command::Conformance(arguments) => conformance::run_command(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),
-        Command::RecallMemory => {
-            bench::child::touch_memory();
-            Ok(())
-        }
+        Command::RecallMemory => bench::child::touch_memory(),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
     };

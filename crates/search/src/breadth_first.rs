@@ -1,7 +1,7 @@
 //! Breadth-first search, level by level: the shortest counterexample, and the order that is fastest.
 //!
 //! Sequential or parallel is a matter of who takes the chunks of a level. The caller's thread is the first worker and leads: it works
-//! small levels off alone, and shares large ones with the others, who sleep in between. A level ends when all its chunks are done, so
+//! the smallest levels off alone, and shares the others with whoever is there in time. A level ends when all its chunks are done, so
 //! depths are exact and the first violation found is among the shortest, with any number of workers.
 
 use crate::checkpoint::{CheckpointError, Order, Reader, Standing, Writer};
@@ -11,7 +11,7 @@ use crate::frontier::{Chunk, Frontier, Sink};
 use crate::level::{Level, states_in};
 use crate::links::{Link, Links, MOST_WORKERS};
 use crate::monitor::{self, Monitor};
-use crate::parts::{Part, conclude};
+use crate::parts::{Part, conclude, together};
 use crate::sync::lock;
 use crate::task::Task;
 use crate::team::Team;
@@ -88,28 +88,34 @@ fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, m
     let logs: Vec<_> = (0..workers).map(|_| Mutex::new(Links::new(MOST_WORKERS))).collect();
     let search = Search { store, task, monitor: &monitor, best: &best, level: &level, team: &team, logs: &logs, ancestors: &ancestors };
     let before = ancestors.len();
-    let mut truncated = false;
-    let mut depth = 0;
-    let parts: Vec<Part> = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..workers)
-            .map(|number| {
-                let system = system.clone();
-                scope.spawn(move || {
-                    let mut expander = Expander::new(system, store, task, search.best, before + number);
-                    search.help(&mut expander, number);
-                    Part::of(expander)
-                })
-            })
-            .collect();
-        let mut leader = Expander::new(system.clone(), store, task, &best, before);
+    let (mut depth, mut truncated) = (0, false);
+    let lead = |workers: usize, system: S| {
+        let _home = SendHome(&team, &monitor);
+        let mut leader = Expander::new(system, store, task, &best, before);
         (depth, truncated) = search.lead(&mut leader, workers, start);
-        team.finish();
-        let leader = Part::of(leader);
-        std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
-    });
-    let mut outcome = conclude(ancestors, parts, workers, system, store, &monitor, truncated);
+        Part::of(leader)
+    };
+    let help = |number: usize, system: S| {
+        let mut expander = Expander::new(system, store, task, &best, before + number);
+        search.help(&mut expander, number);
+        Part::of(expander)
+    };
+    let parts = together(workers, system, &monitor, lead, help);
+    let mut outcome = conclude(ancestors, parts, system, store, &monitor, truncated);
     outcome.statistics.depth = depth;
     outcome
+}
+
+/// Sends the helpers home when the leader is done, and at once if it panics.
+struct SendHome<'a>(&'a Team, &'a Monitor<'a>);
+
+impl Drop for SendHome<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.1.stop(StopReason::Interrupted);
+        }
+        self.0.finish();
+    }
 }
 
 /// What the workers share.
@@ -271,6 +277,8 @@ impl<T: Store> Search<'_, T> {
             std::mem::swap(&mut expander.links, &mut *lock(log));
             self.work_off(expander, number, &mut next);
             lock(&self.level.next).append(&mut next.take());
+            // What was handed over is the leader's to count.
+            self.monitor.rest(number, next.bytes() + expander.links.bytes());
             std::mem::swap(&mut expander.links, &mut *lock(log));
         }
         std::mem::swap(&mut expander.links, &mut *lock(log));

@@ -9,7 +9,7 @@ use crate::expand::{Best, Expander};
 use crate::frontier::{Chunk, Stash};
 use crate::links::MOST_WORKERS;
 use crate::monitor::{Monitor, Standing};
-use crate::parts::{Part, conclude};
+use crate::parts::{Part, conclude, together};
 use crate::sync::lock;
 use crate::task::Task;
 use contract::{Outcome, StopReason, Store, System, Verdict};
@@ -26,8 +26,7 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
     let workers = task.threads.clamp(1, MOST_WORKERS);
     let monitor = Monitor::new(task, workers);
     let best = Best::new();
-    let pool =
-        Pool { workers, chunks: Mutex::new(Vec::new()), idle: AtomicUsize::new(0), done: AtomicBool::new(false), wake: Condvar::new() };
+    let pool = Pool::default();
     let run = |number: usize, system: S| {
         let _end = EndOnPanic(&pool);
         let mut expander = Expander::new(system, store, task, &best, number);
@@ -64,17 +63,12 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
         pool.end();
         Part::of(expander)
     };
-    let parts: Vec<Part> = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..workers)
-            .map(|number| {
-                let (run, system) = (&run, system.clone());
-                scope.spawn(move || run(number, system))
-            })
-            .collect();
-        let leader = run(0, system.clone());
-        std::iter::once(leader).chain(helpers.into_iter().filter_map(|helper| helper.join().ok())).collect()
-    });
-    let mut outcome = conclude(Vec::new(), parts, workers, system, store, &monitor, false);
+    let lead = |workers: usize, system: S| {
+        pool.workers.store(workers, Ordering::Relaxed);
+        run(0, system)
+    };
+    let parts = together(workers, system, &monitor, lead, run);
+    let mut outcome = conclude(Vec::new(), parts, system, store, &monitor, false);
     if outcome.verdict == Verdict::Unknown(StopReason::Depth) {
         // The states at the limit were reached but not expanded.
         outcome.statistics.depth += 1;
@@ -99,8 +93,10 @@ fn work_off<S: System, T: Store>(chunk: &Chunk, expander: &mut Expander<'_, S, T
 }
 
 /// States that were given away and not yet taken, and who waits for some.
+#[derive(Default)]
 struct Pool {
-    workers: usize,
+    /// How many there are; 0 until all have been started, and nobody is done before that.
+    workers: AtomicUsize,
     chunks: Mutex<Vec<Chunk>>,
     /// Workers that wait.
     idle: AtomicUsize,
@@ -123,7 +119,7 @@ impl Pool {
     fn next(&self) -> Option<Chunk> {
         let mut chunks = lock(&self.chunks);
         let idle = self.idle.fetch_add(1, Ordering::Relaxed) + 1;
-        if chunks.is_empty() && idle == self.workers {
+        if chunks.is_empty() && idle == self.workers.load(Ordering::Relaxed) {
             self.done.store(true, Ordering::Relaxed);
             self.wake.notify_all();
         }

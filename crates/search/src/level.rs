@@ -55,7 +55,8 @@ impl Level {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// The next states to expand: a whole chunk, or less towards the end of a shared level, so that all workers are done at about the same time.
+    /// The next states to expand: a whole chunk, or less towards the end of a shared level, so that all workers are done at about the
+    /// same time.
     pub fn take(&self) -> Option<Chunk> {
         let mut chunks = lock(&self.chunks);
         let mut chunk = chunks.pop()?;
@@ -114,12 +115,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_expanded_is_left() {
+        let level = level(2000, 2);
+        let mut first = level.take().unwrap();
+        level.leave(first.split_off(100));
+        assert_eq!((first.waiting.len(), states_in(&level.rest())), (100, 1900));
+        assert!(level.take().is_none() && level.rest().is_empty());
+    }
+
+    #[test]
     fn what_is_shared_is_taken_in_smaller_and_smaller_parts() {
         for states in [1, 31, 33, 500, 600, 5000] {
             let level = level(states, 4);
-            let chunks: Vec<Chunk> = std::iter::from_fn(|| level.take()).collect();
+            let part = || {
+                let most = (level.waiting() / 8).max(LEAST_TAKEN);
+                level.take().inspect(|chunk| assert!(chunk.waiting.len() as u64 <= most))
+            };
+            let chunks: Vec<Chunk> = std::iter::from_fn(part).collect();
             assert_eq!((states_in(&chunks), level.waiting(), level.bytes()), (states, 0, 0));
-            assert!(chunks.last().is_some_and(|chunk| chunk.waiting.len() <= 2 * LEAST_TAKEN as usize));
             for chunk in &chunks {
                 for (index, &id) in chunk.waiting.iter().enumerate() {
                     assert_eq!(chunk.link(index).to_bits(), id.0);

@@ -90,6 +90,12 @@ impl<'a> Monitor<'a> {
         !self.stopped()
     }
 
+    /// `worker` has handed over what waited, and still holds so many bytes.
+    pub fn rest(&self, worker: usize, search_bytes: u64) {
+        self.workers[worker].waiting.store(0, Ordering::Relaxed);
+        self.workers[worker].search_bytes.store(search_bytes, Ordering::Relaxed);
+    }
+
     #[cold]
     fn look<T: Store>(&self, store: &T) {
         let limits = &self.task.limits;

@@ -1,7 +1,7 @@
-//! The end of a search that workers shared: their parts put together into one outcome.
+//! The beginning and the end of a search that workers share: they are started, and their parts are put together into one outcome.
 
 use crate::expand::{Expander, Found};
-use crate::links::{Links, path};
+use crate::links::{Links, MOST_WORKERS, path};
 use crate::monitor::Monitor;
 use crate::retrace::{retrace, unviolated, violated};
 use contract::{Outcome, Statistics, StopReason, Store, System};
@@ -24,22 +24,57 @@ impl Part {
     }
 }
 
-/// The outcome of a search that `workers` workers began and whose `parts` are here, in the order of the workers; `ancestors` are the logs
+/// Runs `lead` in this thread and `help` in others, `workers` in all or as many as the system lets start; `lead` is told how many that
+/// are, and the others their numbers. What each has left, in the order of the numbers; nothing for a helper that panicked.
+///
+/// If `lead` panics, it must see to it that the helpers end.
+pub(crate) fn together<S: System + Clone, R: Send>(
+    workers: usize,
+    system: &S,
+    monitor: &Monitor<'_>,
+    lead: impl FnOnce(usize, S) -> R,
+    help: impl Fn(usize, S) -> R + Sync,
+) -> Vec<Option<R>> {
+    let leaders = system.clone();
+    let others: Vec<S> = (1..workers).map(|_| system.clone()).collect();
+    std::thread::scope(|scope| {
+        let mut helpers = Vec::new();
+        for (index, system) in others.into_iter().enumerate() {
+            let help = &help;
+            match std::thread::Builder::new().spawn_scoped(scope, move || help(index + 1, system)) {
+                Ok(helper) => helpers.push(helper),
+                Err(error) => {
+                    monitor.notice(&format!("only {} of {workers} threads could be started: {error}", helpers.len() + 1));
+                    break;
+                }
+            }
+        }
+        let led = lead(helpers.len() + 1, leaders);
+        std::iter::once(Some(led)).chain(helpers.into_iter().map(|helper| helper.join().ok())).collect()
+    })
+}
+
+/// The outcome of a search whose `parts` are here, in the order of the workers, with nothing for one that was lost; `ancestors` are the logs
 /// of those who worked on it in earlier runs.
 pub(crate) fn conclude<S: System + Clone, T: Store>(
     ancestors: Vec<Links>,
-    parts: Vec<Part>,
-    workers: usize,
+    parts: Vec<Option<Part>>,
     system: &S,
     store: &T,
     monitor: &Monitor<'_>,
     mut truncated: bool,
 ) -> Outcome {
-    let lost_worker = parts.len() < workers;
+    let lost_worker = parts.iter().any(Option::is_none);
     let mut statistics = Statistics::default();
     let mut logs = ancestors;
     let mut found: Option<Found> = None;
     for part in parts {
+        let Some(part) = part else {
+            // Links name the worker, so a lost one keeps its place.
+            logs.push(Links::new(MOST_WORKERS));
+            statistics.expanded_by_worker.push(0);
+            continue;
+        };
         statistics.states += part.states;
         statistics.transitions += part.transitions;
         statistics.depth = statistics.depth.max(part.depth);

@@ -1,8 +1,8 @@
 //! How the leader of a search and its helpers meet: for one piece of shared work after the other, without waiting for anyone who is late.
 //!
-//! The leader calls and begins at once; helpers that are awake join, others are woken. When there is nothing left to take, the leader closes
-//! the door and waits for those who have joined. A helper that comes later, because the system ran something else, finds the door closed
-//! and has missed nothing.
+//! The leader calls and begins at once; helpers that are awake join, others are woken. When there is nothing left to take, the leader
+//! closes the door and waits for those who have joined. A helper that comes later, because the system ran something else, finds the door
+//! closed and has missed nothing.
 
 use crate::sync::lock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use search::{Blocks, MemoryBlocks, Spill, Task, breadth_first, depth_first, depth_first_shared};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 use store::Plain;
 
@@ -472,5 +472,39 @@ fn properties_hear_of_every_edge_and_may_prune() {
         assert_eq!(listener.edges.into_inner(), 4);
         assert_eq!(listener.new.into_inner(), 2);
         assert_eq!(listener.states.into_inner(), 3);
+    }
+}
+
+/// A grid most states of which are too much for the thread that begins the search, or for all others. Others may come late, so the beginner
+/// does not hurry then.
+fn trap(for_the_beginner: bool, sprung: Arc<AtomicBool>) -> impl System + Clone {
+    let beginner = std::thread::current().id();
+    numbers(move |n, next| {
+        for factor in [1, 30, 900] {
+            if n / factor % 30 + 1 < 30 {
+                next(n + factor);
+            }
+        }
+        if n > 9000 {
+            if for_the_beginner == (std::thread::current().id() == beginner) {
+                sprung.store(true, Ordering::Relaxed);
+                std::panic::resume_unwind(Box::new("a trap"));
+            }
+            if !sprung.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+    })
+}
+
+#[test]
+fn a_worker_that_panics_leaves_nobody_waiting() {
+    for order in [Order::Breadth(3), Order::Shared(3)] {
+        let outcome = run(order, &trap(false, Arc::default()), &Task::default());
+        assert_eq!(unknown(&outcome), &StopReason::Interrupted, "{order:?}");
+        assert_eq!(outcome.statistics.expanded_by_worker.len(), 3);
+        let trap = trap(true, Arc::default());
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(order, &trap, &Task::default())));
+        assert!(ended.is_err(), "{order:?}");
     }
 }

@@ -11,7 +11,7 @@
 pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 8 };
 pub(crate) const SLOTS_LOG: u32 = SLOTS.trailing_zeros();
 const DISTANCE_BITS: u32 = 4;
-pub(crate) const MOST_DISTANCE: u64 = if cfg!(loom) { 1 } else { (1 << DISTANCE_BITS) - 1 };
+pub(crate) const MOST_DISTANCE: u64 = if cfg!(loom) { 2 } else { (1 << DISTANCE_BITS) - 1 };
 /// Fewest bits of the hash a slot must know; below, they are renewed.
 const LEAST_KNOWN: u32 = 12;
 

@@ -1,6 +1,6 @@
 //! The lock-free parts under a model checker for Rust's memory model: small histories of two or three workers, every interleaving.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p store --lib loom_tests`. Tables are tiny here (two slots a bucket, two
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p store --lib loom_tests`. Tables are tiny here (two slots a bucket, four
 //! buckets), so that a few insertions already collide, overflow and grow.
 
 use crate::budget::Budget;
@@ -21,6 +21,7 @@ fn unlimited() -> Arc<Budget> {
 fn check(preemptions: usize, history: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
     builder.check(history);
 }
 
@@ -30,9 +31,9 @@ struct Numbers {
     used: AtomicU64,
 }
 
-/// Spreads small numbers over the few buckets there are.
+/// Spreads small numbers over the few buckets there are; those from 128 on are all at home in the first, and beyond its pair in the last.
 fn hash(thing: u64) -> u64 {
-    thing.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    if thing < 128 { thing.wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { thing << 48 }
 }
 
 impl Numbers {
@@ -142,6 +143,33 @@ fn nothing_is_lost_or_doubled_while_the_table_grows() {
         assert_eq!(mine.0.0, theirs.0.0);
         assert!(mine.0.1 != theirs.0.1, "the new thing was new once");
         assert!(!mine.1.1 && !theirs.1.1, "the old things were not");
+    });
+}
+
+/// Four things in the pair they belong to, two far from home, one in the overflow; two workers that both move them.
+#[test]
+fn what_is_far_from_home_or_found_no_room_is_moved_by_someone() {
+    check(2, || {
+        let (numbers, table) = (Arc::new(Numbers::new()), table());
+        for thing in 128..=133 {
+            assert!(numbers.insert(&mut table.clone(), thing).1);
+        }
+        numbers.things[9].store(134, Ordering::Relaxed);
+        assert_eq!(table.insert_overflow(hash(134), |_| false, || Ok::<u64, ()>(9)), Ok(Lookup::Inserted));
+        table.grow().unwrap();
+        let work = |numbers: &Numbers, mut table: Arc<Table>| {
+            let new = numbers.insert(&mut table, 7);
+            ([132, 134].map(|thing| numbers.insert(&mut table, thing)), new)
+        };
+        let other = {
+            let (numbers, table) = (numbers.clone(), table.clone());
+            thread::spawn(move || work(&numbers, table))
+        };
+        let mine = work(&numbers, table);
+        let theirs = other.join().unwrap();
+        assert_eq!(mine.0, [(5, false), (9, false)], "nothing old is new, or elsewhere");
+        assert_eq!(mine.0, theirs.0);
+        assert!(mine.1.0 == theirs.1.0 && mine.1.1 != theirs.1.1, "what both inserted was new once");
     });
 }
 

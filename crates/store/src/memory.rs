@@ -1,8 +1,8 @@
 //! Large pieces of zeroed memory straight from the operating system.
 //!
 //! Tables and arenas are mapped, not allocated: a table of a gigabyte costs nothing until it is touched, it goes back to the system
-//! the moment it is dropped, an arena can reserve addresses for everything it may ever hold and so never moves, and huge pages can be
-//! asked for, which saves about a quarter of the time of a search that misses the translation caches.
+//! the moment it is dropped, arenas and tables can reserve addresses for everything they may ever hold and so need not move, and huge pages
+//! can be asked for, which saves about a quarter of the time of a search that misses the translation caches.
 
 use crate::sync::AtomicU64;
 use memmap2::{MmapMut, MmapOptions};
@@ -30,7 +30,8 @@ unsafe impl Sync for Region {}
 
 impl Region {
     /// `bytes` zeroed bytes, or nothing if the system refuses.
-    pub fn new(bytes: usize) -> Option<Region> {
+    #[cfg(not(loom))]
+    fn new(bytes: usize) -> Option<Region> {
         Self::map(bytes, bytes >= HUGE)
     }
 
@@ -111,20 +112,23 @@ impl Words {
 
     /// As [`new`](Self::new), with addresses for up to `room` words if the system has them.
     pub fn with_room(len: usize, room: usize) -> Option<Words> {
-        // All or nothing: where addresses are scarce, they are needed for other things.
-        let region = if room > len { Region::reserve(room.checked_mul(8)?) } else { None };
+        let bytes = room.checked_mul(8).filter(|_| room > len);
+        // Where addresses are so scarce that there are not as many again, they are needed for other things.
+        let region = bytes.and_then(|bytes| Region::reserve(bytes).filter(|_| Region::reserve(bytes).is_some()));
         let Some(region) = region else { return Self::new(len) };
         region.prefer_huge_pages(HUGE_FROM);
         Some(Words { region, len })
     }
 
-    /// Makes it `len` words, if there are addresses for so many; those that join are zero.
-    pub fn extend(&mut self, len: usize) -> bool {
-        let fits = len.checked_mul(8).is_some_and(|bytes| bytes <= self.region.len());
-        if fits {
-            self.len = self.len.max(len);
-        }
-        fits
+    /// Whether there are addresses for `len` words.
+    pub fn has_room(&self, len: usize) -> bool {
+        len.checked_mul(8).is_some_and(|bytes| bytes <= self.region.len())
+    }
+
+    /// Makes it `len` words, for which there must be room; those that join are zero.
+    pub fn extend(&mut self, len: usize) {
+        assert!(self.has_room(len), "addresses for {len} words");
+        self.len = self.len.max(len);
     }
 
     #[inline(always)]
@@ -160,10 +164,14 @@ impl Words {
         Self::new(len)
     }
 
-    /// Makes it `len` words; those that join are zero.
-    pub fn extend(&mut self, len: usize) -> bool {
-        self.words.resize_with(len.max(self.words.len()), || AtomicU64::new(0));
+    /// Whether there are addresses for `len` words.
+    pub fn has_room(&self, _len: usize) -> bool {
         true
+    }
+
+    /// Makes it `len` words; those that join are zero.
+    pub fn extend(&mut self, len: usize) {
+        self.words.resize_with(len.max(self.words.len()), || AtomicU64::new(0));
     }
 
     pub fn get(&self) -> &[AtomicU64] {

@@ -14,6 +14,9 @@ use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
 /// New states a worker inserts before it tells the others.
 const TELL_EVERY: u64 = 64;
 
+/// How often a worker that was refused a larger table tells the others of new states before it tries again.
+const PATIENCE: u32 = 256;
+
 /// Whole state vectors behind a table of fingerprints. Exact and readable.
 #[derive(Debug)]
 pub struct Plain(Arc<Shared>);
@@ -167,8 +170,8 @@ pub struct PlainWorker {
     piece: Piece,
     /// States inserted since the others were told.
     untold: u64,
-    /// The budget did not allow a larger table: fill this one to the brim.
-    refused: bool,
+    /// The budget did not allow a larger table: this one fills up, for so many times of telling the others, before it is asked again.
+    patience: u32,
 }
 
 impl PlainWorker {
@@ -178,7 +181,7 @@ impl PlainWorker {
             store.workers.fetch_add(1, Ordering::Relaxed);
             current.clone()
         };
-        PlainWorker { store, table, piece: Piece::default(), untold: 0, refused: false }
+        PlainWorker { store, table, piece: Piece::default(), untold: 0, patience: 0 }
     }
 
     /// Inserts a state whose [`hash_state`] is `hash`; nothing if the store is closed and the state is not there.
@@ -243,7 +246,7 @@ impl PlainWorker {
                 if self.store.len() * 4 < self.table.slots() {
                     lookup = self.table.insert_overflow(hash, same, &mut make)?;
                 } else {
-                    self.table.grow()?;
+                    self.grow()?;
                 }
             }
             match lookup {
@@ -271,8 +274,10 @@ impl PlainWorker {
     fn tell(&mut self) {
         let len = self.store.len.fetch_add(self.untold, Ordering::Relaxed) + self.untold;
         self.untold = 0;
-        if !self.refused && len * 4 > self.table.slots() * 3 {
-            self.refused = self.grow().is_err();
+        if self.patience > 0 {
+            self.patience -= 1;
+        } else if len * 4 > self.table.slots() * 3 && self.grow().is_err() {
+            self.patience = PATIENCE;
         }
         self.follow();
     }

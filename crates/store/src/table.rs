@@ -24,7 +24,7 @@ use contract::StoreFull;
 /// Pairs of buckets moved at a time.
 const BLOCK: usize = if cfg!(loom) { 1 } else { 256 };
 /// Buckets of the first table.
-const FIRST_BUCKET_BITS: u32 = if cfg!(loom) { 1 } else { 6 };
+const FIRST_BUCKET_BITS: u32 = if cfg!(loom) { 2 } else { 6 };
 
 /// Addresses a table asks for at most.
 const MOST_BYTES: u64 = 1 << 40;
@@ -91,11 +91,17 @@ pub(crate) struct Table {
     stray_turn: Turn,
 }
 
+/// The memory set aside for strays while buckets move. Three things in a hundred are strays in a table three quarters full.
+fn aside(buckets: &Buckets) -> u64 {
+    buckets.bytes() / 8
+}
+
 impl Table {
     /// The first table. It may grow where it is as far as the budget allows, if the system has the addresses.
     pub fn first(place_bits: u32, budget: Arc<Budget>) -> Result<Table, StoreFull> {
-        let room = budget.limit().min(MOST_BYTES) / 8;
-        Self::of(Buckets::new(FIRST_BUCKET_BITS, place_bits), room as usize, budget)
+        // A table has a power of two.
+        let room = (1 << budget.limit().clamp(1, MOST_BYTES).ilog2()) / 8;
+        Self::of(Buckets::new(FIRST_BUCKET_BITS, place_bits), usize::try_from(room).unwrap_or(0), budget)
     }
 
     /// The smallest table there can be.
@@ -103,7 +109,7 @@ impl Table {
         Self::of(Buckets::new(1, place_bits), 0, budget)
     }
 
-    /// An empty table in memory for at least `room` words.
+    /// An empty table that can grow up to `room` words where it is, if the system has the addresses.
     fn of(buckets: Buckets, room: usize, budget: Arc<Budget>) -> Result<Table, StoreFull> {
         let bytes = buckets.bytes();
         budget.take(bytes)?;
@@ -133,7 +139,8 @@ impl Table {
     fn slots_of(&self, bucket: usize) -> &[AtomicU64; SLOTS] {
         debug_assert!(bucket < self.buckets.len());
         // SAFETY: the table has `SLOTS` words for each of its buckets, and every bucket asked for is a home or came from `Buckets::bucket`,
-        // which both stay below their number, or was counted up to it.
+        // which both stay below their number, or was counted up to it, or is in a gap that a search of this table found; or it is one of the
+        // four that a pair becomes, and those who ask for these see to it that this table has twice as many.
         unsafe { self.words.some(bucket << SLOTS_LOG) }
     }
 
@@ -281,14 +288,18 @@ impl Table {
     pub fn grow(&self) -> Result<(), StoreFull> {
         let mut next = lock(&self.next);
         if next.is_none() {
-            *next = Some(Next::Table(Arc::new(Table::of(self.buckets.twice(), 0, self.budget.clone())?)));
+            // Given back when this table goes.
+            self.budget.take(aside(&self.buckets))?;
+            let table = Table::of(self.buckets.twice(), 0, self.budget.clone());
+            let table = table.inspect_err(|_| self.budget.give_back(aside(&self.buckets)))?;
+            *next = Some(Next::Table(Arc::new(table)));
             self.announce();
         }
         Ok(())
     }
 
-    /// Makes this the last table, unless a larger one comes next already; says whether it did. Once [`drain`](Self::drain) is through,
-    /// nothing is inserted any more.
+    /// Makes this the last table, unless a larger one comes next already; says whether it did. Once [`drain_blocks`](Self::drain_blocks)
+    /// is through, nothing is inserted any more.
     pub fn close(&self) -> bool {
         let mut next = lock(&self.next);
         if next.is_none() {
@@ -306,6 +317,7 @@ impl Table {
 
     /// Helps to move everything to the `next` table and returns when it is there. `rehash` gives the hash of the thing at a place.
     pub fn help(&self, next: &Table, rehash: impl Fn(u64) -> u64) {
+        assert_eq!(next.buckets.len(), 2 * self.buckets.len(), "a table moves to one of twice its size");
         let pairs = self.buckets.len() / 2;
         let blocks = pairs.div_ceil(BLOCK);
         self.turn.share(blocks, |block| {
@@ -327,16 +339,24 @@ impl Table {
         });
     }
 
-    /// Doubles the table, where it is if there is room.
+    /// Doubles the table, where it is if there is room. Nothing has happened if memory is refused.
     pub fn double(&mut self, rehash: impl Fn(u64) -> u64) -> Result<(), StoreFull> {
+        debug_assert_eq!(self.growing.load(Ordering::Relaxed), 0, "nothing is frozen");
         let (buckets, twice) = (self.buckets, self.buckets.twice());
-        let more = twice.bytes() - buckets.bytes();
-        self.budget.take(more)?;
+        let aside = aside(&buckets);
+        self.budget.take(aside)?;
+        let doubled = self.double_from(buckets, twice, rehash);
+        self.budget.give_back(aside);
+        doubled
+    }
+
+    fn double_from(&mut self, buckets: Buckets, twice: Buckets, rehash: impl Fn(u64) -> u64) -> Result<(), StoreFull> {
         let mut elsewhere = None;
-        if self.words.extend(twice.slots()) {
+        if self.words.has_room(twice.slots()) {
+            self.budget.take(twice.bytes() - buckets.bytes())?;
+            self.words.extend(twice.slots());
             self.buckets = twice;
         } else {
-            self.budget.give_back(more);
             elsewhere = Some(Table::of(twice, 0, self.budget.clone())?);
         }
         let to = elsewhere.as_ref().unwrap_or(self);
@@ -435,7 +455,8 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        self.budget.give_back(self.buckets.bytes());
+        let moved = matches!(*lock(&self.next), Some(Next::Table(_)));
+        self.budget.give_back(self.buckets.bytes() + if moved { aside(&self.buckets) } else { 0 });
     }
 }
 
@@ -467,6 +488,29 @@ mod tests {
             }));
             all.sort();
             assert!(all.into_iter().eq(1..=100_000));
+        }
+    }
+
+    #[test]
+    fn a_table_that_may_not_grow_is_as_it_was() {
+        let hash = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let first = Table::first(20, Arc::new(Budget::new(u64::MAX))).unwrap().buckets.bytes();
+        // Too little for the strays; for the strays but not for the table; enough in place but not beside; enough.
+        for (limit, alone, together) in
+            [(9 * first / 8 - 1, false, false), (2 * first, false, false), (3 * first, true, false), (4 * first, true, true)]
+        {
+            let budget = Arc::new(Budget::new(limit));
+            let mut table = Arc::new(Table::first(20, budget.clone()).unwrap());
+            let insert = |table: &Table, place| table.find_or_insert(hash(place), |other| other == place, || Ok::<u64, ()>(place));
+            assert!((1..100).all(|place| insert(&table, place) == Ok(Lookup::Inserted)));
+            assert_eq!(table.grow().is_ok(), together, "{limit}");
+            if !together {
+                assert_eq!(Arc::get_mut(&mut table).unwrap().double(hash).is_ok(), alone, "{limit}");
+                assert!((1..100).all(|place| insert(&table, place) == Ok(Lookup::Found(place))));
+                assert_eq!(budget.used(), table.buckets.bytes());
+            }
+            drop(table);
+            assert_eq!(budget.used(), 0);
         }
     }
 

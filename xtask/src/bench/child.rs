@@ -5,8 +5,9 @@
 //! system says. Processor time counts everything the program waited for: the passes a compiler driver starts are in it.
 //!
 //! A virtual machine's host takes back memory that nobody has used for a second or two, and getting it again is slow and charged to whoever
-//! is the first to touch it. Whether a program meets such memory depends on what ran before, and it can double the time of a short search. So
-//! as much memory as any of them needs is touched and returned just before each search starts, whosever it is: [`recall_memory`].
+//! is the first to touch it. Whether a program meets such memory depends on what ran before, and it can add half to the time of a search
+//! of some hundred thousand states. So as much memory as any of them needs is touched and returned just before each search of such a model,
+//! whosever it is: [`recall_memory`].
 
 use crate::Failure;
 use std::ffi::OsString;
@@ -99,21 +100,26 @@ pub fn measure(arguments: &Arguments) -> Result<(), Failure> {
 /// Memory touched before a search starts: more than any of the set needs.
 const RECALLED: usize = 768 << 20;
 
-/// Sees to it that the machine has memory at hand; see above. In a process of its own (`cargo xtask recall-memory`), since the system charges
-/// a program with the memory of the one that starts it.
+/// Sees to it that the machine has memory at hand; see above. In a process of its own (`cargo xtask recall-memory`), since the system
+/// charges a program with the memory of the one that starts it.
 pub fn recall_memory() -> Result<(), Failure> {
-    let this = std::env::current_exe().and_then(|this| Command::new(this).arg("recall-memory").status());
-    this.map(drop).map_err(|error| format!("cannot start this program again: {error}"))
+    let status = std::env::current_exe().and_then(|this| Command::new(this).arg("recall-memory").status());
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("memory for the searches could not be touched: {status}")),
+        Err(error) => Err(format!("cannot start this program again: {error}")),
+    }
 }
 
 /// The other side of [`recall_memory`]: touches memory and returns it.
-pub fn touch_memory() {
-    let Ok(mut memory) = memmap2::MmapOptions::new().len(RECALLED).map_anon() else { return };
+pub fn touch_memory() -> Result<(), Failure> {
+    let mut memory = memmap2::MmapOptions::new().len(RECALLED).map_anon().map_err(|error| error.to_string())?;
     #[cfg(target_os = "linux")]
     let _ = memory.advise(memmap2::Advice::HugePage);
     for at in (0..RECALLED).step_by(4096) {
         memory[at] = 1;
     }
+    Ok(())
 }
 
 /// Processor time of the calling thread so far, in seconds; that of the wall where the system does not tell.

@@ -195,7 +195,7 @@ impl Sides<'_> {
         let thorough = entry.group == Group::Search;
         let compiled = ours::compile(&entry.model)?;
         let translation = compiled.native.unwrap_or(compiled.bytecode);
-        // For models that are searched in no time, memory does not matter.
+        // Models that are searched in no time hardly touch any memory.
         let prepare = || if thorough { child::recall_memory() } else { Ok(()) };
         for _ in 0..self.runs {
             if let Some(verifier) = &mut verifier {
@@ -297,13 +297,14 @@ fn circumstances(versions: Option<&(String, String)>, everypath: &Everypath, arg
     let (spin, gcc) = versions.map_or(("not measured", "–"), |(spin, gcc)| (spin, gcc));
     format!(
         "machine: {cpu}, {cores} cores, {} {}\neverypath: {}{}, {}\nspin: {spin}{fitted}; {gcc}\n\
-         times: processor seconds (user and system), fastest of {} runs\ndate: {}",
+         times: processor seconds (user and system), fastest of {} runs; two threads: of {}; memory at hand\ndate: {}",
         output("uname", &["-s"]),
         output("uname", &["-r"]),
         if everypath.given { "a program built earlier, the tree now at " } else { "" },
         output("git", &["describe", "--always", "--dirty"]),
         output("rustc", &["--version"]),
         arguments.runs,
+        arguments.runs.max(TEAM_RUNS),
         output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
     )
 }

@@ -2,16 +2,16 @@
 
 use crate::plan::{Order, Plan, StoreKind};
 use crate::series;
-use contract::{Omission, Outcome, Store, System};
+use contract::{Omission, Outcome, Store, Successors, System};
 use search::{CheckpointError, Task};
 use std::io::Read;
 use store::{Cache, Compact, Hashes, Plain};
 
 /// Bits kept of each hash: with ten million states, the chance that any of them is overlooked is below one in a thousand.
 const HASH_BITS: u32 = 56;
-/// What a cached state takes, roughly, and the most states that are kept.
-const CACHED_BYTES: u64 = 512;
-const CACHED_MAX: u64 = 1 << 22;
+/// What a cached state takes beside its bytes, roughly, and the most states that are kept.
+const CACHED_BYTES: u64 = 72;
+const CACHED_MAX: u64 = 1 << 24;
 /// Hash functions are the same in every run: one worker gives the same answer every time.
 pub(crate) const SEED: u64 = 0;
 
@@ -35,8 +35,16 @@ pub(crate) fn search<S: System + Clone>(
             Ok(outcome)
         }
         StoreKind::Bits => series::bits(system, plan, task, from),
-        StoreKind::Cache => with(system, &mut Cache::new((budget / CACHED_BYTES).min(CACHED_MAX), budget), order, task, from),
+        StoreKind::Cache => with(system, &mut Cache::new(cached(system, budget), budget), order, task, from),
     }
+}
+
+/// How many states a cache has room for, if they are as long as the initial ones. The rest of the budget is for the path, and the program.
+fn cached<S: System + Clone>(system: &S, budget: u64) -> u64 {
+    let mut out = Successors::new();
+    system.clone().initial(&mut out);
+    let longest = out.iter().filter_map(|(_, state)| state).map(<[u8]>::len).max().unwrap_or(0);
+    (budget / 8 * 5 / (CACHED_BYTES + longest as u64)).min(CACHED_MAX)
 }
 
 /// From here on everything is concrete.

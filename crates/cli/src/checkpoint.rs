@@ -2,9 +2,10 @@
 //! moment, also after a crash or on a full disk, the file holds a whole checkpoint: the last one that could be written.
 
 use crate::failure::Failure;
+use crate::output::beside;
 use check::{Checkpoints, Saved};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,26 +28,31 @@ pub struct CheckpointFile {
 }
 
 impl CheckpointFile {
-    /// A file that may be replaced: there is none of this name, or it is a checkpoint; and its folder can be written. What is wrong is
-    /// told before the search, not ten minutes into it.
+    /// A file that may be replaced: there is none of this name, or it is a checkpoint of the same program; and its folder can be written.
+    /// What is wrong is told before the search, not ten minutes into it.
     pub fn new(path: &Path, every: Option<Duration>, saved: &Saved) -> Result<CheckpointFile, Failure> {
         let refuse = |error| Failure::write(path, error);
-        let name = path.file_name().ok_or_else(|| refuse(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file")))?;
+        let partial = beside(path).map_err(refuse)?;
         match File::open(path) {
-            Ok(file) => {
+            Ok(mut file) => {
                 let mut bytes = Vec::new();
-                file.take(16).read_to_end(&mut bytes).map_err(refuse)?;
+                (&file).take(16).read_to_end(&mut bytes).map_err(refuse)?;
+                let left_alone = |why: String| Err(refuse(io::Error::new(io::ErrorKind::AlreadyExists, why)));
                 if !bytes.is_empty() && !Saved::is_one(&bytes) {
-                    let message = "the file exists and is not a checkpoint, so it is left alone";
-                    return Err(refuse(io::Error::new(io::ErrorKind::AlreadyExists, message)));
+                    return left_alone("the file exists and is not a checkpoint, so it is left alone".to_owned());
+                }
+                // One that cannot be read is of no use to anybody.
+                let old = file.rewind().ok().and_then(|()| Saved::read(&mut BufReader::new(file)).ok());
+                if let Some(old) = old.filter(|old| old.program != saved.program) {
+                    return left_alone(format!(
+                        "it is a saved search of another program, `{}`; `--resume` goes on with that, and another name for this one spares it",
+                        old.model
+                    ));
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(refuse(error)),
         }
-        let mut partial = name.to_owned();
-        partial.push(".partial");
-        let partial = path.with_file_name(partial);
         File::create(&partial).and_then(|_| fs::remove_file(&partial)).map_err(refuse)?;
         let next = Mutex::new(Instant::now() + every.unwrap_or(EVERY));
         Ok(CheckpointFile { path: path.to_owned(), partial, head: saved.to_bytes(), every, next, written: AtomicU64::new(0) })

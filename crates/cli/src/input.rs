@@ -19,6 +19,8 @@ pub struct Model {
     pub name: String,
     /// The program.
     pub program: Arc<Verified>,
+    /// What is worth knowing about it, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// Reads the model a command is about. Warnings are shown; errors are the failure.
@@ -31,7 +33,8 @@ pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure
         // Nobody may be listening; the answer does not depend on it.
         let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
     }
-    Ok(Model { name, program: Arc::new(loaded.program) })
+    let warnings = loaded.warnings.iter().map(|warning| format!("{}: {}", loaded.map.location(warning.span), warning.message)).collect();
+    Ok(Model { name, program: Arc::new(loaded.program), warnings })
 }
 
 /// The model that travels with a saved search. It is verified like any other.
@@ -39,7 +42,7 @@ pub fn saved_model(path: &Path, saved: &Saved) -> Result<Model, Failure> {
     let name = format!("{}, its program.epb", path.display());
     let source = Source { name: &name, bytes: &saved.program, defines: &[], files: &mut NoFiles };
     let loaded = languages::load(source).map_err(rejected)?;
-    Ok(Model { name: saved.model.clone(), program: Arc::new(loaded.program) })
+    Ok(Model { name: saved.model.clone(), program: Arc::new(loaded.program), warnings: Vec::new() })
 }
 
 /// Reads a trace file.

@@ -12,6 +12,7 @@ mod failure;
 mod input;
 mod interrupt;
 mod memory;
+mod output;
 mod progress;
 mod quantity;
 mod session;
@@ -23,6 +24,7 @@ use contract::Verdict;
 use failure::Failure;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// What a command that did its work tells the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +59,22 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => commands::replay::run(arguments),
         Command::Compile(arguments) => commands::compile::run(arguments),
     };
-    let exit = result.unwrap_or_else(|failure| {
-        complain(&failure, json);
+    let mut exit = result.unwrap_or_else(|failure| {
+        complain(&failure);
+        if json {
+            say(&failure.json());
+        }
         Exit::Wrong
     });
+    if let Some(error) = UNSAID.get() {
+        let _ = writeln!(io::stderr(), "error: cannot write the answer: {error}");
+        exit = Exit::Wrong;
+    }
     ExitCode::from(exit as u8)
 }
 
-fn complain(failure: &Failure, json: bool) {
+/// Tells the user on standard error what went wrong.
+fn complain(failure: &Failure) {
     let text = match failure {
         // Diagnostics begin with their own severity.
         Failure::Model { .. } => failure.to_string(),
@@ -72,15 +82,17 @@ fn complain(failure: &Failure, json: bool) {
     };
     // If even standard error is gone, the exit code still tells.
     let _ = writeln!(io::stderr(), "{text}");
-    if json {
-        say(&failure.json());
-    }
 }
 
 /// Prints an answer on standard output. Whoever reads it may stop reading at any time.
 fn say(text: &str) {
     let mut out = io::stdout().lock();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "{text}{newline}");
-    let _ = out.flush();
+    match write!(out, "{text}{newline}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => drop(UNSAID.set(error)),
+        _ => {}
+    }
 }
+
+/// Why an answer did not reach standard output, although somebody was to read it.
+static UNSAID: OnceLock<io::Error> = OnceLock::new();

@@ -227,6 +227,7 @@ fn a_checkpoint_of_a_lossy_store_is_for_such_a_store() {
 #[test]
 fn calls_that_make_no_sense_are_refused() {
     let folder = with_checkpoint();
+    folder.write("another.pml", "active proctype P() { skip }");
     for (arguments, says) in [
         (&["check", "model.pml", "--search", "dfs-shared", "--checkpoint", "new"][..], "--search bfs"),
         (&["check", "--resume", "saved", "--store", "bits", "--bits-functions", "2"], "--bits-functions"),
@@ -237,6 +238,7 @@ fn calls_that_make_no_sense_are_refused() {
         (&["space", "model.pml", "-o", "g.aut", "--checkpoint", "new"], "--checkpoint"),
         (&["check", "model.pml", "--checkpoint", "nowhere/new"], "nowhere/new"),
         (&["check", "model.pml", "--checkpoint", "model.pml"], "not a checkpoint"),
+        (&["check", "another.pml", "--checkpoint", "saved"], "another program, `model.pml`"),
         (&["check", "model.pml", "--checkpoint-every", "5s"], "--checkpoint"),
         (&["check"], "MODEL"),
     ] {

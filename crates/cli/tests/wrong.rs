@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{FINE, Folder};
+use common::{FINE, Folder, LOST_UPDATE};
 
 fn refused(folder: &Folder, arguments: &[&str]) -> String {
     let run = folder.run(arguments).exits(2);
@@ -147,4 +147,53 @@ fn help_is_not_an_error() {
         let run = folder.run(arguments).exits(0);
         assert!(!run.out.is_empty(), "{run:?}");
     }
+}
+
+/// An output that is an input, or that cannot be written, is told before the work, and costs nothing.
+#[test]
+fn outputs_do_not_overwrite_inputs() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    folder.run(&["check", "model.epa", "--trace", "found.trace"]).exits(1);
+    let (model, trace) = (folder.read("model.epa"), folder.read("found.trace"));
+    for call in [
+        &["check", "model.epa", "--trace", "model.epa"][..],
+        &["check", "model.epa", "--trace", "./model.epa"],
+        &["check", "model.epa", "--trace", "nowhere/found.trace"],
+        &["check", "model.epa", "--trace", "."],
+        &["compile", "model.epa", "-o", "model.epa"],
+        &["simulate", "model.epa", "--steps", "1", "--trace", "model.epa"],
+        &["replay", "found.trace", "--svg", "found.trace"],
+        &["replay", "found.trace", "--html", "found.trace"],
+    ] {
+        folder.run(call).exits(2);
+    }
+    assert_eq!((folder.read("model.epa"), folder.read("found.trace")), (model, trace));
+    assert!(!folder.path("found.trace.partial").exists());
+}
+
+/// A full disk costs the file, not the verdict; and an answer that does not reach standard output is not a success.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_does_not_cost_the_verdict() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    let run = folder.run(&["check", "model.epa", "--trace", "/dev/full"]).exits(1);
+    assert!(run.out.starts_with("violated") && run.err.contains("/dev/full"), "{run:?}");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_everypath"))
+        .args(["compile", "model.epa", "--asm"])
+        .current_dir(folder.path(""))
+        .stdout(full)
+        .stderr(std::process::Stdio::null())
+        .status();
+    assert_eq!(status.unwrap().code(), Some(2));
+}
+
+#[test]
+fn properties_that_are_not_checked_are_named() {
+    let text = "byte x; active proctype P() { do :: x = 1 - x od }\nltl p { [] (x == 0) }\n";
+    let folder = Folder::with("model.pml", text);
+    let run = folder.run(&["check", "model.pml"]).exits(0);
+    assert!(run.err.contains("the formula `p` is not checked") && run.err.contains("model.pml:2:5"), "{run:?}");
+    let json = folder.run(&["check", "model.pml", "--json"]).exits(0).json();
+    assert!(json["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("2:5: the formula `p`")), "{json}");
 }

@@ -119,6 +119,11 @@ pub trait Store: Sync {
         Err(NotRestored::Malformed)
     }
 
+    /// Whether the store can still make do with less memory than it has, and will once [`leave_room`](Self::leave_room) says so.
+    fn yields(&self) -> bool {
+        false
+    }
+
     /// What the store is at present, in a word; changes when a store reorganises itself in a way users like to know of.
     fn form(&self) -> &'static str {
         ""

@@ -91,6 +91,17 @@ pub enum AutomatonKind {
     Notrace,
 }
 
+impl AutomatonKind {
+    /// The word it begins with.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            AutomatonKind::Never => "never",
+            AutomatonKind::Trace => "trace",
+            AutomatonKind::Notrace => "notrace",
+        }
+    }
+}
+
 /// `never`, `trace` or `notrace`.
 #[derive(Clone, Debug)]
 pub struct Automaton {

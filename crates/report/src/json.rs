@@ -185,6 +185,9 @@ pub struct CheckJson {
     /// What to try then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+    /// What is worth knowing about the model, such as properties that were not checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The numbers.
     #[serde(flatten)]
     pub numbers: NumbersJson,
@@ -207,6 +210,7 @@ impl CheckJson {
             reason: None,
             message: None,
             advice,
+            warnings: Vec::new(),
             numbers: NumbersJson::new(&outcome.statistics, measured),
             violation: None,
             trace: None,

@@ -113,7 +113,7 @@ impl<'a> Monitor<'a> {
             self.stop(StopReason::Interrupted);
         } else if limits.time.is_some_and(|limit| now.duration_since(self.start) >= limit) {
             self.stop(StopReason::Time);
-        } else if limits.memory.is_some_and(|limit| bytes > limit) {
+        } else if limits.memory.is_some_and(|limit| bytes > limit) && !store.yields() {
             self.stop(StopReason::Memory);
         }
         let Ok(mut report) = self.next_report.try_lock() else { return };

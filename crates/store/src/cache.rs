@@ -13,6 +13,9 @@ use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
 /// States that share a set and compete for it.
 const WAYS: usize = 16;
 
+/// Sets in which room is looked for when the budget is used up and all states of a set are needed.
+const NEIGHBOURS: usize = 256;
+
 /// A fixed number of states, with replacement. Exact, but forgets.
 #[derive(Debug)]
 pub struct Cache {
@@ -54,6 +57,12 @@ impl Entry {
 }
 
 impl Set {
+    /// The next state to forget.
+    fn victim(&self) -> Option<usize> {
+        let len = self.entries.len();
+        (0..len).map(|step| (self.hand + step) % len).find(|&at| !self.entries[at].pinned)
+    }
+
     /// Everything in it, in its order, on which depends what is forgotten next. Most sets of a young cache are empty.
     fn save(&self, piece: &mut Vec<u8>) {
         piece.clear();
@@ -197,19 +206,32 @@ impl StoreWorker for CacheWorker<'_> {
         let needed = *bytes + entry.bytes();
         let over = needed > self.0.budget.saturating_sub(*others);
         if set.entries.len() >= WAYS || over {
-            let len = set.entries.len();
-            let victim = (0..len).map(|step| (set.hand + step) % len).find(|&at| !set.entries[at].pinned);
-            match victim {
+            match set.victim() {
                 Some(at) => {
                     *bytes = *bytes + entry.bytes() - set.entries[at].bytes();
                     set.entries[at] = entry;
                     set.hand = at + 1;
                     *forgotten += 1;
                     *inserted += 1;
+                    // One for one does not bring the cache back to its budget.
+                    if let Some(at) = set.victim().filter(|_| over) {
+                        *bytes -= set.entries.swap_remove(at).bytes();
+                        *forgotten += 1;
+                    }
                     return Ok(Inserted { id, new: true });
                 }
-                // All are needed: this set must take one more than its share.
-                None if over => return Err(StoreFull { needed, budget: self.0.budget }),
+                // All are needed: this set must take one more than its share, and if there is no room for that, others must have less.
+                None if over => {
+                    let others = (1..=NEIGHBOURS).map(|step| (number + step) % sets.len());
+                    let found = others.filter_map(|at| Some((at, sets[at].victim()?))).next();
+                    let Some((neighbour, at)) = found else { return Err(StoreFull { needed, budget: self.0.budget }) };
+                    let gone = sets[neighbour].entries.swap_remove(at);
+                    *bytes = needed - gone.bytes();
+                    *forgotten += 1;
+                    *inserted += 1;
+                    sets[number].entries.push(entry);
+                    return Ok(Inserted { id, new: true });
+                }
                 None => {}
             }
         }

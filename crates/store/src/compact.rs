@@ -153,6 +153,10 @@ impl Store for Compact {
         }
     }
 
+    fn yields(&self) -> bool {
+        matches!(lock(&self.stage).place, Place::Plain(_))
+    }
+
     fn form(&self) -> &'static str {
         match lock(&self.stage).place {
             Place::Plain(_) => "plain",

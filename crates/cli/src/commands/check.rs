@@ -2,8 +2,9 @@
 
 use crate::args::CheckArguments;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::session::{Ended, Session};
-use crate::{Exit, input, memory, say};
+use crate::{Exit, complain, input, memory, say};
 use check::Plan;
 use contract::{Safety, Verdict};
 use report::json::{self, CheckJson};
@@ -12,17 +13,19 @@ use report::{Measured, Witness, check_text};
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let property = Safety { deadlocks: !arguments.no_deadlock, ..Safety::default() };
     let base = Plan { property: Some(property), ..Plan::check() };
+    let file = arguments.trace.as_deref().map(|path| Output::new(path, &arguments.subject.inputs(&arguments.saving))).transpose()?;
     let session = Session::new(base, &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
     let (Session { model, .. }, Ended { checked, advice }) = session.run(&arguments.saving)?;
 
-    if let (Some(path), Verdict::Violated(violation)) = (&arguments.trace, &checked.outcome.verdict) {
+    let mut unwritten = None;
+    if let (Some(file), Verdict::Violated(violation)) = (&file, &checked.outcome.verdict) {
         let witness = Witness {
             model: model.name.clone(),
             violation: Some((&violation.fault).into()),
             program: input::assembly(&model.program),
             trace: violation.trace.clone(),
         };
-        std::fs::write(path, witness.to_text()).map_err(|error| Failure::write(path, error))?;
+        unwritten = file.write(witness.to_text()).err();
     }
     let measured = Measured { peak_memory_bytes: memory::peak() };
     let text = if arguments.output.json {
@@ -30,10 +33,14 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
             Verdict::Violated(violation) => json::steps(&checked.steps, &json::views(&model.program, &violation.trace)),
             _ => Vec::new(),
         };
-        json::line(&CheckJson::new(&checked.outcome, steps, advice, measured))
+        json::line(&CheckJson { warnings: model.warnings.clone(), ..CheckJson::new(&checked.outcome, steps, advice, measured) })
     } else {
         check_text(&model.program, &checked.outcome, &checked.steps, advice.as_deref(), measured)
     };
     say(&text);
+    if let Some(failure) = unwritten {
+        // The verdict is what counts.
+        complain(&failure);
+    }
     Ok(Exit::from(&checked.outcome.verdict))
 }

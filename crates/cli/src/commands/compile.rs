@@ -2,6 +2,7 @@
 
 use crate::args::CompileArguments;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::{Exit, input, say};
 use report::json;
 use serde_json::json as object;
@@ -10,8 +11,8 @@ pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
     let model = input::model(&arguments.model.model, &arguments.model.defines)?;
     let program = model.program.program();
     match (&arguments.output_file, arguments.asm) {
-        (Some(path), true) => std::fs::write(path, input::assembly(&model.program)).map_err(|error| Failure::write(path, error))?,
-        (Some(path), false) => std::fs::write(path, input::binary(&model.program)).map_err(|error| Failure::write(path, error))?,
+        (Some(path), true) => Output::new(path, &[&arguments.model.model])?.write(input::assembly(&model.program))?,
+        (Some(path), false) => Output::new(path, &[&arguments.model.model])?.write(input::binary(&model.program))?,
         (None, true) if !arguments.output.json => say(&input::assembly(&model.program)),
         (None, _) => {}
     }

@@ -2,12 +2,12 @@
 
 use crate::args::ReplayArguments;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::{Exit, input, say};
 use replay::Narrator;
 use report::json::{self, StepJson, ViolationJson};
 use report::{Chart, Printer, processes_text, values_text};
 use serde::Serialize;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The answer as JSON.
@@ -35,8 +35,12 @@ pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
     }
     if arguments.svg.is_some() || arguments.html.is_some() {
         let chart = Chart::new(&program, &witness, &steps);
-        write(arguments.svg.as_deref(), || chart.svg())?;
-        write(arguments.html.as_deref(), || chart.html())?;
+        if let Some(svg) = &arguments.svg {
+            Output::new(svg, &[path])?.write(chart.svg())?;
+        }
+        if let Some(html) = &arguments.html {
+            Output::new(html, &[path])?.write(chart.html())?;
+        }
     }
     let text = if arguments.output.json {
         json::line(&ReplayJson {
@@ -56,12 +60,4 @@ pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
     };
     say(&text);
     Ok(Exit::Fine)
-}
-
-/// Writes a file, if one is wanted.
-fn write(path: Option<&Path>, contents: impl FnOnce() -> String) -> Result<(), Failure> {
-    match path {
-        Some(path) => std::fs::write(path, contents()).map_err(|error| Failure::write(path, error)),
-        None => Ok(()),
-    }
 }

@@ -5,6 +5,7 @@
 use crate::args::SimulateArguments;
 use crate::failure::Failure;
 use crate::input::{self, Model};
+use crate::output::Output;
 use crate::{Exit, interrupt, say};
 use contract::{Cancel, Fault, Trace, TraceStep};
 use replay::{Narrator, Step};
@@ -143,10 +144,12 @@ impl Run<'_> {
     }
 
     fn save(&self, arguments: &SimulateArguments, end: &End) -> Result<(), Failure> {
+        // The state it began from may be replaced by the one it ended in.
+        let inputs = [arguments.model.model.as_path()];
         if let Some(path) = &arguments.save {
             // A state is a trace without steps: one text form for both.
             let state = Trace { initial: self.trace.last_state().to_vec(), ..Trace::default() };
-            std::fs::write(path, state.to_string()).map_err(|error| Failure::write(path, error))?;
+            Output::new(path, &inputs)?.write(state.to_string())?;
         }
         if let Some(path) = &arguments.trace {
             let witness = Witness {
@@ -155,7 +158,7 @@ impl Run<'_> {
                 program: input::assembly(&self.model.program),
                 trace: self.trace.clone(),
             };
-            std::fs::write(path, witness.to_text()).map_err(|error| Failure::write(path, error))?;
+            Output::new(path, &inputs)?.write(witness.to_text())?;
         }
         Ok(())
     }

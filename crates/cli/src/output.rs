@@ -1,0 +1,69 @@
+//! Files out. An output is never one of the inputs; what is wrong with it is told before the work begins, as far as it can be known; and a
+//! file appears whole or not at all: it is written beside its place and takes it when it is complete.
+
+use crate::failure::Failure;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that will be written.
+pub struct Output {
+    path: PathBuf,
+    /// Where it is written first; nowhere if it is a device or a pipe, or its folder takes no new files.
+    partial: Option<PathBuf>,
+}
+
+impl Output {
+    /// A file that can be written, as far as one can tell, and is none of the `inputs`.
+    pub fn new(path: &Path, inputs: &[&Path]) -> Result<Output, Failure> {
+        let refuse = |error| Failure::write(path, error);
+        // The file itself, if this is a link to it.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == place)) {
+            return Err(Failure::Call(format!("{}: this file is read, so it will not be overwritten", path.display())));
+        }
+        match fs::metadata(&place) {
+            Ok(known) if known.is_dir() => return Err(refuse(io::ErrorKind::IsADirectory.into())),
+            Ok(known) if !known.is_file() => return Ok(Output { path: place, partial: None }),
+            _ => {}
+        }
+        let partial = beside(&place).map_err(refuse)?;
+        match File::create(&partial).and_then(|_| fs::remove_file(&partial)) {
+            Ok(()) => Ok(Output { path: place, partial: Some(partial) }),
+            Err(error) => match OpenOptions::new().append(true).open(&place) {
+                Ok(_) => Ok(Output { path: place, partial: None }),
+                Err(_) => Err(refuse(error)),
+            },
+        }
+    }
+
+    /// Writes these contents.
+    pub fn write(&self, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
+        self.write_with(|out| out.write_all(contents.as_ref()))
+    }
+
+    /// Writes what `write` writes. If that fails, what was there before is there still.
+    pub fn write_with(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let place = self.partial.as_deref().unwrap_or(&self.path);
+        let written = File::create(place).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            write(&mut out)?;
+            out.flush()
+        });
+        let moved = written.and_then(|()| self.partial.as_ref().map_or(Ok(()), |partial| fs::rename(partial, &self.path)));
+        moved.map_err(|error| {
+            if let Some(partial) = &self.partial {
+                let _ = fs::remove_file(partial);
+            }
+            Failure::write(&self.path, error)
+        })
+    }
+}
+
+/// Where a file is written before it takes its place.
+pub fn beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file"))?;
+    let mut partial = name.to_owned();
+    partial.push(".partial");
+    Ok(path.with_file_name(partial))
+}

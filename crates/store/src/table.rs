@@ -100,7 +100,7 @@ impl Table {
     /// The first table. It may grow where it is as far as the budget allows, if the system has the addresses.
     pub fn first(place_bits: u32, budget: Arc<Budget>) -> Result<Table, StoreFull> {
         // A table has a power of two.
-        let room = (1 << budget.limit().clamp(1, MOST_BYTES).ilog2()) / 8;
+        let room = (1u64 << budget.limit().clamp(1, MOST_BYTES).ilog2()) / 8;
         Self::of(Buckets::new(FIRST_BUCKET_BITS, place_bits), usize::try_from(room).unwrap_or(0), budget)
     }
 

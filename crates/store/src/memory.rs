@@ -8,9 +8,11 @@ use crate::sync::AtomicU64;
 use memmap2::{MmapMut, MmapOptions};
 
 /// From this size on huge pages are worth their rounding.
+#[cfg(not(loom))]
 const HUGE: usize = 4 << 20;
 
 /// Memory that grows where it is uses huge pages from here on.
+#[cfg(not(loom))]
 const HUGE_FROM: usize = 2 << 20;
 
 /// Zeroed memory, shared between threads.

@@ -5,6 +5,7 @@ use bytecode::{Verified, asm};
 use check::Saved;
 use languages::{Files, NoFiles, Source};
 use report::Witness;
+use source::Diagnostic;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,8 @@ pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure
         // Nobody may be listening; the answer does not depend on it.
         let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
     }
-    let warnings = loaded.warnings.iter().map(|warning| format!("{}: {}", loaded.map.location(warning.span), warning.message)).collect();
+    let place = |warning: &Diagnostic| format!("{}:{}", loaded.map.name(warning.span.file), loaded.map.location(warning.span));
+    let warnings = loaded.warnings.iter().map(|warning| format!("{}: {}", place(warning), warning.message)).collect();
     Ok(Model { name, program: Arc::new(loaded.program), warnings })
 }
 

@@ -195,5 +195,5 @@ fn properties_that_are_not_checked_are_named() {
     let run = folder.run(&["check", "model.pml"]).exits(0);
     assert!(run.err.contains("the formula `p` is not checked") && run.err.contains("model.pml:2:5"), "{run:?}");
     let json = folder.run(&["check", "model.pml", "--json"]).exits(0).json();
-    assert!(json["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("2:5: the formula `p`")), "{json}");
+    assert!(json["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("model.pml:2:5: the formula `p`")), "{json}");
 }

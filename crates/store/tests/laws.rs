@@ -1,7 +1,7 @@
 //! Every store obeys the laws of the contract and keeps its budget.
 
 use contract::testing::{Random, compare_with_hash_set, lossy_store_laws, store_laws};
-use contract::{NotRestored, StateId, Store, StoreWorker};
+use contract::{Inserted, NotRestored, StateId, Store, StoreWorker};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use store::{Bits, Cache, Compact, Hashes, Joined, Plain, Union};
@@ -16,6 +16,26 @@ fn compact_obeys_the_laws() {
     store_laws(Compact::new);
     // Learning too early gives bad layouts, which must be mended again and again.
     store_laws(|| Compact::learning_from(u64::MAX, 50));
+}
+
+/// A store that is told to leave room turns compact, and says beforehand that it can.
+#[test]
+fn a_store_yields_until_it_is_compact() {
+    let store = Compact::when_needed(16 << 20);
+    let mut worker = store.worker();
+    let mut insert = |n: u64| {
+        let mut state = [0; 48];
+        (state[0], state[20], state[40]) = (n as u8, (n >> 8) as u8, (n >> 16) as u8);
+        let hash = worker.hash(&state);
+        worker.insert(hash, &state).unwrap();
+    };
+    (0..60_000).for_each(&mut insert);
+    assert!(store.yields() && store.form() == "plain");
+    store.leave_room(9 << 20);
+    (60_000..100_000).for_each(&mut insert);
+    assert!(!store.yields() && store.form() == "compact");
+    drop(worker);
+    assert_eq!(store.len(), 100_000);
 }
 
 #[test]
@@ -152,6 +172,38 @@ fn a_cache_forgets_only_what_was_left() {
     }
     assert!(cache.forgotten() > 1000);
     assert!(cache.bytes() < 2000 * 60, "{}", cache.bytes());
+}
+
+/// More room in the sets than in the budget: sets whose few states are all needed take room from others, and what others need of the
+/// budget later is given back.
+#[test]
+fn a_cache_at_its_budget_forgets_elsewhere() {
+    let budget = 200_000;
+    let cache = Cache::new(20_000, budget);
+    let mut worker = cache.worker();
+    let state = |n: u64| n.to_le_bytes();
+    let mut insert = |n: u64| {
+        let hash = worker.hash(&state(n));
+        (hash, worker.insert(hash, &state(n)).unwrap())
+    };
+    // Never left.
+    let path: Vec<(u64, Inserted)> = (0..300).map(&mut insert).collect();
+    for n in 300..20_000 {
+        let (_, inserted) = insert(n);
+        assert!(inserted.new);
+        cache.worker().leave(inserted.id);
+        assert!(cache.bytes() <= budget, "{n}");
+    }
+    assert!(cache.forgotten() > 10_000);
+    cache.leave_room(budget / 4);
+    (20_000..40_000).for_each(|n| {
+        let (_, inserted) = insert(n);
+        cache.worker().leave(inserted.id);
+    });
+    assert!(cache.bytes() <= budget / 4 * 3, "{}", cache.bytes());
+    for (n, (hash, inserted)) in path.iter().enumerate() {
+        assert_eq!(worker.find(*hash, &state(n as u64)), Some(inserted.id), "{n} is on the path");
+    }
 }
 
 #[test]

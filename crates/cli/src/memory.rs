@@ -43,11 +43,12 @@ mod tests {
         assert_eq!(kilobytes(status, "VmSwap:"), None);
     }
 
+    // Two readings are not compared: what the other tests take between them may be more than the first of them saw.
     #[cfg(target_os = "linux")]
     #[test]
     fn the_system_tells() {
         assert!(resident().is_some_and(|bytes| bytes > 0));
-        assert!(peak() >= resident());
+        assert!(peak().is_some_and(|bytes| bytes > 0));
         assert!(budget().is_some_and(|bytes| bytes > 0));
     }
 }

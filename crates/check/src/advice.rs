@@ -8,17 +8,24 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     let Verdict::Unknown(reason) = &outcome.verdict else { return None };
     let resume = if saved { "resume the search with more" } else { "give it more" };
     let sentence = match reason {
+        StopReason::Memory if mostly_our_own(plan, outcome) => {
+            format!("{resume} memory (`--memory`): most of what was allowed is what the program itself needs before it knows a state")
+        }
         StopReason::Memory => {
             let fewer_bytes = match plan.store {
-                StoreKind::Auto | StoreKind::Plain => {
+                StoreKind::Plain => {
                     "`--store compact` keeps every state in a few bytes; `--store hashes` and `--store bits` take less and may overlook states"
                 }
-                StoreKind::Compact => "`--store hashes` and `--store bits` take less memory and may overlook states",
+                // What began as plain is compact by now.
+                StoreKind::Auto | StoreKind::Compact => "`--store hashes` and `--store bits` take less memory and may overlook states",
                 StoreKind::Hashes => "`--store bits` never needs more than it has, and overlooks states as it fills",
                 StoreKind::Cache => "`--store compact` keeps every state in a few bytes",
                 StoreKind::Bits => "`--search dfs` keeps fewer states waiting",
             };
             format!("{resume} memory (`--memory`), or less to remember: {fewer_bytes}")
+        }
+        StopReason::Time if plan.order == Order::Depth => {
+            format!("{resume} time (`--time`), or `--search dfs-shared`, which all workers share")
         }
         StopReason::Time => format!("{resume} time (`--time`), or more workers (`--threads`)"),
         StopReason::Interrupted if saved => "resume the search".to_owned(),
@@ -37,10 +44,26 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     Some(sentence)
 }
 
+/// As [`advice`], for a search whose edges were wanted: it keeps them beside the states, and there is no choice of store.
+pub fn graph_advice(plan: &Plan, outcome: &Outcome) -> Option<String> {
+    match outcome.verdict {
+        Verdict::Unknown(StopReason::Memory) => {
+            Some("give it more memory (`--memory`); a graph keeps all states and edges until it is written".to_owned())
+        }
+        _ => advice(&Plan { threads: 1, ..*plan }, outcome, false),
+    }
+}
+
+/// Whether the states and what waits are the smaller part of the budget that was used up.
+fn mostly_our_own(plan: &Plan, outcome: &Outcome) -> bool {
+    let numbers = &outcome.statistics;
+    plan.limits.memory.is_some_and(|budget| numbers.store_peak_bytes.max(numbers.store_bytes) + numbers.search_bytes < budget / 4)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::Statistics;
+    use contract::{Limits, Statistics};
 
     #[test]
     fn no_advice_names_what_was_tried() {
@@ -54,6 +77,21 @@ mod tests {
                 assert!(!advice.contains(&format!("--store {store}")), "{store}: {advice}");
             }
         }
+        let advised = |plan: Plan, reason| {
+            let statistics = Statistics { store_bytes: 1 << 20, ..Statistics::default() };
+            advice(&plan, &Outcome { verdict: Verdict::Unknown(reason), statistics }, false).expect("some advice")
+        };
+        let tight = |memory| Plan { limits: Limits { memory: Some(memory), ..Limits::default() }, ..Plan::check() };
+        assert!(advised(tight(16 << 20), StopReason::Memory).contains("the program itself"));
+        assert!(!advised(tight(2 << 20), StopReason::Memory).contains("the program itself"));
+        assert!(
+            !advised(Plan { store: StoreKind::Auto, ..Plan::check() }, StopReason::Memory).contains("compact"),
+            "it is compact by then"
+        );
+        assert!(
+            !advised(Plan { order: Order::Depth, ..Plan::check() }, StopReason::Time).contains("--threads"),
+            "one worker is all it has"
+        );
         let known = Outcome { verdict: Verdict::Holds, statistics: Statistics::default() };
         assert_eq!(advice(&Plan::check(), &known, false), None);
     }

@@ -6,7 +6,7 @@
 use crate::plan::{Plan, StoreKind};
 use crate::run::{Checked, Refusal, Surroundings, run_with};
 use bytecode::Verified;
-use contract::{Action, Answer, Cancel, Edge, Interest, Observer, Property, StateId, StopReason, Verdict};
+use contract::{Action, Answer, Cancel, Edge, Interest, Property, StateId, StopReason, Verdict};
 use replay::Narrator;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,14 +25,18 @@ pub fn run_with_edges(
     program: &Arc<Verified>,
     plan: &Plan,
     sink: &mut dyn EdgeSink,
-    cancel: &Cancel,
-    observer: &dyn Observer,
+    surroundings: &Surroundings<'_>,
 ) -> Result<Checked, Refusal> {
+    if !matches!(plan.store, StoreKind::Auto | StoreKind::Plain) {
+        return Err(Refusal::Combination("a graph needs every state by a name that stays: leave out `--store`, or use `--store plain`"));
+    }
     // One worker, because the numbering is part of the answer; and the store whose names for states never change.
     let plan = Plan { threads: 1, store: StoreKind::Plain, property: None, ..*plan };
+    let cancel = surroundings.cancel.clone();
     let recorder = Recorder {
         budget: plan.limits.memory.unwrap_or(u64::MAX),
-        cancel: cancel.clone(),
+        resident: surroundings.resident,
+        cancel,
         inner: Mutex::new(Inner {
             narrator: Narrator::new(Arc::clone(program)),
             sink,
@@ -42,8 +46,7 @@ pub fn run_with_edges(
             full: false,
         }),
     };
-    let surroundings = Surroundings { cancel: cancel.clone(), observer, ..Surroundings::default() };
-    let mut checked = run_with(program, &plan, &recorder, &surroundings)?;
+    let mut checked = run_with(program, &plan, &recorder, surroundings)?;
     let inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
     if inner.full {
         checked.outcome.verdict = Verdict::Unknown(StopReason::Memory);
@@ -53,6 +56,7 @@ pub fn run_with_edges(
 
 struct Recorder<'s> {
     budget: u64,
+    resident: Option<&'s (dyn Fn() -> Option<u64> + Sync)>,
     cancel: Cancel,
     inner: Mutex<Inner<'s>>,
 }
@@ -74,7 +78,11 @@ impl Inner<'_> {
     }
 
     fn bytes(&self) -> u64 {
-        self.sink.bytes() + (self.numbers.capacity() * size_of::<(StateId, u32)>()) as u64
+        self.sink.bytes() + self.table_bytes()
+    }
+
+    fn table_bytes(&self) -> u64 {
+        (self.numbers.capacity() * size_of::<(StateId, u32)>()) as u64
     }
 }
 
@@ -97,7 +105,14 @@ impl Property for Recorder<'_> {
         }
         let Inner { sink, labels, .. } = &mut *inner;
         sink.edge(source, labels.get(&edge.action).map_or("", String::as_str), target);
-        if inner.bytes() > self.budget || inner.numbers.len() >= u32::MAX as usize {
+        // A table about to double needs its old place and its new one: that is a moment to look at how much the process holds.
+        let about_to_grow = inner.numbers.len() + 2 > inner.numbers.capacity();
+        let needed = if about_to_grow {
+            inner.bytes().max(self.resident.and_then(|resident| resident()).unwrap_or(0)) + 2 * inner.table_bytes()
+        } else {
+            inner.bytes()
+        };
+        if needed > self.budget || inner.numbers.len() >= u32::MAX as usize - 1 {
             inner.full = true;
             self.cancel.cancel();
         }

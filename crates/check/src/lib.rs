@@ -12,7 +12,7 @@ mod saved;
 mod series;
 mod stores;
 
-pub use advice::advice;
+pub use advice::{advice, graph_advice};
 pub use edges::{EdgeSink, run_with_edges};
 pub use plan::{Engine, Order, Plan, StoreKind, UnknownName};
 pub use run::{Checked, Refusal, ResumeError, Surroundings, resume, run, run_in};

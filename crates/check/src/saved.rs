@@ -11,7 +11,7 @@ use contract::Safety;
 use search::CheckpointError;
 use std::io::{self, Read};
 
-const MAGIC: &[u8; 16] = b"everypath-saved2";
+const MAGIC: &[u8; 16] = b"everypath-saved3";
 /// What all versions begin with.
 const KIND: &[u8] = b"everypath-saved";
 /// No name or program is longer; a length beyond is a sign of damage, not a reason to allocate.
@@ -24,6 +24,8 @@ const NO_LIMIT: u64 = u64::MAX;
 pub struct Saved {
     /// The model's name, as the user typed it.
     pub model: String,
+    /// What is worth knowing about the model, a line each: the program does not tell any more which properties it is without.
+    pub warnings: String,
     /// The program, in binary form. It is verified like any other before it runs.
     pub program: Vec<u8>,
     /// What must never happen.
@@ -42,9 +44,10 @@ pub struct Saved {
 
 impl Saved {
     /// What a search of `program` by `plan` is about.
-    pub fn new(model: &str, program: &Verified, plan: &Plan) -> Saved {
+    pub fn new(model: &str, warnings: &[String], program: &Verified, plan: &Plan) -> Saved {
         Saved {
             model: model.to_owned(),
+            warnings: warnings.join("\n"),
             program: bytecode::binary::encode(program.program()),
             property: plan.property,
             order: plan.order,
@@ -68,7 +71,7 @@ impl Saved {
     /// The bytes that a file begins with; the search follows.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        for part in [self.model.as_bytes(), &self.program] {
+        for part in [self.model.as_bytes(), self.warnings.as_bytes(), &self.program] {
             bytes.extend((part.len() as u32).to_le_bytes());
             bytes.extend(part);
         }
@@ -86,7 +89,7 @@ impl Saved {
         if &reader.array()? != MAGIC {
             return Err(CheckpointError::NotACheckpoint);
         }
-        let model = reader.part()?;
+        let (model, warnings) = (reader.text()?, reader.text()?);
         let program = reader.part()?;
         let [property, order, reduce, store] = reader.array()?;
         let depth = u64::from_le_bytes(reader.array()?);
@@ -96,7 +99,8 @@ impl Saved {
             return Err(CheckpointError::Damaged);
         }
         Ok(Saved {
-            model: String::from_utf8(model).map_err(|_| CheckpointError::Damaged)?,
+            model,
+            warnings,
             program,
             property: (property & 4 != 0).then_some(Safety { deadlocks: property & 1 != 0, faults: property & 2 != 0 }),
             order: *Order::ALL.get(usize::from(order)).ok_or(CheckpointError::Damaged)?,
@@ -151,6 +155,10 @@ impl Reader<'_> {
         Ok(bytes)
     }
 
+    fn text(&mut self) -> Result<String, CheckpointError> {
+        String::from_utf8(self.part()?).map_err(|_| CheckpointError::Damaged)
+    }
+
     fn part(&mut self) -> Result<Vec<u8>, CheckpointError> {
         let len = u32::from_le_bytes(self.array()?);
         if len > BYTES_MAX {
@@ -173,6 +181,7 @@ mod tests {
     fn saved() -> Saved {
         Saved {
             model: "pöint.pml".to_owned(),
+            warnings: "one\ntwo".to_owned(),
             program: vec![1, 2, 3, 4, 5],
             property: Some(Safety { deadlocks: true, faults: false }),
             order: Order::Depth,

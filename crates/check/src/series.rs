@@ -14,6 +14,9 @@ use store::{Bits, BitsReport, Joined, Union};
 /// A bit array does not grow, so it takes what it may at once; but no more than this.
 const BIT_ARRAY_MAX: u64 = 1 << 30;
 
+/// What the program itself takes, roughly.
+const OWN_BYTES: u64 = 10 << 20;
+
 /// Makes the runs of a series, or those that are left of one that was saved.
 pub(crate) fn bits<S: System + Clone>(
     system: &S,
@@ -26,7 +29,8 @@ pub(crate) fn bits<S: System + Clone>(
     let union = Union::new();
     let mut series = Series::default();
     // The array of the first run decides for all of them; if it was saved, so is its size.
-    let first = Bits::new((budget / 2).min(BIT_ARRAY_MAX), plan.bit_functions, SEED).restored_within(budget.min(BIT_ARRAY_MAX));
+    let first =
+        Bits::new(array_bytes(budget, task.resident.is_some()), plan.bit_functions, SEED).restored_within(budget.min(BIT_ARRAY_MAX));
     let mut store = Joined::new(first, &union, series.to_bytes());
     let mut reopened = None;
     if let Some(from) = from {
@@ -56,6 +60,13 @@ pub(crate) fn bits<S: System + Clone>(
         drop(store);
         store = Joined::new(Bits::new(bytes, functions, seed), &union, series.to_bytes());
     }
+}
+
+/// The size of the array: half of the budget, or of what the program itself leaves of it if that counts too. It is not asked how much that
+/// is just now, so that the same call gives the same answer.
+fn array_bytes(budget: u64, own_counts: bool) -> u64 {
+    let own = if own_counts { OWN_BYTES.min(budget / 2) } else { 0 };
+    ((budget - own) / 2).min(BIT_ARRAY_MAX)
 }
 
 /// The runs that were made.

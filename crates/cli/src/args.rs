@@ -63,7 +63,7 @@ pub struct SpaceArguments {
     pub engine: EngineArguments,
     #[command(flatten)]
     pub saving: SavingArguments,
-    /// Write the graph to FILE: `.aut`, `.dot` or `.json` by its ending
+    /// Write the graph to FILE: `.aut`, `.dot` or `.json` by its ending. One worker numbers the states, in the plain store
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub struct SimulateArguments {
 /// `everypath replay`
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
-    /// The trace
+    /// The trace, or `-` for standard input
     pub trace: PathBuf,
     /// Draw the trace to FILE as an SVG picture: a lifeline for each process, a row for each step
     #[arg(long, value_name = "FILE")]
@@ -133,7 +133,7 @@ pub struct CompileArguments {
 /// The program to work on.
 #[derive(Debug, Args)]
 pub struct ModelArguments {
-    /// The program: its language is known by its ending or its content
+    /// The program, or `-` for standard input: its language is known by its ending or its content
     pub model: PathBuf,
     /// Define a name for the preprocessor
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
@@ -143,7 +143,7 @@ pub struct ModelArguments {
 /// The program to search, which a saved search brings along.
 #[derive(Debug, Args)]
 pub struct SubjectArguments {
-    /// The program: its language is known by its ending or its content. With `--resume` it may be given to make sure it is the same
+    /// The program, or `-` for standard input: its language is known by its ending or its content. With `--resume` it may be given to make sure it is the same
     #[arg(required_unless_present = "resume")]
     pub model: Option<PathBuf>,
     /// Define a name for the preprocessor

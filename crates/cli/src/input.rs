@@ -5,7 +5,6 @@ use bytecode::{Verified, asm};
 use check::Saved;
 use languages::{Files, NoFiles, Source};
 use report::Witness;
-use source::Diagnostic;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,16 +25,15 @@ pub struct Model {
 
 /// Reads the model a command is about. Warnings are shown; errors are the failure.
 pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure> {
+    let name = if is_standard_input(path) { "standard input".to_owned() } else { path.to_string_lossy().into_owned() };
     let contents = bytes(path)?;
-    let name = path.to_string_lossy().into_owned();
     let source = Source { name: &name, bytes: &contents, defines, files: &mut Disk };
     let loaded = languages::load(source).map_err(rejected)?;
     if !loaded.warnings.is_empty() {
         // Nobody may be listening; the answer does not depend on it.
         let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
     }
-    let place = |warning: &Diagnostic| format!("{}:{}", loaded.map.name(warning.span.file), loaded.map.location(warning.span));
-    let warnings = loaded.warnings.iter().map(|warning| format!("{}: {}", place(warning), warning.message)).collect();
+    let warnings = loaded.warnings_in_lines();
     Ok(Model { name, program: Arc::new(loaded.program), warnings })
 }
 
@@ -44,7 +42,8 @@ pub fn saved_model(path: &Path, saved: &Saved) -> Result<Model, Failure> {
     let name = format!("{}, its program.epb", path.display());
     let source = Source { name: &name, bytes: &saved.program, defines: &[], files: &mut NoFiles };
     let loaded = languages::load(source).map_err(rejected)?;
-    Ok(Model { name: saved.model.clone(), program: Arc::new(loaded.program), warnings: Vec::new() })
+    let warnings = saved.warnings.lines().map(str::to_owned).collect();
+    Ok(Model { name: saved.model.clone(), program: Arc::new(loaded.program), warnings })
 }
 
 /// Reads a trace file.
@@ -75,12 +74,22 @@ pub fn text(path: &Path) -> Result<String, Failure> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    read(path).map_err(|error| Failure::read(path, error))
+    let contents = if is_standard_input(path) { all(&mut io::stdin()) } else { read(path) };
+    contents.map_err(|error| Failure::read(path, error))
+}
+
+/// Whether a file to read is not one, but what comes in: `-`.
+pub fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
+    all(&mut File::open(path)?)
+}
+
+fn all(from: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
-    File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut contents)?;
+    from.take(BYTES_MAX + 1).read_to_end(&mut contents)?;
     if contents.len() as u64 > BYTES_MAX {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than 1 GiB"));
     }

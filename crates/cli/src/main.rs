@@ -50,7 +50,10 @@ impl From<&Verdict> for Exit {
 }
 
 fn main() -> ExitCode {
-    let command = Arguments::parse().command;
+    let command = match Arguments::try_parse() {
+        Ok(arguments) => arguments.command,
+        Err(error) => return usage(&error),
+    };
     let json = command.json();
     let result = match &command {
         Command::Check(arguments) => commands::check::run(arguments),
@@ -71,6 +74,21 @@ fn main() -> ExitCode {
         exit = Exit::Wrong;
     }
     ExitCode::from(exit as u8)
+}
+
+/// Help, or what is wrong with the options. Whoever asked for JSON gets it then too.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::from(Exit::Fine as u8);
+    }
+    if std::env::args_os().any(|argument| argument == "--json") {
+        let text = error.render().to_string();
+        // The usage and the hint where to find help are for people.
+        let message = text.split("\n\nUsage:").next().unwrap_or(&text).trim().trim_start_matches("error: ");
+        say(&Failure::Call(message.to_owned()).json());
+    }
+    ExitCode::from(Exit::Wrong as u8)
 }
 
 /// Tells the user on standard error what went wrong.

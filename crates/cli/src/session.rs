@@ -7,8 +7,8 @@ use crate::input::{self, Model};
 use crate::progress::Ticker;
 use crate::spill::SpillFile;
 use crate::{engine, interrupt, memory};
-use check::{Blocks, Checked, Checkpoints, Order, Plan, Saved, Spill, StoreKind, Surroundings};
-use contract::{Cancel, Limits, StopReason, Verdict};
+use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Saved, Spill, StoreKind, Surroundings};
+use contract::{Cancel, Limits, Observer, StopReason, Verdict};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
@@ -23,11 +23,11 @@ pub struct Session {
     /// What is searched.
     pub model: Model,
     /// How.
-    pub plan: Plan,
+    plan: Plan,
     /// How to interrupt it.
-    pub cancel: Cancel,
+    cancel: Cancel,
     /// Shows how far it is.
-    pub ticker: Ticker,
+    ticker: Ticker,
     from: Option<BufReader<File>>,
 }
 
@@ -62,15 +62,18 @@ impl Session {
         if plan.store != StoreKind::Bits && (engine.bits_functions.is_some() || engine.bits_runs.is_some()) {
             return Err(Failure::Call("`--bits-functions` and `--bits-runs` are for `--store bits`".to_owned()));
         }
+        if plan.order == Order::Depth && engine.threads.is_some_and(|threads| threads > 1) {
+            ticker.notice("a strict depth-first search has one worker; `--search dfs-shared` is for more");
+        }
         Ok(Session { model, plan, cancel, ticker, from })
     }
 
-    /// Searches to the end.
-    pub fn run(mut self, saving: &SavingArguments) -> Result<(Session, Ended), Failure> {
+    /// Searches to the end, and hands the edges of the state space to whoever wants them.
+    pub fn run(mut self, saving: &SavingArguments, edges: Option<&mut dyn EdgeSink>) -> Result<(Session, Ended), Failure> {
         let checkpoints = match &saving.checkpoint {
             Some(path) => {
                 self.plan.refuse_saving()?;
-                let saved = Saved::new(&self.model.name, &self.model.program, &self.plan);
+                let saved = Saved::new(&self.model.name, &self.model.warnings, &self.model.program, &self.plan);
                 Some(CheckpointFile::new(path, saving.checkpoint_every, &saved)?)
             }
             None => None,
@@ -88,10 +91,13 @@ impl Session {
             spill: (self.plan.order == Order::Depth).then_some(spill),
             resident: Some(&memory::resident),
         };
-        let checked = match (self.from.take(), &saving.resume) {
-            (Some(mut from), Some(path)) => check::resume(&self.model.program, &self.plan, &surroundings, &mut from)
-                .map_err(|error| Failure::Resume { path: path.clone(), error }),
-            _ => check::run_in(&self.model.program, &self.plan, &surroundings).map_err(Failure::from),
+        let (program, graph) = (&self.model.program, edges.is_some());
+        let checked = match (self.from.take(), &saving.resume, edges) {
+            (Some(mut from), Some(path), _) => {
+                check::resume(program, &self.plan, &surroundings, &mut from).map_err(|error| Failure::Resume { path: path.clone(), error })
+            }
+            (_, _, Some(edges)) => check::run_with_edges(program, &self.plan, edges, &surroundings).map_err(Failure::from),
+            _ => check::run_in(program, &self.plan, &surroundings).map_err(Failure::from),
         };
         self.ticker.finish();
         let checked = checked?;
@@ -102,7 +108,10 @@ impl Session {
             // Nobody may be listening; the answer does not depend on it.
             let _ = writeln!(std::io::stderr(), "note: the search is saved; `--resume {}` goes on with it", path.display());
         }
-        let advice = check::advice(&self.plan, &checked.outcome, file.is_some());
+        let advice = match graph {
+            true => check::graph_advice(&self.plan, &checked.outcome),
+            false => check::advice(&self.plan, &checked.outcome, file.is_some()),
+        };
         Ok((self, Ended { checked, advice }))
     }
 }
@@ -124,8 +133,13 @@ fn saved(
         _ => {}
     }
     let model = input::saved_model(path, &saved)?;
-    if given.is_some_and(|given| !check::same_behaviour(&given.program, &model.program)) {
-        return Err(foreign(&format!("this is a search of another model, or of `{}` before it was changed", saved.model)));
+    match given {
+        Some(given) if !check::same_behaviour(&given.program, &model.program) => {
+            return Err(foreign(&format!("this is a search of another model, or of `{}` before it was changed", saved.model)));
+        }
+        Some(_) => {}
+        // Whoever resumes a search was perhaps not there when it began.
+        None => model.warnings.iter().for_each(|warning| drop(writeln!(std::io::stderr(), "warning: {warning}"))),
     }
     let limits = Limits { depth: plan.limits.depth.or(saved.depth), ..plan.limits };
     let store = engine.store.unwrap_or(saved.store);

@@ -102,7 +102,7 @@ fn one_worker_gives_the_same_answer_every_time() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_with_what_is_known() {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     use std::time::Duration;
 
     let folder = Folder::with("model.epa", ENDLESS);
@@ -112,15 +112,32 @@ fn an_interrupt_ends_with_what_is_known() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // Early enough to be in the middle of the search, late enough for the handler to be there.
+    common::await_handler(&child);
+    // Into the middle of the search.
     std::thread::sleep(Duration::from_millis(400));
-    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().expect("a shell");
-    assert!(sent.success());
+    common::signal(&child, "INT");
     let run = common::Run::new(child.wait_with_output().expect("the program ends")).exits(3);
     let json = run.json();
     assert_eq!(json["verdict"], "unknown");
     assert_eq!(json["reason"], "interrupted");
     assert!(json["states"].as_u64() > Some(1), "{json}");
+}
+
+#[test]
+fn a_model_may_come_in() {
+    let folder = Folder::with("limit.h", "#define LIMIT 3\n");
+    let promela = "#include \"limit.h\"\nbyte n; active proctype P() { do :: n < LIMIT -> n++ od }\n";
+    let run = folder.run_with(&["check", "-", "--json"], promela).exits(1);
+    assert_eq!(run.json()["violation"]["file"], "standard input");
+    let run = folder.run_with(&["check", "-"], LOST_UPDATE).exits(1);
+    assert!(run.out.contains("assert(x == 2)"), "{run:?}");
+    let run = folder.run_with(&["check", "-"], "byte n; init { n = }").exits(2);
+    assert!(run.err.contains("standard input:1:"), "{run:?}");
+    // An included file of that name is a file.
+    let run = folder.run_with(&["check", "-"], "#include \"-\"\ninit { skip }").exits(2);
+    assert!(run.err.contains("cannot read -"), "{run:?}");
+    let run = folder.run_with(&["simulate", "-", "--interactive"], LOST_UPDATE).exits(2);
+    assert!(run.err.contains("both the model and the choices"), "{run:?}");
 }
 
 #[test]

@@ -117,3 +117,24 @@ fn a_snapshot_of_another_program_is_refused() {
         assert!(!run.err.is_empty() && run.out.is_empty(), "{run:?}");
     }
 }
+
+/// Whoever stops in the middle of a run by hand keeps what they have.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_while_waiting_for_a_choice_saves_the_run() {
+    use std::io::Write;
+    use std::process::Stdio;
+
+    let folder = Folder::with("model.epa", FINE);
+    let mut command = folder.command(&["simulate", "model.epa", "-i", "--json", "--save", "state", "--trace", "trace"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut typed = child.stdin.take().expect("piped");
+    typed.write_all(b"1\n").expect("it listens");
+    common::await_handler(&child);
+    common::signal(&child, "INT");
+    let run = common::Run::new(child.wait_with_output().expect("the program ends")).exits(0);
+    drop(typed);
+    assert_eq!(run.json()["end"], "interrupted");
+    assert!(folder.has("state") && folder.has("trace"));
+    folder.run(&["replay", "trace"]).exits(0);
+}

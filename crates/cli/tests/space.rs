@@ -106,3 +106,14 @@ fn a_reader_that_goes_away_is_no_crash() {
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("the program ends").code(), Some(0));
 }
+
+/// The numbers of states are their names in the graph, so a store that has none, or changes them, does not do.
+#[test]
+fn a_graph_is_made_in_the_plain_store() {
+    let folder = Folder::with("model.epa", FINE);
+    for store in ["compact", "hashes", "bits"] {
+        let run = folder.run(&["space", "model.epa", "-o", "graph.aut", "--store", store]).exits(2);
+        assert!(run.err.contains("--store plain"), "{run:?}");
+    }
+    folder.run(&["space", "model.epa", "-o", "graph.aut", "--store", "plain"]).exits(0);
+}

@@ -56,7 +56,7 @@ fn wrong_files() {
         let message = refused(&folder, &["check", path]);
         assert!(message.contains(path), "{message}");
     }
-    folder.write("model.unknown", FINE);
+    folder.write("model.unknown", "neither this nor that");
     assert!(refused(&folder, &["check", "model.unknown"]).contains(".epa"));
     refused(&folder, &["check", "model.epa", "--trace", "nowhere/trace.json", "--depth", "x"]);
 }
@@ -134,6 +134,11 @@ fn json_is_one_object_even_then() {
         let run = folder.run(arguments).exits(2);
         assert!(run.json()["error"].is_string(), "{run:?}");
         assert!(!run.err.is_empty());
+    }
+    for (arguments, wrong) in [(&["check", "--json"], "<MODEL>"), (&["frobnicate", "--json"], "frobnicate"), (&["--json", "x"], "--json")] {
+        let run = folder.run(arguments).exits(2);
+        assert!(run.json()["error"].as_str().is_some_and(|error| error.contains(wrong) && !error.contains("Usage")), "{run:?}");
+        assert!(run.err.contains("Usage"), "{run:?}");
     }
     let json = folder.run(&["check", "model.epa", "--json"]).json();
     assert_eq!(json["diagnostics"][0]["line"], 1);

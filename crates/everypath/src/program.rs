@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub struct Program {
     verified: Arc<Verified>,
     narrator: Narrator,
+    warnings: Arc<[String]>,
 }
 
 impl Program {
@@ -25,8 +26,14 @@ impl Program {
     /// Reads a program that may include other files, with names defined for its preprocessor.
     pub fn load_with(name: &str, contents: &[u8], defines: &[(String, String)], files: &mut dyn Files) -> Result<Program, Error> {
         let loaded = languages::load(Source { name, bytes: contents, defines, files })?;
+        let warnings = loaded.warnings_in_lines().into();
         let verified = Arc::new(loaded.program);
-        Ok(Program { narrator: Narrator::new(Arc::clone(&verified)), verified })
+        Ok(Program { narrator: Narrator::new(Arc::clone(&verified)), verified, warnings })
+    }
+
+    /// What is worth knowing about the program, a line each with its place: properties that no check looks at, say.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The program's name.

@@ -116,6 +116,13 @@ fn a_program_that_fails_before_its_first_state_is_told() {
 }
 
 #[test]
+fn what_is_worth_knowing_is_told() {
+    assert!(load(PING_PONG).warnings().is_empty());
+    let program = Program::load("p.pml", b"byte x; active proctype P() { x = 0 }\nltl p { [] (x == 0) }\n").expect("a program");
+    assert!(program.warnings()[0].starts_with("p.pml:2:5: the formula `p` is not checked"), "{:?}", program.warnings());
+}
+
+#[test]
 fn errors_are_values() {
     assert!(matches!(Program::load("x.epa", b"garbage"), Err(Error::Program(_))));
     assert!(matches!(Program::load("x.unknown", b""), Err(Error::Program(_))));

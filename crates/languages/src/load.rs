@@ -43,6 +43,17 @@ pub struct Loaded {
     pub warnings: Vec<Diagnostic>,
 }
 
+impl Loaded {
+    /// The warnings in a line each, with their places: what is left of them when the texts are gone.
+    pub fn warnings_in_lines(&self) -> Vec<String> {
+        let line = |warning: &Diagnostic| {
+            let (file, place) = (self.map.name(warning.span.file), self.map.location(warning.span));
+            format!("{file}:{place}: {}", warning.message)
+        };
+        self.warnings.iter().map(line).collect()
+    }
+}
+
 /// A program that was refused.
 #[derive(Clone, Debug)]
 pub struct Rejected {
@@ -66,10 +77,10 @@ pub fn load(source: Source<'_>) -> Result<Loaded, Rejected> {
             let file = map.add(source.name, "");
             let known: Vec<String> =
                 LANGUAGES.iter().map(|language| format!("{} (.{})", language.name, language.endings.join(", ."))).collect();
-            diagnostics.push(
-                Diagnostic::error(Span::point(file, 0), "the language of this file is not known")
-                    .with_hint(format!("languages are told by the ending of the name: {}", known.join(", "))),
-            );
+            diagnostics.push(Diagnostic::error(Span::point(file, 0), "the language of this file is not known").with_hint(format!(
+                "languages are told by the ending of the name, or by the words a program begins with: {}",
+                known.join(", ")
+            )));
             None
         }
     };
@@ -122,7 +133,10 @@ pub(crate) fn binary(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut 
 pub(crate) fn promela(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<Program> {
     let file = text(map, &source, diagnostics)?;
     let Source { files, defines, .. } = source;
-    let mut loader = |wanted: &str, from: &str| files.read(wanted, from).map(|(name, text)| ::promela::Loaded { name, text });
+    let mut loader = |wanted: &str, from: &str| {
+        let (name, text) = files.read(wanted, from)?;
+        Ok(::promela::Loaded { name, text: without_mark(&text).to_owned() })
+    };
     let compiled = ::promela::compile(map, file, &mut loader, defines);
     diagnostics.extend(compiled.diagnostics);
     diagnostics.extend(unchecked(&compiled.properties));
@@ -145,7 +159,7 @@ fn unchecked(properties: &::promela::Properties) -> impl Iterator<Item = Diagnos
 /// The source as text in the map.
 fn text(map: &mut SourceMap, source: &Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<FileId> {
     match std::str::from_utf8(source.bytes) {
-        Ok(text) => Some(map.add(source.name, text)),
+        Ok(text) => Some(map.add(source.name, without_mark(text))),
         Err(error) => {
             // What can be shown is what stands before the bad byte.
             let good = String::from_utf8_lossy(&source.bytes[..error.valid_up_to()]);
@@ -158,6 +172,11 @@ fn text(map: &mut SourceMap, source: &Source<'_>, diagnostics: &mut Vec<Diagnost
             None
         }
     }
+}
+
+/// The text behind the byte order mark that some editors write.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// A language without a preprocessor has no use for `-D`, and passing it over in silence would mislead.

@@ -31,6 +31,12 @@ fn languages_are_told_by_ending_or_content() {
     assert_eq!(named("anything", &bytecode::binary::MAGIC), Some("byte-code"));
     assert_eq!(named("anything", b""), None);
     assert_eq!(named("epa", b""), None);
+    // Where neither tells, the first word that only one language has.
+    assert_eq!(named("-", ASSEMBLY.as_bytes()), Some("byte-code assembly"));
+    assert_eq!(named("model.txt", PROMELA.as_bytes()), Some("Promela"));
+    assert_eq!(named("model", b"byte process1;\ninit { skip }"), Some("Promela"));
+    assert_eq!(named("model", b"initial process1 \xff"), None);
+    assert_eq!(named("model", b"init \xff"), None, "no text at all");
 }
 
 #[test]
@@ -69,6 +75,20 @@ fn definitions_and_included_files_reach_the_preprocessor() {
     assert_eq!(loaded.program.program().globals[0].init, [7]);
     assert!(read("a.pml", model, &[("N", "7")], &mut NoFiles).is_err());
     assert!(read("a.pml", b"#include \"other.h\"\n", &[], &mut One).is_err());
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over() {
+    struct Marked;
+    impl Files for Marked {
+        fn read(&mut self, _: &str, _: &str) -> Result<(String, String), String> {
+            Ok(("marked.h".to_owned(), "\u{feff}byte shared;\n".to_owned()))
+        }
+    }
+    let marked = |text: &str| format!("\u{feff}{text}");
+    assert!(read("a.epa", marked(ASSEMBLY).as_bytes(), &[], &mut NoFiles).is_ok());
+    assert!(read("a.pml", marked(&format!("#include \"marked.h\"\n{PROMELA}")).as_bytes(), &[], &mut Marked).is_ok());
+    assert!(rejected("a.pml", marked("byte 3;").as_bytes(), &[]).contains("a.pml:1:6"), "columns do not count it");
 }
 
 #[test]

@@ -19,11 +19,15 @@ pub struct Edge {
     pub target: u32,
 }
 
+/// How many edges are allocated at a time. A list that doubles would need thrice its memory while it is moved.
+const CHUNK: usize = 1 << 16;
+
 /// A finite graph with labelled edges. State 0 is the initial one.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     states: u32,
-    edges: Vec<Edge>,
+    /// All full but the last.
+    edges: Vec<Vec<Edge>>,
     labels: Vec<String>,
     numbers: HashMap<String, u32>,
 }
@@ -51,7 +55,14 @@ impl Graph {
             }
         };
         self.add_state(source.max(target));
-        self.edges.push(Edge { source, label, target });
+        match self.edges.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(Edge { source, label, target }),
+            _ => {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                chunk.push(Edge { source, label, target });
+                self.edges.push(chunk);
+            }
+        }
     }
 
     /// The number of states.
@@ -60,8 +71,8 @@ impl Graph {
     }
 
     /// The edges, in the order they were added.
-    pub fn edges(&self) -> &[Edge] {
-        &self.edges
+    pub fn edges(&self) -> impl Iterator<Item = &Edge> {
+        self.edges.iter().flatten()
     }
 
     /// The label of an edge of this graph.
@@ -71,7 +82,7 @@ impl Graph {
 
     /// The memory the edges take, roughly: what grows with the state space.
     pub fn bytes(&self) -> u64 {
-        (self.edges.capacity() * size_of::<Edge>()) as u64
+        (self.edges.len() * CHUNK * size_of::<Edge>()) as u64
     }
 
     /// Writes the graph.
@@ -84,8 +95,8 @@ impl Graph {
     }
 
     fn write_aut(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "des (0, {}, {})", self.edges.len(), self.states)?;
-        for edge in &self.edges {
+        writeln!(out, "des (0, {}, {})", self.edges().count(), self.states)?;
+        for edge in self.edges() {
             // Readers disagree on how a quote inside a label is escaped, so there is none.
             let label = self.label(edge).replace('"', "'").replace(['\n', '\r'], " ");
             writeln!(out, "({}, \"{label}\", {})", edge.source, edge.target)?;
@@ -102,7 +113,7 @@ impl Graph {
         for state in 1..self.states {
             writeln!(out, "  {state};")?;
         }
-        for edge in &self.edges {
+        for edge in self.edges() {
             let label = self.label(edge).replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
             writeln!(out, "  {} -> {} [label=\"{label}\"];", edge.source, edge.target)?;
         }
@@ -111,7 +122,7 @@ impl Graph {
 
     fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{{\"states\":{},\"initial\":0,\"transitions\":[", self.states)?;
-        for (index, edge) in self.edges.iter().enumerate() {
+        for (index, edge) in self.edges().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let label = serde_json::to_string(self.label(edge)).map_err(io::Error::other)?;
             write!(out, "{comma}\n{{\"source\":{},\"label\":{label},\"target\":{}}}", edge.source, edge.target)?;
@@ -190,6 +201,15 @@ mod tests {
         assert_eq!(value["states"], 3);
         assert_eq!(value["transitions"][0]["label"], "a \"b\" \\");
         assert_eq!(value["transitions"].as_array().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn many_edges_stay_in_order() {
+        let mut graph = Graph::new();
+        let edges = 2 * CHUNK as u32 + 3;
+        (0..edges).for_each(|number| graph.add_edge(number, "a", number / 2));
+        assert!(graph.edges().map(|edge| (edge.source, edge.target)).eq((0..edges).map(|number| (number, number / 2))));
+        assert_eq!(graph.bytes(), 3 * (CHUNK * size_of::<Edge>()) as u64);
     }
 
     #[test]

@@ -248,6 +248,9 @@ pub struct SpaceJson {
     /// What to try then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+    /// What is worth knowing about the model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl SpaceJson {
@@ -258,7 +261,7 @@ impl SpaceJson {
             Verdict::Holds | Verdict::Violated(_) => None,
         };
         let complete = outcome.verdict == Verdict::Holds;
-        SpaceJson { numbers: NumbersJson::new(&outcome.statistics, measured), complete, reason, advice }
+        SpaceJson { numbers: NumbersJson::new(&outcome.statistics, measured), complete, reason, advice, warnings: Vec::new() }
     }
 }
 

@@ -159,8 +159,9 @@ impl Store for Compact {
 
     fn form(&self) -> &'static str {
         match lock(&self.stage).place {
-            Place::Plain(_) => "plain",
-            Place::Keys { .. } => "compact",
+            // A store that is only learning is on its way, as it was meant to be: no news.
+            Place::Plain(_) if self.learn_from == u64::MAX => "plain",
+            Place::Plain(_) | Place::Keys { .. } => "compact",
         }
     }
 }

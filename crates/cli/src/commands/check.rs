@@ -15,7 +15,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let base = Plan { property: Some(property), ..Plan::check() };
     let file = arguments.trace.as_deref().map(|path| Output::new(path, &arguments.subject.inputs(&arguments.saving))).transpose()?;
     let session = Session::new(base, &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
-    let (Session { model, .. }, Ended { checked, advice }) = session.run(&arguments.saving)?;
+    let (Session { model, .. }, Ended { checked, advice }) = session.run(&arguments.saving, None)?;
 
     let mut unwritten = None;
     if let (Some(file), Verdict::Violated(violation)) = (&file, &checked.outcome.verdict) {

@@ -13,9 +13,11 @@ use report::json::{self, StepJson, ViolationJson};
 use report::{Printer, Witness, fault_text, processes_text, values_text};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,11 +57,15 @@ struct SimulateJson {
 }
 
 pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
+    if arguments.interactive && input::is_standard_input(&arguments.model.model) {
+        return Err(Failure::Call("standard input cannot give both the model and the choices: put the model into a file".to_owned()));
+    }
     let model = input::model(&arguments.model.model, &arguments.model.defines)?;
     let narrator = Narrator::new(Arc::clone(&model.program));
     let (start, fault) = start(arguments, &narrator)?;
     let seed = arguments.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos().into()));
-    let mut chooser = if arguments.interactive { Chooser::Person } else { Chooser::Random(seed) };
+    let cancel = interrupt::on_signal();
+    let mut chooser = if arguments.interactive { Chooser::Person(Lines::of_standard_input(cancel.clone())) } else { Chooser::Random(seed) };
 
     let talk = !arguments.output.json;
     if talk {
@@ -69,7 +75,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let mut run = Run { model: &model, narrator, trace: Trace { initial: start, ..Trace::default() }, steps: Vec::new() };
     let end = match fault {
         Some(fault) => End::Fault(fault),
-        None => run.walk(arguments, &mut chooser, talk)?,
+        None => run.walk(arguments, &mut chooser, &cancel, talk)?,
     };
     run.save(arguments, &end)?;
     if talk {
@@ -110,9 +116,7 @@ struct Run<'m> {
 }
 
 impl Run<'_> {
-    fn walk(&mut self, arguments: &SimulateArguments, chooser: &mut Chooser, talk: bool) -> Result<End, Failure> {
-        // A person who is asked can say q; waiting for a line, a request to stop would not be heard.
-        let cancel = if arguments.interactive { Cancel::default() } else { interrupt::on_signal() };
+    fn walk(&mut self, arguments: &SimulateArguments, chooser: &mut Chooser, cancel: &Cancel, talk: bool) -> Result<End, Failure> {
         let mut printer = Printer::new(&self.model.program, &self.trace.initial);
         loop {
             if cancel.is_cancelled() {
@@ -181,9 +185,38 @@ impl Run<'_> {
 enum Chooser {
     /// A sequence of pseudo-random numbers (splitmix64): small, and the same on every machine.
     Random(u64),
-    /// The user.
-    Person,
+    /// The user, by lines.
+    Person(Lines),
 }
+
+/// Lines of standard input, waited for in a way that a request to stop ends.
+struct Lines {
+    lines: Receiver<String>,
+    cancel: Cancel,
+}
+
+impl Lines {
+    fn of_standard_input(cancel: Cancel) -> Lines {
+        let (sender, lines) = mpsc::channel();
+        // Ends with the input, or with the process.
+        thread::spawn(move || io::stdin().lines().map_while(Result::ok).all(|line| sender.send(line).is_ok()));
+        Lines { lines, cancel }
+    }
+
+    /// The next line; nothing when there is none left, or the user wants no more.
+    fn next(&self) -> Option<String> {
+        loop {
+            match self.lines.recv_timeout(LISTEN_EVERY) {
+                Ok(line) => return Some(line),
+                Err(RecvTimeoutError::Timeout) if !self.cancel.is_cancelled() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// How long a request to stop may wait to be heard.
+const LISTEN_EVERY: Duration = Duration::from_millis(50);
 
 impl Chooser {
     /// The position of the next step; nothing to end the run. `values` are shown on demand.
@@ -195,13 +228,13 @@ impl Chooser {
                 let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
                 Some(((mixed ^ (mixed >> 31)) % enabled.len() as u64) as usize)
             }
-            Chooser::Person => ask(enabled, &values),
+            Chooser::Person(lines) => ask(lines, enabled, &values),
         }
     }
 }
 
 /// Lets the user choose. The end of the input is the end of the run.
-fn ask(enabled: &[Step], values: &dyn Fn() -> String) -> Option<usize> {
+fn ask(lines: &Lines, enabled: &[Step], values: &dyn Fn() -> String) -> Option<usize> {
     // A prompt that nobody sees is no reason to stop.
     let tell = |text: &str| {
         let _ = write!(io::stderr(), "{text}");
@@ -212,12 +245,7 @@ fn ask(enabled: &[Step], values: &dyn Fn() -> String) -> Option<usize> {
     }
     loop {
         tell("step (number, v for values, q to quit): ");
-        let mut line = String::new();
-        let read = io::stdin().lock().read_line(&mut line);
-        if !matches!(read, Ok(1..)) {
-            return None;
-        }
-        match line.trim() {
+        match lines.next()?.trim() {
             "q" | "quit" => return None,
             "v" | "values" => tell(&values()),
             "" if enabled.len() == 1 => return Some(0),

@@ -18,15 +18,8 @@ pub fn run(arguments: &SpaceArguments) -> Result<Exit, Failure> {
     let session = Session::new(Plan::space(), &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
     let file = wanted.map(|(path, _)| Output::new(path, &arguments.subject.inputs(&arguments.saving))).transpose()?;
     let mut collector = Collector(Graph::new());
-    let Ended { checked: Checked { outcome, .. }, advice } = match wanted {
-        None => session.run(&arguments.saving)?.1,
-        Some(_) => {
-            let Session { model, plan, cancel, ticker, .. } = &session;
-            let checked = check::run_with_edges(&model.program, plan, &mut collector, cancel, ticker);
-            ticker.finish();
-            Ended { checked: checked?, advice: None }
-        }
-    };
+    let edges = wanted.is_some().then_some(&mut collector as &mut dyn EdgeSink);
+    let (Session { model, .. }, Ended { checked: Checked { outcome, .. }, advice }) = session.run(&arguments.saving, edges)?;
 
     let mut unwritten = None;
     if let (Some((path, format)), Some(file)) = (wanted, file) {
@@ -41,7 +34,11 @@ pub fn run(arguments: &SpaceArguments) -> Result<Exit, Failure> {
     }
     let measured = Measured { peak_memory_bytes: memory::peak() };
     let json = arguments.output.json;
-    say(&if json { json::line(&SpaceJson::new(&outcome, advice, measured)) } else { space_text(&outcome, advice.as_deref(), measured) });
+    say(&if json {
+        json::line(&SpaceJson { warnings: model.warnings, ..SpaceJson::new(&outcome, advice, measured) })
+    } else {
+        space_text(&outcome, advice.as_deref(), measured)
+    });
     if let Some(failure) = unwritten {
         complain(&failure);
         return Ok(Exit::Wrong);

@@ -5,8 +5,10 @@ use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Two processes increment a counter without protection; a third notices. An assertion fails after eight steps.
 pub const LOST_UPDATE: &str = r#"program "lost update"
@@ -210,6 +212,30 @@ impl Folder {
         let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
         Run::new(child.wait_with_output().expect("the program ends"))
     }
+}
+
+/// Sends a signal to a program that runs.
+pub fn signal(child: &Child, name: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status().expect("a shell");
+    assert!(sent.success());
+}
+
+/// Waits until an interrupt would be heard, where the system tells; for a while elsewhere.
+pub fn await_handler(child: &Child) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(60) {
+        let Ok(status) = fs::read_to_string(format!("/proc/{}/status", child.id())) else {
+            return thread::sleep(Duration::from_millis(500));
+        };
+        let caught =
+            status.lines().find_map(|line| line.strip_prefix("SigCgt:")).and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // Signal 2, counted from 1.
+        if caught.is_some_and(|mask| mask & 0b10 != 0) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    panic!("no handler came");
 }
 
 impl Drop for Folder {

@@ -174,7 +174,7 @@ impl Parser {
 
     fn no_operand(&mut self, found: &Tok) -> Reported {
         let message = match found {
-            Tok::Bad(reason) => reason.to_string(),
+            Tok::Bad(reason) => format!("this is {reason}"),
             found => format!("expected an expression, found {found}"),
         };
         let hint = match found {

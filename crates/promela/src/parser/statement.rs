@@ -62,7 +62,7 @@ impl Parser {
                 message = "only a variable can be assigned to".to_owned();
                 hint = Some("`==` compares".to_owned());
             }
-            Tok::Bad(reason) => message = reason.to_string(),
+            Tok::Bad(reason) => message = format!("this is {reason}"),
             Tok::Hash(_) => message = "`#` must be the first character of its line".to_owned(),
             _ => {}
         }

@@ -176,7 +176,7 @@ impl Resolver<'_> {
                 Some(1)
             }
             Some(n) => {
-                self.error(length.span, format!("an array of {n} elements is too large"));
+                self.error(length.span, format!("an array of {n} elements is too large: there may be {MAX_ARRAY}"));
                 Some(1)
             }
             None => Some(1),

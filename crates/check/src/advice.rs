@@ -14,10 +14,10 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
         StopReason::Memory => {
             let fewer_bytes = match plan.store {
                 StoreKind::Plain => {
-                    "`--store compact` keeps every state in a few bytes; `--store hashes` and `--store bits` take less and may overlook states"
+                    "`--store compact` keeps every state in a few bytes; `--store hash` and `--store bits` take less and may overlook states"
                 }
                 // What began as plain is compact by now.
-                StoreKind::Auto | StoreKind::Compact => "`--store hashes` and `--store bits` take less memory and may overlook states",
+                StoreKind::Auto | StoreKind::Compact => "`--store hash` and `--store bits` take less memory and may overlook states",
                 StoreKind::Hashes => "`--store bits` never needs more than it has, and overlooks states as it fills",
                 StoreKind::Cache => "`--store compact` keeps every state in a few bytes",
                 StoreKind::Bits => "`--search dfs` keeps fewer states waiting",

@@ -82,7 +82,7 @@ choice! {
         /// Exact: a few bytes a state, from early on.
         Compact = "compact",
         /// A hash of each state: a few bytes, and a very small chance to overlook a state.
-        Hashes = "hashes",
+        Hashes = "hash",
         /// A few bits of each state, in an array of at most a gigabyte. Overlooks states as it fills.
         Bits = "bits",
         /// Exact, but forgets states it has left when memory is short, and visits them again. Depth first only.

@@ -198,7 +198,7 @@ pub struct EngineArguments {
     /// What computes successors: jit (native code), vm (the reference interpreter)
     #[arg(long, value_name = "NAME", default_value_t)]
     pub engine: Engine,
-    /// How visited states are kept: auto, plain, compact, hashes, bits, cache [default: auto, or that of the saved search]
+    /// How visited states are kept: auto, plain, compact, hash, bits, cache [default: auto, or that of the saved search]
     #[arg(long, value_name = "NAME")]
     pub store: Option<StoreKind>,
     /// Bits to set for each state, with the store `bits` [default: 3]

@@ -93,7 +93,7 @@ fn killed_depth_first() {
 
 #[test]
 fn killed_over_hashes() {
-    killed(30, NEVER, &["--threads", "1", "--store", "hashes"]);
+    killed(30, NEVER, &["--threads", "1", "--store", "hash"]);
 }
 
 /// An array so small that it overlooks states: the same ones as in one piece, in each run of the series.
@@ -202,7 +202,7 @@ fn a_checkpoint_of_a_lossy_store_is_for_such_a_store() {
         std::fs::read(folder.path("saved")).expect("a checkpoint")
     };
     let go_on = ["check", "--resume", "saved", "--depth", "1000", "--json", "--threads", "1"];
-    for store in [&["--store", "hashes"][..], &["--store", "bits", "--memory", "24M"]] {
+    for store in [&["--store", "hash"][..], &["--store", "bits", "--memory", "24M"]] {
         let whole = folder.run(&[&["check", "model.pml", "--json", "--threads", "1"], store].concat()).exits(3).json();
         let good = save(store);
         assert_eq!(essence(&folder.run(&go_on).exits(3).json()), essence(&whole), "{store:?}");
@@ -220,7 +220,7 @@ fn a_checkpoint_of_a_lossy_store_is_for_such_a_store() {
     // The other way round states are shown to whoever asks.
     save(&[]);
     let holds = folder.run(&go_on).exits(0).json();
-    let lossy = folder.run(&[&go_on[..], &["--store", "hashes"]].concat()).exits(3).json();
+    let lossy = folder.run(&[&go_on[..], &["--store", "hash"]].concat()).exits(3).json();
     assert_eq!((&lossy["reason"], &lossy["states"]), (&"lossy-store".into(), &holds["states"]));
 }
 

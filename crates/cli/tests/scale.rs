@@ -52,7 +52,7 @@ fn the_budget_is_kept_and_advice_given() {
 #[test]
 fn lossy_stores_tell_what_they_may_have_lost() {
     let folder = Folder::with("model.epa", FINE);
-    let json = folder.run(&["check", "model.epa", "--json", "--store", "hashes"]).exits(3).json();
+    let json = folder.run(&["check", "model.epa", "--json", "--store", "hash"]).exits(3).json();
     let probability = json["omission"]["probability"].as_f64().expect("a number");
     assert!(probability > 0.0 && probability < 1e-9, "{json}");
 

@@ -111,7 +111,7 @@ fn a_reader_that_goes_away_is_no_crash() {
 #[test]
 fn a_graph_is_made_in_the_plain_store() {
     let folder = Folder::with("model.epa", FINE);
-    for store in ["compact", "hashes", "bits"] {
+    for store in ["compact", "hash", "bits"] {
         let run = folder.run(&["space", "model.epa", "-o", "graph.aut", "--store", store]).exits(2);
         assert!(run.err.contains("--store plain"), "{run:?}");
     }

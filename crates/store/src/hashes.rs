@@ -76,7 +76,7 @@ impl Hashes {
 impl Store for Hashes {
     const EXACT: bool = false;
     const STABLE_NAMES: bool = false;
-    const OWN_FORM: Option<&'static str> = Some("hashes");
+    const OWN_FORM: Option<&'static str> = Some("hash");
     type Worker<'s> = HashesWorker<'s>;
 
     fn worker(&self) -> HashesWorker<'_> {

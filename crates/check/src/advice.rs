@@ -50,7 +50,8 @@ pub fn graph_advice(plan: &Plan, outcome: &Outcome) -> Option<String> {
         Verdict::Unknown(StopReason::Memory) => {
             Some("give it more memory (`--memory`); a graph keeps all states and edges until it is written".to_owned())
         }
-        _ => advice(&Plan { threads: 1, ..*plan }, outcome, false),
+        Verdict::Unknown(StopReason::Time) => Some("give it more time (`--time`)".to_owned()),
+        _ => advice(plan, outcome, false),
     }
 }
 

@@ -65,7 +65,10 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let (start, fault) = start(arguments, &narrator)?;
     let seed = arguments.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos().into()));
     let cancel = interrupt::on_signal();
-    let mut chooser = if arguments.interactive { Chooser::Person(Lines::of_standard_input(cancel.clone())) } else { Chooser::Random(seed) };
+    let mut chooser = match arguments.interactive {
+        true => Chooser::Person(Lines::of_standard_input(cancel.clone()).map_err(|error| Failure::read("-", error))?),
+        false => Chooser::Random(seed),
+    };
 
     let talk = !arguments.output.json;
     if talk {
@@ -196,11 +199,12 @@ struct Lines {
 }
 
 impl Lines {
-    fn of_standard_input(cancel: Cancel) -> Lines {
+    fn of_standard_input(cancel: Cancel) -> io::Result<Lines> {
         let (sender, lines) = mpsc::channel();
         // Ends with the input, or with the process.
-        thread::spawn(move || io::stdin().lines().map_while(Result::ok).all(|line| sender.send(line).is_ok()));
-        Lines { lines, cancel }
+        let listen = move || io::stdin().lines().map_while(Result::ok).all(|line| sender.send(line).is_ok());
+        thread::Builder::new().spawn(listen)?;
+        Ok(Lines { lines, cancel })
     }
 
     /// The next line; nothing when there is none left, or the user wants no more.

@@ -8,11 +8,14 @@
 use crate::hash::hash_seeded;
 use crate::memory::{Words, prefetch};
 use crate::pieces::{self, Fields, Next};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, wait_until};
 use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
 
 const LINE_WORDS: usize = 8;
-const LINE_BITS: u64 = 512;
+/// The last bit of a line stands for no state: whoever sets bits in the line holds it meanwhile. That is two atomic operations instead of one
+/// for each bit, and of two workers with the same state one alone finds it new.
+const HELD: u64 = 1 << 63;
+const LINE_BITS: u64 = 511;
 const LINE_BYTES: u64 = 64;
 /// Lines that are saved together at most.
 const SAVED_LINES: usize = 512;
@@ -147,9 +150,16 @@ impl Store for Bits {
         while next(&mut piece) {
             let mut fields = Fields(&piece);
             let first = usize::try_from(fields.number()?).ok().and_then(|line| line.checked_mul(LINE_WORDS));
-            let mut place = first.and_then(|first| words.get(first..)).ok_or(NotRestored::Malformed)?.iter();
+            let mut lines = first.and_then(|first| words.get(first..)).ok_or(NotRestored::Malformed)?.chunks(LINE_WORDS);
             while !fields.is_empty() {
-                place.next().ok_or(NotRestored::Malformed)?.store(fields.number()?, Ordering::Relaxed);
+                let line = lines.next().ok_or(NotRestored::Malformed)?;
+                for word in line {
+                    word.store(fields.number()?, Ordering::Relaxed);
+                }
+                // Nobody would ever let go of it.
+                if line[LINE_WORDS - 1].load(Ordering::Relaxed) & HELD != 0 {
+                    return Err(NotRestored::Malformed);
+                }
             }
         }
         Ok(())
@@ -175,22 +185,28 @@ impl BitsWorker<'_> {
     fn line(&self, hash: u64) -> (usize, u64) {
         let product = u128::from(hash) * u128::from(self.store.lines);
         // The low half is what the line does not tell of the hash.
-        ((product >> 64) as usize, (product as u64 ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        let rest = product as u64;
+        ((product >> 64) as usize, (rest ^ (rest >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// The line of a hash, and its bits as words and masks.
+    #[inline(always)]
+    fn bits<'w>(&self, words: &'w Words, hash: u64) -> (&'w [AtomicU64], impl Iterator<Item = (&'w AtomicU64, u64)> + Clone + use<'w>) {
+        let (line, mut choice) = self.line(hash);
+        let line = &words.get()[line * LINE_WORDS..][..LINE_WORDS];
+        let bits = (0..self.store.functions).map(move |_| {
+            let bit = (choice >> 55).min(LINE_BITS - 1);
+            choice = choice.rotate_left(9).wrapping_mul(0xd1b5_4a32_d192_ed03);
+            (&line[bit as usize / 64], 1 << (bit % 64))
+        });
+        (line, bits)
     }
 }
 
-impl BitsWorker<'_> {
-    /// The bits of a hash, as words and masks.
-    #[inline(always)]
-    fn bits<'w>(&self, words: &'w Words, hash: u64) -> impl Iterator<Item = (&'w AtomicU64, u64)> + use<'w> {
-        let (line, mut choice) = self.line(hash);
-        let words = &words.get()[line * LINE_WORDS..][..LINE_WORDS];
-        (0..self.store.functions).map(move |_| {
-            let bit = choice >> 55;
-            choice = choice.rotate_left(9).wrapping_mul(0xd1b5_4a32_d192_ed03);
-            (&words[bit as usize / 64], 1 << (bit % 64))
-        })
-    }
+/// Whether all these bits are set.
+#[inline(always)]
+fn all_set<'w>(mut bits: impl Iterator<Item = (&'w AtomicU64, u64)>) -> bool {
+    bits.all(|(word, mask)| word.load(Ordering::Relaxed) & mask != 0)
 }
 
 impl StoreWorker for BitsWorker<'_> {
@@ -210,10 +226,17 @@ impl StoreWorker for BitsWorker<'_> {
         let Some(words) = &self.store.words else {
             return Err(StoreFull { needed: self.store.lines.saturating_mul(64), budget: 0 });
         };
+        let (line, bits) = self.bits(words, hash);
         let mut new = false;
-        for (word, mask) in self.bits(words, hash) {
-            // Two workers that insert one state at one moment may both find a bit to set; then it is explored twice, which is harmless.
-            new |= word.load(Ordering::Relaxed) & mask == 0 && word.fetch_or(mask, Ordering::Relaxed) & mask == 0;
+        if !all_set(bits.clone()) {
+            let last = &line[LINE_WORDS - 1];
+            wait_until(|| last.fetch_or(HELD, Ordering::Acquire) & HELD == 0);
+            for (word, mask) in bits {
+                let before = word.load(Ordering::Relaxed);
+                new |= before & mask == 0;
+                word.store(before | mask, Ordering::Relaxed);
+            }
+            last.fetch_and(!HELD, Ordering::Release);
         }
         self.inserted += u64::from(new);
         Ok(Inserted { id: StateId(hash), new })
@@ -221,7 +244,7 @@ impl StoreWorker for BitsWorker<'_> {
 
     fn find(&mut self, hash: u64, _: &[u8]) -> Option<StateId> {
         let words = self.store.words.as_ref()?;
-        self.bits(words, hash).all(|(word, mask)| word.load(Ordering::Relaxed) & mask != 0).then_some(StateId(hash))
+        all_set(self.bits(words, hash).1).then_some(StateId(hash))
     }
 
     fn keeps(&self, _: StateId) -> bool {

@@ -3,6 +3,7 @@
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p store --lib loom_tests`. Tables are tiny here (two slots a bucket, four
 //! buckets), so that a few insertions already collide, overflow and grow.
 
+use crate::Bits;
 use crate::budget::Budget;
 use crate::dictionary::Dictionary;
 use crate::plain::{PlainWorker, Shared, hash_state};
@@ -10,7 +11,7 @@ use crate::roots::{Entry, Geometry, Roots};
 use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::table::{Home, Lookup, Next, Table};
 use crate::turn::Turn;
-use contract::Inserted;
+use contract::{Inserted, Store, StoreWorker};
 use loom::thread;
 
 fn unlimited() -> Arc<Budget> {
@@ -285,5 +286,27 @@ fn a_shared_turn_is_over_for_nobody_before_it_is_for_all() {
         };
         work(&turn, &done);
         other.join().unwrap();
+    });
+}
+
+/// Of two workers that bring the same state to a bit array, one finds it new; another state in the same line loses none of its bits.
+#[test]
+fn one_worker_finds_the_bits_of_a_state_new() {
+    check(3, || {
+        let bits = Arc::new(Bits::new(64, 3, 0));
+        let workers: Vec<_> = [[1, 2], [2, 1]]
+            .into_iter()
+            .map(|states| {
+                let bits = bits.clone();
+                thread::spawn(move || {
+                    let mut worker = bits.worker();
+                    states.map(|state: u64| worker.insert(hash(state), &[]).unwrap().new).map(u64::from).iter().sum::<u64>()
+                })
+            })
+            .collect();
+        let new: u64 = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+        assert_eq!((new, bits.len()), (2, 2));
+        let mut worker = bits.worker();
+        assert!([1, 2].into_iter().all(|state| worker.find(hash(state), &[]).is_some()));
     });
 }

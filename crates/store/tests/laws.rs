@@ -141,6 +141,9 @@ fn bits_omit_little_while_there_is_room_and_say_how_full_they_are() {
     lossy_store_laws(&crowded, 50_000, 40_000);
     let report = crowded.report();
     assert!(report.fill > 0.5 && report.coverage < 0.95, "{report:?}");
+    // Even a single line tells some states from others.
+    let tiny = Bits::new(64, 3, 0);
+    lossy_store_laws(&tiny, 50, 25);
     // The estimate of what was recognised is in the right region.
     let recognised = crowded.len() as f64 / 50_000.0;
     assert!((recognised - report.coverage).abs() < 0.25, "{recognised} {report:?}");
@@ -336,4 +339,23 @@ fn a_cache_is_restored_with_what_it_would_forget_next() {
     wrong.swap(1, 2);
     assert!(matches!(restore(Cache::new(1000, u64::MAX), &wrong), Err(NotRestored::Malformed)));
     assert!(restore(Cache::new(1000, u64::MAX), &pieces[..pieces.len() - 1]).is_err());
+}
+
+/// However many workers bring a state at the same moment: one of them is told that it is new.
+#[test]
+fn a_state_is_new_to_one_worker() {
+    const STATES: u64 = 40_000;
+    let bits = Bits::new(1 << 22, 3, 0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut worker = bits.worker();
+                for n in 0..STATES {
+                    let hash = worker.hash(&n.to_le_bytes());
+                    worker.insert(hash, &n.to_le_bytes()).expect("it takes everything");
+                }
+            });
+        }
+    });
+    assert!((STATES - 10..=STATES).contains(&bits.len()), "{}", bits.len());
 }

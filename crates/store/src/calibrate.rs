@@ -20,6 +20,7 @@ const EXPECTED_GROWTH: f64 = 64.0;
 /// One piece, over the sample: equal contents have equal numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
+    /// Empty if all are equal: most bytes of most states never change, and learning is to take little memory.
     contents: Vec<u32>,
     distinct: usize,
     /// Contents expected among the states there are now.
@@ -56,10 +57,16 @@ impl Column {
         let exponent = (distinct as f64 / half.max(1) as f64).log2().clamp(0.0, 1.0);
         let among = |states: f64| (distinct as f64 * (states / contents.len().max(1) as f64).powf(exponent)).min(states);
         let (present, expected) = (among(population.max(1) as f64), among((population as f64 * EXPECTED_GROWTH).max(1.0)));
+        if distinct <= 1 {
+            contents = Vec::new();
+        }
         Column { contents, distinct, present, expected }
     }
 
     fn join(&self, other: &Column, population: u64) -> Column {
+        if self.is_constant() || other.is_constant() {
+            return if self.is_constant() { other.clone() } else { self.clone() };
+        }
         let (width, pairs) = (other.distinct as u64, self.contents.iter().zip(&other.contents));
         Column::new(pairs.map(|(&a, &b)| u64::from(a) * width + u64::from(b)), self.distinct as u64 * width, population)
     }

@@ -20,8 +20,12 @@ use std::sync::OnceLock;
 
 /// States after which a compact store has seen enough of them.
 const LEARN_FROM: u64 = 1 << 16;
-/// States the way to cut is learnt from.
-const SAMPLE: usize = 1 << 14;
+/// States the way to cut is learnt from: as many as this, but fewer if they are so long that learning would take more memory than that; and
+/// how many are looked at again if they did not tell enough.
+const SAMPLE: u64 = 1 << 14;
+const SAMPLE_LEAST: u64 = 1 << 9;
+const LEARNING_BYTES: u64 = 32 << 20;
+const SAMPLE_AGAIN: usize = 1 << 10;
 /// New states a worker inserts before it tells the others.
 const TELL_EVERY: u64 = 64;
 /// Where the generation lies in a name, above the scrambled key. Generation 0 marks the plain stage.
@@ -64,7 +68,16 @@ struct Move {
     turn: Turn,
     /// Why it can never succeed.
     error: OnceLock<StoreFull>,
+    /// The length of the longest state that did not fit the layout, 0 if all did. A move out of the plain stage that meets one goes on to the
+    /// end, to number the pieces of all states: then it is known what the layout must have room for.
+    misfit: AtomicUsize,
     attempt: u32,
+}
+
+impl Move {
+    fn misfit(&self) -> Option<usize> {
+        Some(self.misfit.load(Ordering::Acquire)).filter(|&len| len > 0)
+    }
 }
 
 impl Stage {
@@ -294,7 +307,7 @@ impl CompactWorker<'_> {
     #[cold]
     fn begin(&mut self, reason: Reason) -> Result<(), StoreFull> {
         let mut next = lock(&self.stage.next);
-        let (mut attempt, mut widened) = (0, None);
+        let mut attempt = 0;
         if let Some(current) = &*next {
             if let Some(&full) = current.error.get() {
                 return Err(full);
@@ -303,20 +316,18 @@ impl CompactWorker<'_> {
                 return Ok(());
             }
             attempt = current.attempt + 1;
-            if let Place::Keys { layout, .. } = &current.to.place {
-                widened = layout.widened();
-            }
         }
         let budget = &self.store.budget;
         let len = self.store.len() + self.untold;
         let (layout, least_step) = match (&self.stage.place, &self.access) {
-            (Place::Plain(_), Access::Plain(worker)) => {
-                // A second attempt means that the states have outgrown what the sample promised: if it was not just their numbers, look at more.
-                match widened {
-                    Some(layout) => (Arc::new(layout), 0),
-                    None => (Arc::new(Layout::first(&worker.sample(SAMPLE << attempt.min(8)), len, budget)?), attempt),
+            (Place::Plain(_), Access::Plain(worker)) => match next.as_deref().map(|failed| (failed.misfit(), &failed.to.place)) {
+                // The states had pieces that the sample did not promise.
+                Some((Some(longest), Place::Keys { layout, .. })) => {
+                    (Arc::new(layout.refitted(longest, &worker.sample(SAMPLE_AGAIN), len, budget)?), 0)
                 }
-            }
+                Some((None, Place::Keys { layout, roots })) => (layout.clone(), roots.geometry().next_step()),
+                _ => (Arc::new(self.learn(worker, len)?), 0),
+            },
             (Place::Plain(_), Access::Keys(_)) => return Ok(()),
             (Place::Keys { layout, roots }, _) => {
                 let grown = if reason == Reason::Full { roots.geometry().next_step() } else { roots.geometry().step() };
@@ -335,9 +346,26 @@ impl CompactWorker<'_> {
             shared.close();
         }
         let to = Stage::new(self.stage.number + 1, Place::Keys { layout, roots });
-        *next = Some(Arc::new(Move { to, turn: Turn::new(), error: OnceLock::new(), attempt }));
+        *next = Some(Arc::new(Move { to, turn: Turn::new(), error: OnceLock::new(), misfit: AtomicUsize::new(0), attempt }));
         self.stage.moving.store(1, Ordering::Release);
         Ok(())
+    }
+
+    /// A first layout, learnt from some of the states there are. What that takes is part of the budget while it lasts.
+    fn learn(&self, worker: &PlainWorker, len: u64) -> Result<Layout, StoreFull> {
+        let budget = &self.store.budget;
+        let typical = worker.sample(SAMPLE_LEAST as usize).iter().map(Vec::len).max().unwrap_or(0) as u64;
+        let each = Layout::learning_bytes(typical);
+        let mut count = (LEARNING_BYTES / each).clamp(SAMPLE_LEAST, SAMPLE);
+        while let Err(full) = budget.take(count * each) {
+            if count <= SAMPLE_LEAST {
+                return Err(full);
+            }
+            count = (count / 2).max(SAMPLE_LEAST);
+        }
+        let layout = Layout::first(&worker.sample(count as usize), len, budget);
+        budget.give_back(count * each);
+        layout
     }
 
     /// If the states are moving, helps, and goes on in the next stage.
@@ -387,16 +415,21 @@ impl CompactWorker<'_> {
         match (&mut self.access, &self.stage.place) {
             (Access::Plain(plain), _) => {
                 let mut encoder = Encoder::new(layout.clone());
-                plain.drain(&current.turn, |states| {
+                let moved = plain.drain(&current.turn, |states| {
                     keys.clear();
                     for state in states {
                         match encoder.encode(state) {
                             Ok(key) => keys.push(layout.scramble.on(key)),
+                            Err(NoKey::Misfit) => drop(current.misfit.fetch_max(state.len().max(1), Ordering::AcqRel)),
                             Err(no_key) => return fail(no_key),
                         }
                     }
-                    enter(&keys)
-                })
+                    current.misfit().is_some() || enter(&keys)
+                });
+                if moved && current.misfit().is_some() {
+                    current.turn.fail();
+                }
+                moved && current.misfit().is_none()
             }
             (_, Place::Keys { layout: from, roots: old }) => {
                 if Arc::ptr_eq(from, layout) {

@@ -126,15 +126,64 @@ impl Layout {
         Ok(Layout::new(1, nodes.clone(), &tops, capacity, spare))
     }
 
-    /// This layout, of which no key was given away yet, with more bits for the numbers that did not fit; nothing if that does not help.
-    pub fn widened(&self) -> Option<Layout> {
-        let tops: Vec<usize> = self.tops.iter().map(|top| top.node).collect();
+    /// The memory that learning from a state of `len` bytes takes: the state, and for each byte its place in a column and in one of the columns
+    /// that might be joined.
+    pub fn learning_bytes(len: u64) -> u64 {
+        64 + len * (1 + 2 * size_of::<u32>() as u64)
+    }
+
+    /// This layout, of which no key was given away yet, with room for the states that did not fit: bits for all numbers that were given since,
+    /// leaves for states of `longest` bytes, and pieces joined if the key would be too long. `sample` are states to judge by, `most_keys` is
+    /// how many there are.
+    pub fn refitted(&self, longest: usize, sample: &[Vec<u8>], most_keys: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
+        let (nodes, tops) = self.with_leaves_up_to(longest, budget)?;
+        let planned = |node: usize| self.tops.iter().find(|top| top.node == node).map_or(0, |top| top.width);
         let spare = |position: usize| {
-            let (len, width) = (self.nodes[tops[position]].dictionary.len(), self.tops[position].width);
+            let (len, width) = (nodes[tops[position]].dictionary.len(), planned(tops[position]));
             if len > 1 << width { 1 } else { width.saturating_sub(bits_for(len)) }
         };
-        let layout = Layout::new(self.generation, self.nodes.clone(), &tops, self.capacity, spare);
-        (layout.key_bits > self.key_bits && layout.key_bits <= MOST_KEY_BITS).then_some(layout)
+        let layout = Layout::new(self.generation, nodes.clone(), &tops, self.capacity.max(longest), spare);
+        if layout.key_bits <= MOST_KEY_BITS {
+            return Ok(layout);
+        }
+        let sample: Vec<Vec<Id>> = sample.iter().map(|state| layout.numbers_in(state)).collect();
+        layout.squeezed(&sample, most_keys, budget)
+    }
+
+    /// Nodes and tops, with leaves for states of `len` bytes.
+    fn with_leaves_up_to(&self, len: usize, budget: &Arc<Budget>) -> Result<(Vec<Arc<Node>>, Vec<usize>), StoreFull> {
+        let mut nodes = self.nodes.clone();
+        let mut tops: Vec<usize> = self.tops.iter().map(|top| top.node).collect();
+        let mut capacity = self.capacity;
+        while capacity < len {
+            let bytes = (len - capacity).min(LEAF_BYTES);
+            let node = Node::new(Kind::Leaf { offset: capacity, len: bytes }, budget)?;
+            // The padding of shorter states has number 0, as keys of older generations assume.
+            node.dictionary.add(&mut node.dictionary.index(), 0)?;
+            nodes.push(node);
+            // Before the length, which is last.
+            tops.insert(tops.len() - 1, nodes.len() - 1);
+            capacity += bytes;
+        }
+        Ok((nodes, tops))
+    }
+
+    /// The numbers of the tops in a state; 0 for what has none.
+    fn numbers_in(&self, state: &[u8]) -> Vec<Id> {
+        let mut ids: Vec<Id> = Vec::with_capacity(self.nodes.len());
+        // Children come before their parents.
+        for node in &self.nodes {
+            let value = match node.kind {
+                Kind::Length => state.len() as u64,
+                Kind::Leaf { offset, len } => {
+                    let bytes = state.iter().skip(offset).take(len).enumerate();
+                    bytes.map(|(at, &byte)| u64::from(byte) << (8 * at)).sum()
+                }
+                Kind::Pair(left, right) => u64::from(ids[left]) << 32 | u64::from(ids[right]),
+            };
+            ids.push(node.dictionary.index().find(value).unwrap_or(0));
+        }
+        self.tops.iter().map(|top| ids[top.node]).collect()
     }
 
     /// Whether the next layout would be better by enough to change: some top has grown and is nearly out of numbers, or bits lie idle.
@@ -156,22 +205,10 @@ impl Layout {
         let Some(generation) = self.generation.checked_add(1).filter(|&g| g < u8::MAX) else {
             return Err(StoreFull { needed: u64::MAX, budget: budget.limit() });
         };
-        let mut nodes = self.nodes.clone();
-        let mut tops: Vec<usize> = self.tops.iter().map(|top| top.node).collect();
-        let mut capacity = self.capacity;
-        while capacity < len {
-            let bytes = (len - capacity).min(LEAF_BYTES);
-            let node = Node::new(Kind::Leaf { offset: capacity, len: bytes }, budget)?;
-            // The padding of shorter states has number 0, as keys of older generations assume.
-            node.dictionary.add(&mut node.dictionary.index(), 0)?;
-            nodes.push(node);
-            // Before the length, which is last.
-            tops.insert(tops.len() - 1, nodes.len() - 1);
-            capacity += bytes;
-        }
+        let (nodes, tops) = self.with_leaves_up_to(len, budget)?;
         let before = |node: usize| self.tops.iter().position(|top| top.node == node).map_or(0, |at| self.values[at]);
         let spare = |node: usize| u32::from(nodes[node].dictionary.len() > before(node));
-        let layout = Layout::new(generation, nodes.clone(), &tops, capacity, |position| spare(tops[position]));
+        let layout = Layout::new(generation, nodes.clone(), &tops, self.capacity.max(len), |position| spare(tops[position]));
         if layout.key_bits <= MOST_KEY_BITS {
             return Ok(layout);
         }

@@ -27,13 +27,18 @@ impl Turn {
                 break;
             }
             if !work(block) {
-                self.failed.store(1, Ordering::Release);
+                self.fail();
                 return false;
             }
             self.done.fetch_add(1, Ordering::Release);
         }
         wait_until(|| self.done.load(Ordering::Acquire) >= blocks || self.has_failed());
         !self.has_failed()
+    }
+
+    /// Lets the pass fail, also after its end.
+    pub fn fail(&self) {
+        self.failed.store(1, Ordering::Release);
     }
 
     pub fn has_failed(&self) -> bool {

@@ -359,3 +359,27 @@ fn a_state_is_new_to_one_worker() {
     });
     assert!((STATES - 10..=STATES).contains(&bits.len()), "{}", bits.len());
 }
+
+/// States whose rare pieces, and rare lengths, no sample shows: the layout is fitted to them in one pass, not found by trying.
+#[test]
+fn rare_pieces_and_lengths_fit() {
+    let state = |n: u64| {
+        let mut state = vec![7; if n % 30_011 == 30_010 { 330 } else { 300 }];
+        state[..4].copy_from_slice(&(n as u32).to_le_bytes());
+        if n % 1009 == 1008 {
+            state[4 + (n / 1009 % 280) as usize] = (n / 7) as u8;
+        }
+        state
+    };
+    for store in [Compact::with_budget(64 << 20), Compact::when_needed(48 << 20)] {
+        let mut worker = store.worker();
+        let mut insert = |n: u64| {
+            let state = state(n);
+            let hash = worker.hash(&state);
+            worker.insert(hash, &state).expect("there is room").new
+        };
+        assert!((0..150_000).all(&mut insert));
+        assert!(!(0..150_000).any(&mut insert));
+        assert!(!store.yields() && store.bytes() < 8 << 20, "{}", store.bytes());
+    }
+}

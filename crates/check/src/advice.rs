@@ -20,6 +20,7 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
                 StoreKind::Auto | StoreKind::Compact => "`--store hash` and `--store bits` take less memory and may overlook states",
                 StoreKind::Hashes => "`--store bits` never needs more than it has, and overlooks states as it fills",
                 StoreKind::Cache => "`--store compact` keeps every state in a few bytes",
+                StoreKind::Bits if plan.order == Order::Depth => return Some(format!("{resume} memory (`--memory`)")),
                 StoreKind::Bits => "`--search dfs` keeps fewer states waiting",
             };
             format!("{resume} memory (`--memory`), or less to remember: {fewer_bytes}")

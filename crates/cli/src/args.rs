@@ -5,7 +5,7 @@
 use crate::quantity;
 use check::{Engine, Order, StoreKind};
 use clap::{Args, Parser, Subcommand};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Tries every path a concurrent program can take, and shows the one that goes wrong.
@@ -149,13 +149,6 @@ pub struct SubjectArguments {
     /// Define a name for the preprocessor
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
     pub defines: Vec<(String, String)>,
-}
-
-impl SubjectArguments {
-    /// The files a search reads.
-    pub fn inputs<'a>(&'a self, saving: &'a SavingArguments) -> Vec<&'a Path> {
-        self.model.iter().chain(&saving.resume).map(PathBuf::as_path).collect()
-    }
 }
 
 /// What a search may leave on disk.

@@ -21,20 +21,23 @@ pub struct Model {
     pub program: Arc<Verified>,
     /// What is worth knowing about it, a sentence each.
     pub warnings: Vec<String>,
+    /// The files it was read from.
+    pub files: Vec<PathBuf>,
 }
 
 /// Reads the model a command is about. Warnings are shown; errors are the failure.
 pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure> {
     let name = if is_standard_input(path) { "standard input".to_owned() } else { path.to_string_lossy().into_owned() };
     let contents = bytes(path)?;
-    let source = Source { name: &name, bytes: &contents, defines, files: &mut Disk };
+    let mut disk = Disk { files: vec![path.to_owned()] };
+    let source = Source { name: &name, bytes: &contents, defines, files: &mut disk };
     let loaded = languages::load(source).map_err(rejected)?;
     if !loaded.warnings.is_empty() {
         // Nobody may be listening; the answer does not depend on it.
         let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
     }
     let warnings = loaded.warnings_in_lines();
-    Ok(Model { name, program: Arc::new(loaded.program), warnings })
+    Ok(Model { name, program: Arc::new(loaded.program), warnings, files: disk.files })
 }
 
 /// The model that travels with a saved search. It is verified like any other.
@@ -43,7 +46,7 @@ pub fn saved_model(path: &Path, saved: &Saved) -> Result<Model, Failure> {
     let source = Source { name: &name, bytes: &saved.program, defines: &[], files: &mut NoFiles };
     let loaded = languages::load(source).map_err(rejected)?;
     let warnings = saved.warnings.lines().map(str::to_owned).collect();
-    Ok(Model { name: saved.model.clone(), program: Arc::new(loaded.program), warnings })
+    Ok(Model { name: saved.model.clone(), program: Arc::new(loaded.program), warnings, files: vec![path.to_owned()] })
 }
 
 /// Reads a trace file.
@@ -101,7 +104,10 @@ fn rejected(rejected: languages::Rejected) -> Failure {
 }
 
 /// Included files are looked for beside the file that includes them.
-struct Disk;
+struct Disk {
+    /// What was read.
+    files: Vec<PathBuf>,
+}
 
 impl Files for Disk {
     fn read(&mut self, wanted: &str, from: &str) -> Result<(String, String), String> {
@@ -109,6 +115,7 @@ impl Files for Disk {
         let shown = path.to_string_lossy().into_owned();
         let contents = read(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
         let text = String::from_utf8(contents).map_err(|_| format!("{shown} is not text"))?;
+        self.files.push(path);
         Ok((shown, text))
     }
 }

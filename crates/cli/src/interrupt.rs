@@ -1,20 +1,33 @@
 //! Ctrl-C and a request to terminate ask the engine to stop and tell what it knows. The second one does not ask.
 
 use contract::Cancel;
+use signal_hook::consts;
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The exit code of a process that a signal has ended, as shells report it for an interrupt.
 const KILLED: i32 = 130;
 
-/// A request to stop that Ctrl-C and a termination signal raise.
+#[cfg(unix)]
+const REQUESTS: &[i32] = &[consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
+#[cfg(not(unix))]
+const REQUESTS: &[i32] = &[consts::SIGINT, consts::SIGTERM];
+
+/// A request to stop that Ctrl-C and a termination signal raise. Until this is called they end the process at once.
 pub fn on_signal() -> Cancel {
     let cancel = Cancel::default();
-    let raised = cancel.clone();
-    // Without a handler the signal ends the process at once: less polite, but no reason to refuse the work.
-    let _ = ctrlc::set_handler(move || {
-        if raised.is_cancelled() {
-            std::process::exit(KILLED);
-        }
-        raised.cancel();
-    });
+    for &signal in REQUESTS {
+        // The order matters: the flag is looked at before it is raised. Without a handler the signal goes on to end the process at once:
+        // less polite, but no reason to refuse the work.
+        let _ = flag::register_conditional_shutdown(signal, KILLED, cancel.flag());
+        let _ = flag::register(signal, cancel.flag());
+    }
     cancel
+}
+
+/// Makes a file that may not get longer an error like that of a full disk, instead of the end of the process.
+pub fn outlive_file_limits() {
+    #[cfg(unix)]
+    let _ = flag::register(consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

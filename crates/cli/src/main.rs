@@ -50,6 +50,7 @@ impl From<&Verdict> for Exit {
 }
 
 fn main() -> ExitCode {
+    interrupt::outlive_file_limits();
     let command = match Arguments::try_parse() {
         Ok(arguments) => arguments.command,
         Err(error) => return usage(&error),

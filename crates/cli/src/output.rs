@@ -14,13 +14,14 @@ pub struct Output {
 }
 
 impl Output {
-    /// A file that can be written, as far as one can tell, and is none of the `inputs`.
-    pub fn new(path: &Path, inputs: &[&Path]) -> Result<Output, Failure> {
+    /// A file that can be written, as far as one can tell, and is none of the `inputs`; which may be other outputs, too.
+    pub fn new(path: &Path, inputs: &[impl AsRef<Path>]) -> Result<Output, Failure> {
         let refuse = |error| Failure::write(path, error);
         // The file itself, if this is a link to it.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == place)) {
-            return Err(Failure::Call(format!("{}: this file is read, so it will not be overwritten", path.display())));
+        let same = |input: &Path| input == path || fs::canonicalize(input).is_ok_and(|input| input == place);
+        if inputs.iter().any(|input| same(input.as_ref())) {
+            return Err(Failure::Call(format!("{}: this file is already in use here, so it will not be overwritten", path.display())));
         }
         match fs::metadata(&place) {
             Ok(known) if known.is_dir() => return Err(refuse(io::ErrorKind::IsADirectory.into())),

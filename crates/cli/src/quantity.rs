@@ -23,6 +23,9 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok(bytes as u64)
 }
 
+/// Longer than anybody waits, and short enough to be added to any time.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// A length of time: one or more numbers, each with its unit.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let mut rest = text.trim();
@@ -46,7 +49,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
     Duration::try_from_secs_f64(seconds)
         .ok()
-        .filter(|duration| !duration.is_zero())
+        .filter(|duration| !duration.is_zero() && *duration <= LONGEST)
         .ok_or_else(|| "the duration must be positive, and not for ever".to_owned())
 }
 
@@ -79,7 +82,7 @@ mod tests {
         assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5_400)));
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
         assert_eq!(duration("1d 2 h"), Ok(Duration::from_secs(26 * 3_600)));
-        for wrong in ["", "s", "0", "5 parsecs", "-3s", "9e9999s"] {
+        for wrong in ["", "s", "0", "5 parsecs", "-3s", "9e9999s", "9223372036854775807", "101d 99999h 36600d"] {
             let got = duration(wrong);
             assert!(got.is_err(), "{wrong}: {got:?}");
         }

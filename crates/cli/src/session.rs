@@ -11,7 +11,7 @@ use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Saved, Spill, S
 use contract::{Cancel, Limits, Observer, StopReason, Verdict};
 use std::fs::File;
 use std::io::{BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// How much of a memory budget a stack may take before it goes to disk, as one part in so many; and how much if there is no budget.
@@ -49,8 +49,9 @@ impl Session {
         json: bool,
     ) -> Result<Session, Failure> {
         let plan = engine::plan(base, engine);
-        let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(json));
         let given = subject.model.as_deref().map(|path| input::model(path, &subject.defines)).transpose()?;
+        // Whoever is tired of waiting for the model has nothing to lose: until here a signal ends everything.
+        let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(json));
         let (model, plan, from) = match (&saving.resume, given) {
             (Some(path), given) => {
                 let (model, plan, from) = saved(path, base, plan, engine, given)?;
@@ -66,6 +67,11 @@ impl Session {
             ticker.notice("a strict depth-first search has one worker; `--search dfs-shared` is for more");
         }
         Ok(Session { model, plan, cancel, ticker, from })
+    }
+
+    /// The files that are read.
+    pub fn inputs<'a>(&'a self, saving: &'a SavingArguments) -> Vec<&'a Path> {
+        self.model.files.iter().chain(&saving.resume).map(PathBuf::as_path).collect()
     }
 
     /// Searches to the end, and hands the edges of the state space to whoever wants them.

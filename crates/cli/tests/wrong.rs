@@ -160,6 +160,9 @@ fn outputs_do_not_overwrite_inputs() {
     let folder = Folder::with("model.epa", LOST_UPDATE);
     folder.run(&["check", "model.epa", "--trace", "found.trace"]).exits(1);
     let (model, trace) = (folder.read("model.epa"), folder.read("found.trace"));
+    folder.write("part.h", "byte x;\n");
+    folder.write("part.json", "init { assert(x == 1) }\n");
+    folder.write("model.pml", "#include \"part.h\"\n#include \"part.json\"\n");
     for call in [
         &["check", "model.epa", "--trace", "model.epa"][..],
         &["check", "model.epa", "--trace", "./model.epa"],
@@ -169,9 +172,16 @@ fn outputs_do_not_overwrite_inputs() {
         &["simulate", "model.epa", "--steps", "1", "--trace", "model.epa"],
         &["replay", "found.trace", "--svg", "found.trace"],
         &["replay", "found.trace", "--html", "found.trace"],
+        &["replay", "found.trace", "--html", "found", "--svg", "./found"],
+        &["simulate", "model.epa", "--steps", "1", "--trace", "found", "--save", "found"],
+        &["check", "model.pml", "--trace", "part.h"],
+        &["space", "model.pml", "-o", "part.json"],
+        &["compile", "model.pml", "-o", "./part.h"],
+        &["simulate", "model.pml", "--save", "part.h"],
     ] {
         folder.run(call).exits(2);
     }
+    assert!(folder.read("part.h").starts_with("byte") && folder.read("part.json").starts_with("init"));
     assert_eq!((folder.read("model.epa"), folder.read("found.trace")), (model, trace));
     assert!(!folder.path("found.trace.partial").exists());
 }

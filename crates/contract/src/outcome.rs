@@ -158,6 +158,11 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// The flag that a request raises, for handlers of signals, which can do no more than that.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether someone asked.
     #[inline]
     pub fn is_cancelled(&self) -> bool {

@@ -17,7 +17,9 @@ const LARGE_PIECE: usize = 64 << 10;
 /// The size from which large pieces and huge pages are used.
 const LARGE_ARENA: usize = 4 << 20;
 const MOST_ADDRESSES: u64 = 1 << 40;
-const LEAST_ADDRESSES: usize = 1 << 26;
+/// However small the budget, addresses cost nothing; unless they are scarce, and then this is the least.
+const USUAL_ADDRESSES: usize = 1 << 26;
+const LEAST_ADDRESSES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Arena {
@@ -56,7 +58,7 @@ impl Arena {
     /// An arena for all that `budget` allows, or nothing if the system has no addresses left.
     pub fn new(budget: Arc<Budget>) -> Option<Arena> {
         let addresses = budget.limit().min(MOST_ADDRESSES) as usize;
-        let region = Region::reserve_some(addresses.next_multiple_of(LARGE_PIECE), LEAST_ADDRESSES)?;
+        let region = Region::reserve_some(addresses.next_multiple_of(LARGE_PIECE).max(USUAL_ADDRESSES), LEAST_ADDRESSES)?;
         region.prefer_huge_pages(LARGE_ARENA);
         // Place 0 is no place.
         Some(Arena { region, budget, claimed: AtomicU64::new(GRAIN as u64) })

@@ -42,18 +42,17 @@ impl Region {
         Self::map(bytes, false)
     }
 
-    /// As [`reserve`](Self::reserve), but less if the system refuses so many, though never less than `least`.
+    /// As [`reserve`](Self::reserve), but less if the system has not so many and as many again for everything else; though never less than
+    /// `least`.
     pub fn reserve_some(bytes: usize, least: usize) -> Option<Region> {
         let mut size = bytes.max(least);
-        loop {
-            if let Some(region) = Self::reserve(size) {
+        while size > least {
+            if let Some(region) = Self::reserve(size).filter(|_| Self::reserve(size).is_some()) {
                 return Some(region);
-            }
-            if size <= least {
-                return None;
             }
             size = (size / 2).max(least);
         }
+        Self::reserve(least)
     }
 
     fn map(bytes: usize, huge: bool) -> Option<Region> {

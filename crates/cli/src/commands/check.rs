@@ -13,8 +13,8 @@ use report::{Measured, Witness, check_text};
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let property = Safety { deadlocks: !arguments.no_deadlock, ..Safety::default() };
     let base = Plan { property: Some(property), ..Plan::check() };
-    let file = arguments.trace.as_deref().map(|path| Output::new(path, &arguments.subject.inputs(&arguments.saving))).transpose()?;
     let session = Session::new(base, &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
+    let file = arguments.trace.as_deref().map(|path| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
     let (Session { model, .. }, Ended { checked, advice }) = session.run(&arguments.saving, None)?;
 
     let mut unwritten = None;

@@ -11,8 +11,8 @@ pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
     let model = input::model(&arguments.model.model, &arguments.model.defines)?;
     let program = model.program.program();
     match (&arguments.output_file, arguments.asm) {
-        (Some(path), true) => Output::new(path, &[&arguments.model.model])?.write(input::assembly(&model.program))?,
-        (Some(path), false) => Output::new(path, &[&arguments.model.model])?.write(input::binary(&model.program))?,
+        (Some(path), true) => Output::new(path, &model.files)?.write(input::assembly(&model.program))?,
+        (Some(path), false) => Output::new(path, &model.files)?.write(input::binary(&model.program))?,
         (None, true) if !arguments.output.json => say(&input::assembly(&model.program)),
         (None, _) => {}
     }

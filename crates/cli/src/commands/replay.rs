@@ -39,7 +39,8 @@ pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
             Output::new(svg, &[path])?.write(chart.svg())?;
         }
         if let Some(html) = &arguments.html {
-            Output::new(html, &[path])?.write(chart.html())?;
+            let others: Vec<_> = [path].into_iter().chain(&arguments.svg).collect();
+            Output::new(html, &others)?.write(chart.html())?;
         }
     }
     let text = if arguments.output.json {

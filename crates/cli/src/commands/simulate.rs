@@ -75,12 +75,13 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         let how = if arguments.interactive { String::new() } else { format!(", seed {seed}") };
         say(&format!("{}{how}\n{}", model.name, values_text(&model.program, &start)));
     }
+    let outputs = Outputs::new(arguments, &model)?;
     let mut run = Run { model: &model, narrator, trace: Trace { initial: start, ..Trace::default() }, steps: Vec::new() };
     let end = match fault {
         Some(fault) => End::Fault(fault),
         None => run.walk(arguments, &mut chooser, &cancel, talk)?,
     };
-    run.save(arguments, &end)?;
+    run.save(&outputs, &end)?;
     if talk {
         run.tell_end(&end);
     } else {
@@ -108,6 +109,22 @@ fn start(arguments: &SimulateArguments, narrator: &Narrator) -> Result<(Vec<u8>,
     let state = trace.last_state().to_vec();
     narrator.steps(&state).map_err(|error| Failure::Replay { path: path.clone(), error })?;
     Ok((state, None))
+}
+
+/// What is left of a run.
+struct Outputs {
+    state: Option<Output>,
+    trace: Option<Output>,
+}
+
+impl Outputs {
+    fn new(arguments: &SimulateArguments, model: &Model) -> Result<Outputs, Failure> {
+        // The state it began from may be replaced by the one it ended in.
+        let state = arguments.save.as_deref().map(|path| Output::new(path, &model.files)).transpose()?;
+        let others: Vec<_> = model.files.iter().chain(&arguments.from).chain(&arguments.save).collect();
+        let trace = arguments.trace.as_deref().map(|path| Output::new(path, &others)).transpose()?;
+        Ok(Outputs { state, trace })
+    }
 }
 
 /// A run under way.
@@ -150,22 +167,20 @@ impl Run<'_> {
         }
     }
 
-    fn save(&self, arguments: &SimulateArguments, end: &End) -> Result<(), Failure> {
-        // The state it began from may be replaced by the one it ended in.
-        let inputs = [arguments.model.model.as_path()];
-        if let Some(path) = &arguments.save {
+    fn save(&self, outputs: &Outputs, end: &End) -> Result<(), Failure> {
+        if let Some(file) = &outputs.state {
             // A state is a trace without steps: one text form for both.
             let state = Trace { initial: self.trace.last_state().to_vec(), ..Trace::default() };
-            Output::new(path, &inputs)?.write(state.to_string())?;
+            file.write(state.to_string())?;
         }
-        if let Some(path) = &arguments.trace {
+        if let Some(file) = &outputs.trace {
             let witness = Witness {
                 model: self.model.name.clone(),
                 violation: if let End::Fault(fault) = end { Some(fault.into()) } else { None },
                 program: input::assembly(&self.model.program),
                 trace: self.trace.clone(),
             };
-            Output::new(path, &inputs)?.write(witness.to_text())?;
+            file.write(witness.to_text())?;
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ pub fn run(arguments: &SpaceArguments) -> Result<Exit, Failure> {
     // A wrong file ending is told before the work, not after it.
     let wanted = arguments.output_file.as_deref().map(|path| format(path).map(|format| (path, format))).transpose()?;
     let session = Session::new(Plan::space(), &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
-    let file = wanted.map(|(path, _)| Output::new(path, &arguments.subject.inputs(&arguments.saving))).transpose()?;
+    let file = wanted.map(|(path, _)| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
     let mut collector = Collector(Graph::new());
     let edges = wanted.is_some().then_some(&mut collector as &mut dyn EdgeSink);
     let (Session { model, .. }, Ended { checked: Checked { outcome, .. }, advice }) = session.run(&arguments.saving, edges)?;

@@ -86,7 +86,8 @@ fn usage(error: &clap::Error) -> ExitCode {
     if std::env::args_os().any(|argument| argument == "--json") {
         let text = error.render().to_string();
         // The usage and the hint where to find help are for people.
-        let message = text.split("\n\nUsage:").next().unwrap_or(&text).trim().trim_start_matches("error: ");
+        let message = text.split("\n\nUsage:").next().and_then(|text| text.split("\n\nFor more").next()).unwrap_or(&text);
+        let message = message.trim().trim_start_matches("error: ");
         say(&Failure::Call(message.to_owned()).json());
     }
     ExitCode::from(Exit::Wrong as u8)

@@ -87,3 +87,16 @@ fn progress_is_shown_on_a_terminal_only() {
     assert_eq!(run.err, "");
     assert!(!run.out.contains('\u{1b}'), "{run:?}");
 }
+
+/// States of half a kilobyte, most of whose bytes change rarely: learning how to cut them, and cutting all of them again when the sample did
+/// not tell enough, keeps the budget too.
+#[test]
+fn large_states_keep_the_budget_while_they_turn_compact() {
+    let folder = Folder::with("model.pml", "active [255] proctype p() { skip }\n");
+    for options in [&["--search", "dfs"][..], &["--store", "compact", "--threads", "1"]] {
+        let json = folder.run(&[&["check", "model.pml", "--json", "--memory", "100M", "--time", "15s"], options].concat()).exits(3).json();
+        let peak = json["peak_memory_bytes"].as_u64().expect("a number");
+        assert!(peak < 105 << 20, "{options:?}: {json}");
+        assert!(json["states"].as_u64() > Some(10_000), "{json}");
+    }
+}

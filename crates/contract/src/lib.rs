@@ -28,7 +28,7 @@ pub use fault::{Fault, FaultCode, FaultKind, Position};
 pub use outcome::{BitArray, Cancel, Limits, Observer, Omission, Outcome, Progress, Quiet, Statistics, StopReason, Verdict, Violation};
 pub use property::{Answer, Edge, Finding, Interest, NoProperty, Property, Safety};
 pub use reduction::{FullExpansion, Reduction, Selection};
-pub use store::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
+pub use store::{Inserted, NotRestored, StateId, Stop, Store, StoreFull, StoreWorker};
 pub use successors::{Action, Mark, Room, Successor, Successors};
 pub use system::System;
 pub use trace::{Trace, TraceError, TraceStep};

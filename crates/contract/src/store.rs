@@ -8,6 +8,7 @@
 //! private piece of the arena, counters, scratch space, small caches.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The name a store gives to a state it holds. Not necessarily dense, and without meaning to anyone but the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +22,9 @@ pub struct Inserted {
     /// Whether the state was not there before. Exactly one insertion of a state, over all workers, answers `true`.
     pub new: bool,
 }
+
+/// Whether to stop, asked now and then.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// A store that cannot take another state within its memory budget. Whatever it holds stays valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +94,12 @@ pub trait Store: Sync {
     /// The most memory that was ever in use, in bytes: a table that grows needs its old and its new place for a while.
     fn peak_bytes(&self) -> u64 {
         self.bytes()
+    }
+
+    /// From now on, a worker that is busy inside the store for long, with moving all states perhaps, may ask whether to go on. If not, what it was
+    /// asked to insert does not fit, and nothing that was there is lost.
+    fn give_up_when(&self, stop: Stop) {
+        let _ = stop;
     }
 
     /// Others need `bytes` of the store's memory budget from now on. A store without a budget has nothing to leave.

@@ -82,7 +82,7 @@ struct Start {
 fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, mut start: Option<Start>) -> Outcome {
     let ancestors = start.as_mut().map(|start| std::mem::take(&mut start.ancestors)).unwrap_or_default();
     let workers = task.threads.clamp(1, MOST_WORKERS);
-    let monitor = Monitor::new(task, workers);
+    let monitor = Monitor::new(task, workers, store);
     let best = Best::new();
     let (level, team) = (Level::default(), Team::default());
     let logs: Vec<_> = (0..workers).map(|_| Mutex::new(Links::new(MOST_WORKERS))).collect();
@@ -154,7 +154,7 @@ impl<T: Store> Search<'_, T> {
                 self.run_level(expander, workers, level, depth, &mut next, before);
                 depth += 1;
             }
-            None if expander.initial(&mut next).is_err() => self.monitor.stop(StopReason::Memory),
+            None if expander.initial(&mut next).is_err() => self.monitor.store_refused(),
             None => {}
         }
         loop {
@@ -296,7 +296,7 @@ impl<T: Store> Search<'_, T> {
                     Ok(end) => index = end,
                     Err(cut_short) => {
                         index = cut_short.at;
-                        self.monitor.stop(StopReason::Memory);
+                        self.monitor.store_refused();
                     }
                 }
                 let standing = monitor::Standing {

@@ -101,7 +101,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
 
     /// Searches from what is on the stack to the end. `before` is the time spent in earlier runs.
     fn finish<T: Store>(mut self, store: &T, before: Duration) -> Outcome {
-        let monitor = Monitor::new(self.task, 1);
+        let monitor = Monitor::new(self.task, 1, store);
         let storage_failed = |error: io::Error| monitor.stop(StopReason::Storage(error.to_string()));
         let found = match self.run(store, &monitor, before) {
             Ok(found) => {
@@ -194,7 +194,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 Top::Candidate { hash } => hash,
             };
             let Ok(inserted) = self.store.insert(hash, state) else {
-                monitor.stop(StopReason::Memory);
+                monitor.store_refused();
                 return Ok(None);
             };
             self.state.clear();

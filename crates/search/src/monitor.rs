@@ -6,8 +6,8 @@
 use crate::sync::lock;
 use crate::task::Task;
 use contract::{Progress, StopReason, Store};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const REPORT_EVERY: Duration = Duration::from_millis(100);
@@ -57,8 +57,10 @@ pub(crate) struct Standing {
 }
 
 impl<'a> Monitor<'a> {
-    pub fn new(task: &'a Task<'a>, workers: usize) -> Self {
+    pub fn new<T: Store>(task: &'a Task<'a>, workers: usize, store: &T) -> Self {
         let start = Instant::now();
+        let (cancel, time) = (task.cancel.clone(), task.limits.time);
+        store.give_up_when(Arc::new(move || cancel.is_cancelled() || time.is_some_and(|limit| start.elapsed() >= limit)));
         Monitor {
             task,
             start,
@@ -109,10 +111,8 @@ impl<'a> Monitor<'a> {
         if limits.memory.is_some() {
             store.leave_room(search_bytes + outside);
         }
-        if self.task.cancel.is_cancelled() {
-            self.stop(StopReason::Interrupted);
-        } else if limits.time.is_some_and(|limit| now.duration_since(self.start) >= limit) {
-            self.stop(StopReason::Time);
+        if let Some(reason) = self.had_enough(now) {
+            self.stop(reason);
         } else if limits.memory.is_some_and(|limit| bytes > limit) && !store.yields() {
             self.stop(StopReason::Memory);
         }
@@ -167,6 +167,20 @@ impl<'a> Monitor<'a> {
     /// Tells the user something.
     pub fn notice(&self, text: &str) {
         self.task.observer.notice(text);
+    }
+
+    /// Why to stop, whatever the store says.
+    fn had_enough(&self, now: Instant) -> Option<StopReason> {
+        if self.task.cancel.is_cancelled() {
+            return Some(StopReason::Interrupted);
+        }
+        self.task.limits.time.filter(|&limit| now.duration_since(self.start) >= limit).map(|_| StopReason::Time)
+    }
+
+    /// The store took a state no more: for want of memory, or because it was told to give up.
+    #[cold]
+    pub fn store_refused(&self) {
+        self.stop(self.had_enough(Instant::now()).unwrap_or(StopReason::Memory));
     }
 
     /// Stops all workers; the first reason counts.

@@ -15,17 +15,21 @@ use crate::roots::{Entry, Geometry, Roots};
 use crate::shape::{Decoder, Layout};
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::turn::Turn;
-use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
-use std::sync::OnceLock;
+use contract::{Inserted, StateId, Stop, Store, StoreFull, StoreWorker};
+use std::fmt;
+use std::sync::{OnceLock, PoisonError};
 
 /// States after which a compact store has seen enough of them.
 const LEARN_FROM: u64 = 1 << 16;
 /// States the way to cut is learnt from: as many as this, but fewer if they are so long that learning would take more memory than that; and
 /// how many are looked at again if they did not tell enough.
 const SAMPLE: u64 = 1 << 14;
-const SAMPLE_LEAST: u64 = 1 << 9;
+const SAMPLE_LEAST: u64 = 1 << 7;
 const LEARNING_BYTES: u64 = 32 << 20;
+const LEARNING_LITTLE: u64 = 4 << 20;
 const SAMPLE_AGAIN: usize = 1 << 10;
+/// Batches of a move between two questions whether to go on.
+const ASK_EVERY: u32 = 64;
 /// New states a worker inserts before it tells the others.
 const TELL_EVERY: u64 = 64;
 /// Where the generation lies in a name, above the scrambled key. Generation 0 marks the plain stage.
@@ -43,6 +47,29 @@ pub struct Compact {
     /// All layouts there have been, the first one with generation 1.
     layouts: Mutex<Vec<Arc<Layout>>>,
     len: AtomicU64,
+    patience: Patience,
+}
+
+/// When to give up a move.
+#[derive(Default)]
+struct Patience(std::sync::Mutex<Option<Stop>>);
+
+impl fmt::Debug for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Patience")
+    }
+}
+
+impl Patience {
+    /// A question to be asked for every batch of a move, answered afresh now and then.
+    fn question(&self) -> impl FnMut() -> bool {
+        let stop = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut batches = 0u32;
+        move || {
+            batches = batches.wrapping_add(1);
+            batches.is_multiple_of(ASK_EVERY) && stop.as_ref().is_some_and(|stop| stop())
+        }
+    }
 }
 
 /// Where the states are.
@@ -116,7 +143,14 @@ impl Compact {
         let budget = Arc::new(Budget::new(budget.max(least)));
         let plain = Arc::new(Budget::part_of(budget.clone(), plain.max(least / 2)));
         let stage = Stage::new(0, Place::Plain(Arc::new(PlainShared::new(plain))));
-        Compact { budget, learn_from, stage: Mutex::new(stage), layouts: Mutex::new(Vec::new()), len: AtomicU64::new(0) }
+        Compact {
+            budget,
+            learn_from,
+            stage: Mutex::new(stage),
+            layouts: Mutex::new(Vec::new()),
+            len: AtomicU64::new(0),
+            patience: Patience::default(),
+        }
     }
 }
 
@@ -147,6 +181,10 @@ impl Store for Compact {
 
     fn peak_bytes(&self) -> u64 {
         self.budget.most()
+    }
+
+    fn give_up_when(&self, stop: Stop) {
+        *self.patience.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
     }
 
     fn leave_room(&self, bytes: u64) {
@@ -351,20 +389,19 @@ impl CompactWorker<'_> {
         Ok(())
     }
 
-    /// A first layout, learnt from some of the states there are. What that takes is part of the budget while it lasts.
+    /// A first layout, learnt from some of the states there are. What that takes is part of the budget while it lasts, unless it is little.
     fn learn(&self, worker: &PlainWorker, len: u64) -> Result<Layout, StoreFull> {
         let budget = &self.store.budget;
         let typical = worker.sample(SAMPLE_LEAST as usize).iter().map(Vec::len).max().unwrap_or(0) as u64;
         let each = Layout::learning_bytes(typical);
-        let mut count = (LEARNING_BYTES / each).clamp(SAMPLE_LEAST, SAMPLE);
-        while let Err(full) = budget.take(count * each) {
-            if count <= SAMPLE_LEAST {
-                return Err(full);
-            }
-            count = (count / 2).max(SAMPLE_LEAST);
+        let [least, mut count] = [LEARNING_LITTLE, LEARNING_BYTES].map(|bytes| (bytes / each).clamp(SAMPLE_LEAST, SAMPLE));
+        // As much again must be left for what is learnt.
+        while count > least && budget.take(2 * count * each).map(|()| budget.give_back(2 * count * each)).is_err() {
+            count = (count / 2).max(least);
         }
+        let taken = if count > least && budget.take(count * each).is_ok() { count * each } else { 0 };
         let layout = Layout::first(&worker.sample(count as usize), len, budget);
-        budget.give_back(count * each);
+        budget.give_back(taken);
         layout
     }
 
@@ -407,7 +444,13 @@ impl CompactWorker<'_> {
             }
             false
         };
-        let enter = |keys: &[u64]| {
+        let mut tired = self.store.patience.question();
+        let budget = &self.store.budget;
+        let mut enter = |keys: &[u64]| {
+            if tired() {
+                let _ = current.error.set(StoreFull { needed: budget.used(), budget: budget.limit() });
+                return false;
+            }
             keys.iter().for_each(|&key| roots.prefetch(key));
             keys.iter().all(|&key| roots.insert_moved(key))
         };
@@ -424,7 +467,10 @@ impl CompactWorker<'_> {
                             Err(no_key) => return fail(no_key),
                         }
                     }
-                    current.misfit().is_some() || enter(&keys)
+                    if current.misfit().is_some() {
+                        keys.clear();
+                    }
+                    enter(&keys)
                 });
                 if moved && current.misfit().is_some() {
                     current.turn.fail();

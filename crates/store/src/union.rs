@@ -6,7 +6,7 @@
 
 use crate::hash::hash_seeded;
 use crate::pieces::Next;
-use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
+use contract::{Inserted, NotRestored, StateId, Stop, Store, StoreFull, StoreWorker};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const CLASS_BITS: u32 = 14;
@@ -117,6 +117,10 @@ impl<T: Store> Store for Joined<'_, T> {
 
     fn peak_bytes(&self) -> u64 {
         self.store.peak_bytes() + CLASSES as u64
+    }
+
+    fn give_up_when(&self, stop: Stop) {
+        self.store.give_up_when(stop);
     }
 
     fn leave_room(&self, bytes: u64) {

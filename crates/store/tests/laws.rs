@@ -383,3 +383,21 @@ fn rare_pieces_and_lengths_fit() {
         assert!(!store.yields() && store.bytes() < 8 << 20, "{}", store.bytes());
     }
 }
+
+/// A search that is to end does not wait for states to be moved, and finds them all where they were.
+#[test]
+fn a_move_can_be_given_up() {
+    let store = Compact::with_budget(64 << 20);
+    store.give_up_when(std::sync::Arc::new(|| true));
+    let mut worker = store.worker();
+    let state = |n: u64| [n.to_le_bytes(), [5; 8]].concat();
+    let refused = (0u64..).find(|&n| {
+        let hash = worker.hash(&state(n));
+        worker.insert(hash, &state(n)).is_err()
+    });
+    drop(worker);
+    let mut seen = HashSet::new();
+    assert!(store.visit(&mut |state| seen.insert(state.to_vec())));
+    assert_eq!((seen.len() as u64, Some(store.len())), (store.len(), refused));
+    assert!((0..store.len()).all(|n| seen.contains(&state(n))));
+}

@@ -94,9 +94,9 @@ fn progress_is_shown_on_a_terminal_only() {
 fn large_states_keep_the_budget_while_they_turn_compact() {
     let folder = Folder::with("model.pml", "active [255] proctype p() { skip }\n");
     for options in [&["--search", "dfs"][..], &["--store", "compact", "--threads", "1"]] {
-        let json = folder.run(&[&["check", "model.pml", "--json", "--memory", "100M", "--time", "15s"], options].concat()).exits(3).json();
+        let json = folder.run(&[&["check", "model.pml", "--json", "--memory", "48M", "--time", "8s"], options].concat()).exits(3).json();
         let peak = json["peak_memory_bytes"].as_u64().expect("a number");
-        assert!(peak < 105 << 20, "{options:?}: {json}");
+        assert!(peak < 52 << 20, "{options:?}: {json}");
         assert!(json["states"].as_u64() > Some(10_000), "{json}");
     }
 }

@@ -7,7 +7,7 @@ use crate::token::{Key, Op, Tok};
 use source::{Diagnostic, Span, did_you_mean};
 
 /// The most values for which SPIN turns a `select` into one choice.
-const SELECT_CHOICE: i32 = 32;
+const SELECT_CHOICE: u32 = 32;
 
 impl Parser {
     /// Steps up to something that closes the sequence, which is left to the caller.
@@ -451,7 +451,7 @@ impl Parser {
             if low > high {
                 return Err(self.error(span, "the range of `select` is empty"));
             }
-            if high - low <= SELECT_CHOICE {
+            if high.abs_diff(low) <= SELECT_CHOICE {
                 let options = (low..=high).map(|n| vec![assign(&variable, n, span)]);
                 return Ok(StmtKind::If(options.collect()));
             }

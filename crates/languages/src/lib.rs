@@ -4,6 +4,7 @@
 //! passed the verifier, wherever it came from.
 #![forbid(unsafe_code)]
 
+mod content;
 mod load;
 
 pub use load::{Files, Loaded, NoFiles, Rejected, Source, load};
@@ -18,29 +19,26 @@ pub struct Language {
     pub endings: &'static [&'static str],
     /// Bytes with which its files begin, for languages that can be told by them whatever the name says.
     magic: Option<&'static [u8]>,
-    /// Words of which every program has one, to tell a file whose name says nothing.
-    words: &'static [&'static str],
+    /// Whether a text is a program in it, to tell a file whose name says nothing.
+    tells: Option<fn(&str) -> bool>,
     front: Front,
 }
 
 /// Every language, in the order in which they are tried.
 pub const LANGUAGES: &[Language] = &[
-    Language { name: "byte-code", endings: &["epb"], magic: Some(&bytecode::binary::MAGIC), words: &[], front: binary },
-    Language { name: "byte-code assembly", endings: &["epa"], magic: None, words: &["process"], front: assembly },
-    Language { name: "Promela", endings: &["pml", "pm", "prom", "promela"], magic: None, words: &["proctype", "init"], front: promela },
+    Language { name: "byte-code", endings: &["epb"], magic: Some(&bytecode::binary::MAGIC), tells: None, front: binary },
+    Language { name: "byte-code assembly", endings: &["epa"], magic: None, tells: Some(content::is_assembly), front: assembly },
+    Language { name: "Promela", endings: &["pml", "pm", "prom", "promela"], magic: None, tells: Some(content::is_promela), front: promela },
 ];
 
-/// The language of a file: by its first bytes if they tell, by the ending of its name if that is known, and else by a word that a program
-/// in the language cannot do without.
+/// The language of a file: by its first bytes if they tell, by the ending of its name if that is known, and else by what the text says.
 pub fn language(name: &str, bytes: &[u8]) -> Option<&'static Language> {
     let by_magic = LANGUAGES.iter().find(|language| language.magic.is_some_and(|magic| bytes.starts_with(magic)));
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let by_name = || LANGUAGES.iter().find(|language| language.endings.iter().any(|known| known.eq_ignore_ascii_case(ending)));
-    by_magic.or_else(by_name).or_else(|| by_words(std::str::from_utf8(bytes).ok()?))
+    by_magic.or_else(by_name).or_else(|| by_content(std::str::from_utf8(bytes).ok()?))
 }
 
-/// The language whose word comes first. A word in a comment may mislead, at the price of an error that the ending would have avoided.
-fn by_words(text: &str) -> Option<&'static Language> {
-    let mut words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    words.find_map(|word| LANGUAGES.iter().find(|language| language.words.contains(&word)))
+fn by_content(text: &str) -> Option<&'static Language> {
+    LANGUAGES.iter().find(|language| language.tells.is_some_and(|tells| tells(text)))
 }

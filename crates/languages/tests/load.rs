@@ -31,12 +31,40 @@ fn languages_are_told_by_ending_or_content() {
     assert_eq!(named("anything", &bytecode::binary::MAGIC), Some("byte-code"));
     assert_eq!(named("anything", b""), None);
     assert_eq!(named("epa", b""), None);
-    // Where neither tells, the first word that only one language has.
+    // Where neither tells, what the text says.
     assert_eq!(named("-", ASSEMBLY.as_bytes()), Some("byte-code assembly"));
     assert_eq!(named("model.txt", PROMELA.as_bytes()), Some("Promela"));
     assert_eq!(named("model", b"byte process1;\ninit { skip }"), Some("Promela"));
     assert_eq!(named("model", b"initial process1 \xff"), None);
     assert_eq!(named("model", b"init \xff"), None, "no text at all");
+}
+
+/// Each model of the project is known by what it says alone, and so is the assembly made of it.
+#[test]
+fn models_without_a_name_are_told() {
+    struct Beside(std::path::PathBuf);
+    impl Files for Beside {
+        fn read(&mut self, wanted: &str, _: &str) -> Result<(String, String), String> {
+            std::fs::read_to_string(self.0.join(wanted)).map(|text| (wanted.to_owned(), text)).map_err(|error| error.to_string())
+        }
+    }
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let mut seen = 0;
+    for folder in ["asm", "promela/classic", "promela/differences", "promela/language"] {
+        for entry in std::fs::read_dir(root.join(folder)).expect("models").flatten() {
+            let path = entry.path();
+            let bytes = std::fs::read(&path).expect("readable");
+            let Some(by_name) = language(&path.to_string_lossy(), b"") else { continue };
+            let told = language("standard input", &bytes).map(|language| language.name);
+            assert_eq!(told, Some(by_name.name), "{}", path.display());
+            let Ok(loaded) = read(&path.to_string_lossy(), &bytes, &[], &mut Beside(root.join(folder))) else { continue };
+            let assembly = bytecode::asm::disassemble(loaded.program.program());
+            let told = language("standard input", assembly.as_bytes()).map(|language| language.name);
+            assert_eq!(told, Some("byte-code assembly"), "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 150, "only {seen} models");
 }
 
 #[test]

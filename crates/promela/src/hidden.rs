@@ -154,7 +154,7 @@ fn action_reads(action: &Action, out: &mut Set) {
             target_reads(target, out);
             reads(ex, out);
         }
-        Action::Fill { values, .. } => values.iter().for_each(|v| reads(v, out)),
+        Action::Fill { values, .. } => values.list.iter().for_each(|v| reads(v, out)),
         Action::Send { channel, arguments, .. } => {
             reads(channel, out);
             arguments.iter().for_each(|a| reads(a, out));

@@ -62,6 +62,7 @@ pub fn analyse(
     let (tree, mut found) = parser::parse(layout::imply_separators(tokens), end);
     diagnostics.append(&mut found);
     let (mut model, mut found) = resolve::resolve(&tree);
+    drop(tree);
     // Names are looked up even in a text with mistakes, but what could be their echo is not shown.
     if diagnostics.iter().any(Diagnostic::is_error) {
         found.retain(|d| !d.is_error());

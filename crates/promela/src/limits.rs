@@ -3,10 +3,16 @@
 //! No input may make the compiler hang, overflow its stack or eat the machine. Each limit is far
 //! above what models written by people need; running into one is an error at a position.
 
-/// Tokens after preprocessing, and tokens produced by expanding inlines.
+/// Tokens that the preprocessor reads and makes.
 pub const MAX_TOKENS: usize = 4_000_000;
+/// Tokens that come out of macros, and as many out of inlines: a short text can stand for a long one.
+pub const MAX_EXPANDED: usize = 2_000_000;
+/// Bytes of one token that `#` or `##` makes.
+pub const MAX_TOKEN_BYTES: usize = 1 << 16;
 /// Bytes of all files together.
 pub const MAX_BYTES: usize = 64 << 20;
+/// Files included, one by one and again.
+pub const MAX_INCLUDES: usize = 4096;
 /// Files included within files.
 pub const MAX_INCLUDE_DEPTH: usize = 64;
 /// Arguments of macros within arguments of macros.
@@ -31,9 +37,23 @@ pub const MAX_DIAGNOSTICS: usize = 50;
 pub const MAX_ARRAY: usize = 1 << 20;
 /// Scalars of one structure, and variables of one process type or of the globals.
 pub const MAX_LEAVES: usize = 1 << 16;
+/// Variables of all process types and the globals together.
+pub const MAX_ALL_LEAVES: usize = 1 << 18;
+/// Bytes of the names of all variables.
+pub const MAX_NAME_BYTES: usize = 16 << 20;
 /// Types within types.
 pub const MAX_TYPEDEF_DEPTH: usize = 32;
 /// Slots of a channel.
 pub const MAX_CAPACITY: i32 = 1 << 16;
+/// Process types, and channels that exist at the beginning: the machine numbers them in a byte.
+pub const MAX_NUMBERED: usize = 255;
+/// Channels that the `xr` and `xs` of one process type claim.
+pub const MAX_CLAIMS: usize = 1 << 16;
+/// Transitions that a process type gets from choices in choices and from escapes.
+pub const MAX_TRANSITIONS: usize = 1 << 20;
+/// Instructions of the whole program.
+pub const MAX_INSTRUCTIONS: usize = 1 << 22;
+/// Instructions that give a new process its initial values; the verifier would refuse more, but later.
+pub const MAX_PROLOGUE: u32 = 1 << 20;
 /// Names in one `mtype` set.
 pub const MAX_MTYPES: usize = 255;

@@ -5,7 +5,7 @@
 //! expansion. Every token that comes out carries the place where the outermost macro was used, so
 //! that messages and traces point at what the user wrote. The number of tokens produced is bounded.
 
-use crate::limits::{MAX_MACRO_DEPTH, MAX_PARAMETERS, MAX_TOKENS};
+use crate::limits::{MAX_EXPANDED, MAX_MACRO_DEPTH, MAX_PARAMETERS, MAX_TOKEN_BYTES, MAX_TOKENS};
 use crate::token::{Op, Text, Tok, Token};
 use source::{Diagnostic, Span};
 use std::collections::{HashMap, VecDeque};
@@ -32,7 +32,11 @@ pub trait Feed {
 #[derive(Debug, Default)]
 pub struct Macros {
     table: HashMap<Text, Macro>,
+    /// Tokens read and made, and those that came out of macros.
     produced: usize,
+    expanded: usize,
+    /// How many expansions of each macro are being read: inside one, the macro is not expanded again.
+    open: HashMap<Text, usize>,
 }
 
 impl Macros {
@@ -51,6 +55,29 @@ impl Macros {
     /// Forgets a macro.
     pub fn undefine(&mut self, name: &str) {
         self.table.remove(name);
+    }
+
+    /// Counts tokens that were made, some of them by macros. Beyond the limits everything stops.
+    fn spend(&mut self, produced: usize, expanded: usize, span: Span, errors: &mut Vec<Diagnostic>) -> Result<(), TooMuch> {
+        self.produced += produced;
+        self.expanded += expanded;
+        if self.produced <= MAX_TOKENS && self.expanded <= MAX_EXPANDED {
+            return Ok(());
+        }
+        errors.push(
+            Diagnostic::error(span, "the preprocessor produces too many tokens")
+                .with_hint("does a macro expand into many copies of itself?"),
+        );
+        Err(TooMuch)
+    }
+
+    fn close(&mut self, name: &Text) {
+        if let Some(uses) = self.open.get_mut(name) {
+            *uses -= 1;
+            if *uses == 0 {
+                self.open.remove(name);
+            }
+        }
     }
 
     /// Whether there is such a macro.
@@ -86,8 +113,6 @@ pub struct Expander<'f> {
     /// A line end that belongs before the next token.
     newline: bool,
     depth: usize,
-    /// Macros not to be expanded because they are being expanded further out.
-    disabled: Vec<Text>,
 }
 
 /// Why expansion stopped for good.
@@ -97,7 +122,7 @@ pub struct TooMuch;
 impl<'f> Expander<'f> {
     /// An expander of the feed's tokens. `depth` counts arguments within arguments.
     pub fn new(feed: &'f mut dyn Feed, depth: usize) -> Self {
-        Expander { feed, pending: Vec::new(), site: None, newline: false, depth, disabled: Vec::new() }
+        Expander { feed, pending: Vec::new(), site: None, newline: false, depth }
     }
 
     fn raw(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Token {
@@ -107,8 +132,12 @@ impl<'f> Expander<'f> {
                 token.newline |= newline;
                 return token;
             }
-            let done = self.pending.pop();
-            newline |= done.is_some_and(|d| d.newline_after);
+            if let Some(done) = self.pending.pop() {
+                newline |= done.newline_after;
+                if let Some(name) = &done.name {
+                    macros.close(name);
+                }
+            }
         }
         self.site = None;
         let mut token = self.feed.next(macros, errors);
@@ -116,25 +145,14 @@ impl<'f> Expander<'f> {
         token
     }
 
-    fn is_disabled(&self, name: &str) -> bool {
-        self.disabled.iter().any(|d| **d == *name) || self.pending.iter().any(|p| p.name.as_deref() == Some(name))
-    }
-
     /// The next token after expansion.
     pub fn next(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Result<Token, TooMuch> {
         loop {
             let mut token = self.raw(macros, errors);
             token.newline |= std::mem::take(&mut self.newline);
-            macros.produced += 1;
-            if macros.produced > MAX_TOKENS {
-                errors.push(
-                    Diagnostic::error(token.span, "the preprocessor produces too many tokens")
-                        .with_hint("does a macro expand into many copies of itself?"),
-                );
-                return Err(TooMuch);
-            }
+            macros.spend(1, 0, token.span, errors)?;
             let Some(name) = macro_name(&token.kind) else { return Ok(token) };
-            if self.is_disabled(&name) {
+            if macros.open.contains_key(&name) {
                 return Ok(token);
             }
             let Some(definition) = macros.table.get(&name).cloned() else { return Ok(token) };
@@ -143,7 +161,7 @@ impl<'f> Expander<'f> {
                 None => (definition.body.to_vec(), token.span, false),
                 Some(parameters) => match self.arguments(&token, parameters, macros, errors) {
                     Some(arguments) => {
-                        let tokens = self.substitute(&definition, parameters, &arguments.lists, macros, errors)?;
+                        let tokens = self.substitute(&definition, site, &arguments.lists, macros, errors)?;
                         (tokens, arguments.end, arguments.newline)
                     }
                     None => return Ok(token),
@@ -160,6 +178,8 @@ impl<'f> Expander<'f> {
                 Some(first) => first.newline = token.newline,
                 None => self.newline |= token.newline,
             }
+            macros.spend(0, tokens.len(), site, errors)?;
+            *macros.open.entry(name.clone()).or_default() += 1;
             self.pending.push(Pending { tokens, name: Some(name), newline_after });
         }
     }
@@ -216,11 +236,12 @@ impl<'f> Expander<'f> {
     fn substitute(
         &self,
         definition: &Macro,
-        parameters: &[Text],
+        site: Span,
         arguments: &[Vec<Token>],
         macros: &mut Macros,
         errors: &mut Vec<Diagnostic>,
     ) -> Result<Vec<Token>, TooMuch> {
+        let parameters = definition.parameters.as_deref().unwrap_or_default();
         let argument_of = |token: &Token| {
             let name = macro_name(&token.kind)?;
             parameters.iter().position(|p| *p == name).and_then(|i| Some((i, arguments.get(i)?)))
@@ -237,7 +258,10 @@ impl<'f> Expander<'f> {
             if token.kind == Tok::Hash(false)
                 && let Some((_, argument)) = body.get(i + 1).and_then(argument_of)
             {
-                out.push(Token { kind: Tok::Str(stringize(argument)), ..token.clone() });
+                let text = stringize(argument);
+                // A long text costs as much as the tokens it could be cut into.
+                macros.spend(text.len() / 16, 0, site, errors)?;
+                out.push(Token { kind: bounded(Tok::Str(text)), ..token.clone() });
                 i += 2;
                 continue;
             }
@@ -245,7 +269,9 @@ impl<'f> Expander<'f> {
                 let mut right =
                     argument_of(&body[i + 1]).map_or_else(|| vec![body[i + 1].clone()], |(_, argument)| argument.clone()).into_iter();
                 if !left_is_empty && let Some(a) = out.pop() {
-                    out.push(right.next().map_or(a.clone(), |b| paste(&a, &b)));
+                    let pasted = right.next().map_or(a.clone(), |b| paste(&a, &b));
+                    macros.spend(spelling(&pasted.kind).len() / 16, 0, site, errors)?;
+                    out.push(pasted);
                 }
                 left_is_empty &= right.len() == 0;
                 out.extend(right);
@@ -263,7 +289,7 @@ impl<'f> Expander<'f> {
                         let list = self.expand_all(&mut feed, macros, errors)?;
                         expanded[index] = Some(list);
                     }
-                    macros.produced += argument.len();
+                    macros.spend(argument.len(), 0, site, errors)?;
                     out.extend(expanded[index].iter().flatten().cloned());
                 }
                 None => {
@@ -271,8 +297,8 @@ impl<'f> Expander<'f> {
                     out.push(token.clone());
                 }
             }
-            if out.len() > MAX_TOKENS {
-                return Err(TooMuch);
+            if out.len() > MAX_EXPANDED {
+                macros.spend(0, out.len(), site, errors)?;
             }
             i += 1;
         }
@@ -291,9 +317,7 @@ impl<'f> Expander<'f> {
                 out.push(token);
             }
         }
-        // Macros being expanded around the argument stay disabled in it.
-        inner.disabled = self.disabled.clone();
-        inner.disabled.extend(self.pending.iter().filter_map(|p| p.name.clone()));
+        // Macros being expanded around the argument are still open, and so not expanded in it.
         loop {
             let token = inner.next(macros, errors)?;
             if token.kind == Tok::End {
@@ -338,6 +362,9 @@ fn stringize(tokens: &[Token]) -> Text {
 
 /// The token spelled by two tokens written together.
 fn paste(a: &Token, b: &Token) -> Token {
+    if let Some(bad) = [a, b].into_iter().find(|t| matches!(t.kind, Tok::Bad(_))) {
+        return bad.clone();
+    }
     let text = spelling(&a.kind) + &spelling(&b.kind);
     let mut tokens = crate::lexer::lex(a.span.file, &text);
     let kind = if tokens.len() == 2 {
@@ -345,5 +372,15 @@ fn paste(a: &Token, b: &Token) -> Token {
     } else {
         Tok::Bad(format!("`{text}`, pasted together by `##`, which is no token").into())
     };
-    Token { kind, ..a.clone() }
+    Token { kind: bounded(kind), ..a.clone() }
+}
+
+/// A token made by an operator, unless repeated doubling has made it too long to be meant.
+fn bounded(kind: Tok) -> Tok {
+    match &kind {
+        Tok::Name(text) | Tok::Str(text) | Tok::Bad(text) if text.len() > MAX_TOKEN_BYTES => {
+            Tok::Bad(format!("a token of {} bytes, made by `#` or `##`: {MAX_TOKEN_BYTES} is the most", text.len()).into())
+        }
+        _ => kind,
+    }
 }

@@ -254,6 +254,25 @@ pub enum Field {
     Store(Target),
 }
 
+/// What the elements of an array become. A short text can initialise a long array, so each value is kept once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    /// The values as listed; the last one holds for the rest of an array.
+    pub list: Vec<Ex>,
+    /// The elements of one array.
+    pub own: u32,
+    /// The elements of all copies of it that a structure has.
+    pub count: u32,
+}
+
+impl Values {
+    /// The values, element by element.
+    pub fn elements(&self) -> impl Iterator<Item = &Ex> {
+        let last = self.list.len().saturating_sub(1);
+        (0..self.count).filter_map(move |k| self.list.get(last.min((k % self.own.max(1)) as usize)))
+    }
+}
+
 /// A basic statement: what one transition does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
@@ -261,14 +280,14 @@ pub enum Action {
     Guard(Ex),
     /// Stores a value.
     Assign(Target, Ex),
-    /// Stores values in the first elements of an array.
+    /// Stores values in all elements of an array.
     Fill {
         /// The array's table.
         scope: Scope,
         /// The array.
         leaf: usize,
         /// What its elements become.
-        values: Vec<Ex>,
+        values: Values,
     },
     /// Makes a new channel for each of these elements of a leaf.
     NewChannels {

@@ -7,8 +7,8 @@
 
 use crate::condition;
 use crate::lexer::lex;
-use crate::limits::{MAX_BYTES, MAX_INCLUDE_DEPTH, MAX_PARAMETERS};
-use crate::macros::{Expander, Feed, Macro, Macros, macro_name};
+use crate::limits::{MAX_BYTES, MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_PARAMETERS};
+use crate::macros::{Expander, Feed, Macro, Macros, TooMuch, macro_name};
 use crate::token::{Op, Text, Tok, Token};
 use source::{Diagnostic, FileId, SourceMap, Span, did_you_mean};
 
@@ -55,15 +55,20 @@ pub fn preprocess(
     for (name, value) in defines {
         define_from_outside(map, &mut macros, &mut errors, name, value);
     }
-    let mut source = Source { map, loader, files: Vec::new(), conditions: Vec::new(), bytes: 0 };
+    let mut source = Source { map, loader, files: Vec::new(), conditions: Vec::new(), bytes: 0, includes: 0, stopped: false };
     source.enter(file, None, &mut errors);
     let mut tokens = Vec::new();
     let mut expander = Expander::new(&mut source, 0);
-    while let Ok(token) = expander.next(&mut macros, &mut errors) {
-        if token.kind == Tok::End {
-            break;
+    loop {
+        match expander.next(&mut macros, &mut errors) {
+            Ok(Token { kind: Tok::End, .. }) => break,
+            Ok(token) => tokens.push(token),
+            // What is there by now is large and no model: nobody needs to read it.
+            Err(TooMuch) => return (Vec::new(), errors),
         }
-        tokens.push(token);
+    }
+    if source.stopped {
+        return (Vec::new(), errors);
     }
     for open in source.conditions {
         errors.push(
@@ -109,6 +114,9 @@ struct Source<'a> {
     files: Vec<OpenFile>,
     conditions: Vec<Condition>,
     bytes: usize,
+    includes: usize,
+    /// Whether reading was given up before the end.
+    stopped: bool,
 }
 
 impl Source<'_> {
@@ -122,6 +130,13 @@ impl Source<'_> {
         }
         let tokens = lex(id, text).into_iter();
         self.files.push(OpenFile { id, tokens, conditions: self.conditions.len() });
+    }
+
+    /// Nothing more is read.
+    fn stop(&mut self) {
+        self.stopped = true;
+        self.files.clear();
+        self.conditions.clear();
     }
 
     fn live(&self) -> bool {
@@ -225,11 +240,12 @@ impl Source<'_> {
         let mut feed = Line(tokens.into_iter());
         let mut expander = Expander::new(&mut feed, 0);
         let mut expanded = Vec::new();
-        while let Ok(token) = expander.next(macros, errors) {
-            if token.kind == Tok::End {
-                break;
+        loop {
+            match expander.next(macros, errors) {
+                Ok(Token { kind: Tok::End, .. }) => break,
+                Ok(token) => expanded.push(token),
+                Err(TooMuch) => return false,
             }
-            expanded.push(token);
         }
         condition::evaluate(&expanded, span).unwrap_or_else(|error| {
             errors.push(error);
@@ -253,6 +269,13 @@ impl Source<'_> {
         if self.files.len() >= MAX_INCLUDE_DEPTH {
             let message = format!("files include each other {MAX_INCLUDE_DEPTH} levels deep");
             errors.push(Diagnostic::error(span, message));
+            return;
+        }
+        self.includes += 1;
+        if self.includes > MAX_INCLUDES {
+            let message = format!("more than {MAX_INCLUDES} files are included");
+            errors.push(Diagnostic::error(span, message).with_hint("does a file include another one twice, and so on?"));
+            self.stop();
             return;
         }
         let from = self.map.name(span.file).to_owned();

@@ -70,6 +70,42 @@ fn long_texts_take_reasonable_time() {
     survives(&processes);
 }
 
+/// Things that lead to each other one by one, and many of a kind that are looked up often.
+#[test]
+fn long_chains_take_reasonable_time() {
+    let macros: String = (1..50_000).map(|i| format!("#define m{i} m{}\n#define f{i}(a) f{}(a)\n", i - 1, i - 1)).collect();
+    survives(&format!("#define m0 1\n#define f0(a) a\n{macros}int x; init {{ x = m49999 + f49999(1) }}"));
+    let types: String = (1..50_000).map(|i| format!("typedef T{i} {{ T{} x }};\n", i - 1)).collect();
+    survives(&format!("typedef T0 {{ int x }};\n{types}T49999 t; init {{ skip }}"));
+    let (fields, uses): (String, String) = (0..20_000).map(|i| (format!("int f{i};\n"), format!("t.f{i} = 1;\n"))).unzip();
+    survives(&format!("typedef T {{ {fields} }};\nT t; init {{ {uses} }}"));
+    let (labels, uses): (String, String) = (0..10_000).map(|i| (format!("L{i}: skip;\n"), format!("P@L{i};\n"))).unzip();
+    survives(&format!("proctype P() {{ {labels} }}\ninit {{ {uses} }}"));
+    let (names, uses): (String, String) = (0..20_000).map(|i| (format!("byte v{i};\n"), format!("w{i} = 1;\n"))).unzip();
+    survives(&format!("{names} init {{ {uses} }}"));
+    let inlines: String = (1..15).map(|i| format!("inline f{i}() {{ f{}(); f{}() }}\n", i - 1, i - 1)).collect();
+    survives(&format!("inline f0() {{ L: x = 1; goto L; M: skip }}\n{inlines}int x; init {{ f14() }}"));
+    survives(&format!("int x; init {{ {} {} {} }}", "d_step { x = 1; ".repeat(90), "x = 1; ".repeat(10_000), "}".repeat(90)));
+    let process: String = (0..50_000).map(|i| format!("proctype P{i}() {{ skip }}\n")).collect();
+    survives(&process);
+}
+
+/// Files that include the next one twice.
+#[test]
+fn files_that_double_are_an_error() {
+    let mut loader = |wanted: &str, _: &str| {
+        let next = wanted.parse::<u32>().unwrap_or(0) + 1;
+        let text = if next > 40 { String::new() } else { format!("#include \"{next}\"\n#include \"{next}\"\n") };
+        Ok(promela::Loaded { name: wanted.to_owned(), text })
+    };
+    let mut map = source::SourceMap::new();
+    let file = map.add("model.pml", "#include \"0\"\ninit { skip }");
+    let compiled = promela::compile(&mut map, file, &mut loader, &[]);
+    let messages = source::render_all(&map, &compiled.diagnostics);
+    assert!(compiled.program.is_none() && messages.contains("files are included"), "{messages}");
+    assert_eq!(compiled.diagnostics.len(), 1, "{messages}");
+}
+
 #[test]
 fn bombs_are_defused() {
     let mut inlines = String::from("inline f0() { x = 1; x = 2; x = 3; x = 4 }\n");

@@ -3,7 +3,8 @@
 use super::emitter::Emitter;
 use super::format;
 use crate::ast::Binary;
-use crate::model::{Action, Ex, Field, Place, Process, Scope, Target};
+use crate::limits::MAX_PROLOGUE;
+use crate::model::{Action, Ex, Field, Place, Process, Scope, Target, Values};
 use bytecode::{Addr, ChannelTypeId, FieldMask, Op, Receive, Register};
 use source::{Diagnostic, Span};
 
@@ -25,6 +26,12 @@ impl Emitter<'_> {
             self.action(action, *span);
         }
         self.emit(Op::Ret {});
+        let length = self.address().0 - address.0;
+        if length > MAX_PROLOGUE {
+            let message = format!("the initial values of this process take {length} instructions: {MAX_PROLOGUE} is the most");
+            let hint = "each channel of an array is made by itself, and each element stored that does not start with a number";
+            self.diagnostics.push(Diagnostic::error(process.name.span, message).with_hint(hint));
+        }
         Some(address)
     }
 
@@ -43,6 +50,9 @@ impl Emitter<'_> {
             Action::NewChannels { scope, leaf, channel_type, count } => {
                 let ty = ChannelTypeId(*channel_type as u8);
                 for k in 0..*count {
+                    if self.is_full() {
+                        return;
+                    }
                     self.emit(Op::Chnew { ty });
                     self.store_element(*scope, *leaf, k);
                 }
@@ -126,8 +136,11 @@ impl Emitter<'_> {
         });
     }
 
-    fn fill(&mut self, scope: Scope, leaf: usize, values: &[Ex]) {
-        for (k, value) in values.iter().enumerate() {
+    fn fill(&mut self, scope: Scope, leaf: usize, values: &Values) {
+        for (k, value) in values.elements().enumerate() {
+            if self.is_full() {
+                return;
+            }
             self.expr(value);
             self.store_element(scope, leaf, k as u32);
         }

@@ -1,10 +1,12 @@
 //! Code under construction: instructions, labels still to be placed, positions.
 
+use super::process::live_states;
 use crate::graph::Graph;
+use crate::limits::MAX_INSTRUCTIONS;
 use crate::model::Model;
 use bytecode::{Addr, FileIndex, FormatId, Label, LabelKind, Op, Program};
-use source::{Diagnostic, SourceMap, Span};
-use std::collections::HashMap;
+use source::{Diagnostic, Location, SourceMap, Span};
+use std::collections::{HashMap, HashSet};
 
 /// Statements longer than this are cut in the table of positions.
 const MAX_TEXT: usize = 200;
@@ -36,6 +38,10 @@ pub(super) struct Emitter<'a> {
     formats: Vec<String>,
     format_ids: HashMap<String, FormatId>,
     pub diagnostics: Vec<Diagnostic>,
+    /// For process types whose labels are looked at from outside: where each label stands, and the states that can be reached.
+    seen_from_outside: HashMap<usize, (HashMap<&'a str, u32>, HashSet<u32>)>,
+    /// The place found last.
+    found: Option<(Span, Location)>,
 }
 
 impl<'a> Emitter<'a> {
@@ -53,6 +59,8 @@ impl<'a> Emitter<'a> {
             formats: Vec::new(),
             format_ids: HashMap::new(),
             diagnostics: Vec::new(),
+            seen_from_outside: HashMap::new(),
+            found: None,
         }
     }
 
@@ -60,8 +68,15 @@ impl<'a> Emitter<'a> {
         Addr(self.code.len() as u32)
     }
 
+    /// Whether there is no room for a further instruction, so that what is made now will be refused.
+    pub fn is_full(&self) -> bool {
+        self.code.len() >= MAX_INSTRUCTIONS
+    }
+
     pub fn emit(&mut self, op: Op) {
-        self.code.push(op);
+        if !self.is_full() {
+            self.code.push(op);
+        }
     }
 
     pub fn mark(&mut self) -> Mark {
@@ -84,14 +99,23 @@ impl<'a> Emitter<'a> {
         mark
     }
 
+    /// The state of a process type that has this label, if a process can come to it.
+    pub fn labelled_state(&mut self, process: usize, label: &str) -> Option<u32> {
+        let graph: &'a Graph = &self.graphs[process];
+        let (labels, live) = self.seen_from_outside.entry(process).or_insert_with(|| {
+            let labels = graph.labels.iter().map(|(name, state)| (name.as_str(), *state)).collect();
+            (labels, live_states(graph).into_iter().collect())
+        });
+        labels.get(label).copied().filter(|state| live.contains(state))
+    }
+
     /// What follows comes from this place.
     pub fn position(&mut self, span: Span) {
-        let location = self.map.location(span);
-        let text: String = self.map.snippet(span).split_whitespace().collect::<Vec<_>>().join(" ");
-        let text = match text.char_indices().nth(MAX_TEXT) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        };
+        if self.is_full() {
+            return;
+        }
+        let location = self.location(span);
+        let text = shortened(self.map.snippet(span));
         let addr = self.address();
         let entry = bytecode::Span {
             addr,
@@ -104,6 +128,25 @@ impl<'a> Emitter<'a> {
             Some(last) if last.addr == addr => *last = entry,
             _ => self.spans.push(entry),
         }
+    }
+
+    /// Where a span begins. On the line of the place found last, columns are counted from there: a model may be one long line.
+    fn location(&mut self, span: Span) -> Location {
+        let location = self.nearby(span).unwrap_or_else(|| self.map.location(span));
+        self.found = Some((span, location));
+        location
+    }
+
+    fn nearby(&self, span: Span) -> Option<Location> {
+        let (last, at) = self.found.filter(|(last, _)| last.file == span.file)?;
+        let (from, to) = (last.start.min(span.start), last.start.max(span.start));
+        let between = self.map.text(span.file).get(from as usize..to as usize)?;
+        if between.contains('\n') {
+            return None;
+        }
+        let characters = between.chars().count();
+        let column = if span.start >= last.start { at.column + characters } else { at.column.checked_sub(characters)? };
+        Some(Location { column, ..at })
     }
 
     pub fn label(&mut self, name: String, kind: LabelKind) {
@@ -137,6 +180,12 @@ impl<'a> Emitter<'a> {
                 _ => {}
             }
         }
+        if self.is_full() {
+            let span = self.model.processes.get(self.current).map_or(Span::default(), |p| p.name.span);
+            let message = format!("the model becomes more than {MAX_INSTRUCTIONS} instructions, here or before");
+            let hint = "an initial value that is no number is computed for each element of its array; an inline is copied for each call";
+            diagnostics.push(Diagnostic::error(span, message).with_hint(hint));
+        }
         if self.formats.len() > usize::from(u16::MAX) {
             diagnostics.push(Diagnostic::error(Span::default(), "too many different texts are printed"));
         }
@@ -145,5 +194,58 @@ impl<'a> Emitter<'a> {
         program.spans = self.spans;
         program.formats = self.formats;
         diagnostics.append(&mut self.diagnostics);
+    }
+}
+
+/// A statement on one line, cut if it is long. No more of it is read than is shown: it may be the body of a whole process.
+fn shortened(snippet: &str) -> String {
+    let mut text = String::new();
+    let mut left = MAX_TEXT;
+    for word in snippet.split_whitespace() {
+        let blank = usize::from(!text.is_empty());
+        let room = left.checked_sub(blank);
+        if blank == 1 && room.is_some() {
+            text.push(' ');
+        }
+        let end = room.map(|room| word.char_indices().nth(room).map(|(end, _)| end));
+        match end {
+            Some(None) => text.push_str(word),
+            Some(Some(end)) => {
+                text.push_str(&word[..end]);
+                text.push('…');
+                return text;
+            }
+            None => {
+                text.push('…');
+                return text;
+            }
+        }
+        left = left.saturating_sub(blank + word.chars().count());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As it would be if all of it were joined first.
+    fn plainly(snippet: &str) -> String {
+        let text = snippet.split_whitespace().collect::<Vec<_>>().join(" ");
+        match text.char_indices().nth(MAX_TEXT) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+
+    #[test]
+    fn long_statements_are_cut() {
+        for length in MAX_TEXT - 5..MAX_TEXT + 5 {
+            for word in [1, 2, 3, 7, 199, 200, 201, 500] {
+                let text: String = (0..length).map(|i| if i % (word + 1) == word { "\n\t " } else { "\u{e9}" }).collect();
+                assert_eq!(shortened(&text), plainly(&text), "{length} {word}");
+            }
+        }
+        assert_eq!(shortened(" x  =\n1 "), "x = 1");
     }
 }

@@ -1,7 +1,6 @@
 //! Expressions: their value on the stack.
 
 use super::emitter::Emitter;
-use super::process::live_states;
 use crate::ast::{Binary, Probe, Unary};
 use crate::model::{Ex, Place, Scope};
 use bytecode::{FieldMask, GlobalId, LocalId, Op, ProcessId, Receive, Register};
@@ -198,9 +197,7 @@ impl Emitter<'_> {
 
     fn remote_label(&mut self, process: usize, pid: Option<&Ex>, label: &str) {
         self.instance(process, pid);
-        let graph = &self.graphs[process];
-        let state = graph.labels.iter().rev().find(|(name, _)| name == label).map(|(_, state)| *state);
-        match state.filter(|state| live_states(graph).contains(state)) {
+        match self.labelled_state(process, label) {
             Some(state) => {
                 let mark = self.state(process, state);
                 self.emit(Op::At { place: (ProcessId(process as u8), mark.addr()) });

@@ -23,6 +23,7 @@ mod format;
 mod process;
 
 use crate::graph::Graph;
+use crate::limits::MAX_NUMBERED;
 use crate::model::{Leaf, Model, Scalar};
 use bytecode::{ChannelType, ChannelTypeId, MessageField, ProcessId, ProcessType, Program, Shown, StaticChannel, Type, Variable};
 use emitter::Emitter;
@@ -74,9 +75,9 @@ fn check_limits(model: &Model, diagnostics: &mut Vec<Diagnostic>) {
     };
     let at = model.processes.first().map_or(Span::default(), |p| p.name.span);
     let instances: usize = model.processes.iter().map(|p| p.active as usize).sum();
-    check(model.processes.len(), 255, at, "process types");
+    check(model.processes.len(), MAX_NUMBERED, at, "process types");
     check(instances, 255, at, "processes at the beginning");
-    check(model.channels.len(), 255, at, "channels at the beginning");
+    check(model.channels.len(), MAX_NUMBERED, at, "channels at the beginning");
     check(model.channel_types.len(), 255, at, "kinds of channels");
     check(model.globals.len(), usize::from(u16::MAX), at, "global variables");
     for process in &model.processes {

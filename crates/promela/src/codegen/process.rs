@@ -22,13 +22,16 @@ impl Emitter<'_> {
         let mut inside = Inside::default();
         let labels = label_names(graph);
         for number in live_states(graph) {
+            if self.is_full() {
+                return entry;
+            }
             let Some(state) = graph.state(number) else { continue };
             let mark = self.state(index, number);
             self.place(mark);
             self.state_labels(state, labels.get(&number).map_or(&[], Vec::as_slice));
             self.state_code(graph, state, &mut inside);
         }
-        while let Some((transition, node)) = inside.todo.pop() {
+        while let Some((transition, node)) = inside.todo.pop().filter(|_| !self.is_full()) {
             self.inner_code(graph, &transition, node, &mut inside);
         }
         entry

@@ -86,7 +86,6 @@ pub(super) struct Sequence {
 #[derive(Debug)]
 struct Label {
     name: Text,
-    path: ScopePath,
     at: El,
     span: Span,
 }
@@ -115,8 +114,10 @@ pub(super) struct Builder {
     /// The labels with a name, and those at an element, oldest first.
     by_name: HashMap<Text, Vec<usize>>,
     by_element: HashMap<El, Vec<usize>>,
-    /// Names used as labels, with the blocks around their first uses, oldest first.
-    names: HashMap<Text, Vec<ScopePath>>,
+    /// The first and the last label with a name in the same blocks: an inline that is called often has very many with one name.
+    by_path: HashMap<Text, HashMap<ScopePath, (usize, usize)>>,
+    /// Names used as labels, with the blocks around their first uses, numbered as they came.
+    names: HashMap<Text, HashMap<ScopePath, usize>>,
     /// The joint behind each loop, once made.
     breaks: Vec<Option<El>>,
     /// Loops around the statement at hand.
@@ -139,6 +140,7 @@ pub(crate) fn build(body: &Seq, end: Span, in_claim: bool, remote: &[Text], diag
         labels: Vec::new(),
         by_name: HashMap::new(),
         by_element: HashMap::new(),
+        by_path: HashMap::new(),
         names: HashMap::new(),
         breaks: Vec::new(),
         loops: Vec::new(),
@@ -531,6 +533,11 @@ impl Builder {
 
     fn make_atomic(&mut self, sequence: Sq, added: u8) {
         self.mark_atomic(sequence, added);
+        self.end_atomic(sequence);
+    }
+
+    /// The last step of the sequence, whatever blocks it stands in, ends it.
+    fn end_atomic(&mut self, sequence: Sq) {
         let Some(last) = self.sequences[sequence].last else { return };
         let next = match self.elements[last].kind {
             Kind::NonAtomic | Kind::Atomic => self.elements[last].inside,
@@ -538,7 +545,7 @@ impl Builder {
             _ => None,
         };
         match next {
-            Some(inner) => self.make_atomic(inner, added),
+            Some(inner) => self.end_atomic(inner),
             None => {
                 let status = &mut self.elements[last].status;
                 *status = (*status & !ATOM) | L_ATOM;
@@ -607,10 +614,11 @@ impl Builder {
     /// The blocks around the first use of a label's name that is visible from `path`.
     fn label_name(&mut self, name: &Text, path: &ScopePath) -> ScopePath {
         let known = self.names.entry(name.clone()).or_default();
-        if let Some(found) = known.iter().rev().find(|p| path.starts_with(p)) {
+        let around = blocks_around(path).filter_map(|blocks| known.get_key_value(blocks));
+        if let Some((found, _)) = around.max_by_key(|(_, number)| **number) {
             return found.clone();
         }
-        known.push(path.clone());
+        known.insert(path.clone(), known.len());
         path.clone()
     }
 
@@ -618,15 +626,16 @@ impl Builder {
         // The innermost label is set first.
         for (name, path, span) in labels.into_iter().rev() {
             let index = self.labels.len();
-            let same = self.by_name.entry(name.clone()).or_default();
-            if let Some(&old) = same.iter().find(|&&l| self.labels[l].path == path) {
-                let diagnostic =
-                    Diagnostic::error(span, format!("the label `{name}` is set twice")).with_label(self.labels[old].span, "the first time");
-                self.diagnostics.push(diagnostic);
+            let (first, last) = self.by_path.entry(name.clone()).or_default().entry(path).or_insert((index, index));
+            *last = index;
+            let first = *first;
+            if first != index {
+                let first = self.labels[first].span;
+                self.report(Diagnostic::error(span, format!("the label `{name}` is set twice")).with_label(first, "the first time"));
             }
-            same.push(index);
+            self.by_name.entry(name.clone()).or_default().push(index);
             self.by_element.entry(at).or_default().push(index);
-            self.labels.push(Label { name, path, at, span });
+            self.labels.push(Label { name, at, span });
         }
     }
 
@@ -642,17 +651,15 @@ impl Builder {
         match jump {
             Jump::Break(number) => self.breaks.get(*number).copied().flatten(),
             Jump::Label(name, path, span) => {
-                let mut best = None;
-                let same = self.by_name.get(name).into_iter().flatten().rev();
-                for label in same.map(|&l| &self.labels[l]) {
-                    if label.path == *path {
-                        return Some(label.at);
-                    }
-                    if best.is_none() || path.starts_with(&label.path) {
-                        best = Some(label.at);
-                    }
+                if let Some(&(_, last)) = self.by_path.get(name).and_then(|paths| paths.get(path)) {
+                    return Some(self.labels[last].at);
                 }
-                if best.is_none() {
+                // Otherwise the oldest one in a block around the jump, or the youngest anywhere.
+                let paths = self.by_path.get(name);
+                let around =
+                    paths.and_then(|paths| blocks_around(path).filter_map(|blocks| paths.get(blocks)).map(|&(first, _)| first).min());
+                let best = around.or_else(|| self.by_name.get(name)?.last().copied()).map(|label| self.labels[label].at);
+                if best.is_none() && self.diagnostics.len() < MAX_DIAGNOSTICS {
                     let hint = did_you_mean(name, self.labels.iter().map(|l| &*l.name));
                     let message = format!("there is no label `{name}` in this process");
                     self.report(Diagnostic::error(*span, message).with_hint_opt(hint));
@@ -684,6 +691,11 @@ impl Builder {
     pub(super) fn label_elements(&self) -> impl Iterator<Item = (&str, El)> {
         self.labels.iter().map(|l| (&*l.name, l.at))
     }
+}
+
+/// The blocks that hold a place, as paths, the whole process first.
+fn blocks_around(path: &[u32]) -> impl Iterator<Item = &[u32]> {
+    (0..=path.len()).map(|depth| &path[..depth])
 }
 
 /// Whether a label's name marks valid end states, progress, acceptance.

@@ -20,6 +20,7 @@ use crate::model::Action;
 use source::{Diagnostic, Span};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::rc::Rc;
 
 pub(crate) use elements::build;
 
@@ -115,8 +116,8 @@ pub enum Effect {
     Else,
     /// An action, by its index in [`Graph::actions`].
     Action(usize),
-    /// A `d_step`.
-    Deterministic(Box<Deterministic>),
+    /// A `d_step`. Transitions are copied where they are shared, its inside is not.
+    Deterministic(Rc<Deterministic>),
     /// The end of the process.
     End,
     /// Never possible: a choice without options that could ever be taken.

@@ -7,9 +7,11 @@
 
 use super::elements::{ATOM, Builder, D_ATOM, El, Kind, L_ATOM, MAX_JUMPS, Sequence, Sq, meaning};
 use super::{Deterministic, Effect, Graph, Inner, State, Transition};
+use crate::limits::MAX_TRANSITIONS;
 use crate::model::{Action, Ex};
-use source::Diagnostic;
-use std::collections::{BTreeSet, HashMap};
+use source::{Diagnostic, Span};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 /// A transition under construction.
 #[derive(Clone)]
@@ -26,13 +28,16 @@ struct Table<'b> {
     done: Vec<bool>,
     /// End, progress, accept.
     marks: Vec<[bool; 3]>,
+    /// Transitions added by choices in choices and by escapes, to bound memory.
+    transitions: usize,
 }
 
 /// The graph of the builder's body.
 pub(super) fn tabulate(builder: &mut Builder) -> Graph {
     let count = builder.elements.len() + 1;
     let body = builder.body;
-    let mut table = Table { drafts: vec![Vec::new(); count], done: vec![false; count], marks: vec![[false; 3]; count], builder };
+    let drafts = vec![Vec::new(); count];
+    let mut table = Table { drafts, done: vec![false; count], marks: vec![[false; 3]; count], transitions: 0, builder };
     table.put_sequence(body);
     let first = table.builder.sequences[body].first;
     let start = first.and_then(|e| table.hunt(e, table.status(e))).map_or(0, |e| table.number(e));
@@ -222,7 +227,7 @@ impl Table<'_> {
         let status = self.status(element);
         let target = self.next(element).and_then(|next| self.hunt(next, status));
         let target = target.map_or(0, |e| self.number(e));
-        let effect = Effect::Deterministic(Box::new(body));
+        let effect = Effect::Deterministic(Rc::new(body));
         let mut draft = self.draft(element, effect, status & ATOM != 0, target);
         draft.escapes = self.escapes(element);
         self.push(element, draft);
@@ -489,7 +494,12 @@ impl Table<'_> {
                         merged.push(copy);
                     }
                 }
+                self.transitions += merged.len().saturating_sub(options.len());
                 self.drafts[state] = merged;
+                if self.transitions > MAX_TRANSITIONS {
+                    self.too_many(state);
+                    return;
+                }
             }
             if !changed {
                 return;
@@ -520,23 +530,44 @@ impl Table<'_> {
     /// Transitions of escapes come before those they escape from.
     fn add_escapes(&mut self) {
         for state in 1..self.drafts.len() {
-            let mut list = self.drafts[state].clone();
-            let own = list.clone();
-            for draft in &own {
-                for &escape in draft.escapes.iter().rev() {
-                    let source =
-                        if escape as usize == state { list.clone() } else { self.drafts.get(escape as usize).cloned().unwrap_or_default() };
-                    for mut copy in source {
-                        if list.iter().any(|d| d.transition.id == copy.transition.id) {
-                            continue;
-                        }
-                        copy.transition.escape = escape;
-                        list.insert(0, copy);
+            let own = &self.drafts[state];
+            if own.iter().all(|draft| draft.escapes.is_empty()) {
+                continue;
+            }
+            let mut known: HashSet<u32> = own.iter().map(|d| d.transition.id).collect();
+            // An escape adds all it has the first time it is met. The state itself has nothing to add.
+            let mut met = HashSet::from([state as u32]);
+            let mut front = Vec::new();
+            for &escape in own.iter().flat_map(|draft| draft.escapes.iter().rev()) {
+                if !met.insert(escape) {
+                    continue;
+                }
+                for draft in self.drafts.get(escape as usize).into_iter().flatten() {
+                    if known.insert(draft.transition.id) {
+                        let transition = Transition { escape, ..draft.transition.clone() };
+                        // Escapes are followed from the statement they cover, not from copies of it.
+                        front.push(Draft { transition, escapes: Vec::new() });
                     }
                 }
             }
-            self.drafts[state] = list;
+            self.transitions += front.len();
+            if self.transitions > MAX_TRANSITIONS {
+                self.too_many(state);
+                return;
+            }
+            // The last one that was met comes first.
+            front.reverse();
+            front.append(&mut self.drafts[state]);
+            self.drafts[state] = front;
         }
+    }
+
+    /// The graph is refused for its size; nothing more is added to it.
+    fn too_many(&mut self, state: usize) {
+        let span = self.drafts[state].first().map_or(Span::default(), |d| d.transition.span);
+        let message = format!("with this statement there are more than {MAX_TRANSITIONS} transitions in a process");
+        let hint = "each statement gets all transitions of the escapes around it, and a choice those of the choices it begins with";
+        self.builder.diagnostics.push(Diagnostic::error(span, message).with_hint(hint));
     }
 
     /// An end label on a lone joint holds for the state behind it.

@@ -6,7 +6,7 @@
 
 use super::{Parsed, Parser, Reported};
 use crate::ast::{Reference, Stmt};
-use crate::limits::{MAX_INLINE_DEPTH, MAX_PARAMETERS, MAX_TOKENS};
+use crate::limits::{MAX_EXPANDED, MAX_INLINE_DEPTH, MAX_PARAMETERS};
 use crate::token::{Key, Op, Text, Tok, Token};
 use source::{Diagnostic, Span};
 use std::rc::Rc;
@@ -170,24 +170,27 @@ impl Parser {
         arguments: &[Vec<Token>],
         call: Span,
     ) -> Result<(Vec<Token>, Vec<Span>), Reported> {
-        let mut tokens = Vec::with_capacity(definition.body.len());
-        let mut texts = Vec::with_capacity(definition.body.len());
+        let argument_of = |token: &Token| match &token.kind {
+            Tok::Name(name) => definition.parameters.iter().position(|p| p == name).and_then(|i| arguments.get(i)),
+            _ => None,
+        };
+        let length: usize = definition.body.iter().map(|token| argument_of(token).map_or(1, Vec::len)).sum();
+        self.inline_tokens = self.inline_tokens.saturating_add(length);
+        if self.inline_tokens > MAX_EXPANDED {
+            self.at = self.tokens.len();
+            let diagnostic =
+                Diagnostic::error(call, "the inlines expand into too much text").with_hint("does each inline call the next one twice?");
+            return Err(self.report(diagnostic));
+        }
+        let mut tokens = Vec::with_capacity(length);
+        let mut texts = Vec::with_capacity(length);
         for token in &definition.body {
-            let argument = match &token.kind {
-                Tok::Name(name) => definition.parameters.iter().position(|p| p == name).and_then(|i| arguments.get(i)),
-                _ => None,
-            };
-            match argument {
+            match argument_of(token) {
                 Some(argument) => tokens.extend(argument.iter().cloned()),
                 None => tokens.push(token.clone()),
             }
             texts.resize(tokens.len(), token.span);
-            if tokens.len() + self.inline_tokens > MAX_TOKENS {
-                self.at = self.tokens.len();
-                return Err(self.error(call, "the inlines expand into too much text"));
-            }
         }
-        self.inline_tokens += tokens.len();
         Ok((tokens, texts))
     }
 

@@ -37,6 +37,8 @@ impl Parser {
                 Diagnostic::error(open, "a sequence needs at least one statement").with_hint("write `skip` if nothing is to be done"),
             );
         }
+        // Most sequences are short, and a tree of inlines can have very many.
+        steps.shrink_to_fit();
         steps
     }
 

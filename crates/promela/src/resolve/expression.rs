@@ -227,7 +227,7 @@ impl Resolver<'_> {
         let mut ty = symbol.ty;
         for part in &reference.parts[1..] {
             let Ty::User(index) = ty else { return false };
-            match self.types[index].fields.iter().find(|f| f.name == part.name.text) {
+            match self.types[index].field(&part.name.text) {
                 Some(field) => ty = field.ty,
                 None => return false,
             }

@@ -14,7 +14,7 @@ mod types;
 mod variables;
 
 use crate::ast::{self, Expr, ExprKind, Ident, Unit};
-use crate::limits::{MAX_DIAGNOSTICS, MAX_MTYPES};
+use crate::limits::{MAX_DIAGNOSTICS, MAX_MTYPES, MAX_NUMBERED};
 use crate::model::{AutomatonModel, ChannelType, Leaf, Model, MtypeSet, Process, Scope};
 use crate::token::Text;
 use source::{Diagnostic, Span, did_you_mean};
@@ -32,14 +32,20 @@ pub fn resolve(tree: &ast::Model) -> (Model, Vec<Diagnostic>) {
         diagnostics: Vec::new(),
         mtypes: HashMap::new(),
         types: Vec::new(),
+        type_names: HashMap::new(),
         globals: HashMap::new(),
         headers: Vec::new(),
         current: None,
         in_trace: false,
         elements: 0,
+        leaves: 0,
+        name_bytes: 0,
+        given_up: None,
     };
     resolver.all();
-    (resolver.model, resolver.diagnostics)
+    // What else is wrong with a model that has no room may be an echo of that.
+    let diagnostics = resolver.given_up.map_or(resolver.diagnostics, |why| vec![why]);
+    (resolver.model, diagnostics)
 }
 
 /// What is known of a process type before its body is looked at.
@@ -72,6 +78,8 @@ struct Current {
     /// All names ever declared, for hints and for references from outside.
     outline: HashMap<Text, Symbol>,
     d_step: Option<Span>,
+    /// Variables of the front-end's own, by name.
+    counters: HashMap<String, usize>,
 }
 
 struct Resolver<'a> {
@@ -81,6 +89,7 @@ struct Resolver<'a> {
     /// Name of a message: its value and the number of its set.
     mtypes: HashMap<Text, (i32, u8)>,
     types: Vec<UserType>,
+    type_names: HashMap<Text, usize>,
     globals: HashMap<Text, Symbol>,
     headers: Vec<Header>,
     current: Option<Current>,
@@ -88,13 +97,28 @@ struct Resolver<'a> {
     in_trace: bool,
     /// Elements of all leaves so far, to bound memory.
     elements: usize,
+    /// So are all leaves, and the bytes of their names.
+    leaves: usize,
+    name_bytes: usize,
+    /// The first limit that was met, if any: names may be missing after it.
+    given_up: Option<Diagnostic>,
 }
 
 impl Resolver<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() <= MAX_DIAGNOSTICS {
+        if !self.is_full() {
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// Whether a further finding would not be shown: looking for a hint is not worth while.
+    fn is_full(&self) -> bool {
+        self.diagnostics.len() > MAX_DIAGNOSTICS || self.given_up.is_some()
+    }
+
+    /// The model is refused for its size.
+    fn give_up(&mut self, why: Diagnostic) {
+        self.given_up.get_or_insert(why);
     }
 
     fn error(&mut self, span: Span, message: impl Into<String>) {
@@ -110,6 +134,15 @@ impl Resolver<'_> {
 
     fn all(&mut self) {
         let tree = self.tree;
+        let processes = tree.units.iter().filter_map(|unit| match unit {
+            Unit::Proctype(process) => Some(process),
+            _ => None,
+        });
+        if let Some(process) = processes.clone().nth(MAX_NUMBERED) {
+            let message = format!("{} process types: {MAX_NUMBERED} is the most", processes.count());
+            self.give_up(Diagnostic::error(process.name.span, message));
+            return;
+        }
         for unit in &tree.units {
             if let Unit::Mtype(set) = unit {
                 self.define_mtypes(set);
@@ -363,7 +396,7 @@ impl Resolver<'_> {
 
     fn process_index(&mut self, name: &Ident) -> Option<usize> {
         let found = self.headers.iter().position(|h| h.name == name.text);
-        if found.is_none() {
+        if found.is_none() && !self.is_full() {
             let hint = did_you_mean(&name.text, self.headers.iter().map(|h| &*h.name));
             let message = format!("there is no process type `{}`", name.text);
             self.report(Diagnostic::error(name.span, message).with_hint_opt(hint));

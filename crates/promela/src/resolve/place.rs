@@ -35,6 +35,9 @@ impl Resolver<'_> {
     }
 
     fn undeclared(&mut self, name: &Ident) {
+        if self.is_full() {
+            return;
+        }
         let locals = self.current.iter().flat_map(|c| c.scopes.iter().flat_map(|s| s.keys()));
         let known = locals.chain(self.globals.keys()).chain(self.mtypes.keys()).map(|k| &**k);
         let mut names: Vec<&str> = known.chain(PREDEFINED).collect();
@@ -86,7 +89,7 @@ impl Resolver<'_> {
                 self.error(next.name.span, message);
                 return None;
             };
-            let Some(field) = self.types[index].fields.iter().find(|f| f.name == next.name.text) else {
+            let Some(field) = self.types[index].field(&next.name.text) else {
                 let user = &self.types[index];
                 let hint = did_you_mean(&next.name.text, user.fields.iter().map(|f| &*f.name));
                 let message = format!("the type `{}` has no field `{}`", user.name, next.name.text);

@@ -4,7 +4,8 @@ use super::Resolver;
 use super::place::Found;
 use super::types::Ty;
 use crate::ast::{self, Binary, Expr, Initial, Range, Reference, Step, Stmt, StmtKind, Visibility};
-use crate::model::{Action, Ex, Field, Node, Place, Scalar, Scope, ScopePath, Seq, Stm, Target};
+use crate::limits::MAX_CLAIMS;
+use crate::model::{Action, Ex, Field, Node, Place, Scalar, Scope, ScopePath, Seq, Stm, Target, Values};
 use source::{Diagnostic, Span};
 use std::collections::HashMap;
 
@@ -38,6 +39,7 @@ impl Resolver<'_> {
                 }
             }
         }
+        seq.shrink_to_fit();
         seq
     }
 
@@ -105,13 +107,11 @@ impl Resolver<'_> {
             }
             (Some(Initial::Value(expr)), Some(length)) => {
                 let value = self.expr(expr);
-                Action::Fill { scope, leaf, values: vec![value; length as usize] }
+                Action::Fill { scope, leaf, values: Values { list: vec![value], own: length, count: length } }
             }
             (Some(Initial::List(exprs)), Some(length)) => {
-                let mut values: Vec<Ex> = exprs.iter().map(|e| self.expr(e)).collect();
-                let last = values.last().cloned().unwrap_or(Ex::Const(0));
-                values.resize(length as usize, last);
-                Action::Fill { scope, leaf, values }
+                let list = exprs.iter().map(|e| self.expr(e)).collect();
+                Action::Fill { scope, leaf, values: Values { list, own: length, count: length } }
             }
             (Some(Initial::List(_)), None) => {
                 self.error(variable.span, "only an array has a list of initial values");
@@ -141,8 +141,14 @@ impl Resolver<'_> {
 
     /// A channel named by `xr` or `xs`; a whole array claims each of its elements.
     fn exclusive_channel(&mut self, channel: &Reference) -> Option<Vec<Ex>> {
+        let claimed = self.current.as_ref().map_or(0, |c| c.prologue.len());
         match self.find(channel)? {
             Found::Scalar(place) => Some(vec![Ex::Load(place)]),
+            Found::Whole { length: Some(length), .. } if claimed + length as usize > MAX_CLAIMS => {
+                let message = format!("with the {length} channels of this array more than {MAX_CLAIMS} are claimed");
+                self.report(Diagnostic::error(channel.span, message).with_hint("claim the elements that are used, one by one"));
+                None
+            }
             Found::Whole { scope, ty: Ty::Scalar(ty), first, indices, length: Some(length) } => Some(
                 (0..length)
                     .map(|k| {
@@ -404,8 +410,13 @@ impl Resolver<'_> {
         let path: Vec<String> = current.path.iter().map(ToString::to_string).collect();
         let name = format!("for'{}", path.join("'"));
         let ty = if capacity > 255 { Scalar::Short } else { Scalar::Byte };
-        let known = current.locals.iter().position(|l| l.name == name);
-        let leaf = known.unwrap_or_else(|| self.add_leaves(Scope::Local, &name, Ty::Scalar(ty), None, Visibility::Normal, span));
+        let leaf = match current.counters.get(&name) {
+            Some(&leaf) => leaf,
+            None => self.add_leaves(Scope::Local, &name, Ty::Scalar(ty), None, Visibility::Normal, span)?,
+        };
+        if let Some(current) = &mut self.current {
+            current.counters.insert(name, leaf);
+        }
         Some(Place { scope: Scope::Local, leaf, indices: Vec::new(), ty })
     }
 

@@ -2,23 +2,33 @@
 
 use super::Resolver;
 use crate::ast::{self, Ident, TypeName, Visibility};
-use crate::limits::{MAX_ARRAY, MAX_LEAVES, MAX_TYPEDEF_DEPTH};
+use crate::limits::{MAX_ALL_LEAVES, MAX_ARRAY, MAX_LEAVES, MAX_NAME_BYTES, MAX_TYPEDEF_DEPTH};
 use crate::model::{Leaf, Scalar, Scope};
 use crate::token::Text;
 use source::{Diagnostic, Span, did_you_mean};
+use std::collections::HashMap;
 
 /// A user-defined type with its fields laid out one after the other.
 #[derive(Debug)]
 pub(super) struct UserType {
     pub name: Text,
     pub fields: Vec<Field>,
+    by_name: HashMap<Text, usize>,
     /// How many leaves a variable of this type has.
     pub leaves: usize,
+    /// Bytes of the names of these leaves, without the variable's own.
+    name_bytes: usize,
     /// Whether some field, at any depth, has an initial value.
     pub initialised: bool,
     /// How deep types are nested in it.
     pub depth: usize,
     pub span: Span,
+}
+
+impl UserType {
+    pub(super) fn field(&self, name: &str) -> Option<&Field> {
+        self.by_name.get(name).map(|&i| &self.fields[i])
+    }
 }
 
 /// A field of a user-defined type.
@@ -63,8 +73,16 @@ impl Resolver<'_> {
         }
     }
 
+    /// Bytes of the names of the leaves of a variable whose own name has `own` bytes.
+    fn name_bytes_of(&self, ty: Ty, own: usize) -> usize {
+        match ty {
+            Ty::Scalar(_) => own,
+            Ty::User(index) => self.types[index].name_bytes.saturating_add(own.saturating_mul(self.types[index].leaves)),
+        }
+    }
+
     pub(super) fn define_type(&mut self, typedef: &ast::Typedef) {
-        if let Some(old) = self.types.iter().find(|t| t.name == typedef.name.text) {
+        if let Some(old) = self.type_names.get(&typedef.name.text).map(|&i| &self.types[i]) {
             let message = format!("the type `{}` is defined twice", old.name);
             let diagnostic = Diagnostic::error(typedef.name.span, message).with_label(old.span, "the first definition");
             self.report(diagnostic);
@@ -73,7 +91,9 @@ impl Resolver<'_> {
         let mut user = UserType {
             name: typedef.name.text.clone(),
             fields: Vec::new(),
+            by_name: HashMap::new(),
             leaves: 0,
+            name_bytes: 0,
             initialised: false,
             depth: 1,
             span: typedef.name.span,
@@ -81,7 +101,7 @@ impl Resolver<'_> {
         for declaration in &typedef.fields {
             for variable in &declaration.variables {
                 let Some(ty) = self.ty(&declaration.ty, variable) else { continue };
-                if let Some(old) = user.fields.iter().find(|f| f.name == variable.name.text) {
+                if let Some(old) = user.field(&variable.name.text) {
                     let message = format!("the field `{}` is declared twice", old.name);
                     let diagnostic = Diagnostic::error(variable.name.span, message).with_label(old.span, "the first declaration");
                     self.report(diagnostic);
@@ -93,6 +113,7 @@ impl Resolver<'_> {
                 }
                 user.initialised |= variable.initial.is_some();
                 let length = self.array_length(variable);
+                user.by_name.insert(variable.name.text.clone(), user.fields.len());
                 user.fields.push(Field {
                     name: variable.name.text.clone(),
                     ty,
@@ -102,12 +123,14 @@ impl Resolver<'_> {
                     span: variable.name.span,
                 });
                 user.leaves += self.leaves_of(ty);
+                user.name_bytes = user.name_bytes.saturating_add(self.name_bytes_of(ty, variable.name.text.len() + 1));
             }
         }
         if user.depth > MAX_TYPEDEF_DEPTH || user.leaves > MAX_LEAVES {
             self.error(typedef.name.span, "types are nested too deeply");
             return;
         }
+        self.type_names.insert(user.name.clone(), self.types.len());
         self.types.push(user);
     }
 
@@ -140,8 +163,8 @@ impl Resolver<'_> {
     }
 
     pub(super) fn user_type(&mut self, ident: &Ident) -> Option<usize> {
-        let found = self.types.iter().position(|t| t.name == ident.text);
-        if found.is_none() {
+        let found = self.type_names.get(&ident.text).copied();
+        if found.is_none() && !self.is_full() {
             let hint = did_you_mean(&ident.text, self.types.iter().map(|t| &*t.name));
             let message = format!("the type `{}` is not defined before this place", ident.text);
             self.report(Diagnostic::error(ident.span, message).with_hint_opt(hint));
@@ -183,7 +206,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Adds the leaves of a variable to a table and gives the index of the first.
+    /// Adds the leaves of a variable to a table and gives the index of the first; nothing if there is no room.
     pub(super) fn add_leaves(
         &mut self,
         table: Scope,
@@ -192,28 +215,39 @@ impl Resolver<'_> {
         length: Option<u32>,
         visibility: Visibility,
         span: Span,
-    ) -> usize {
+    ) -> Option<usize> {
         let first = self.table(table).len();
+        let count = self.leaves_of(ty);
+        self.leaves = self.leaves.saturating_add(count);
+        self.name_bytes = self.name_bytes.saturating_add(self.name_bytes_of(ty, name.len()));
+        if first + count > MAX_LEAVES || self.leaves > MAX_ALL_LEAVES {
+            let message =
+                format!("with this one there are more than {MAX_LEAVES} variables in a process, or {MAX_ALL_LEAVES} in the model");
+            self.give_up(Diagnostic::error(span, message).with_hint("each field of a structure, at any depth, is a variable"));
+            return None;
+        }
+        if self.name_bytes > MAX_NAME_BYTES {
+            let message = format!("with this one the names of the variables take more than {MAX_NAME_BYTES} bytes");
+            self.give_up(Diagnostic::error(span, message).with_hint("the name of a field holds the names of all fields around it"));
+            return None;
+        }
         let mut leaves = Vec::new();
         self.expand(name, ty, length, &[], &mut leaves);
-        let mut elements = self.elements;
-        for (name, ty, dimensions) in leaves {
+        for (_, _, dimensions) in &leaves {
             let length: usize = dimensions.iter().fold(1, |n: usize, &d| n.saturating_mul(d as usize));
-            elements = elements.saturating_add(length);
+            self.elements = self.elements.saturating_add(length);
+        }
+        if self.elements > MAX_ARRAY {
+            let message = format!("with this one the variables are too large: there may be {MAX_ARRAY} elements in the whole model");
+            self.give_up(Diagnostic::error(span, message).with_hint("an array in an array has the product of both lengths"));
+            return None;
+        }
+        for (name, ty, dimensions) in leaves {
             let hidden = visibility == Visibility::Hidden;
             let leaf = Leaf { name, ty, dimensions, initial: Vec::new(), hidden, scratch: false, span };
             self.table(table).push(leaf);
         }
-        if elements > MAX_ARRAY {
-            self.elements = 0;
-            self.error(span, "the variables are too large");
-            for leaf in &mut self.table(table)[first..] {
-                leaf.dimensions.iter_mut().for_each(|d| *d = 1);
-            }
-        } else {
-            self.elements = elements;
-        }
-        first
+        Some(first)
     }
 
     fn expand(&self, name: &str, ty: Ty, length: Option<u32>, outer: &[u32], leaves: &mut Vec<(String, Scalar, Vec<u32>)>) {

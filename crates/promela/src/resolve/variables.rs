@@ -4,8 +4,8 @@ use super::constant;
 use super::types::{Symbol, Ty};
 use super::{Resolver, place};
 use crate::ast::{Declaration, Expr, ExprKind, Ident, Initial, TypeName, Unit, Variable};
-use crate::limits::MAX_CAPACITY;
-use crate::model::{Action, ChannelType, Ex, Scalar, Scope};
+use crate::limits::{MAX_CAPACITY, MAX_NUMBERED};
+use crate::model::{Action, ChannelType, Ex, Scalar, Scope, Values};
 use crate::token::Text;
 use source::{Diagnostic, Span};
 
@@ -24,7 +24,7 @@ impl Resolver<'_> {
         self.check_name(name);
         let scope = if self.current.is_some() { Scope::Local } else { Scope::Global };
         let leaf_name = self.unique_name(&name.text);
-        let first = self.add_leaves(scope, &leaf_name, ty, length, declaration.visibility, name.span);
+        let first = self.add_leaves(scope, &leaf_name, ty, length, declaration.visibility, name.span)?;
         let channel = match &variable.initial {
             Some(Initial::Channel { capacity, fields }) => {
                 let capacity = self.try_constant(capacity).ok().and_then(|n| u32::try_from(n).ok());
@@ -175,6 +175,12 @@ impl Resolver<'_> {
                 let Some(ty) = self.channel(capacity, fields) else { return };
                 if self.model.globals[leaf].ty != Scalar::Chan {
                     self.error(capacity.span, "only a `chan` can be initialised with a channel");
+                    return;
+                }
+                let all = self.model.channels.len() + count;
+                if all > MAX_NUMBERED {
+                    let message = format!("with these there are {all} channels at the beginning: {MAX_NUMBERED} is the most");
+                    self.error(capacity.span, message);
                     return;
                 }
                 let is_array = self.model.globals[leaf].is_array();
@@ -332,8 +338,11 @@ impl Resolver<'_> {
         let count = length.unwrap_or(1);
         match ty {
             Ty::Scalar(_) => {
-                let initial = variable.initial.clone();
-                self.initialise_local_leaf(first, count, initial.as_ref(), variable.span);
+                let initial = variable.initial.as_ref();
+                if let Some(Initial::List(exprs)) = initial {
+                    self.check_list(exprs.len(), count as usize, exprs);
+                }
+                self.initialise_local_leaf(first, count, count, initial, variable.span);
             }
             Ty::User(index) => {
                 if let Some(initial) = &variable.initial {
@@ -351,37 +360,34 @@ impl Resolver<'_> {
             let leaf = first + field.offset;
             match field.ty {
                 Ty::Scalar(_) => {
-                    let initial = field.initial.clone();
-                    let own = field.length.unwrap_or(1) as usize;
-                    match initial {
-                        // One list for each copy of the structure.
-                        Some(Initial::List(list)) => {
-                            let list: Vec<Expr> = (0..own).filter_map(|k| list.get(k).or(list.last()).cloned()).collect();
-                            let all = list.iter().cycle().take(count as usize).cloned().collect();
-                            self.initialise_local_leaf(leaf, count, Some(&Initial::List(all)), span);
+                    let own = field.length.unwrap_or(1);
+                    let initial = match field.initial.clone() {
+                        // What a list has too many is not stored.
+                        Some(Initial::List(mut list)) => {
+                            list.truncate(own as usize);
+                            Some(Initial::List(list))
                         }
-                        other => self.initialise_local_leaf(leaf, count, other.as_ref(), span),
-                    }
+                        other => other,
+                    };
+                    self.initialise_local_leaf(leaf, own, count, initial.as_ref(), span);
                 }
                 Ty::User(inner) => self.initialise_local_struct(inner, leaf, count, span),
             }
         }
     }
 
-    fn initialise_local_leaf(&mut self, leaf: usize, count: u32, initial: Option<&Initial>, span: Span) {
+    /// All `count` elements of a leaf, which are copies of arrays of `own` elements.
+    fn initialise_local_leaf(&mut self, leaf: usize, own: u32, count: u32, initial: Option<&Initial>, span: Span) {
         let scope = Scope::Local;
         let action = match initial {
             None => return,
             Some(Initial::Value(expr)) => {
                 let value = self.expr(expr);
-                self.fill(leaf, vec![value; count as usize])
+                self.fill(leaf, Values { list: vec![value], own, count })
             }
             Some(Initial::List(exprs)) => {
-                self.check_list(exprs.len(), count as usize, exprs);
-                let mut values: Vec<_> = exprs.iter().map(|e| self.expr(e)).collect();
-                let last = values.last().cloned().unwrap_or(Ex::Const(0));
-                values.resize(count as usize, last);
-                self.fill(leaf, values)
+                let list = exprs.iter().map(|e| self.expr(e)).collect();
+                self.fill(leaf, Values { list, own, count })
             }
             Some(Initial::Channel { capacity, fields }) => {
                 let Some(channel_type) = self.channel(capacity, fields) else { return };
@@ -398,9 +404,9 @@ impl Resolver<'_> {
     }
 
     /// Values for a new local: known ones go into its table, others are stored by the prologue.
-    fn fill(&mut self, leaf: usize, values: Vec<Ex>) -> Action {
+    fn fill(&mut self, leaf: usize, values: Values) -> Action {
         let known: Option<Vec<i32>> = values
-            .iter()
+            .elements()
             .map(|value| match value {
                 Ex::Const(n) => Some(*n),
                 _ => None,

@@ -42,10 +42,20 @@ pub(super) struct Emitter<'a> {
     seen_from_outside: HashMap<usize, (HashMap<&'a str, u32>, HashSet<u32>)>,
     /// The place found last.
     found: Option<(Span, Location)>,
+    /// The files by their names. One that is included again is another text to point into, but no other file.
+    file_numbers: HashMap<&'a str, FileIndex>,
+    files: Vec<String>,
 }
 
 impl<'a> Emitter<'a> {
     pub fn new(map: &'a SourceMap, model: &'a Model, graphs: &'a [Graph]) -> Self {
+        let (mut file_numbers, mut files) = (HashMap::new(), Vec::new());
+        for (_, file) in map.files() {
+            file_numbers.entry(file.name()).or_insert_with(|| {
+                files.push(file.name().to_owned());
+                FileIndex((files.len() - 1) as u16)
+            });
+        }
         Emitter {
             map,
             model,
@@ -61,6 +71,8 @@ impl<'a> Emitter<'a> {
             diagnostics: Vec::new(),
             seen_from_outside: HashMap::new(),
             found: None,
+            file_numbers,
+            files,
         }
     }
 
@@ -119,7 +131,7 @@ impl<'a> Emitter<'a> {
         let addr = self.address();
         let entry = bytecode::Span {
             addr,
-            file: FileIndex(span.file.index() as u16),
+            file: self.file_numbers.get(self.map.name(span.file)).copied().unwrap_or(FileIndex(0)),
             line: location.line as u32,
             column: location.column as u32,
             text,
@@ -180,6 +192,7 @@ impl<'a> Emitter<'a> {
                 _ => {}
             }
         }
+        program.files = std::mem::take(&mut self.files);
         if self.is_full() {
             let span = self.model.processes.get(self.current).map_or(Span::default(), |p| p.name.span);
             let message = format!("the model becomes more than {MAX_INSTRUCTIONS} instructions, here or before");

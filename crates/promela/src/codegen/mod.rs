@@ -40,7 +40,6 @@ pub fn generate(map: &SourceMap, name: &str, model: &Model, graphs: &[Graph], di
     program.globals = model.globals.iter().map(variable).collect();
     program.channel_types = channel_types(model);
     program.channels = model.channels.iter().map(|(name, ty)| StaticChannel { name: name.clone(), ty: ChannelTypeId(*ty as u8) }).collect();
-    program.files = map.files().map(|(_, file)| file.name().to_owned()).collect();
     program.symbols = symbols(model);
     let mut emitter = Emitter::new(map, model, graphs);
     // SPIN keeps the process that moved last in the state of every model that mentions it, if only in

@@ -1,0 +1,4 @@
+#ifndef STEPS
+#define STEPS 0
+byte steps;
+#endif

@@ -1,7 +1,7 @@
 //! The expressions of `#if` and `#elif`.
 //!
-//! C's rules: integers, unary and binary operators, `defined X`; any other name is zero. Operands of
-//! `&&`, `||` are evaluated lazily as far as errors go: `defined N && 10 / N` is fine without `N`.
+//! C's rules: integers, unary and binary operators, `a ? b : c`, `defined X`; any other name is zero. Operands of
+//! `&&`, `||` and `?` are evaluated lazily as far as errors go: `defined N && 10 / N` is fine without `N`.
 
 use crate::token::{Key, Op, Tok, Token};
 use source::{Diagnostic, Span};
@@ -12,10 +12,17 @@ const MAX_DEPTH: usize = 200;
 /// The value of a condition whose macros have been expanded and whose `defined` replaced by numbers.
 pub fn evaluate(tokens: &[Token], at: Span) -> Result<bool, Diagnostic> {
     let mut parser = Parser { tokens, at: 0, place: at, depth: 0 };
-    let value = parser.binary(0, true)?;
+    let value = parser.conditional(true)?;
     match parser.tokens.get(parser.at) {
         None => Ok(value != 0),
-        Some(extra) => Err(Diagnostic::error(extra.span, format!("{} is not expected here", extra.kind))),
+        Some(extra) => Err(unexpected(&extra.kind, extra.span)),
+    }
+}
+
+fn unexpected(token: &Tok, span: Span) -> Diagnostic {
+    match token {
+        Tok::Bad(reason) => Diagnostic::error(span, format!("this is {reason}")),
+        token => Diagnostic::error(span, format!("{token} is not expected here")),
     }
 }
 
@@ -33,6 +40,32 @@ impl Parser<'_> {
 
     fn span(&self) -> Span {
         self.tokens.get(self.at).map_or(self.place, |t| t.span)
+    }
+
+    /// `a`, or `a ? b : c`. `live` is false where C would not evaluate.
+    fn conditional(&mut self, live: bool) -> Result<i64, Diagnostic> {
+        let choice = self.binary(0, live)?;
+        if self.peek() != Some(&Tok::Op(Op::Query)) {
+            return Ok(choice);
+        }
+        self.at += 1;
+        self.nest()?;
+        let yes = self.conditional(live && choice != 0)?;
+        if self.peek() != Some(&Tok::Op(Op::Colon)) {
+            return Err(Diagnostic::error(self.span(), "`:` is missing after `?` in the condition"));
+        }
+        self.at += 1;
+        let no = self.conditional(live && choice == 0)?;
+        self.depth -= 1;
+        Ok(if choice != 0 { yes } else { no })
+    }
+
+    fn nest(&mut self) -> Result<(), Diagnostic> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Diagnostic::error(self.span(), "the condition is nested too deeply"));
+        }
+        Ok(())
     }
 
     /// Operators from `least` on. `live` is false where C would not evaluate.
@@ -59,10 +92,7 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self, live: bool) -> Result<i64, Diagnostic> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(Diagnostic::error(self.span(), "the condition is nested too deeply"));
-        }
+        self.nest()?;
         let token = self.peek().cloned();
         let span = self.span();
         self.at += 1;
@@ -75,7 +105,7 @@ impl Parser<'_> {
             Some(Tok::Op(Op::Plus)) => self.unary(live)?,
             Some(Tok::Op(Op::Tilde)) => !self.unary(live)?,
             Some(Tok::Op(Op::LParen)) => {
-                let value = self.binary(0, live)?;
+                let value = self.conditional(live)?;
                 if self.peek() != Some(&Tok::Op(Op::RParen)) {
                     return Err(Diagnostic::error(self.span(), "`)` is missing in the condition"));
                 }
@@ -83,7 +113,7 @@ impl Parser<'_> {
                 value
             }
             Some(other) => {
-                return Err(Diagnostic::error(span, format!("{other} is not expected here")));
+                return Err(unexpected(&other, span));
             }
             None => return Err(Diagnostic::error(self.place, "the condition is incomplete")),
         };

@@ -389,7 +389,10 @@ fn parameter_names(line: &[Token], open: Span) -> Result<(Vec<Text>, usize), Dia
     loop {
         match line.get(at).and_then(|t| macro_name(&t.kind)) {
             Some(name) if names.len() < MAX_PARAMETERS => names.push(name),
-            _ => return Err(Diagnostic::error(open, "the parameters of a macro are names")),
+            _ => {
+                return Err(Diagnostic::error(open, "the parameters of a macro are names")
+                    .with_hint("macros with any number of arguments (`...`) are not supported"));
+            }
         }
         match line.get(at + 1).map(|t| &t.kind) {
             Some(Tok::Op(Op::Comma)) => at += 2,
@@ -456,6 +459,19 @@ mod tests {
         assert_eq!(run(text, &[("A", "2"), ("B", "1")]).0, "|one |end");
         assert_eq!(clean("#if 0\n#if 1\na\n#else\nb\n#endif\n'x\n#else\nc\n#endif"), "|c");
         assert_eq!(clean("#ifndef X\na\n#endif\n#ifdef X\nb\n#endif"), "|a");
+    }
+
+    #[test]
+    fn conditions_may_be_conditional() {
+        for (condition, chosen) in
+            [("1 ? 1 : 0", true), ("0 ? 1 : 2 - 2", false), ("(N ? 1 / 0 : 3) == 3", true), ("0 ? 1 : 0 ? 1 : 5", true)]
+        {
+            assert_eq!(clean(&format!("#if {condition}\nyes\n#endif")).contains("yes"), chosen, "{condition}");
+        }
+        for wrong in ["1 ? 2", "1 ? 2 :", "? 1 : 2", "0x10"] {
+            assert_eq!(run(&format!("#if {wrong}\n#endif"), &[]).1.len(), 1, "{wrong}");
+        }
+        assert_eq!(run(&format!("#if {}1\n#endif", "1 ? ".repeat(100_000)), &[]).1.len(), 1);
     }
 
     #[test]

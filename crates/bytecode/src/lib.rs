@@ -14,6 +14,7 @@ mod ids;
 mod layout;
 mod locations;
 pub mod ops;
+mod passed;
 mod program;
 pub mod testing;
 mod verify;
@@ -23,5 +24,6 @@ pub use ids::{Addr, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalId, Locat
 pub use layout::{ChannelLayout, Component, Layout, LayoutError, ProcessLayout, Shape, Slot, StateMap};
 pub use locations::Locations;
 pub use ops::{FieldMask, MAX_FIELDS, Mode, Op, REGISTERS, Receive};
+pub use passed::Passed;
 pub use program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
 pub use verify::{INSTRUCTIONS_MAX, PATHS_MAX, Place, STACK_MAX, Table, Verified, VerifyError, VerifyErrorKind, verify};

@@ -99,8 +99,12 @@ impl Property for Recorder<'_> {
         let source = inner.number(edge.source_id);
         let target = inner.number(edge.target_id);
         if inner.labelled != Some(edge.source_id) {
-            let steps = inner.narrator.steps(edge.source).unwrap_or_default();
-            inner.labels = steps.into_iter().map(|step| (step.action, step.label())).collect();
+            // One step after the other: together they may have very many statements.
+            let mut labels = HashMap::new();
+            if let Ok(mut moves) = inner.narrator.moves(edge.source) {
+                labels.extend((0..moves.len()).filter_map(|index| moves.tell(index)).map(|step| (step.action, step.label())));
+            }
+            inner.labels = labels;
             inner.labelled = Some(edge.source_id);
         }
         let Inner { sink, labels, .. } = &mut *inner;

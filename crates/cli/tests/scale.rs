@@ -49,6 +49,63 @@ fn the_budget_is_kept_and_advice_given() {
     }
 }
 
+/// A model whose first step is a sequence of the given kind.
+fn sequence(body: &str) -> Folder {
+    Folder::with("long.pml", format!("int x;\ninit {{ {body} }}\n"))
+}
+
+/// The statements that the first step of a trace tells and those it leaves out.
+fn statements(json: &serde_json::Value) -> u64 {
+    let step = &json["trace"][0];
+    1 + step["then"].as_array().map_or(0, |then| then.len() as u64) + step["left_out"]["statements"].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn a_step_of_many_statements_is_told_in_little_memory() {
+    let cases = [
+        ("atomic { do :: x < 10000 -> x++ :: else -> assert(false); break od }", 20_002),
+        ("atomic { do :: x < 10000 -> x++ :: else -> break od }; assert(false)", 20_002),
+        ("d_step { do :: x < 10000 -> x++ :: else -> break od }; assert(false)", 20_002),
+        // More than a trace tells: the first and the last statements, and how many are left out.
+        ("d_step { do :: x < 100000 -> x++ :: else -> break od }; assert(false)", 200_002),
+        // As many ways out as there are rounds.
+        ("atomic { do :: x < 3000 -> x++ :: break od }; assert(x != 2999)", 6_000),
+    ];
+    for (body, expected) in cases {
+        let folder = sequence(body);
+        for engine in ["jit", "vm"] {
+            let json = folder.run(&["check", "long.pml", "--json", "--engine", engine]).exits(1).json();
+            assert_eq!(json["violation"]["kind"], "assertion violated", "{body}");
+            assert!(statements(&json).abs_diff(expected) <= 2, "{body}: {}", statements(&json));
+            let peak = json["peak_memory_bytes"].as_u64().expect("a number");
+            assert!(peak < 64 << 20, "{body} {engine}: {peak}");
+        }
+        let text = folder.run(&["check", "long.pml"]).exits(1).out;
+        assert!(text.contains(" more statements …") && text.lines().count() < 200, "{text}");
+    }
+}
+
+#[test]
+fn a_graph_with_long_steps_is_written_in_little_memory() {
+    let folder = sequence("atomic { do :: x < 3000 -> x++ :: break od }");
+    let json = folder.run(&["space", "long.pml", "--json", "-o", "long.aut"]).exits(0).json();
+    assert!(json["peak_memory_bytes"].as_u64() < Some(64 << 20), "{json}");
+}
+
+#[test]
+fn an_endless_sequence_ends() {
+    let folder = sequence("atomic { do :: x++ od }");
+    for engine in ["jit", "vm"] {
+        let json = folder.run(&["check", "long.pml", "--json", "--engine", engine]).exits(1).json();
+        assert_eq!(json["violation"]["kind"], "endless sequence");
+        assert_eq!(statements(&json), (1 << 20) + 2, "all that were allowed, the one too many, and the one that is at fault");
+        let peak = json["peak_memory_bytes"].as_u64().expect("a number");
+        assert!(peak < 160 << 20, "{engine}: {peak}");
+    }
+    let json = folder.run(&["simulate", "long.pml", "--json"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "endless sequence");
+}
+
 #[test]
 fn lossy_stores_tell_what_they_may_have_lost() {
     let folder = Folder::with("model.epa", FINE);

@@ -6,7 +6,7 @@
 
 use crate::helpers::Cursor;
 use crate::source::{ChannelAt, ProcessAt, Source};
-use bytecode::{Shape, StateMap, Verified};
+use bytecode::{Passed, Shape, StateMap, Verified};
 use contract::{Successors, Written};
 
 /// The part of a [`Context`] that describes the state native code works on. Saved and restored as a whole.
@@ -118,6 +118,8 @@ pub(crate) struct Context {
     pub offering: u32,
     /// Room for the levels of a sequence of invisible steps.
     pub levels: Vec<crate::follow::Level>,
+    /// And for the states it passes through.
+    pub passed: Passed,
     pub asked: Source,
     /// The privilege as it is in the state asked about, even while it is set aside.
     pub asked_exclusive: u8,
@@ -173,6 +175,7 @@ impl Context {
             at_once: crate::at_once::AtOnce::default(),
             offering: 0,
             levels: Vec::new(),
+            passed: Passed::default(),
             asked: Source::default(),
             asked_exclusive: 0,
             inside: Source::default(),

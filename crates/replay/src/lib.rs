@@ -5,8 +5,12 @@
 //! its trace on the reference interpreter and accepts it only if the violation is at its end.
 #![forbid(unsafe_code)]
 
+mod moves;
 mod narrator;
+mod step;
 mod values;
 
-pub use narrator::{Narrator, ReplayError, Statement, Step};
+pub use moves::Moves;
+pub use narrator::{Narrator, ReplayError};
+pub use step::{LeftOut, Shown, Statement, Step};
 pub use values::{Named, ProcessView, View, view};

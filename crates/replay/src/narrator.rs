@@ -1,66 +1,13 @@
 //! Steps in the user's words, told by the reference interpreter.
 
+use crate::moves::Moves;
+use crate::step::Step;
 use crate::values::view;
-use bytecode::{Addr, LayoutError, ProcessId, Shape, StateMap, Verified, format};
-use contract::{Action, Fault, FaultCode, FaultKind, Position, Successors, System, Trace, Violation};
+use bytecode::{LayoutError, Verified};
+use contract::{Fault, FaultKind, Position, Successors, System, Trace, Violation};
 use std::fmt;
 use std::sync::Arc;
-use vm::{Event, Explained, Interpreter};
-
-/// A statement that a process executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
-    /// The number of the process.
-    pub pid: usize,
-    /// The name of its type.
-    pub process: String,
-    /// Where the statement stands.
-    pub position: Option<Position>,
-    /// The statement as the user wrote it.
-    pub text: String,
-}
-
-/// A step: what an observer sees as one transition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// What the search calls it.
-    pub action: Action,
-    /// The statements executed, at least one. Several if some of them are invisible, or two processes meet.
-    pub statements: Vec<Statement>,
-    /// What was printed.
-    pub printed: String,
-    /// Values that were cut to their type, a sentence each.
-    pub warnings: Vec<String>,
-    /// The state reached; none after a fatal fault.
-    pub state: Option<Vec<u8>>,
-    /// What went wrong.
-    pub fault: Option<Fault>,
-}
-
-impl Step {
-    /// The statement that stands for the step: the initiator's first.
-    pub fn first(&self) -> &Statement {
-        &self.statements[0]
-    }
-
-    /// The step in a line, as graphs label their edges: `P(1): x = 1; y = 2 | Q(0): c?x`.
-    pub fn label(&self) -> String {
-        let mut label = String::new();
-        let mut speaker = None;
-        for statement in &self.statements {
-            let who = Some(statement.pid);
-            if speaker != who {
-                let bar = if speaker.is_some() { " | " } else { "" };
-                label.push_str(&format!("{bar}{}({}): ", statement.process, statement.pid));
-            } else {
-                label.push_str("; ");
-            }
-            label.push_str(&statement.text);
-            speaker = who;
-        }
-        label
-    }
-}
+use vm::Interpreter;
 
 /// Why a trace is not one of the program's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,12 +62,23 @@ impl Narrator {
         }
     }
 
-    /// The steps that leave a state, in the order in which a search sees them.
+    /// The steps that leave a state, in the order in which a search sees them, to be told one by one.
+    pub fn moves(&self, state: &[u8]) -> Result<Moves<'_>, ReplayError> {
+        Moves::new(&self.interpreter, state).map_err(ReplayError::State)
+    }
+
+    /// The same, all told.
     pub fn steps(&self, state: &[u8]) -> Result<Vec<Step>, ReplayError> {
+        let mut moves = self.moves(state)?;
+        Ok((0..moves.len()).filter_map(|index| moves.tell(index)).collect())
+    }
+
+    /// Whether a program in this state can do anything.
+    pub fn can_move(&self, state: &[u8]) -> Result<bool, ReplayError> {
         self.interpreter.check_state(state).map_err(ReplayError::State)?;
-        let mut map = StateMap::default();
-        map.read(self.program().layout(), state).map_err(ReplayError::State)?;
-        Ok(self.interpreter.explain(state).into_iter().map(|explained| self.step(&map, explained)).collect())
+        let mut out = Successors::new();
+        self.interpreter.clone().successors(state, &mut out);
+        Ok(!out.entries().is_empty())
     }
 
     /// Whether a state without steps is an accepted end.
@@ -141,8 +99,7 @@ impl Narrator {
         let mut told: Vec<Step> = Vec::with_capacity(trace.steps.len());
         for (index, wanted) in trace.steps.iter().enumerate() {
             let state = trace.state_after(index).ok_or(ReplayError::Step(index + 1))?;
-            let same = |step: &Step| step.action == wanted.action && step.state == wanted.state;
-            let step = self.steps(state)?.into_iter().find(same);
+            let step = self.moves(state)?.find(wanted);
             told.push(step.ok_or(ReplayError::Step(index + 1))?);
         }
         Ok(told)
@@ -170,7 +127,7 @@ impl Narrator {
 
     /// The deadlock in a state, if there is one, with the place of a process that is stuck.
     pub fn deadlock(&self, state: &[u8]) -> Option<Fault> {
-        if self.is_valid_end(state) || !self.steps(state).ok()?.is_empty() {
+        if self.is_valid_end(state) || self.can_move(state).ok()? {
             return None;
         }
         let message = "no process can move, and this is not an accepted end state";
@@ -181,63 +138,5 @@ impl Narrator {
     pub fn stuck(&self, state: &[u8]) -> Option<Position> {
         let view = view(self.program(), state).ok()?;
         view.processes.into_iter().find(|process| !process.may_end)?.position
-    }
-
-    fn step(&self, before: &StateMap, explained: Explained) -> Step {
-        let tables = self.program().program();
-        let mut statements = Vec::new();
-        let mut printed = String::new();
-        let mut warnings = Vec::new();
-        for event in &explained.events {
-            match event {
-                Event::Step { process, step } => statements.push(self.statement(before, *process, *step)),
-                Event::Print { format, values, .. } => {
-                    let format = tables.formats.get(format.index()).map_or("", String::as_str);
-                    // The verifier has read the format before us.
-                    printed.push_str(&format::render(format, values, |value| tables.symbol(value)).unwrap_or_default());
-                }
-                Event::Cut { at, value, stored } => {
-                    let text = tables.span_at(*at).map_or_else(|| at.to_string(), |span| span.text.clone());
-                    warnings.push(format!("{value} does not fit, {stored} is stored: {text}"));
-                }
-            }
-        }
-        // A statement that fails for good never completes, so no event tells of it.
-        if let Some(fault) = explained.fault.filter(|_| explained.state.is_none()) {
-            statements.push(self.statement(before, explained.action.process as usize, fault.addr));
-        }
-        if statements.is_empty() {
-            statements.push(self.statement(before, explained.action.process as usize, Addr(0)));
-        }
-        let fault = explained.fault.and_then(|fault| FaultCode::new(fault.code()));
-        Step {
-            action: explained.action,
-            statements,
-            printed,
-            warnings,
-            state: explained.state,
-            fault: fault.map(|code| self.interpreter.describe_fault(code)),
-        }
-    }
-
-    fn statement(&self, before: &StateMap, pid: usize, address: Addr) -> Statement {
-        let tables = self.program().program();
-        let ty = match before.processes.get(pid).map(|component| component.shape) {
-            Some(Shape::Process(ty)) => ty,
-            _ => tables.process_at(address).unwrap_or(ProcessId(0)),
-        };
-        let process = tables.processes.get(ty.index()).map_or_else(String::new, |process| process.name.clone());
-        let span = tables.span_at(address);
-        let position = span.map(|span| Position {
-            file: tables.files.get(span.file.index()).cloned().unwrap_or_default(),
-            line: span.line,
-            column: span.column,
-        });
-        // A program without source positions still has instructions.
-        let text = match span {
-            Some(span) => span.text.clone(),
-            None => format!("{address}"),
-        };
-        Statement { pid, process, position, text }
     }
 }

@@ -61,8 +61,12 @@ start Giver, Taker
 "#;
 
 fn program() -> Arc<Verified> {
+    assembled(PROGRAM)
+}
+
+fn assembled(text: &str) -> Arc<Verified> {
     let mut map = source::SourceMap::new();
-    let file = map.add("words.epa", PROGRAM);
+    let file = map.add("words.epa", text);
     let program = asm::assemble(&map, file).unwrap_or_else(|errors| panic!("{}", source::render_all(&map, &errors)));
     Arc::new(verify(program).unwrap_or_else(|error| panic!("{error}")))
 }
@@ -181,4 +185,57 @@ fn only_true_traces_pass() {
     let elsewhere = Fault { position: None, ..found.clone() };
     assert!(narrator.confirm(&Violation { fault: elsewhere, trace: failing }).is_err());
     assert!(narrator.confirm(&Violation { fault: found, trace }).is_err());
+}
+
+/// A deterministic sequence of 120,000 statements, half of which print.
+const LONG: &str = r#"
+global int x
+process P() {
+again:
+    ;: x++
+    LDG x
+    LDC 1
+    ADD
+    STG x
+    LDG x
+    PRINT "%d ", 1
+    STEP D
+    NDET out
+    ;: x < 60000
+    LDG x
+    LDC 60000
+    LT
+    NEXZ
+    STEP D
+    JMP again
+out:
+    ;: x == 60000
+    LDG x
+    LDC 60000
+    EQ
+    NEXZ
+    STEP N
+    STEP T
+}
+start P
+"#;
+
+#[test]
+fn a_very_long_step_is_told_without_its_middle() {
+    let narrator = Narrator::new(assembled(LONG));
+    let initial = narrator.initial().0.expect("a state");
+    assert_eq!(narrator.can_move(&initial), Ok(true));
+    let mut moves = narrator.moves(&initial).expect("a state");
+    assert_eq!((moves.len(), moves.is_empty()), (1, false));
+    assert_eq!(moves.tell(1), None);
+    let step = moves.tell(0).expect("there is one");
+    assert_eq!(step.statement_count(), 120_000);
+    let gap = step.left_out.expect("too long to be told");
+    assert!(step.statements.len() < 50_000 && gap.after < step.statements.len(), "{gap:?}");
+    assert_eq!(step.statements.last().map(|last| last.text.as_str()), Some("x == 60000"));
+    assert!(Arc::ptr_eq(&step.statements[0], &step.statements[2]), "a statement is put into words once");
+    assert!(step.printed.starts_with("1 2 3 ") && step.printed.ends_with(" 59999 60000 ") && step.printed.contains("left out"));
+    assert!(step.label().len() < 2000);
+    let end = step.state.expect("it ends well");
+    assert_eq!(view(narrator.program(), &end).map(|view| value(&view, "x")), Ok("60000".to_owned()));
 }

@@ -18,9 +18,12 @@ use bytecode::Verified;
 use contract::FaultKind;
 use messages::{Event, Mailbox, Message};
 use replay::{Named, ProcessView, Statement, Step, View, view};
+use std::sync::Arc;
 
 /// A trace with more steps is shown without its middle. A chart of more rows is nothing that anybody reads.
 const STEPS_MAX: usize = 2_000;
+/// The same for the statements of a step.
+const STATEMENTS_MAX: usize = 100;
 
 /// A trace, ready to be drawn.
 #[derive(Clone, Debug)]
@@ -69,7 +72,7 @@ struct StepRow {
 #[derive(Clone, Debug)]
 struct Moment {
     pid: usize,
-    statements: Vec<Statement>,
+    statements: Vec<Arc<Statement>>,
 }
 
 /// The life of a process. The number is not enough to tell processes apart: it is given again when its bearer has died.
@@ -194,10 +197,16 @@ impl Chart {
 impl StepRow {
     fn new(number: usize, step: &Step, changes: Vec<Named>) -> StepRow {
         let mut moments: Vec<Moment> = Vec::new();
-        for statement in &step.statements {
+        let shown = step.shown(STATEMENTS_MAX);
+        // What is not shown has a place in the row like what is.
+        let hidden = shown.last.first().map(|next| {
+            let text = format!("… {} more statements …", crate::text::count(shown.hidden));
+            Arc::new(Statement { position: None, text, ..Statement::clone(next) })
+        });
+        for statement in shown.first.iter().chain(&hidden).chain(shown.last) {
             match moments.iter_mut().find(|moment| moment.pid == statement.pid) {
-                Some(moment) => moment.statements.push(statement.clone()),
-                None => moments.push(Moment { pid: statement.pid, statements: vec![statement.clone()] }),
+                Some(moment) => moment.statements.push(Arc::clone(statement)),
+                None => moments.push(Moment { pid: statement.pid, statements: vec![Arc::clone(statement)] }),
             }
         }
         let fault = step.fault.as_ref().map(crate::fault_text);
@@ -218,7 +227,7 @@ impl Moment {
 
     /// Everything: who, where, what, a line for each statement.
     fn story(&self) -> String {
-        let line = |statement: &Statement| {
+        let line = |statement: &Arc<Statement>| {
             let place = statement.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();
             format!("{}({}){place}: {}", statement.process, statement.pid, statement.text)
         };

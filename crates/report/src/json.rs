@@ -66,6 +66,9 @@ pub struct StepJson {
     /// Further statements that are part of the same step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub then: Vec<StatementJson>,
+    /// What a step of very many statements does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOutJson>,
     /// What was printed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub printed: String,
@@ -77,12 +80,22 @@ pub struct StepJson {
     pub changes: BTreeMap<String, String>,
 }
 
+/// Statements that were executed and are not told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutJson {
+    /// How many statements of the step are told before them.
+    pub after: usize,
+    /// How many they are.
+    pub statements: u64,
+}
+
 impl StepJson {
     /// A step, with the values it changed.
     pub fn new(step: &Step, changes: Vec<Named>) -> StepJson {
         StepJson {
             first: step.first().into(),
-            then: step.statements.iter().skip(1).map(StatementJson::from).collect(),
+            then: step.statements.iter().skip(1).map(|statement| StatementJson::from(&**statement)).collect(),
+            left_out: step.left_out.map(|gap| LeftOutJson { after: gap.after, statements: gap.statements }),
             printed: step.printed.clone(),
             warnings: step.warnings.clone(),
             changes: changes.into_iter().map(|named| (named.name, named.value)).collect(),

@@ -1,9 +1,15 @@
 //! Steps and states as text.
 
 use crate::outcome::fault_text;
+use crate::text::count;
 use bytecode::Verified;
 use replay::{Statement, Step, View, view};
 use std::fmt::Write as _;
+
+/// Of a step with more statements than this, the first and the last ones are shown.
+const STATEMENTS_MAX: usize = 100;
+/// Of a step with more warnings than this, the first ones are shown.
+const WARNINGS_MAX: usize = 50;
 
 /// Writes steps one after the other and remembers the state between them, so that it can say what each one changed.
 pub struct Printer<'p> {
@@ -37,16 +43,23 @@ impl<'p> Printer<'p> {
     pub fn step(&mut self, step: &Step) -> String {
         self.number += 1;
         let mut out = String::new();
-        for (index, statement) in step.statements.iter().enumerate() {
-            let number = if index == 0 { format!("{:>4}", self.number) } else { " ".repeat(4) };
+        let shown = step.shown(STATEMENTS_MAX);
+        for (index, statement) in shown.first.iter().chain(shown.last).enumerate() {
             // Writing to a `String` cannot fail.
+            if index == shown.first.len() {
+                let _ = writeln!(out, "      … {} more statements …", count(shown.hidden));
+            }
+            let number = if index == 0 { format!("{:>4}", self.number) } else { " ".repeat(4) };
             let _ = writeln!(out, "{number}  {}", statement_text(statement));
         }
         for line in step.printed.lines() {
             let _ = writeln!(out, "        prints: {}", printable(line));
         }
-        for warning in &step.warnings {
+        for warning in step.warnings.iter().take(WARNINGS_MAX) {
             let _ = writeln!(out, "        warning: {}", printable(warning));
+        }
+        if let Some(more @ 1..) = step.warnings.len().checked_sub(WARNINGS_MAX) {
+            let _ = writeln!(out, "        … {} more warnings …", count(more as u64));
         }
         if let Some(fault) = &step.fault {
             let _ = writeln!(out, "        {}", fault_text(fault));

@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+mod history;
 mod log;
 mod memory;
 mod paths;
@@ -13,22 +14,23 @@ mod scheduler;
 
 use bytecode::{Fault, FaultKind, Layout, LayoutError, Shape, StateMap, Verified};
 use contract::{Action, FaultCode, Position, Successors, System, Written};
-use log::{Events, Silent};
+use log::Silent;
 use memory::Memory;
 use scheduler::Scheduler;
 
 use std::sync::Arc;
 
+pub use history::{History, Omitted};
 pub use log::Event;
 pub use scheduler::SequenceLimits;
 
 /// A transition with everything that happened in it, for traces and simulation.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone)]
 pub struct Explained {
     /// What the search calls it.
     pub action: Action,
     /// The steps and prints it consists of, in order.
-    pub events: Vec<Event>,
+    pub history: History,
     /// The state it leads to; none after a fatal fault.
     pub state: Option<Vec<u8>>,
     /// What went wrong in it.
@@ -67,8 +69,8 @@ impl Interpreter {
     /// The transitions of a state, each with what happens in it; the same, in the same order, as [`System::successors`] gives.
     pub fn explain(&self, state: &[u8]) -> Vec<Explained> {
         let mut all = Vec::new();
-        self.each_outcome::<Events>(state, |action, outcome| {
-            all.push(Explained { action, events: outcome.log.0, state: outcome.state.map(|m| m.bytes().to_vec()), fault: outcome.fault });
+        self.each_outcome::<History>(state, |action, outcome| {
+            all.push(Explained { action, history: outcome.log, state: outcome.state.map(|m| m.bytes().to_vec()), fault: outcome.fault });
         });
         all
     }

@@ -1,6 +1,7 @@
 //! What an execution tells an observer besides the state it reaches.
 //!
-//! Exploration wants nothing and pays nothing ([`Silent`]); traces and simulation want every statement and everything printed ([`Events`]).
+//! Exploration wants nothing and pays nothing ([`Silent`]); traces and simulation want every statement and everything printed
+//! ([`History`](crate::History)).
 
 use bytecode::{Addr, FormatId};
 
@@ -45,14 +46,4 @@ pub(crate) struct Silent;
 
 impl Log for Silent {
     fn event(&mut self, _: impl FnOnce() -> Event) {}
-}
-
-/// Keeps everything.
-#[derive(Clone, Default)]
-pub(crate) struct Events(pub Vec<Event>);
-
-impl Log for Events {
-    fn event(&mut self, event: impl FnOnce() -> Event) {
-        self.0.push(event());
-    }
 }

@@ -86,56 +86,51 @@ impl<'p> Paths<'p> {
 
     /// The paths of `process` in `memory`, in order. A path that ends with an offer is replaced by the paths that answer it
     /// (S-RENDEZVOUS).
-    pub fn of<L: Log>(&self, process: usize, memory: &Memory, fault: Option<Fault>, log: &L, how: Circumstances) -> Vec<Path<L>> {
+    pub fn of<L: Log>(&self, process: usize, memory: Memory, fault: Option<Fault>, log: &L, how: Circumstances) -> Vec<Path<L>> {
         let mut paths = Vec::new();
         self.enumerate(process, memory, fault, log, how, &mut paths);
         paths
     }
 
     /// Appends the paths of `process`, and says how many of them succeeded (I-ELSE).
-    fn enumerate<L: Log>(
+    pub fn enumerate<L: Log>(
         &self,
         process: usize,
-        memory: &Memory,
+        memory: Memory,
         fault: Option<Fault>,
         log: &L,
         how: Circumstances,
         paths: &mut Vec<Path<L>>,
     ) -> usize {
-        let Some(pc) = self.location(process, memory) else { return 0 };
-        let active = Active {
-            process,
-            pc,
-            registers: [0; REGISTERS],
-            stack: Vec::new(),
-            memory: memory.clone(),
-            answered: false,
-            fault,
-            log: log.clone(),
-        };
-        let mut pending = vec![Pending::Alternative(active)];
+        let Some(pc) = self.location(process, &memory) else { return 0 };
+        let mut active =
+            Active { process, pc, registers: [0; REGISTERS], stack: Vec::new(), memory, answered: false, fault, log: log.clone() };
+        let mut pending = Vec::new();
         let mut succeeded = 0;
-        while let Some(next) = pending.pop() {
-            let active = match next {
-                Pending::Alternative(active) => active,
-                Pending::IfNoneSucceeded(active, before) if succeeded == before => active,
-                _ => continue,
+        loop {
+            if let Some(path) = self.execute(&mut active, how, &mut pending, succeeded) {
+                let offered = path.memory.offer.is_some() && matches!(path.ending, Ending::Step(..));
+                if offered {
+                    let before = paths.len();
+                    self.answers(&path, how, paths);
+                    succeeded += usize::from(paths.len() > before);
+                } else {
+                    succeeded += 1;
+                    paths.push(path);
+                }
+                if how.first_only && succeeded > 0 {
+                    return succeeded;
+                }
+            }
+            active = loop {
+                match pending.pop() {
+                    Some(Pending::Alternative(active)) => break active,
+                    Some(Pending::IfNoneSucceeded(active, before)) if succeeded == before => break active,
+                    Some(_) => {}
+                    None => return succeeded,
+                }
             };
-            let Some(path) = self.execute(active, how, &mut pending, succeeded) else { continue };
-            let offered = path.memory.offer.is_some() && matches!(path.ending, Ending::Step(..));
-            if offered {
-                let before = paths.len();
-                self.answers(&path, how, paths);
-                succeeded += usize::from(paths.len() > before);
-            } else {
-                succeeded += 1;
-                paths.push(path);
-            }
-            if how.first_only && succeeded > 0 {
-                break;
-            }
         }
-        succeeded
     }
 
     /// The address at which a process rests.
@@ -150,7 +145,7 @@ impl<'p> Paths<'p> {
         let how = Circumstances { timeout, enabled_query: true, first_only: true, ..Circumstances::default() };
         let mut memory = memory.clone();
         memory.offer = None;
-        self.enumerate(process, &memory, None, &crate::log::Silent, how, &mut Vec::new()) > 0
+        self.enumerate(process, memory, None, &crate::log::Silent, how, &mut Vec::new()) > 0
     }
 
     /// The paths of other processes that receive the offer with which `offered` ended.
@@ -166,14 +161,14 @@ impl<'p> Paths<'p> {
         }
         for other in (0..offered.memory.process_count()).filter(|&other| other != offered.process) {
             let how = Circumstances { enabled_query: how.enabled_query, ..Circumstances::default() };
-            self.enumerate(other, &offered.memory, offered.fault, &offered.log, how, paths);
+            self.enumerate(other, offered.memory.clone(), offered.fault, &offered.log, how, paths);
         }
     }
 
     /// Runs one path to its end; the alternatives it passes go to `pending`. `None` if it is blocked.
-    fn execute<L: Log>(&self, mut a: Active<L>, how: Circumstances, pending: &mut Vec<Pending<L>>, succeeded: usize) -> Option<Path<L>> {
+    fn execute<L: Log>(&self, a: &mut Active<L>, how: Circumstances, pending: &mut Vec<Pending<L>>, succeeded: usize) -> Option<Path<L>> {
         loop {
-            match self.instruction(&mut a, how) {
+            match self.instruction(a, how) {
                 Next::Continue => a.pc = a.pc.next(),
                 Next::Jump(target) => a.pc = target,
                 Next::Also(target) => {
@@ -205,7 +200,7 @@ impl<'p> Paths<'p> {
     }
 
     /// E-STEP and E-TERM.
-    fn end<L: Log>(&self, mut a: Active<L>, mode: Mode) -> Option<Path<L>> {
+    fn end<L: Log>(&self, a: &mut Active<L>, mode: Mode) -> Option<Path<L>> {
         if a.answering() {
             return None; // Answering, but the offer was not received.
         }
@@ -221,7 +216,7 @@ impl<'p> Paths<'p> {
             self.program.layout().processes[ty.index()].set_location(&mut a.memory.bytes_mut()[at..], location);
         }
         a.log.event(|| Event::Step { process, step });
-        Some(Path { process, memory: a.memory, ending: Ending::Step(mode, step), fault: a.fault, log: a.log })
+        Some(a.path(Ending::Step(mode, step), a.fault))
     }
 
     /// One instruction (section 3).
@@ -645,10 +640,15 @@ impl<L: Log> Active<L> {
         self.memory.offer.as_ref().is_some_and(|offer| offer.sender != self.process)
     }
 
-    /// F-FATAL: the path ends here.
-    /// F-FATAL; F-CONTINUE: what the transition carries is reported in its place.
-    fn fail(self, fault: Fault) -> Path<L> {
-        Path { process: self.process, memory: self.memory, ending: Ending::Fault, fault: self.fault.or(Some(fault)), log: self.log }
+    /// F-FATAL: the path ends here. F-CONTINUE: what the transition carries is reported in its place.
+    fn fail(&mut self, fault: Fault) -> Path<L> {
+        self.path(Ending::Fault, self.fault.or(Some(fault)))
+    }
+
+    /// The path that ends here, which nothing goes on from.
+    fn path(&mut self, ending: Ending, fault: Option<Fault>) -> Path<L> {
+        let (memory, log) = (std::mem::take(&mut self.memory), std::mem::take(&mut self.log));
+        Path { process: self.process, memory, ending, fault, log }
     }
 
     /// F-CONTINUE: the first fault stays.

@@ -1,12 +1,12 @@
 //! Scheduler transitions (section 4 of `docs/bytecode.md`): which sequences of paths an observer sees as one transition.
 //!
-//! Sequences of invisible steps are followed with an explicit stack, a level for each continuation, because they may be a million steps long.
+//! Sequences of invisible steps are followed with an explicit stack, because they may be a million steps long. A level of it is a state with
+//! paths still to be followed; states whose last path is under way need none.
 
 use crate::log::Log;
 use crate::memory::Memory;
 use crate::paths::{Circumstances, Ending, Path, Paths};
-use bytecode::{Addr, Fault, FaultKind, Mode, Verified};
-use std::collections::HashSet;
+use bytecode::{Addr, Fault, FaultKind, Mode, Passed, Verified};
 
 /// How long a transition may be (S-ENDLESS).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,15 +35,11 @@ pub(crate) struct Outcome<L> {
     pub log: L,
 }
 
-/// A continuation of an invisible sequence: what is left to follow from the state it stands in.
+/// A state of an invisible sequence, and what is left to follow from it.
 struct Level<L> {
     paths: std::vec::IntoIter<Path<L>>,
-    /// The path that led here; `None` for the first path of the transition.
-    entered: Option<Path<L>>,
-    /// Whether something below had an outcome or a fault.
-    fruitful: bool,
-    /// Whether something below was cut.
-    cut: bool,
+    /// How many states have been passed through since the level before, this one included.
+    passed: usize,
 }
 
 /// The transitions of one state.
@@ -126,7 +122,7 @@ impl<'p> Scheduler<'p> {
             moved = true;
             emit(outcome);
         };
-        for path in self.paths.of(process, memory, None, &L::default(), how) {
+        for path in self.paths.of(process, memory.clone(), None, &L::default(), how) {
             self.follow(process, start, path, &mut emit);
         }
         moved
@@ -134,64 +130,55 @@ impl<'p> Scheduler<'p> {
 
     /// Everything one first path leads to.
     fn follow<L: Log>(&self, initiator: usize, start: Addr, first: Path<L>, emit: &mut dyn FnMut(Outcome<L>)) {
-        let mut followed = Followed { follow_once_after: self.limits.follow_once_after, ..Followed::default() };
-        let mut levels = vec![Level { paths: vec![first].into_iter(), entered: None, fruitful: false, cut: false }];
-        loop {
-            let Some(level) = levels.last_mut() else { return };
+        let mut passed = Passed::default();
+        let mut levels = vec![Level { paths: vec![first].into_iter(), passed: 0 }];
+        let (mut fruitful, mut cut) = (false, false);
+        while let Some(level) = levels.last_mut() {
             let Some(path) = level.paths.next() else {
-                let Some(done) = levels.pop() else { return };
-                self.close(initiator, start, done, levels.last_mut(), emit);
-                followed.leave();
+                passed.leave(level.passed);
+                levels.pop();
                 continue;
             };
             let path = match self.deterministic(start, path) {
                 Ok(path) => path,
                 Err((fault, log)) => {
-                    level.fruitful = true;
+                    fruitful = true;
                     emit(Outcome { process: initiator, state: None, fault: Some(fault), log });
                     continue;
                 }
             };
-            match path.ending {
-                Ending::Step(Mode::Invisible, _) => {
-                    if !followed.enter(path.process, path.memory.bytes()) {
-                        level.cut = true;
-                    } else if followed.count > self.limits.invisible {
-                        let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
-                        emit(Outcome { process: initiator, state: None, fault, log: path.log });
-                        return;
-                    } else {
-                        let next = match self.outranked(&path.memory, path.process, false) {
-                            true => Vec::new(),
-                            false => self.paths.of(path.process, &path.memory, path.fault, &path.log, Circumstances::default()),
-                        };
-                        levels.push(Level { paths: next.into_iter(), entered: Some(path), fruitful: false, cut: false });
-                    }
-                }
-                _ => {
-                    level.fruitful = true;
-                    emit(self.visible(initiator, path));
-                }
+            if !matches!(path.ending, Ending::Step(Mode::Invisible, _)) {
+                fruitful = true;
+                emit(self.visible(initiator, path));
+                continue;
+            }
+            if !passed.enter(path.process as u32, path.memory.bytes(), self.limits.follow_once_after) {
+                cut = true;
+                continue;
+            }
+            if passed.count() > self.limits.invisible {
+                let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
+                emit(Outcome { process: initiator, state: None, fault, log: path.log });
+                return;
+            }
+            let next = match self.outranked(&path.memory, path.process, false) {
+                true => Vec::new(),
+                false => self.paths.of(path.process, path.memory.clone(), path.fault, &path.log, Circumstances::default()),
+            };
+            // Each path has an outcome or a fault or is cut, sooner or later: so only a state without paths is blocked.
+            if next.is_empty() {
+                fruitful = true;
+                passed.leave(1);
+                emit(self.visible(initiator, path));
+            } else if level.paths.len() == 0 {
+                *level = Level { paths: next.into_iter(), passed: level.passed + 1 };
+            } else {
+                levels.push(Level { paths: next.into_iter(), passed: 1 });
             }
         }
-    }
-
-    /// A level whose paths have all been followed: blocked, cut or fruitful.
-    fn close<L: Log>(&self, initiator: usize, start: Addr, done: Level<L>, above: Option<&mut Level<L>>, emit: &mut dyn FnMut(Outcome<L>)) {
-        let blocked = !done.fruitful && !done.cut;
-        match (done.entered, above) {
-            (Some(path), Some(above)) => {
-                above.fruitful |= done.fruitful || blocked;
-                above.cut |= done.cut;
-                if blocked {
-                    emit(self.visible(initiator, path));
-                }
-            }
-            _ if done.cut && !done.fruitful => {
-                let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
-                emit(Outcome { process: initiator, state: None, fault, log: L::default() });
-            }
-            _ => {}
+        if cut && !fruitful {
+            let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
+            emit(Outcome { process: initiator, state: None, fault, log: L::default() });
         }
     }
 
@@ -201,6 +188,7 @@ impl<'p> Scheduler<'p> {
         // Brent's cycle finding: the state kept is renewed at each power of two.
         let mut kept: Option<Memory> = None;
         let mut steps = 0_u32;
+        let mut next = Vec::new();
         while let Ending::Step(Mode::Deterministic, _) = path.ending {
             let returned = kept.as_ref().is_some_and(|k| k.bytes() == path.memory.bytes());
             if returned || steps >= self.limits.deterministic {
@@ -210,13 +198,13 @@ impl<'p> Scheduler<'p> {
                 kept = Some(path.memory.clone());
             }
             steps += 1;
-            let next = self.paths.of(path.process, &path.memory, path.fault, &path.log, how).into_iter().next();
-            path = match next {
+            let Path { process, memory, fault, log, .. } = path;
+            let addr = self.paths.location(process, &memory).unwrap_or_default();
+            // The state is given away, not copied: a sequence may have millions of steps.
+            self.paths.enumerate(process, memory, fault, &log, how, &mut next);
+            path = match next.drain(..).next() {
                 Some(next) => next,
-                None => {
-                    let addr = self.paths.location(path.process, &path.memory).unwrap_or_default();
-                    return Err((path.fault.unwrap_or(Fault { kind: FaultKind::Blocked, addr }), path.log));
-                }
+                None => return Err((fault.unwrap_or(Fault { kind: FaultKind::Blocked, addr }), log)),
             };
         }
         Ok(path)
@@ -263,51 +251,5 @@ impl<'p> Scheduler<'p> {
                 program.label_kind_at(at).end || matches!(program.code[at.index()], bytecode::Op::Step { mode: Mode::Terminate })
             })
         })
-    }
-}
-
-/// The states an invisible sequence has passed through (S-ENDLESS).
-#[derive(Default)]
-struct Followed {
-    /// Those on the way from the start to here.
-    way: Vec<(usize, Vec<u8>)>,
-    on_way: HashSet<(usize, Vec<u8>)>,
-    all: HashSet<(usize, Vec<u8>)>,
-    count: usize,
-    follow_once_after: usize,
-}
-
-/// Up to this length the way is searched without a hash set.
-const SHORT_WAY: usize = 16;
-
-impl Followed {
-    /// Notes that the sequence continues in a state; `false` if the continuation is cut.
-    fn enter(&mut self, process: usize, state: &[u8]) -> bool {
-        let key = (process, state.to_vec());
-        let on_way = if self.way.len() <= SHORT_WAY {
-            self.way.contains(&key)
-        } else {
-            if self.on_way.len() < self.way.len() {
-                self.on_way = self.way.iter().cloned().collect();
-            }
-            self.on_way.contains(&key)
-        };
-        if on_way || (self.count > self.follow_once_after && self.all.contains(&key)) {
-            return false;
-        }
-        self.count += 1;
-        self.all.insert(key.clone());
-        if self.way.len() > SHORT_WAY {
-            self.on_way.insert(key.clone());
-        }
-        self.way.push(key);
-        true
-    }
-
-    /// The last state entered is done with.
-    fn leave(&mut self) {
-        if let Some(key) = self.way.pop() {
-            self.on_way.remove(&key);
-        }
     }
 }

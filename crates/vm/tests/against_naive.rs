@@ -101,7 +101,7 @@ fn what_is_explained_is_what_happens() {
             let plain: Vec<_> = out.iter().map(|(entry, state)| (entry.action, state.map(<[u8]>::to_vec))).collect();
             assert_eq!(plain, explained.iter().map(|e| (e.action, e.state.clone())).collect::<Vec<_>>());
             for (outcome, explained) in outcomes.iter().zip(&explained) {
-                let told = explained.events.iter().filter_map(|event| match event {
+                let told = explained.history.events().into_iter().filter_map(|event| match event {
                     Event::Print { process, format, values } => Some(Print { process: *process, format: *format, values: values.clone() }),
                     Event::Step { .. } | Event::Cut { .. } => None,
                 });

@@ -45,7 +45,7 @@ fn prints(interpreter: &Interpreter, state: &[u8]) -> Vec<Vec<(usize, u16, Vec<i
         vm::Event::Print { process, format, values } => Some((*process, format.0, values.clone())),
         _ => None,
     };
-    interpreter.explain(state).iter().map(|explained| explained.events.iter().filter_map(printed).collect()).collect()
+    interpreter.explain(state).iter().map(|explained| explained.history.events().into_iter().filter_map(printed).collect()).collect()
 }
 
 /// The names of rules in a text: a capital letter, a hyphen, capitals.

@@ -8,7 +8,7 @@ use crate::input::{self, Model};
 use crate::output::Output;
 use crate::{Exit, interrupt, say};
 use contract::{Cancel, Fault, Trace, TraceStep};
-use replay::{Narrator, Step};
+use replay::{Moves, Narrator, ReplayError, Step};
 use report::json::{self, StepJson, ViolationJson};
 use report::{Printer, Witness, fault_text, processes_text, values_text};
 use serde::Serialize;
@@ -107,7 +107,8 @@ fn start(arguments: &SimulateArguments, narrator: &Narrator) -> Result<(Vec<u8>,
     };
     let trace: Trace = input::text(path)?.parse().map_err(|error| Failure::Call(format!("{}: {error}", path.display())))?;
     let state = trace.last_state().to_vec();
-    narrator.steps(&state).map_err(|error| Failure::Replay { path: path.clone(), error })?;
+    let wrong = |error| Failure::Replay { path: path.clone(), error: ReplayError::State(error) };
+    replay::view(narrator.program(), &state).map_err(wrong)?;
     Ok((state, None))
 }
 
@@ -146,12 +147,12 @@ impl Run<'_> {
                 return Ok(End::Steps);
             }
             let state = self.trace.last_state().to_vec();
-            let mut enabled = self.narrator.steps(&state).map_err(|error| Failure::Call(error.to_string()))?;
+            let mut enabled = self.narrator.moves(&state).map_err(|error| Failure::Call(error.to_string()))?;
             if enabled.is_empty() {
                 return Ok(self.narrator.deadlock(&state).map_or(End::Finished, End::Fault));
             }
-            let Some(choice) = chooser.choose(&enabled, || values_text(&self.model.program, &state)) else { return Ok(End::Quit) };
-            let step = enabled.swap_remove(choice);
+            let Some(choice) = chooser.choose(&mut enabled, || values_text(&self.model.program, &state)) else { return Ok(End::Quit) };
+            let Some(step) = enabled.tell(choice) else { return Ok(End::Quit) };
             if talk {
                 say(&printer.step(&step));
                 if let (true, Some(state)) = (arguments.values, &step.state) {
@@ -239,7 +240,7 @@ const LISTEN_EVERY: Duration = Duration::from_millis(50);
 
 impl Chooser {
     /// The position of the next step; nothing to end the run. `values` are shown on demand.
-    fn choose(&mut self, enabled: &[Step], values: impl Fn() -> String) -> Option<usize> {
+    fn choose(&mut self, enabled: &mut Moves<'_>, values: impl Fn() -> String) -> Option<usize> {
         match self {
             Chooser::Random(state) => {
                 *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -253,14 +254,15 @@ impl Chooser {
 }
 
 /// Lets the user choose. The end of the input is the end of the run.
-fn ask(lines: &Lines, enabled: &[Step], values: &dyn Fn() -> String) -> Option<usize> {
+fn ask(lines: &Lines, enabled: &mut Moves<'_>, values: &dyn Fn() -> String) -> Option<usize> {
     // A prompt that nobody sees is no reason to stop.
     let tell = |text: &str| {
         let _ = write!(io::stderr(), "{text}");
         let _ = io::stderr().flush();
     };
-    for (index, step) in enabled.iter().enumerate() {
-        tell(&format!("{:>6}  {}\n", index + 1, step.label()));
+    for index in 0..enabled.len() {
+        let label = enabled.tell(index).map_or_else(String::new, |step| step.label());
+        tell(&format!("{:>6}  {label}\n", index + 1));
     }
     loop {
         tell("step (number, v for values, q to quit): ");

@@ -1,0 +1,222 @@
+//! The states that a sequence of invisible steps has passed through (S-ENDLESS of `docs/bytecode.md`).
+//!
+//! A sequence may pass through a million states before its end is known, and a state may have a million bytes. So each state is kept once, and
+//! when there are many, the long ones as 128 bits of a hash whose keys are drawn anew for each sequence's table: to meet two states with the same
+//! bits among a million has a probability of less than 2⁻⁸⁷, and nobody can write a model that does better.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// Up to this many states are looked through one by one, as they are: most sequences are a step or two long.
+const SHORT: usize = 16;
+/// When there are more, a state of so many bytes is kept as a hash of so many bytes.
+const KEY: usize = size_of::<u128>();
+
+/// A sequence with more states gives its room back.
+const ROOM: usize = 1 << 12;
+
+/// A state passed through.
+#[derive(Clone, Copy)]
+struct State {
+    /// Where what is kept of it ends; it begins where that of the one before ends.
+    end: usize,
+    process: u32,
+    on_way: bool,
+}
+
+/// A place in the table. The hash is kept so that a state is looked at only if it is probably the right one, and never to make the table larger.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    hash: u32,
+    /// The number of the state plus one; 0 if the place is free.
+    state: u32,
+}
+
+/// The states passed through from one first path, each with the process that stands in it.
+#[derive(Default)]
+pub struct Passed {
+    bytes: Vec<u8>,
+    states: Vec<State>,
+    /// Where hashes point to; empty while there are few states.
+    table: Vec<Entry>,
+    hashing: Option<[RandomState; 2]>,
+    /// The states on the way from the start to here.
+    way: Vec<u32>,
+    count: usize,
+}
+
+impl Passed {
+    /// Notes that the sequence continues in a state; `false` if it is cut there. When more than `follow_once_after` continuations have been
+    /// followed, a state passed through is not followed again.
+    pub fn enter(&mut self, process: u32, state: &[u8], follow_once_after: usize) -> bool {
+        let mut room = [0; KEY];
+        let (key, hash) = self.key(process, state, &mut room);
+        let number = match self.find(process, key, hash) {
+            Some(number) if self.states[number].on_way || self.count > follow_once_after => return false,
+            Some(number) => number,
+            None => self.keep(process, key, hash),
+        };
+        self.count += 1;
+        self.states[number].on_way = true;
+        self.way.push(number as u32);
+        true
+    }
+
+    /// Everything from the last `count` states entered has been followed.
+    pub fn leave(&mut self, count: usize) {
+        for number in self.way.drain(self.way.len().saturating_sub(count)..) {
+            self.states[number as usize].on_way = false;
+        }
+    }
+
+    /// How many continuations have been followed.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Forgets everything; of the room, as much is kept as the next sequence may need.
+    pub fn clear(&mut self) {
+        if self.states.len() > ROOM || self.bytes.len() > ROOM << 8 {
+            *self = Passed::default();
+        }
+        self.bytes.clear();
+        self.states.clear();
+        self.table.clear();
+        self.way.clear();
+        self.count = 0;
+    }
+
+    /// What is kept of a state, and where to look for it in the table.
+    fn key<'k>(&self, process: u32, state: &'k [u8], room: &'k mut [u8; KEY]) -> (&'k [u8], u32) {
+        let Some([one, other]) = self.hashing.as_ref().filter(|_| !self.table.is_empty()) else { return (state, 0) };
+        let hash = one.hash_one((process, state));
+        if state.len() < KEY {
+            return (state, hash as u32);
+        }
+        *room = (u128::from(hash) << 64 | u128::from(other.hash_one((process, state)))).to_le_bytes();
+        (room, hash as u32)
+    }
+
+    fn key_of(&self, number: usize) -> &[u8] {
+        let start = number.checked_sub(1).map_or(0, |before| self.states[before].end);
+        &self.bytes[start..self.states[number].end]
+    }
+
+    /// The number of a state, if it is known.
+    fn find(&self, process: u32, key: &[u8], hash: u32) -> Option<usize> {
+        let is = |number: usize| self.states[number].process == process && self.key_of(number) == key;
+        if self.table.is_empty() {
+            return (0..self.states.len()).find(|&number| is(number));
+        }
+        let known = |entry: &Entry| entry.hash == hash && is(entry.state as usize - 1);
+        let found = self.probe(hash).map(|place| self.table[place]).take_while(|entry| entry.state != 0).find(known);
+        found.map(|entry| entry.state as usize - 1)
+    }
+
+    /// The places where a state with this hash may be, in the order in which they are looked at. The table's size is a power of two.
+    fn probe(&self, hash: u32) -> impl Iterator<Item = usize> + use<> {
+        let mask = self.table.len().wrapping_sub(1);
+        (0..=mask).map(move |n| (hash as usize).wrapping_add(n) & mask)
+    }
+
+    /// Keeps a state that is not known; gives its number.
+    fn keep(&mut self, process: u32, key: &[u8], hash: u32) -> usize {
+        let number = self.states.len();
+        self.bytes.extend_from_slice(key);
+        self.states.push(State { end: self.bytes.len(), process, on_way: false });
+        if self.table.is_empty() {
+            if self.states.len() > SHORT {
+                self.first_table();
+            }
+        } else {
+            if 3 * self.states.len() > 2 * self.table.len() {
+                let larger = vec![Entry::default(); 2 * self.table.len()];
+                let entries = std::mem::replace(&mut self.table, larger);
+                entries.into_iter().filter(|entry| entry.state != 0).for_each(|entry| self.put(entry));
+            }
+            self.put(Entry { hash, state: number as u32 + 1 });
+        }
+        number
+    }
+
+    /// From here on there are many: what was kept as it is becomes keys.
+    fn first_table(&mut self) {
+        self.hashing = Some([RandomState::new(), RandomState::new()]);
+        self.table.resize(8 * SHORT, Entry::default());
+        let mut keys = Vec::new();
+        for number in 0..self.states.len() {
+            let mut room = [0; KEY];
+            let (key, hash) = self.key(self.states[number].process, self.key_of(number), &mut room);
+            keys.push((key.to_vec(), hash));
+        }
+        self.bytes.clear();
+        for (number, (key, hash)) in keys.into_iter().enumerate() {
+            self.bytes.extend(key);
+            self.states[number].end = self.bytes.len();
+            self.put(Entry { hash, state: number as u32 + 1 });
+        }
+    }
+
+    /// Puts an entry at the first free place; there always is one.
+    fn put(&mut self, entry: Entry) {
+        if let Some(place) = self.probe(entry.hash).find(|&place| self.table[place].state == 0) {
+            self.table[place] = entry;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// The same by the words of the rule.
+    #[derive(Default)]
+    struct Plain {
+        way: Vec<(u32, Vec<u8>)>,
+        all: HashSet<(u32, Vec<u8>)>,
+        count: usize,
+    }
+
+    impl Plain {
+        fn enter(&mut self, key: (u32, Vec<u8>), follow_once_after: usize) -> bool {
+            if self.way.contains(&key) || (self.count > follow_once_after && self.all.contains(&key)) {
+                return false;
+            }
+            self.count += 1;
+            self.all.insert(key.clone());
+            self.way.push(key);
+            true
+        }
+    }
+
+    #[test]
+    fn answers_are_those_of_the_rule() {
+        let mut random = 1_u64;
+        let mut below = |n: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % n
+        };
+        let mut passed = Passed::default();
+        for round in 0..60 {
+            let kinds = 4 << (round % 9);
+            let follow_once_after = [20, 300, usize::MAX][round % 3];
+            let mut plain = Plain::default();
+            for _ in 0..2000 {
+                if below(3) > 0 {
+                    let state = below(kinds);
+                    // Different lengths, and one that begins like another.
+                    let mut bytes = vec![7; state as usize % 20];
+                    bytes.extend([state as u8, (state >> 8) as u8]);
+                    let key = (below(2) as u32, bytes);
+                    assert_eq!(passed.enter(key.0, &key.1, follow_once_after), plain.enter(key.clone(), follow_once_after));
+                } else {
+                    let leave = below(4) as usize;
+                    passed.leave(leave);
+                    plain.way.truncate(plain.way.len().saturating_sub(leave));
+                }
+                assert_eq!(passed.count(), plain.count);
+            }
+            passed.clear();
+        }
+    }
+}

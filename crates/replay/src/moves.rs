@@ -1,0 +1,139 @@
+//! The steps that leave a state, told on demand.
+//!
+//! Most of those who ask want one step of many: the one a trace took, the one that was chosen. A sequence of invisible steps may have
+//! thousands of outcomes, each thousands of statements away, so only the wanted one is put into words.
+
+use crate::step::{LeftOut, Statement, Step};
+use bytecode::{Addr, LayoutError, ProcessId, Shape, StateMap, format};
+use contract::{FaultCode, Position, System, TraceStep};
+use std::collections::HashMap;
+use std::sync::Arc;
+use vm::{Event, Explained, Interpreter};
+
+/// The steps that leave a state.
+pub struct Moves<'n> {
+    interpreter: &'n Interpreter,
+    before: StateMap,
+    explained: Vec<Explained>,
+    /// Statements in words, by process and address: loops tell the same ones again and again.
+    statements: HashMap<(usize, Addr), Arc<Statement>>,
+}
+
+/// A step as it becomes words.
+#[derive(Default)]
+struct Telling {
+    statements: Vec<Arc<Statement>>,
+    printed: String,
+    warnings: Vec<String>,
+}
+
+impl<'n> Moves<'n> {
+    pub(crate) fn new(interpreter: &'n Interpreter, state: &[u8]) -> Result<Moves<'n>, LayoutError> {
+        interpreter.check_state(state)?;
+        let mut before = StateMap::default();
+        before.read(interpreter.program().layout(), state)?;
+        Ok(Moves { interpreter, before, explained: interpreter.explain(state), statements: HashMap::new() })
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.explained.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.explained.is_empty()
+    }
+
+    /// The step at a position, if there is one.
+    pub fn tell(&mut self, index: usize) -> Option<Step> {
+        let explained = self.explained.get(index)?.clone();
+        Some(self.step(explained))
+    }
+
+    /// The step that a trace took here.
+    pub(crate) fn find(&mut self, wanted: &TraceStep) -> Option<Step> {
+        let index = self.explained.iter().position(|found| found.action == wanted.action && found.state == wanted.state)?;
+        self.tell(index)
+    }
+
+    fn step(&mut self, explained: Explained) -> Step {
+        let mut telling = Telling::default();
+        for event in explained.history.beginning() {
+            self.event(event, &mut telling);
+        }
+        let omitted = explained.history.omitted();
+        let gap = LeftOut { after: telling.statements.len(), statements: omitted.steps };
+        if omitted.prints > 0 {
+            telling.printed.push_str(&format!("\n… what {} statements printed is left out …\n", omitted.prints));
+        }
+        if omitted.cuts > 0 {
+            telling.warnings.push(format!("{} more values did not fit, which are left out", omitted.cuts));
+        }
+        for event in explained.history.ending() {
+            self.event(event, &mut telling);
+        }
+        let initiator = explained.action.process as usize;
+        // A statement that fails for good never completes, so no event tells of it.
+        if let Some(fault) = explained.fault.filter(|_| explained.state.is_none()) {
+            telling.statements.push(self.statement(initiator, fault.addr));
+        }
+        if telling.statements.is_empty() {
+            telling.statements.push(self.statement(initiator, Addr(0)));
+        }
+        let fault = explained.fault.and_then(|fault| FaultCode::new(fault.code()));
+        Step {
+            action: explained.action,
+            statements: telling.statements,
+            left_out: Some(gap).filter(|gap| gap.statements > 0),
+            printed: telling.printed,
+            warnings: telling.warnings,
+            state: explained.state,
+            fault: fault.map(|code| self.interpreter.describe_fault(code)),
+        }
+    }
+
+    fn event(&mut self, event: &Event, telling: &mut Telling) {
+        let tables = self.interpreter.program().program();
+        match event {
+            Event::Step { process, step } => {
+                let statement = self.statement(*process, *step);
+                telling.statements.push(statement);
+            }
+            Event::Print { format, values, .. } => {
+                let format = tables.formats.get(format.index()).map_or("", String::as_str);
+                // The verifier has read the format before us.
+                telling.printed.push_str(&format::render(format, values, |value| tables.symbol(value)).unwrap_or_default());
+            }
+            Event::Cut { at, value, stored } => {
+                let text = tables.span_at(*at).map_or_else(|| at.to_string(), |span| span.text.clone());
+                telling.warnings.push(format!("{value} does not fit, {stored} is stored: {text}"));
+            }
+        }
+    }
+
+    fn statement(&mut self, pid: usize, address: Addr) -> Arc<Statement> {
+        let Moves { interpreter, before, statements, .. } = self;
+        let tables = interpreter.program().program();
+        let told = statements.entry((pid, address)).or_insert_with(|| {
+            let ty = match before.processes.get(pid).map(|component| component.shape) {
+                Some(Shape::Process(ty)) => ty,
+                _ => tables.process_at(address).unwrap_or(ProcessId(0)),
+            };
+            let process = tables.processes.get(ty.index()).map_or_else(String::new, |process| process.name.clone());
+            let span = tables.span_at(address);
+            let position = span.map(|span| Position {
+                file: tables.files.get(span.file.index()).cloned().unwrap_or_default(),
+                line: span.line,
+                column: span.column,
+            });
+            // A program without source positions still has instructions.
+            let text = match span {
+                Some(span) => span.text.clone(),
+                None => format!("{address}"),
+            };
+            Arc::new(Statement { pid, process, position, text })
+        });
+        Arc::clone(told)
+    }
+}

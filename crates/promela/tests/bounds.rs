@@ -5,11 +5,9 @@
 mod common;
 
 use common::compile_text;
-use std::time::{Duration, Instant};
 
-/// Unoptimised builds on busy machines are slow; a size that is taken from the text would take for ever.
-const TIME: Duration = Duration::from_secs(20);
-/// The most memory that this process may ever have had, in megabytes.
+/// The most memory that this process may ever have had, in megabytes. Time is not measured: a size that is taken from the text would take for
+/// ever.
 const MEMORY: u64 = 300;
 
 /// Definitions that use each other: `first` for number 0, `other` with the number before in place of `@`.
@@ -71,7 +69,6 @@ fn models() -> Vec<(String, Option<&'static str>)> {
 #[test]
 fn sizes_in_the_text_are_bounded() {
     for (text, why) in models() {
-        let start = Instant::now();
         let (map, compiled) = compile_text(&text);
         let shown: String = text.chars().take(80).collect();
         let messages = source::render_all(&map, &compiled.diagnostics);
@@ -83,7 +80,6 @@ fn sizes_in_the_text_are_bounded() {
             }
             None => assert!(compiled.program.is_some(), "{shown}: {messages}"),
         }
-        assert!(start.elapsed() < TIME, "{:?} for {shown}", start.elapsed());
         if let Some(used) = peak() {
             assert!(used < MEMORY, "{used} MB after {shown}");
         }

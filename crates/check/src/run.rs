@@ -212,7 +212,7 @@ fn confirm(narrator: &Narrator, mut outcome: Outcome) -> Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{Action, Fault, FaultKind, TraceStep};
+    use contract::{Action, Fault, FaultKind, Safety, TraceStep};
 
     const STUCK: &str = "process P() {\n STEP N\n ;: false\n LDC 0\n NEXZ\n STEP N\n STEP T\n}\nstart P\n";
 
@@ -227,6 +227,21 @@ mod tests {
         let violation = Violation { fault: Fault::new(kind, "claimed"), trace };
         let outcome = Outcome { verdict: Verdict::Violated(Box::new(violation)), statistics: Statistics::default() };
         confirm(&narrator(), outcome).outcome.verdict
+    }
+
+    /// A search for deadlocks alone finds one behind a failed assertion, and its trace is no worse for that.
+    #[test]
+    fn a_deadlock_behind_a_fault_is_confirmed() {
+        let text = "process P() {\n ;: assert(false)\n LDC 0\n ASSERT\n STEP N\n ;: false\n LDC 0\n NEXZ\n STEP N\n STEP T\n}\nstart P\n";
+        let mut map = source::SourceMap::new();
+        let file = map.add("behind.epa", text);
+        let program = Arc::new(bytecode::verify(bytecode::asm::assemble(&map, file).expect("a good program")).expect("a good program"));
+        for (faults, kind) in [(true, FaultKind::Assertion), (false, FaultKind::Deadlock)] {
+            let plan = Plan { property: Some(Safety { faults, deadlocks: true }), ..Plan::check() };
+            let checked = run(&program, &plan, &Cancel::default(), &Quiet).expect("a sound plan");
+            let Verdict::Violated(violation) = checked.outcome.verdict else { panic!("{:?}", checked.outcome.verdict) };
+            assert_eq!(violation.fault.kind, kind);
+        }
     }
 
     /// No engine is believed: a violation that the reference interpreter does not find is none.

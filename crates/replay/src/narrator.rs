@@ -109,20 +109,22 @@ impl Narrator {
     pub fn confirm(&self, violation: &Violation) -> Result<Vec<Step>, ReplayError> {
         let steps = self.replay(&violation.trace)?;
         let same = |fault: &Fault| fault.kind == violation.fault.kind && (fault.kind == FaultKind::Deadlock || *fault == violation.fault);
-        if self.fault_at_end(&violation.trace, &steps).as_ref().is_some_and(same) {
+        if self.faults_at_end(&violation.trace, &steps).iter().any(same) {
             Ok(steps)
         } else {
             Err(ReplayError::Violation(violation.fault.clone()))
         }
     }
 
-    /// What is wrong at the end of a trace, whose replayed steps are `steps`: the fault of its last step, or a deadlock behind it.
-    pub fn fault_at_end(&self, trace: &Trace, steps: &[Step]) -> Option<Fault> {
+    /// What is wrong at the end of a trace, whose replayed steps are `steps`: the fault of its last step, and a deadlock behind it. A search that
+    /// does not look for the one may have found the other.
+    pub fn faults_at_end(&self, trace: &Trace, steps: &[Step]) -> Vec<Fault> {
         let committed = match steps.last() {
             Some(step) => step.fault.clone(),
             None => self.initial().1.filter(|_| self.initial().0.as_ref() == Some(&trace.initial)),
         };
-        committed.or_else(|| self.deadlock(trace.last_state()))
+        let whole = steps.last().is_none_or(|step| step.state.is_some());
+        committed.into_iter().chain(self.deadlock(trace.last_state()).filter(|_| whole)).collect()
     }
 
     /// The deadlock in a state, if there is one, with the place of a process that is stuck.

@@ -28,8 +28,8 @@ pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
     let wrong = |error| Failure::Replay { path: path.clone(), error };
     let steps = narrator.replay_from(&witness.trace).map_err(wrong)?;
     if let Some(claimed) = &witness.violation {
-        let found = narrator.fault_at_end(&witness.trace, &steps);
-        if found.is_none_or(|fault| fault.kind.name() != claimed.kind) {
+        let found = narrator.faults_at_end(&witness.trace, &steps);
+        if found.iter().all(|fault| fault.kind.name() != claimed.kind) {
             return Err(Failure::Call(format!("{}: the trace does not end in the {} it claims", path.display(), claimed.kind)));
         }
     }

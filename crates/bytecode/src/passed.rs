@@ -1,14 +1,16 @@
 //! The states that a sequence of invisible steps has passed through (S-ENDLESS of `docs/bytecode.md`).
 //!
-//! A sequence may pass through a million states before its end is known, and a state may have a million bytes. So each state is kept once, and
-//! when there are many, the long ones as 128 bits of a hash whose keys are drawn anew for each sequence's table: to meet two states with the same
-//! bits among a million has a probability of less than 2⁻⁸⁷, and nobody can write a model that does better.
+//! Each state is kept once, and as it is. But a sequence may pass through a million states before its end is known, and a state may have a million
+//! bytes: beyond some megabytes the long ones are kept as 128 bits of a hash, whose keys are drawn anew for each sequence. To meet two states with
+//! the same bits among a million has a probability of less than 2⁻⁸⁷, and nobody can write a model that does better.
 
 use std::hash::{BuildHasher, RandomState};
 
 /// Up to this many states are looked through one by one, as they are: most sequences are a step or two long.
 const SHORT: usize = 16;
-/// When there are more, a state of so many bytes is kept as a hash of so many bytes.
+/// States are kept as they are until they take more than this.
+const EXACT_BYTES: usize = if cfg!(test) { 1 << 12 } else { 64 << 20 };
+/// From then on, a state of so many bytes or more is kept as a hash of so many bytes.
 const KEY: usize = size_of::<u128>();
 
 /// A sequence with more states gives its room back.
@@ -39,6 +41,8 @@ pub struct Passed {
     /// Where hashes point to; empty while there are few states.
     table: Vec<Entry>,
     hashing: Option<[RandomState; 2]>,
+    /// Long states are kept as hashes.
+    shortened: bool,
     /// The states on the way from the start to here.
     way: Vec<u32>,
     count: usize,
@@ -82,6 +86,7 @@ impl Passed {
         self.states.clear();
         self.table.clear();
         self.way.clear();
+        self.shortened = false;
         self.count = 0;
     }
 
@@ -89,11 +94,24 @@ impl Passed {
     fn key<'k>(&self, process: u32, state: &'k [u8], room: &'k mut [u8; KEY]) -> (&'k [u8], u32) {
         let Some([one, other]) = self.hashing.as_ref().filter(|_| !self.table.is_empty()) else { return (state, 0) };
         let hash = one.hash_one((process, state));
-        if state.len() < KEY {
+        if !self.shortened || state.len() < KEY {
             return (state, hash as u32);
         }
         *room = (u128::from(hash) << 64 | u128::from(other.hash_one((process, state)))).to_le_bytes();
         (room, hash as u32)
+    }
+
+    /// From here on long states are kept as hashes. Their places in the table depend on their contents, and stay.
+    fn shorten(&mut self) {
+        self.shortened = true;
+        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(self.states.len()));
+        for number in 0..self.states.len() {
+            let mut room = [0; KEY];
+            bytes.extend_from_slice(self.key(self.states[number].process, self.key_of(number), &mut room).0);
+            ends.push(bytes.len());
+        }
+        self.states.iter_mut().zip(ends).for_each(|(state, end)| state.end = end);
+        self.bytes = bytes;
     }
 
     fn key_of(&self, number: usize) -> &[u8] {
@@ -134,24 +152,20 @@ impl Passed {
                 entries.into_iter().filter(|entry| entry.state != 0).for_each(|entry| self.put(entry));
             }
             self.put(Entry { hash, state: number as u32 + 1 });
+            if !self.shortened && self.bytes.len() > EXACT_BYTES {
+                self.shorten();
+            }
         }
         number
     }
 
-    /// From here on there are many: what was kept as it is becomes keys.
+    /// From here on there are many, and they are found by their hashes.
     fn first_table(&mut self) {
         self.hashing = Some([RandomState::new(), RandomState::new()]);
         self.table.resize(8 * SHORT, Entry::default());
-        let mut keys = Vec::new();
         for number in 0..self.states.len() {
             let mut room = [0; KEY];
-            let (key, hash) = self.key(self.states[number].process, self.key_of(number), &mut room);
-            keys.push((key.to_vec(), hash));
-        }
-        self.bytes.clear();
-        for (number, (key, hash)) in keys.into_iter().enumerate() {
-            self.bytes.extend(key);
-            self.states[number].end = self.bytes.len();
+            let (_, hash) = self.key(self.states[number].process, self.key_of(number), &mut room);
             self.put(Entry { hash, state: number as u32 + 1 });
         }
     }

@@ -67,7 +67,14 @@ impl Emitter<'_, '_, '_> {
         }
         let memory = self.memory(env);
         let count = self.channel_count(env);
-        let fields = self.int(message.len() as i32);
+        let mut fields = message.len() as u32;
+        if env.answering {
+            fields |= helpers::NO_SEND;
+        }
+        if env.offered || self.kind == Kind::Answer || env.deterministic.is_some() {
+            fields |= helpers::NO_OFFER;
+        }
+        let fields = self.int(fields as i32);
         let at = self.int(addr.0 as i32);
         let answer = self.call("can_send", &[self.ctx, memory, count, number, fields, self.pid, at]);
         self.fault_if_large(answer, env, next);
@@ -206,16 +213,22 @@ impl Emitter<'_, '_, '_> {
 
     /// Looks for a message; the values to match have been passed. Goes to the fault if there is one.
     #[allow(clippy::too_many_arguments)]
-    pub fn find(&mut self, number: Value, fields: u8, mask: u32, how: u32, addr: Addr, env: &Env, next: Block) -> Value {
+    pub fn find(&mut self, number: Value, fields: u8, mask: u32, how_code: u32, addr: Addr, env: &Env, next: Block) -> Value {
         let memory = self.memory(env);
         let count = self.channel_count(env);
         let fields = self.int(fields as i32);
         let mask = self.int(mask as i32);
-        let how = self.int(how as i32);
+        let how = self.int(how_code as i32);
         let answering = self.int(env.answering as i32);
         let at = self.int(addr.0 as i32);
         let answer = self.call("find", &[self.ctx, memory, count, number, fields, mask, how, self.pid, answering, at]);
-        self.fault_if_large(answer, env, next);
+        if env.answering && how_code & helpers::POLL == 0 {
+            // What is wrong with the offer is a fault of the one who answers it.
+            let taken = Env { answering: false, ..env.clone() };
+            self.fault_if_large(answer, &taken, next);
+        } else {
+            self.fault_if_large(answer, env, next);
+        }
         self.note_fault();
         answer
     }

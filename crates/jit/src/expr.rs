@@ -199,7 +199,7 @@ impl Emitter<'_, '_, '_> {
                 for (i, value) in values.iter().enumerate() {
                     self.b.ins().store(trusted(), *value, self.ctx, field!(values) + 4 * i as i32);
                 }
-                let answer = self.find(number, *fields, mask.0, *how as u32 | 128, *addr, env, next);
+                let answer = self.find(number, *fields, mask.0, *how as u32 | helpers::POLL, *addr, env, next);
                 let found = self.b.ins().icmp_imm_s(IntCC::Equal, answer, helpers::BUFFERED as i64);
                 self.b.ins().uextend(types::I32, found)
             }

@@ -77,7 +77,7 @@ fn declarations() {
     says("mtype = { a, a };\ninit { skip }", &["declared twice"]);
     says("byte _pid;\ninit { skip }", &["`_pid` is predefined"]);
     says("init { skip; chan q = [1] of { byte }; q!1 }", &["a channel must be created before the first statement"]);
-    says("chan q = [1] of { byte, bit };\ninit { q!1 }", &["has 2 field(s), 1 given", "declared here"]);
+    says("chan q = [1] of { byte, bit };\ninit { q!1,1,1 }", &["error: a message of `q` has 2 field(s), 3 given", "declared here"]);
     says("chan q = [300] of { byte };\ninit { q!1 }", &["255 is the most"]);
 }
 

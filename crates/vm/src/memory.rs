@@ -23,6 +23,13 @@ pub(crate) struct Offer {
     message: Vec<i32>,
 }
 
+impl Offer {
+    /// What a receive gets that wants these values in the fields of the mask.
+    pub fn received(&self, mask: FieldMask, wanted: &[i32]) -> Option<Vec<i32>> {
+        matches(&self.message, mask, wanted).then(|| self.message.clone())
+    }
+}
+
 /// A state under execution.
 #[derive(Clone, Default)]
 pub(crate) struct Memory {
@@ -193,15 +200,6 @@ impl Memory {
         let fields = &layout.channel_types[ty.index()].fields;
         let message = fields.iter().zip(message).map(|(f, v)| f.ty.truncate(*v)).collect();
         self.offer = Some(Offer { sender, channel, message });
-    }
-
-    /// Receives the pending offer, if it is on this channel and matches.
-    pub fn take_offer(&mut self, channel: i32, mask: FieldMask, wanted: &[i32]) -> Option<Vec<i32>> {
-        let offer = self.offer.as_ref()?;
-        if offer.channel != channel || !matches(&offer.message, mask, wanted) {
-            return None;
-        }
-        self.offer.take().map(|o| o.message)
     }
 }
 

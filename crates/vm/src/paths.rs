@@ -387,7 +387,8 @@ impl<'p> Paths<'p> {
                 let wanted = a.pop_many(mask.len());
                 let channel = a.pop();
                 let Some(target) = a.memory.channel(channel) else { return Next::Fault(F::Channel) };
-                if layout.channel_types[target.0.index()].fields.len() != fields as usize {
+                let carried = layout.channel_types[target.0.index()].fields.len();
+                if fields as usize > carried && a.memory.channel_length(layout, target) > 0 {
                     return Next::Fault(F::Message);
                 }
                 let found = a.memory.find_message(layout, target, mask, &wanted, receive).is_some();
@@ -487,24 +488,23 @@ impl<'p> Paths<'p> {
         let number = a.pop();
         let Some(target) = a.memory.channel(number) else { return Next::Fault(FaultKind::Channel) };
         let channel = &layout.channel_types[target.0.index()];
-        if channel.fields.len() != fields {
+        let blocked = match channel.capacity {
+            _ if a.answering() => true,
+            0 => how.deterministic || a.answered || a.memory.offer.is_some(),
+            capacity => a.memory.channel_length(layout, target) == capacity,
+        };
+        if channel.fields.len() != fields && !blocked {
             return Next::Fault(FaultKind::Message);
         }
         if self.claimed_by_other(a, channel.claims, target.1, 1) {
             a.note(FaultKind::ExclusiveSend);
         }
-        if a.answering() {
+        if blocked {
             return Next::Blocked;
         }
         if channel.capacity == 0 {
-            if how.deterministic || a.answered || a.memory.offer.is_some() {
-                return Next::Blocked;
-            }
             a.memory.make_offer(layout, a.process, number, target.0, &message);
         } else {
-            if a.memory.channel_length(layout, target) == channel.capacity {
-                return Next::Blocked;
-            }
             a.memory.insert_message(layout, target, &message, sorted);
         }
         channel.fields.iter().zip(&message).for_each(|(field, &value)| a.tell_cut(field.ty, value));
@@ -518,32 +518,32 @@ impl<'p> Paths<'p> {
         let number = a.pop();
         let Some(target) = a.memory.channel(number) else { return Next::Fault(FaultKind::Channel) };
         let channel = &layout.channel_types[target.0.index()];
-        if channel.fields.len() != fields {
+        let offer = a.memory.offer.as_ref().filter(|offer| a.answering() && how.takes() && offer.channel == number);
+        let found = match (channel.capacity, a.answering()) {
+            (0, _) => offer.and_then(|offer| offer.received(mask, &wanted)).map(|message| (0, message)),
+            (_, true) => None,
+            _ => a.memory.find_message(layout, target, mask, &wanted, how),
+        };
+        let is_there = if channel.capacity == 0 { offer.is_some() } else { !a.answering() && a.memory.channel_length(layout, target) > 0 };
+        let too_many = is_there && fields > channel.fields.len();
+        let too_few = found.is_some() && how.takes() && fields < channel.fields.len();
+        if too_many || too_few {
+            // Where it was an offer, this process is the one that answers it.
+            a.answered |= channel.capacity == 0;
+            a.memory.offer = a.memory.offer.take().filter(|_| channel.capacity > 0);
             return Next::Fault(FaultKind::Message);
         }
         if self.claimed_by_other(a, channel.claims, target.1, 0) {
             a.note(FaultKind::ExclusiveReceive);
         }
-        let answering = a.answering();
-        let message = if channel.capacity == 0 {
-            if !answering || !how.takes() {
-                return Next::Blocked;
-            }
+        let Some((place, message)) = found else { return Next::Blocked };
+        if channel.capacity == 0 {
             a.answered = true;
-            a.memory.take_offer(number, mask, &wanted)
-        } else if answering {
-            return Next::Blocked;
-        } else {
-            let found = a.memory.find_message(layout, target, mask, &wanted, how);
-            if let Some((place, _)) = &found
-                && how.takes()
-            {
-                a.memory.remove_message(layout, target, *place);
-            }
-            found.map(|(_, message)| message)
-        };
-        let Some(message) = message else { return Next::Blocked };
-        for (register, value) in a.registers.iter_mut().zip(message) {
+            a.memory.offer = None;
+        } else if how.takes() {
+            a.memory.remove_message(layout, target, place);
+        }
+        for (register, value) in a.registers[..fields].iter_mut().zip(message) {
             *register = value;
         }
         Next::Continue

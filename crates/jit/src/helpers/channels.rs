@@ -53,43 +53,50 @@ fn length(state: *const u8, at: ChannelAt, layout: &ChannelLayout) -> usize {
     if layout.capacity == 0 { 0 } else { unsafe { *state.add(at.offset as usize) as usize } }
 }
 
-/// Checks a claim, and that the channel exists and carries messages of so many fields.
-#[allow(clippy::too_many_arguments)]
-fn examine(
-    ctx: &mut Context,
-    state: *const u8,
-    count: u32,
-    number: i32,
-    fields: u32,
-    process: u32,
-    side: usize,
-    addr: u32,
-) -> Result<(ChannelAt, &'static ChannelLayout), u32> {
-    let fault = |kind| Fault { kind, addr: bytecode::Addr(addr) }.code();
-    let (at, layout) = channel(ctx, count, number).ok_or(fault(FaultKind::Channel))?;
-    if layout.fields.len() != fields as usize {
-        return Err(fault(FaultKind::Message));
-    }
+/// Checks that the channel exists.
+fn existing(ctx: &Context, count: u32, number: i32, addr: u32) -> Result<(ChannelAt, &'static ChannelLayout), u32> {
+    channel(ctx, count, number).ok_or(Fault { kind: FaultKind::Channel, addr: bytecode::Addr(addr) }.code())
+}
+
+/// Notes a fault if another process has claimed this side of a channel.
+fn check_claim(ctx: &mut Context, state: *const u8, (at, layout): (ChannelAt, &ChannelLayout), process: u32, side: usize, addr: u32) {
     if let Some(claims) = layout.claims {
         // SAFETY: the claims are part of the channel.
         let owner = unsafe { *state.add(at.offset as usize + claims + side) } as u32;
         if owner != 0 && owner != process + 1 {
-            ctx.noted = fault(if side == 1 { FaultKind::ExclusiveSend } else { FaultKind::ExclusiveReceive });
+            let kind = if side == 1 { FaultKind::ExclusiveSend } else { FaultKind::ExclusiveReceive };
+            ctx.noted = Fault { kind, addr: bytecode::Addr(addr) }.code();
         }
     }
-    Ok((at, layout))
 }
+
+/// Added to the code of a receive for [`find`]: nothing is received.
+pub(crate) const POLL: u32 = 1 << 7;
+/// Added to the number of fields for [`can_send`]: every send is blocked here.
+pub(crate) const NO_SEND: u32 = 1 << 8;
+/// The same: every offer is blocked here.
+pub(crate) const NO_OFFER: u32 = 1 << 9;
 
 /// Whether a message can be sent: [`BLOCKED`], [`BUFFERED`], [`OFFERED`] or a fault code.
 pub(super) extern "C" fn can_send(ctx: Ctx, state: *const u8, count: u32, number: i32, fields: u32, process: u32, addr: u32) -> u32 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    match examine(ctx, state, count, number, fields, process, 1, addr) {
-        Err(fault) => fault,
-        Ok((_, layout)) if layout.capacity == 0 => OFFERED,
-        Ok((at, layout)) if length(state, at, layout) < layout.capacity => BUFFERED,
-        Ok(_) => BLOCKED,
+    let (at, layout) = match existing(ctx, count, number, addr) {
+        Err(fault) => return fault,
+        Ok(found) => found,
+    };
+    let answer = match layout.capacity {
+        _ if fields & NO_SEND != 0 => BLOCKED,
+        0 if fields & NO_OFFER != 0 => BLOCKED,
+        0 => OFFERED,
+        capacity if length(state, at, layout) < capacity => BUFFERED,
+        _ => BLOCKED,
+    };
+    if answer != BLOCKED && layout.fields.len() != (fields & !(NO_SEND | NO_OFFER)) as usize {
+        return Fault { kind: FaultKind::Message, addr: bytecode::Addr(addr) }.code();
     }
+    check_claim(ctx, state, (at, layout), process, 1, addr);
+    answer
 }
 
 /// Sends the message in `values` to a channel with room; gives what that wrote.
@@ -134,7 +141,8 @@ pub(super) extern "C" fn make_offer(ctx: Ctx, number: i32) {
 }
 
 /// Looks for a message that matches the `values`, which are replaced by its fields: [`BLOCKED`], [`BUFFERED`] (its place is in `place`),
-/// [`OFFERED`] or a fault code. `how` is the receive's code; 128 is added for a poll.
+/// [`OFFERED`] or a fault code. `how` is the receive's code, with [`POLL`] added for a poll. While an
+/// offer is answered, a receive from a channel that does not exist is blocked (F-FATAL).
 #[allow(clippy::too_many_arguments)]
 pub(super) extern "C" fn find(
     ctx: Ctx,
@@ -150,47 +158,54 @@ pub(super) extern "C" fn find(
 ) -> u32 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let poll = how & 128 != 0;
-    let Some(how) = Receive::from_code((how & 127) as u8) else { return BLOCKED };
+    let poll = how & POLL != 0;
+    let Some(how) = Receive::from_code((how & !POLL) as u8) else { return BLOCKED };
     let mask = FieldMask(mask);
-    let noted = ctx.noted;
-    let (at, layout) = match examine(ctx, state, count, number, fields, process, 0, addr) {
+    let (at, layout) = match existing(ctx, count, number, addr) {
+        Err(_) if answering != 0 && !poll => return BLOCKED,
         Err(fault) => return fault,
         Ok(found) => found,
     };
-    if poll {
-        ctx.noted = noted;
-    }
     let wanted = ctx.values;
+    let (fields, carried) = (fields as usize, layout.fields.len());
     let matches = |get: &dyn Fn(usize) -> i32| {
-        let constrained = (0..layout.fields.len()).filter(|i| mask.contains(*i));
+        let constrained = (0..carried).filter(|i| mask.contains(*i));
         constrained.zip(wanted).all(|(field, value)| get(field) == value)
     };
+    let (mut is_there, mut answer) = (false, BLOCKED);
     if layout.capacity == 0 {
         let offer = ctx.offer;
-        if answering == 0 || poll || !how.takes() || ctx.offer_channel != number || !matches(&|i| offer[i]) {
-            return BLOCKED;
+        is_there = answering != 0 && !poll && how.takes() && ctx.offer_channel == number;
+        if is_there && matches(&|i| offer[i]) {
+            ctx.values = offer;
+            answer = OFFERED;
         }
-        ctx.values = offer;
-        return OFFERED;
-    }
-    if answering != 0 && !poll {
-        return BLOCKED;
-    }
-    let held = length(state, at, layout);
-    let looked_at = if how.searches() { held } else { held.min(1) };
-    for place in 0..looked_at {
-        let bytes = message(state, at, layout, place);
-        let field = |i: usize| layout.fields[i].ty.read(&bytes[layout.fields[i].offset..]);
-        if matches(&field) {
-            for i in 0..layout.fields.len() {
-                ctx.values[i] = field(i);
+    } else if answering == 0 || poll {
+        let held = length(state, at, layout);
+        is_there = held > 0;
+        let looked_at = if how.searches() { held } else { held.min(1) };
+        for place in 0..looked_at {
+            let bytes = message(state, at, layout, place);
+            let field = |i: usize| layout.fields[i].ty.read(&bytes[layout.fields[i].offset..]);
+            if matches(&field) {
+                for i in 0..carried {
+                    ctx.values[i] = field(i);
+                }
+                ctx.place = place as u32;
+                answer = BUFFERED;
+                break;
             }
-            ctx.place = place as u32;
-            return BUFFERED;
         }
     }
-    BLOCKED
+    let too_many = is_there && fields > carried;
+    let too_few = answer != BLOCKED && !poll && how.takes() && fields < carried;
+    if too_many || too_few {
+        return Fault { kind: FaultKind::Message, addr: bytecode::Addr(addr) }.code();
+    }
+    if !poll {
+        check_claim(ctx, state, (at, layout), process, 0, addr);
+    }
+    answer
 }
 
 /// Takes the message at `place` out of a channel; gives what that wrote.

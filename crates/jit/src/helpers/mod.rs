@@ -12,7 +12,7 @@ mod ends;
 mod offers;
 mod processes;
 
-pub(crate) use channels::{BUFFERED, OFFERED};
+pub(crate) use channels::{BUFFERED, NO_OFFER, NO_SEND, OFFERED, POLL};
 pub(crate) use cursor::Cursor;
 pub(crate) use processes::run;
 

@@ -3,6 +3,7 @@
 use super::Resolver;
 use super::constant;
 use super::place::{Found, MAX_FIELDS};
+use super::statement::Fields;
 use super::types::Ty;
 use crate::ast::{self, Binary, Expr, ExprKind, Formula, Ident, Reference};
 use crate::model::{Ex, Field, Place, Scope, Target};
@@ -38,6 +39,7 @@ impl Resolver<'_> {
             ExprKind::Probe(probe, channel) => Ex::Probe(*probe, Box::new(self.channel_value(channel))),
             ExprKind::Poll(receive) => {
                 let fields = self.fields(receive, true);
+                self.check_fields(&receive.channel, fields.len(), Fields::Polled, expr.span);
                 let channel = Box::new(self.channel_value(&receive.channel));
                 let fields = fields
                     .into_iter()

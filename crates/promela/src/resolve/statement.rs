@@ -192,13 +192,13 @@ impl Resolver<'_> {
                         self.values(argument, &mut values);
                     }
                 }
-                self.check_fields(channel, values.len(), span);
+                self.check_fields(channel, values.len(), Fields::Sent, span);
                 let channel = self.channel_value(channel);
                 Node::Basic(Action::Send { channel, sorted: *sorted, arguments: values })
             }
             StmtKind::Receive(receive) => {
                 let fields = self.fields(receive, false);
-                self.check_fields(&receive.channel, fields.len(), span);
+                self.check_fields(&receive.channel, fields.len(), if receive.keep { Fields::Copied } else { Fields::Received }, span);
                 let channel = self.channel_value(&receive.channel);
                 Node::Basic(Action::Receive { channel, any: receive.any, keep: receive.keep, fields })
             }
@@ -293,8 +293,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// The number of fields, where the channel's declaration is known.
-    fn check_fields(&mut self, channel: &Reference, given: usize, span: Span) {
+    /// The number of fields, where the channel's declaration is known. Too many sent can never be meant. Everything else is a
+    /// fault only if it is executed, as it is for SPIN; a copy or a poll may leave out the last fields.
+    pub(super) fn check_fields(&mut self, channel: &Reference, given: usize, how: Fields, span: Span) {
         let [part] = channel.parts.as_slice() else { return };
         let Some(symbol) = self.symbol(&part.name.text).cloned() else { return };
         let Some((_, types)) = &symbol.channel else { return };
@@ -305,11 +306,23 @@ impl Resolver<'_> {
         let ty = self.channel(&capacity, &fields).map(|ty| self.model.channel_types[ty].fields.len());
         self.model.channel_types.truncate(types_before);
         self.diagnostics.truncate(known);
-        if let Some(wanted) = ty.filter(|wanted| *wanted != given) {
-            let message = format!("a message of `{}` has {wanted} field(s), {given} given", part.name.text);
-            let diagnostic = Diagnostic::error(span, message).with_label(symbol.span, "declared here");
-            self.report(diagnostic);
+        let Some(wanted) = ty.filter(|wanted| *wanted != given) else { return };
+        let few_are_enough = matches!(how, Fields::Copied | Fields::Polled);
+        if given < wanted && few_are_enough {
+            return;
         }
+        let message = format!("a message of `{}` has {wanted} field(s), {given} given", part.name.text);
+        let diagnostic = if how == Fields::Sent && given > wanted {
+            Diagnostic::error(span, message)
+        } else {
+            let what = match how {
+                Fields::Sent => "a send",
+                Fields::Received | Fields::Copied => "a receive",
+                Fields::Polled => "a poll",
+            };
+            Diagnostic::warning(span, message).with_hint(format!("{what} like this is a violation as soon as it is executed"))
+        };
+        self.report(diagnostic.with_label(symbol.span, "declared here"));
     }
 
     // --- Loops SPIN builds by itself ----------------------------------------------------------------
@@ -433,6 +446,16 @@ impl Resolver<'_> {
         let first = Action::Assign(Target::Place(place.clone()), from);
         Node::Loop { first, round, leave_on_else: false, header: span }
     }
+}
+
+/// What is done with the fields of a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fields {
+    Sent,
+    Received,
+    /// Received by `?<…>`, which leaves the message.
+    Copied,
+    Polled,
 }
 
 fn is_underscore(expr: &Expr) -> bool {

@@ -429,38 +429,37 @@ impl Naive {
         }
     }
 
-    /// Pops a channel's number; faults unless it names a channel of that many fields.
-    fn channel_of(&self, a: &mut Active, fields: usize) -> Result<(i32, Channel), Stop> {
-        let (number, channel) = self.channel(a)?;
-        if self.program.channel_types[channel.ty].fields.len() != fields && !self.is(Mutant::FieldsUncounted) {
-            return a.fault(FaultKind::Message);
-        }
-        Ok((number, channel))
+    /// Faults if an operation that can happen has another number of fields than the channel's messages.
+    fn count_fields(&self, a: &mut Active, wrong: bool) -> Result<(), Stop> {
+        if wrong && !self.is(Mutant::FieldsUncounted) { a.fault(FaultKind::Message) } else { Ok(()) }
     }
 
     /// **I-SEND** and **I-SENDS**.
     fn i_send(&self, a: &mut Active, fields: usize, sorted: bool) -> Result<(), Stop> {
         let values = a.pop_many(fields)?;
-        let (number, channel) = self.channel_of(a, fields)?;
+        let (number, channel) = self.channel(a)?;
+        let ty = &self.program.channel_types[channel.ty];
+        let answers = a.how.answers.is_some();
+        let deterministic = a.how.continues_deterministic && !self.is(Mutant::DeterministicOffers);
+        let blocked = (answers && !a.received && !self.is(Mutant::AnswersMaySend))
+            || match ty.capacity {
+                0 => a.offer.is_some() || deterministic || (answers && !self.is(Mutant::AnswersMayOffer)),
+                capacity => channel.messages.len() == usize::from(capacity) && !self.is(Mutant::FullChannelsLose),
+            };
+        self.count_fields(a, !blocked && ty.fields.len() != fields)?;
         if channel.sender.is_some_and(|sender| sender != a.p) && !self.is(Mutant::ClaimsUnchecked) {
             self.f_continue(a, FaultKind::ExclusiveSend)?;
         }
-        let answers = a.how.answers.is_some();
-        if answers && !a.received && !self.is(Mutant::AnswersMaySend) {
+        if blocked {
             return Err(Stop::Blocked);
         }
-        let ty = &self.program.channel_types[channel.ty];
         let message: Vec<i32> = values.iter().zip(&ty.fields).map(|(&value, field)| self.m_value(field.ty, value)).collect();
         if ty.capacity == 0 {
-            let deterministic = a.how.continues_deterministic && !self.is(Mutant::DeterministicOffers);
-            if a.offer.is_some() || deterministic || (answers && !self.is(Mutant::AnswersMayOffer)) {
-                return Err(Stop::Blocked);
-            }
             a.offer = Some(Offer { channel: number, message });
             return Ok(());
         }
         if channel.messages.len() == usize::from(ty.capacity) {
-            return if self.is(Mutant::FullChannelsLose) { Ok(()) } else { Err(Stop::Blocked) };
+            return Ok(());
         }
         let messages = &mut a.state.channel_mut(number).expect("it exists").messages;
         let larger = |other: &Vec<i32>| if self.is(Mutant::EqualIsLarger) { *other >= message } else { *other > message };
@@ -488,29 +487,35 @@ impl Naive {
     /// **I-RECV**.
     fn i_recv(&self, a: &mut Active, fields: usize, mask: FieldMask, how: Receive) -> Result<(), Stop> {
         let matches = self.pattern(a, fields, mask)?;
-        let (number, channel) = self.channel_of(a, fields)?;
+        let (number, channel) = self.channel(a)?;
+        let carried = self.program.channel_types[channel.ty].fields.len();
+        let takes = matches!(how, Receive::First | Receive::Any);
+        let answered = a.how.answers.clone().filter(|_| !a.received);
+        let offered = answered.as_ref().filter(|offer| offer.channel == number);
+        let elsewhere = answered.is_some() && offered.is_none() && !self.is(Mutant::AnswersReceiveElsewhere);
+        let (is_there, message, place) = match offered {
+            Some(offer) => {
+                let possible = takes || self.is(Mutant::PeeksReceiveOffers);
+                (possible, Some(offer.message.clone()).filter(|message| possible && matches(message)), None)
+            }
+            None if elsewhere => (false, None, None),
+            None => {
+                let place = self.selected(&channel, matches, how);
+                (!channel.messages.is_empty(), place.map(|place| channel.messages[place].clone()), place)
+            }
+        };
+        let wrong = (is_there && fields > carried) || (message.is_some() && takes && fields < carried);
+        a.received |= wrong && offered.is_some();
+        self.count_fields(a, wrong)?;
         if channel.receiver.is_some_and(|receiver| receiver != a.p) && !self.is(Mutant::ClaimsUnchecked) {
             self.f_continue(a, FaultKind::ExclusiveReceive)?;
         }
-        let takes = matches!(how, Receive::First | Receive::Any);
-        let message = match &a.how.answers {
-            Some(offer) if offer.channel == number && !a.received => {
-                if !(takes || self.is(Mutant::PeeksReceiveOffers)) || !matches(&offer.message) {
-                    return Err(Stop::Blocked);
-                }
-                a.received = true;
-                offer.message.clone()
-            }
-            Some(_) if !a.received && !self.is(Mutant::AnswersReceiveElsewhere) => return Err(Stop::Blocked),
-            _ => {
-                let Some(place) = self.selected(&channel, matches, how) else { return Err(Stop::Blocked) };
-                if takes || self.is(Mutant::PeeksTake) {
-                    a.state.channel_mut(number).expect("it exists").messages.remove(place);
-                }
-                channel.messages[place].clone()
-            }
-        };
-        for (i, value) in message.into_iter().enumerate() {
+        let Some(message) = message else { return Err(Stop::Blocked) };
+        a.received |= offered.is_some();
+        if let Some(place) = place.filter(|_| takes || self.is(Mutant::PeeksTake)) {
+            a.state.channel_mut(number).expect("it exists").messages.remove(place);
+        }
+        for (i, value) in message.into_iter().take(fields).enumerate() {
             let register = self.register(i);
             a.registers[register] = value;
         }
@@ -520,7 +525,9 @@ impl Naive {
     /// **I-POLL**.
     fn i_poll(&self, a: &mut Active, fields: usize, mask: FieldMask, how: Receive) -> Result<(), Stop> {
         let matches = self.pattern(a, fields, mask)?;
-        let (_, channel) = self.channel_of(a, fields)?;
+        let (_, channel) = self.channel(a)?;
+        let carried = self.program.channel_types[channel.ty].fields.len();
+        self.count_fields(a, !channel.messages.is_empty() && fields > carried)?;
         let offered = self.is(Mutant::PollSeesOffers) && a.how.answers.as_ref().is_some_and(|offer| matches(&offer.message));
         let how = if self.is(Mutant::PollSearches) { Receive::Any } else { how };
         a.push(i32::from(offered || self.selected(&channel, matches, how).is_some()));

@@ -80,17 +80,46 @@ fn channels_that_do_not_exist(b: &Bench<'_>) -> Verdict {
 
 fn messages_of_another_length(b: &Bench<'_>) -> Verdict {
     for code in [
-        "LDC 1 | SEND 1",
-        "LDC 1 | LDC 1 | LDC 1 | SEND 3",
-        "LDC 1 | SENDS 1",
+        "RECV 2, {}, first | LDC c | LDC 1 | SEND 1",
+        "RECV 2, {}, first | LDC c | LDC 1 | LDC 1 | LDC 1 | SEND 3",
+        "RECV 2, {}, first | LDC c | LDC 1 | SENDS 1",
         "RECV 1, {}, first",
         "RECV 3, {}, any",
-        "POLL 1, {}, first | DROP",
+        "LDC 9 | RECV 3, {2}, peek-first",
         "POLL 3, {}, peek-any | DROP",
     ] {
         b.expect_after(&with_three(&format!("LDC c | {code}")), &[0], "x", "0:!Message")?;
     }
-    Ok(())
+    // What cannot happen is not wrong: nothing to receive, no room, no match.
+    let text = |code: &str| {
+        format!(
+            "global byte x | channel c = [1] of {{ byte, byte }} | channel r = [0] of {{ byte, byte }}
+             process p() {{ | {code} | STEP N | NEX | }} | start p"
+        )
+    };
+    b.expect(&text("LDC c | RECV 3, {}, first"), "x", "")?;
+    b.expect(&text("LDC c | RECV 1, {}, any"), "x", "")?;
+    b.expect(&text("LDC c | POLL 3, {}, first | STG x"), "x", "0:0")?;
+    b.expect(&text("LDC r | RECV 1, {}, first"), "x", "")?;
+    let full = |code: &str| text(&format!("LDC c | LDC 7 | LDC 8 | SEND 2 | {code}"));
+    b.expect(&full("LDC c | LDC 1 | SEND 1"), "x", "")?;
+    b.expect(&full("LDC c | LDC 8 | RECV 1, {0}, first"), "x", "")?;
+    b.expect(&full("LDC c | LDC 7 | RECV 1, {0}, first"), "x", "0:!Message")?;
+    // Fewer fields are looked at, and left alone, as the operation says.
+    b.expect(&full("LDC c | LDC 7 | POLL 1, {0}, first | STG x"), "x", "0:1")?;
+    b.expect(&full("LDC c | LDC 8 | POLL 1, {0}, any | STG x"), "x", "0:0")?;
+    b.expect(&full("LDC 5 | POP r1 | LDC c | RECV 1, {}, peek-first | PUSH r0 | PUSH r1 | ADD | STG x"), "x", "0:12")?;
+    // An offer, made with too few fields or received with too few.
+    let meet = |sent: &str, received: &str| {
+        format!(
+            "global byte x | channel c = [0] of {{ byte, byte }}
+             process p() {{ | LDC c | {sent} | STEP N | NEX | }}
+             process q() {{ | LDC c | {received}, first | PUSH r0 | STG x | STEP N | NEX | }} | start p, q"
+        )
+    };
+    b.expect(&meet("LDC 3 | SEND 1", "RECV 2, {}"), "x", "0:!Message")?;
+    b.expect(&meet("LDC 3 | LDC 4 | SEND 2", "RECV 1, {}"), "x", "0:!Message")?;
+    b.expect(&meet("LDC 3 | LDC 4 | SEND 2", "LDC 4 | RECV 1, {0}"), "x", "")
 }
 
 fn one_offer_at_a_time(b: &Bench<'_>) -> Verdict {

@@ -200,9 +200,6 @@ pub struct EngineArguments {
     /// Runs with other hash functions, with the store `bits`; the first violation ends them [default: 1, or as many as the saved search had to make]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub bits_runs: Option<u32>,
-    /// Switch partial-order reduction off
-    #[arg(long, conflicts_with = "resume")]
-    pub no_por: bool,
 }
 
 /// How the answer is printed.

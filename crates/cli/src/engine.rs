@@ -15,7 +15,6 @@ pub fn plan(base: Plan, arguments: &EngineArguments) -> Plan {
         store: arguments.store.unwrap_or_default(),
         bit_functions: arguments.bits_functions.unwrap_or(base.bit_functions),
         bit_runs: arguments.bits_runs.unwrap_or(base.bit_runs),
-        reduce: base.reduce && !arguments.no_por,
         threads: arguments.threads.map_or_else(cores, usize::from),
         limits: Limits { time: arguments.time, memory: arguments.memory.or_else(memory::budget), depth: arguments.depth },
         ..base

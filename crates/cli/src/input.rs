@@ -31,7 +31,7 @@ pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure
     let contents = bytes(path)?;
     let mut disk = Disk { files: vec![path.to_owned()] };
     let source = Source { name: &name, bytes: &contents, defines, files: &mut disk };
-    let loaded = languages::load(source).map_err(rejected)?;
+    let loaded = languages::load(source).map_err(|reason| foreign(path, &contents).unwrap_or_else(|| rejected(reason)))?;
     if !loaded.warnings.is_empty() {
         // Nobody may be listening; the answer does not depend on it.
         let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
@@ -51,7 +51,33 @@ pub fn saved_model(path: &Path, saved: &Saved) -> Result<Model, Failure> {
 
 /// Reads a trace file.
 pub fn witness(path: &Path) -> Result<Witness, Failure> {
-    Witness::from_text(&text(path)?).map_err(|error| Failure::Trace { path: path.to_owned(), error })
+    let contents = bytes(path)?;
+    let not_text = || Failure::read(path, io::Error::new(io::ErrorKind::InvalidData, "it is not text"));
+    let read = std::str::from_utf8(&contents).map(Witness::from_text);
+    let failure = match read {
+        Ok(Ok(witness)) => return Ok(witness),
+        Ok(Err(error)) => Failure::Trace { path: path.to_owned(), error },
+        Err(_) => not_text(),
+    };
+    Err(match languages::language(&path.to_string_lossy(), &contents) {
+        Some(language) => Failure::Call(format!(
+            "{name}: this is a model ({}), not a trace; `everypath check {name} --trace FILE` looks for a violation and writes its trace to FILE, \
+             which `everypath replay FILE` shows; `everypath simulate {name}` makes a run",
+            language.name,
+            name = path.display(),
+        )),
+        None => foreign(path, &contents).unwrap_or(failure),
+    })
+}
+
+/// What to type instead, for a file of ours that is neither a model nor a trace where one of them is wanted.
+fn foreign(path: &Path, contents: &[u8]) -> Option<Failure> {
+    let name = path.display();
+    if Saved::is_one(contents) {
+        return Some(Failure::Call(format!("{name}: this is a saved search; `everypath check --resume {name}` goes on with it")));
+    }
+    let trace = std::str::from_utf8(contents).ok().is_some_and(|text| Witness::from_text(text).is_ok());
+    trace.then(|| Failure::Call(format!("{name}: this is a trace, not a model; `everypath replay {name}` shows it")))
 }
 
 /// The program that travels with a trace. It is verified like any other.

@@ -20,8 +20,18 @@ pub fn budget() -> Option<u64> {
         let number = |file: &str| fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok()?.trim().parse::<u64>().ok();
         Some(number("memory.max")?.saturating_sub(number("memory.current")?))
     };
-    let free = machine.into_iter().chain(container()).min()?;
+    let allowed = fs::read_to_string("/proc/self/limits").ok().and_then(|limits| {
+        let taken = kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?;
+        Some(address_space(&limits)?.saturating_sub(taken))
+    });
+    let free = machine.into_iter().chain(container()).chain(allowed).min()?;
     Some(free / 8 * 7)
+}
+
+/// The number of bytes this process may have at all (`ulimit -v`), if that is limited.
+fn address_space(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// The number in a line like `VmHWM:   1234 kB`, in bytes.
@@ -41,6 +51,8 @@ mod tests {
         assert_eq!(kilobytes(status, "VmHWM:"), Some(12 * 1024));
         assert_eq!(kilobytes(status, "VmRSS:"), Some(8 * 1024));
         assert_eq!(kilobytes(status, "VmSwap:"), None);
+        assert_eq!(address_space("Max data size  1 2 bytes\nMax address space  4096  unlimited  bytes\n"), Some(4096));
+        assert_eq!(address_space("Max address space  unlimited  unlimited  bytes\n"), None);
     }
 
     // Two readings are not compared: what the other tests take between them may be more than the first of them saw.

@@ -156,3 +156,34 @@ fn promela_is_read_with_its_definitions_and_included_files() {
     let run = folder.run(&["check", "model.pml"]).exits(2);
     assert!(run.err.contains("WRONG") && run.err.contains("model.pml:3:"), "{run:?}");
 }
+
+/// A process that is stuck in a selection tells everything it waits for.
+#[test]
+fn a_blocked_process_lists_all_its_options() {
+    let text = "chan q = [1] of { byte }; chan r = [0] of { byte }; bool go;\n\
+        active proctype A() { byte x;\n do\n :: q?x\n :: r?x\n :: go -> break\n od }\n\
+        active proctype B() { byte y;\n { if\n :: y > 3\n :: r?y\n fi } unless { go } }\n\
+        active proctype C() {\n go }\n";
+    let folder = Folder::with("model.pml", text);
+    let json = folder.run(&["check", "model.pml", "--json"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "invalid end state");
+    let options = |process: usize| -> Vec<(u64, String)> {
+        let options = json["processes"][process]["options"].as_array().expect("a list");
+        let one = |option: &serde_json::Value| {
+            assert_eq!(option["file"], "model.pml");
+            (option["line"].as_u64().expect("a line"), option["statement"].as_str().expect("a text").to_owned())
+        };
+        options.iter().map(one).collect()
+    };
+    let own = |list: &[(u64, &str)]| list.iter().map(|&(line, text)| (line, text.to_owned())).collect::<Vec<_>>();
+    assert_eq!(options(0), own(&[(4, "q?x"), (5, "r?x"), (6, "go")]));
+    assert_eq!(options(1), own(&[(10, "y > 3"), (11, "r?y"), (12, "go")]));
+    assert_eq!(options(2), own(&[(14, "go")]));
+    folder.run(&["check", "model.pml", "--trace", "found.trace"]).exits(1);
+    let shown = [folder.run(&["check", "model.pml"]).exits(1), folder.run(&["replay", "found.trace"]).exits(0)];
+    for run in shown {
+        for line in ["model.pml:4", "model.pml:5", "model.pml:6", "model.pml:10", "model.pml:11", "model.pml:12", "model.pml:14"] {
+            assert!(run.out.contains(line), "{line}: {}", run.out);
+        }
+    }
+}

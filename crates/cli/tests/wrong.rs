@@ -140,6 +140,8 @@ fn json_is_one_object_even_then() {
         assert!(run.json()["error"].as_str().is_some_and(|error| error.contains(wrong) && !error.contains("Usage")), "{run:?}");
         assert!(run.err.contains("Usage"), "{run:?}");
     }
+    let run = folder.run(&["check", "model.epa", "--json=1"]).exits(2);
+    assert!(run.json()["error"].as_str().is_some_and(|error| error.contains("--json")), "{run:?}");
     let json = folder.run(&["check", "model.epa", "--json"]).json();
     assert_eq!(json["diagnostics"][0]["line"], 1);
     assert_eq!(json["diagnostics"][0]["file"], "model.epa");
@@ -193,14 +195,90 @@ fn a_full_disk_does_not_cost_the_verdict() {
     let folder = Folder::with("model.epa", LOST_UPDATE);
     let run = folder.run(&["check", "model.epa", "--trace", "/dev/full"]).exits(1);
     assert!(run.out.starts_with("violated") && run.err.contains("/dev/full"), "{run:?}");
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let status = std::process::Command::new(env!("CARGO_BIN_EXE_everypath"))
-        .args(["compile", "model.epa", "--asm"])
-        .current_dir(folder.path(""))
-        .stdout(full)
-        .stderr(std::process::Stdio::null())
-        .status();
-    assert_eq!(status.unwrap().code(), Some(2));
+    for arguments in [
+        &["compile", "model.epa", "--asm"][..],
+        &["compile", "model.epa", "--json"],
+        &["check", "model.epa"],
+        &["check", "model.epa", "--json"],
+        &["space", "model.epa", "--json"],
+        &["simulate", "model.epa", "--seed", "1"],
+        &["check", "missing.epa", "--json"],
+        &["check", "model.epa", "--frobnicate", "--json"],
+        &["--help"],
+        &["--version"],
+        &["help", "check"],
+        &["space", "--help"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device that is always full");
+        let output = folder.command(arguments).stdout(full).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write the answer"), "{arguments:?}");
+    }
+}
+
+/// Runs the program in a shell that limits it first.
+#[cfg(target_os = "linux")]
+fn limited(folder: &Folder, limit: &str, arguments: &str) -> common::Run {
+    let script = format!("{limit}; exec {} {arguments}", env!("CARGO_BIN_EXE_everypath"));
+    let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")).output().expect("a shell");
+    common::Run::new(output)
+}
+
+/// A stack of 64 kB is enough to start; the work has a stack of its own, also where expressions are nested deeply.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_small_stack_is_no_obstacle() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    let (open, close) = ("(".repeat(60), ")".repeat(60));
+    folder.write("nested.pml", format!("byte x; active proctype P() {{ x = {open}1{close}; assert(x == 2) }}\n"));
+    folder.run(&["check", "model.epa", "--trace", "found.trace"]).exits(1);
+    for (arguments, code) in [
+        ("--version", 0),
+        ("check --help", 0),
+        ("check model.epa", 1),
+        ("check nested.pml --json", 1),
+        ("space model.epa -o graph.dot", 0),
+        ("replay found.trace --html found.html", 0),
+        ("compile nested.pml --asm", 0),
+        ("frobnicate --json", 2),
+    ] {
+        limited(&folder, "ulimit -s 64", arguments).exits(code);
+    }
+}
+
+/// A limit on the address space is a limit on memory: the budget keeps below it, and nothing aborts.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_the_address_space_is_a_budget() {
+    let folder = Folder::with("model.epa", common::ENDLESS);
+    for options in ["--store plain", "--store compact", "--search dfs", "--store hash", "--store bits"] {
+        let run = limited(&folder, "ulimit -v 200000", &format!("check model.epa --json --time 3s --threads 1 {options}")).exits(3);
+        assert_eq!(run.json()["verdict"], "unknown", "{options}");
+    }
+}
+
+/// Files of ours in the wrong place: the message says what they are and what to type.
+#[test]
+fn a_file_of_another_kind_is_told_with_the_right_command() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    folder.write("model.pml", "active proctype P() { assert(false) }\n");
+    folder.run(&["check", "model.epa", "--trace", "found.trace"]).exits(1);
+    folder.write("endless.epa", common::ENDLESS);
+    folder.run(&["check", "endless.epa", "--depth", "9", "--checkpoint", "saved"]).exits(3);
+    folder.run(&["compile", "model.epa", "-o", "model.epb"]).exits(0);
+    for (arguments, says) in [
+        (["replay", "model.pml"], "everypath check model.pml --trace FILE"),
+        (["replay", "model.epa"], "everypath simulate model.epa"),
+        (["replay", "model.epb"], "this is a model"),
+        (["replay", "saved"], "everypath check --resume saved"),
+        (["check", "saved"], "everypath check --resume saved"),
+        (["space", "found.trace"], "everypath replay found.trace"),
+    ] {
+        let message = refused(&folder, &arguments);
+        assert!(message.contains(says), "{arguments:?}: {message}");
+    }
+    // Partial-order reduction comes with its option, and not the option without it.
+    refused(&folder, &["check", "model.epa", "--no-por"]);
 }
 
 #[test]

@@ -7,10 +7,12 @@
 
 mod moves;
 mod narrator;
+mod options;
 mod step;
 mod values;
 
 pub use moves::Moves;
 pub use narrator::{Narrator, ReplayError};
+pub use options::{Choice, options};
 pub use step::{LeftOut, Shown, Statement, Step};
 pub use values::{Named, ProcessView, View, view};

@@ -138,6 +138,10 @@ impl Chart {
         // What begins and ends among the steps that are not shown is not shown either.
         chart.lives.retain(|life| !(hidden.contains(&life.born) && life.died.is_some_and(|step| hidden.contains(&step))));
         chart.ends = now.map(|view| view.processes).unwrap_or_default();
+        let options = replay::options(program, witness.trace.last_state()).unwrap_or_default();
+        for (process, options) in chart.ends.iter_mut().zip(options).filter(|(_, options)| options.len() > 1) {
+            process.statement = options.iter().map(|choice| choice.statement.as_str()).collect::<Vec<_>>().join(" or ");
+        }
         chart
     }
 

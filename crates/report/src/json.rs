@@ -2,7 +2,7 @@
 
 use crate::outcome::Measured;
 use contract::{Fault, Omission, Outcome, Statistics, Trace, Verdict};
-use replay::{Named, Statement, Step, View};
+use replay::{Choice, Named, ProcessView, Statement, Step, View};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -100,6 +100,50 @@ impl StepJson {
             warnings: step.warnings.clone(),
             changes: changes.into_iter().map(|named| (named.name, named.value)).collect(),
         }
+    }
+}
+
+/// Where a process stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProcessJson {
+    /// The name of its type.
+    pub process: String,
+    /// Its number.
+    pub pid: usize,
+    /// Whether it may stay there for ever.
+    pub may_end: bool,
+    /// The statements among which it chooses there, or for which it waits.
+    pub options: Vec<OptionJson>,
+}
+
+/// A statement that a process could execute next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OptionJson {
+    /// The file.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The statement as the user wrote it.
+    pub statement: String,
+}
+
+/// Where each process of a state stands.
+pub fn processes(program: &bytecode::Verified, state: &[u8]) -> Vec<ProcessJson> {
+    let Ok(view) = replay::view(program, state) else { return Vec::new() };
+    let mut options = replay::options(program, state).unwrap_or_default();
+    let one = |process: &ProcessView| ProcessJson {
+        process: process.name.clone(),
+        pid: process.pid,
+        may_end: process.may_end,
+        options: options.get_mut(process.pid).map(std::mem::take).unwrap_or_default().into_iter().map(OptionJson::from).collect(),
+    };
+    view.processes.iter().map(one).collect()
+}
+
+impl From<Choice> for OptionJson {
+    fn from(choice: Choice) -> OptionJson {
+        let line = choice.position.as_ref().map(|at| at.line);
+        OptionJson { file: choice.position.map(|at| at.file), line, statement: choice.statement }
     }
 }
 
@@ -213,6 +257,9 @@ pub struct CheckJson {
     /// For an infinite path, the number of steps before its loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,
+    /// Where each process stands at the end of the trace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessJson>,
 }
 
 impl CheckJson {
@@ -228,6 +275,7 @@ impl CheckJson {
             violation: None,
             trace: None,
             loop_start: None,
+            processes: Vec::new(),
         };
         match &outcome.verdict {
             Verdict::Holds => {}

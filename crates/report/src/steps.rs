@@ -3,7 +3,8 @@
 use crate::outcome::fault_text;
 use crate::text::count;
 use bytecode::Verified;
-use replay::{Statement, Step, View, view};
+use contract::Position;
+use replay::{Statement, Step, View, options, view};
 use std::fmt::Write as _;
 
 /// Of a step with more statements than this, the first and the last ones are shown.
@@ -89,15 +90,26 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
-/// Where each process of a state stands.
+/// Where each process of a state stands, and among which statements it chooses there or for which it waits.
 pub fn processes_text(program: &Verified, state: &[u8]) -> String {
     let Ok(view) = view(program, state) else { return String::new() };
+    let options = options(program, state).unwrap_or_default();
     let mut out = String::new();
     for process in &view.processes {
         let who = format!("{}({})", process.name, process.pid);
-        let place = process.position.as_ref().map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
         let end = if process.may_end { "  (may end here)" } else { "" };
-        let _ = writeln!(out, "      {who:<16} {place:<24} {}{end}", printable(&process.statement));
+        let mut line = |who: &str, at: Option<&Position>, statement: &str, end: &str| {
+            let place = at.map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(out, "      {who:<16} {place:<24} {}{end}", printable(statement));
+        };
+        match options.get(process.pid).map(Vec::as_slice) {
+            Some([first, others @ ..]) => {
+                line(&who, first.position.as_ref(), &first.statement, end);
+                others.iter().for_each(|other| line("  or", other.position.as_ref(), &other.statement, ""));
+            }
+            _ => line(&who, process.position.as_ref(), &process.statement, end),
+        }
     }
     if view.processes.is_empty() {
         out.push_str("      no process is left\n");

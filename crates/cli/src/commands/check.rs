@@ -29,11 +29,15 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     }
     let measured = Measured { peak_memory_bytes: memory::peak() };
     let text = if arguments.output.json {
-        let steps = match &checked.outcome.verdict {
-            Verdict::Violated(violation) => json::steps(&checked.steps, &json::views(&model.program, &violation.trace)),
-            _ => Vec::new(),
+        let (steps, processes) = match &checked.outcome.verdict {
+            Verdict::Violated(violation) => {
+                let trace = &violation.trace;
+                let steps = json::steps(&checked.steps, &json::views(&model.program, trace));
+                (steps, json::processes(&model.program, trace.last_state()))
+            }
+            _ => (Vec::new(), Vec::new()),
         };
-        json::line(&CheckJson { warnings: model.warnings.clone(), ..CheckJson::new(&checked.outcome, steps, advice, measured) })
+        json::line(&CheckJson { warnings: model.warnings.clone(), processes, ..CheckJson::new(&checked.outcome, steps, advice, measured) })
     } else {
         check_text(&model.program, &checked.outcome, &checked.steps, advice.as_deref(), measured)
     };

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, say};
 use replay::Narrator;
-use report::json::{self, StepJson, ViolationJson};
+use report::json::{self, ProcessJson, StepJson, ViolationJson};
 use report::{Chart, Printer, processes_text, values_text};
 use serde::Serialize;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ struct ReplayJson {
     trace: Vec<StepJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loop_start: Option<usize>,
+    /// Where each process stands at the end.
+    processes: Vec<ProcessJson>,
 }
 
 pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
@@ -47,6 +49,7 @@ pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
         json::line(&ReplayJson {
             trace: json::steps(&steps, &json::views(&program, &witness.trace)),
             loop_start: witness.trace.loop_start,
+            processes: json::processes(&program, witness.trace.last_state()),
             model: witness.model,
             violation: witness.violation,
         })

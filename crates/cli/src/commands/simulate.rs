@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::{Exit, interrupt, say};
 use contract::{Cancel, Fault, Trace, TraceStep};
 use replay::{Moves, Narrator, ReplayError, Step};
-use report::json::{self, StepJson, ViolationJson};
+use report::json::{self, ProcessJson, StepJson, ViolationJson};
 use report::{Printer, Witness, fault_text, processes_text, values_text};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -54,6 +54,8 @@ struct SimulateJson {
     violation: Option<ViolationJson>,
     trace: Vec<StepJson>,
     values: BTreeMap<String, String>,
+    /// Where each process stands at the end.
+    processes: Vec<ProcessJson>,
 }
 
 pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
@@ -94,6 +96,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
             violation: if let End::Fault(fault) = &end { Some(fault.into()) } else { None },
             trace: json::steps(&run.steps, &json::views(&model.program, &run.trace)),
             values: values.into_iter().map(|named| (named.name, named.value)).collect(),
+            processes: json::processes(&model.program, run.trace.last_state()),
         }));
     }
     Ok(if matches!(end, End::Fault(_)) { Exit::Violated } else { Exit::Fine })

@@ -1,0 +1,73 @@
+//! What a process can do at a place: the statements among which it chooses, or for which it waits.
+//!
+//! A location is an address; from there the byte-code branches until a statement begins. This walks the branches and executes nothing.
+
+use bytecode::{Addr, Component, LayoutError, Op, Program, Shape, Span, StateMap, Verified};
+use contract::Position;
+use std::collections::HashSet;
+
+/// Of a selection with more options than this the first are told.
+const OPTIONS_MAX: usize = 256;
+/// Branches that are followed at most; code may jump about without ever beginning a statement.
+const BRANCHES_MAX: usize = 4096;
+
+/// A statement that a process could execute next, if its guard allows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// Where it stands, if known.
+    pub position: Option<Position>,
+    /// The statement as the user wrote it.
+    pub statement: String,
+}
+
+/// What each process of a state could execute next, by its number: nothing is said about whether it can.
+pub fn options(program: &Verified, state: &[u8]) -> Result<Vec<Vec<Choice>>, LayoutError> {
+    let layout = program.layout();
+    layout.check(state, program.locations())?;
+    let mut map = StateMap::default();
+    map.read(layout, state)?;
+    let of_process = |process: &Component| {
+        let Shape::Process(ty) = process.shape else { return Vec::new() };
+        let location = layout.processes[ty.index()].location(&state[process.offset..]);
+        program.locations().address(ty, location).map_or_else(Vec::new, |address| options_at(program.program(), address))
+    };
+    Ok(map.processes.iter().map(of_process).collect())
+}
+
+/// The statements at an address, in the order of the text; an `unless` lists its escape behind what it may interrupt.
+fn options_at(program: &Program, address: Addr) -> Vec<Choice> {
+    let (mut seen, mut waiting) = (HashSet::new(), vec![address]);
+    let (mut told, mut options) = (HashSet::new(), Vec::new());
+    while let Some(address) = waiting.pop() {
+        if seen.len() >= BRANCHES_MAX || options.len() >= OPTIONS_MAX {
+            break;
+        }
+        if !seen.insert(address) {
+            continue;
+        }
+        match program.code.get(address.index()) {
+            Some(Op::Jmp { target }) => waiting.push(*target),
+            Some(Op::Ndet { target } | Op::Else { target } | Op::Unless { target }) => {
+                waiting.push(*target);
+                waiting.push(Addr(address.0 + 1));
+            }
+            Some(_) => {
+                let choice = choice(program, address);
+                if told.insert(choice.clone()) {
+                    options.push(choice);
+                }
+            }
+            None => {}
+        }
+    }
+    options
+}
+
+fn choice(program: &Program, address: Addr) -> Choice {
+    let span = program.span_at(address);
+    Choice { position: span.map(|span| place(program, span)), statement: span.map(|span| span.text.clone()).unwrap_or_default() }
+}
+
+fn place(program: &Program, span: &Span) -> Position {
+    Position { file: program.files.get(span.file.index()).cloned().unwrap_or_default(), line: span.line, column: span.column }
+}

@@ -5,6 +5,7 @@
 //! program. Numbers are in LEB128, as in DWARF and WebAssembly: small ones take one byte. The reader trusts nothing: no count makes it allocate
 //! before the bytes that would justify it are there.
 
+mod property;
 mod read;
 mod write;
 
@@ -65,6 +66,10 @@ sections! {
     Labels = 11,
     /// Source positions.
     Spans = 12,
+    /// Atoms.
+    Atoms = 13,
+    /// Properties.
+    Properties = 14,
     /// The checksum of all bytes before it.
     Checksum = 126,
     /// The end: empty, and the only section that may not be missing.

@@ -49,6 +49,8 @@ dense_index! {
     FormatId(u16) "f";
     /// A register of the active process.
     Register(u8) "r";
+    /// An atom of the program's properties.
+    AtomId(u16) "a";
     /// A source file named by positions.
     FileIndex(u16) "file";
     /// A control location of one process type: its dense number among the type's resumption points.

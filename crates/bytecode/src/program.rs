@@ -5,6 +5,7 @@
 
 use crate::ids::{Addr, ChannelTypeId, FileIndex, GlobalId, LocalId, ProcessId};
 use crate::ops::Op;
+use crate::property::{Atom, Property};
 
 /// What a variable or a message field can hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -234,7 +235,7 @@ pub struct Program {
     pub processes: Vec<ProcessType>,
     /// The instances that exist at the start, in the order of their numbers.
     pub instances: Vec<ProcessId>,
-    /// The code.
+    /// The code of the process types, and behind it that of the atoms.
     pub code: Vec<Op>,
     /// Named addresses, in the order of addresses.
     pub labels: Vec<Label>,
@@ -246,19 +247,23 @@ pub struct Program {
     pub formats: Vec<String>,
     /// Names of values, for printing.
     pub symbols: Vec<(i32, String)>,
+    /// The expressions its properties speak of, in the order of their code.
+    pub atoms: Vec<Atom>,
+    /// What it states besides its assertions, end states and labels.
+    pub properties: Vec<Property>,
 }
 
 impl Program {
     /// The code addresses that belong to a process type.
     pub fn code_of(&self, process: ProcessId) -> std::ops::Range<u32> {
         let i = process.index();
-        let end = self.processes.get(i + 1).map_or(self.code.len() as u32, |next| next.start.0);
+        let end = self.processes.get(i + 1).map_or(self.atoms_start().0, |next| next.start.0);
         self.processes[i].start.0..end
     }
 
     /// The process type an address belongs to.
     pub fn process_at(&self, addr: Addr) -> Option<ProcessId> {
-        if addr.index() >= self.code.len() {
+        if addr >= self.atoms_start() || addr.index() >= self.code.len() {
             return None;
         }
         let after = self.processes.partition_point(|p| p.start <= addr);
@@ -269,7 +274,8 @@ impl Program {
     pub fn span_at(&self, addr: Addr) -> Option<&Span> {
         let after = self.spans.partition_point(|s| s.addr <= addr);
         let span = &self.spans[after.checked_sub(1)?];
-        (self.process_at(span.addr) == self.process_at(addr)).then_some(span)
+        let same = self.process_at(span.addr) == self.process_at(addr) && self.atom_at(span.addr) == self.atom_at(addr);
+        same.then_some(span)
     }
 
     /// What the labels at an address say together.

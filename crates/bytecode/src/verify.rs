@@ -6,6 +6,7 @@
 
 mod error;
 mod flow;
+mod property;
 mod tables;
 
 pub use error::{Place, Table, VerifyError, VerifyErrorKind};
@@ -67,6 +68,7 @@ impl Verified {
 /// Checks a program.
 pub fn verify(program: Program) -> Result<Verified, VerifyError> {
     tables::check(&program)?;
+    property::check(&program).map_err(|kind| VerifyError::new(&program, kind, None))?;
     let flow = flow::check(&program)?;
     // Every STEP is reachable and no cycle is without one, so a resumption point always exists: only their number can be wrong.
     let locations = Locations::of(&program).ok_or_else(|| {

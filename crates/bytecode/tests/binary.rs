@@ -118,7 +118,7 @@ fn sections_stand_in_order() {
     assert_eq!(error(&with(&[1, 1, 0, 1, 1, 0])), (Kind::SectionOrder(Section::Name), 9));
     assert_eq!(error(&with(&[1, 2, 0, 0])), (Kind::SectionLength(Section::Name), 9));
     assert_eq!(error(&with(&[1, 5, 0])), (Kind::Truncated, 6));
-    assert_eq!(error(&with(&[13, 0])), (Kind::UnknownSection(13), 6));
+    assert_eq!(error(&with(&[15, 0])), (Kind::UnknownSection(15), 6));
     assert_eq!(decode(&whole(&[0x85, 2, 9, 9, 1, 2, 1, b'x'])).expect("passed over").name, "x");
 }
 
@@ -137,6 +137,11 @@ fn contents_are_checked() {
     assert_eq!(error(&with(&[5, 5, 1, 0, 0x05, 0, 0])), (Kind::Code(5), 10));
     assert_eq!(error(&with(&[5, 5, 1, 0, 0x01, 8, 0])), (Kind::Code(8), 11));
     assert_eq!(error(&with(&[11, 4, 1, 0, 0, 8])), (Kind::Code(8), 11));
+    // Properties: an unknown kind, an unknown node of a formula, a flag that is neither 0 nor 1, an unknown label of an edge.
+    assert_eq!(error(&with(&[14, 4, 1, 0, 0, 4])), (Kind::Code(4), 11));
+    assert_eq!(error(&with(&[14, 6, 1, 0, 0, 0, 1, 0x14])), (Kind::Code(0x14), 13));
+    assert_eq!(error(&with(&[14, 3, 1, 0, 2])), (Kind::Code(2), 10));
+    assert_eq!(error(&with(&[14, 12, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 6])), (Kind::Code(6), 19));
 }
 
 #[test]

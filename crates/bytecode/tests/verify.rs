@@ -67,6 +67,8 @@ fn program(code: impl Into<Vec<Op>>) -> Program {
         files: vec!["f.epa".to_owned()],
         formats: vec!["x = %d\n".to_owned()],
         symbols: vec![(1, "red".to_owned())],
+        atoms: Vec::new(),
+        properties: Vec::new(),
     }
 }
 

@@ -24,6 +24,7 @@ pub fn shrink(program: &Program, mut attempts: usize, shows: &mut dyn FnMut(&Ver
             shown
         })
     };
+    accept(without_properties(&best), &mut best);
     loop {
         let before = best.clone();
         instances(&mut best, &mut accept);
@@ -34,6 +35,15 @@ pub fn shrink(program: &Program, mut attempts: usize, shows: &mut dyn FnMut(&Ver
             return best;
         }
     }
+}
+
+/// The program without properties and the code of their atoms.
+fn without_properties(program: &Program) -> Program {
+    let mut program = program.clone();
+    program.code.truncate(program.atoms_start().index());
+    program.atoms.clear();
+    program.properties.clear();
+    program
 }
 
 type Accept<'a> = dyn FnMut(Program, &mut Program) -> bool + 'a;
@@ -76,6 +86,9 @@ fn without(program: &Program, at: usize, count: usize) -> Program {
         process.start = moved(process.start);
         process.entry = moved(process.entry);
         process.prologue = process.prologue.map(moved);
+    }
+    for atom in &mut program.atoms {
+        atom.start = moved(atom.start);
     }
     for label in &mut program.labels {
         label.addr = moved(label.addr);
@@ -144,6 +157,9 @@ fn inserted(program: &Program, at: usize, count: usize) -> Program {
         process.start = moved(process.start);
         process.entry = moved(process.entry);
         process.prologue = process.prologue.map(moved);
+    }
+    for atom in &mut program.atoms {
+        atom.start = moved(atom.start);
     }
     for label in &mut program.labels {
         label.addr = moved(label.addr);

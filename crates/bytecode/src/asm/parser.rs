@@ -2,6 +2,10 @@
 //!
 //! A line with an error is complained about and left out, and reading goes on with the next one.
 
+mod property;
+
+pub(super) use property::{Edge, Label as EdgeLabel, Line as PropertyLine, Property};
+
 use super::Complaints;
 use super::lexer::{self, Token, TokenKind};
 use crate::ops::{Op, TABLE};
@@ -86,16 +90,38 @@ pub(super) struct Unit {
     pub channels: Vec<(Name, Name)>,
     pub processes: Vec<Process>,
     pub instances: Vec<Name>,
+    /// Atoms, as process types without variables.
+    pub atoms: Vec<Process>,
+    pub properties: Vec<Property>,
 }
 
 /// The words a line outside processes may begin with.
-const DECLARATIONS: [&str; 8] = ["program", "symbol", "format", "global", "chantype", "channel", "process", "start"];
+const DECLARATIONS: [&str; 13] =
+    ["program", "symbol", "format", "global", "chantype", "channel", "process", "start", "atom", "ltl", "never", "trace", "notrace"];
+
+/// What a line opens, and what the lines up to `}` belong to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Process,
+    Atom,
+    Property,
+}
+
+impl Block {
+    const fn word(self) -> &'static str {
+        match self {
+            Block::Process => "process",
+            Block::Atom => "atom",
+            Block::Property => "property",
+        }
+    }
+}
 
 /// Reads a whole file.
 pub(super) fn parse(text: &str, file: FileId, complaints: &mut Complaints) -> Unit {
     let mut unit = Unit::default();
-    // Where the process that is being read was opened.
-    let mut open: Option<Span> = None;
+    // The block that is being read, and where it was opened.
+    let mut open: Option<(Block, Span)> = None;
     let mut start = 0;
     for whole in text.split_inclusive('\n') {
         let from = start;
@@ -106,26 +132,28 @@ pub(super) fn parse(text: &str, file: FileId, complaints: &mut Complaints) -> Un
         };
         let mut parser = Parser { tokens: &line.tokens, at: 0, end: Span::point(file, from + whole.trim_end().len()) };
         // Names that a broken line would have declared are not complained about where they are used.
-        let declares = open.is_none() || parser.is_header() || parser.is_label() || parser.peek_word() == Some("local");
-        let read = if parser.is_header() {
-            if let Some(opened) = open.replace(parser.here()) {
-                let message = "a process inside a process";
+        let opens = parser.header();
+        let in_code = matches!(open, Some((Block::Process | Block::Atom, _)));
+        let declares = !in_code || opens.is_some() || parser.is_label() || parser.peek_word() == Some("local");
+        let read = if let Some(block) = opens {
+            if let Some((outer, opened)) = open.replace((block, parser.here())) {
+                let article = if block == Block::Atom { "an" } else { "a" };
+                let message =
+                    format!("{article} {} inside a{} {}", block.word(), if outer == Block::Atom { "n" } else { "" }, outer.word());
                 complaints.push(Diagnostic::error(parser.here(), message).with_label(opened, "this one is not closed by `}`"));
             }
-            // A header that cannot be read opens a body all the same.
-            let header = parser.process();
-            let (process, read) = match header {
-                Ok(process) => (process, Ok(())),
-                Err(diagnostic) => (Process::nobody(parser.end), Err(diagnostic)),
-            };
-            unit.processes.push(process);
-            read
-        } else if let (Some(_), Some(process)) = (open, unit.processes.last_mut()) {
+            parser.open(block, &mut unit)
+        } else if let Some((block, _)) = open {
             if parser.eat('}') {
                 open = None;
                 Ok(())
             } else {
-                parser.body_line(process, line.statement)
+                match (block, unit.processes.last_mut(), unit.atoms.last_mut(), unit.properties.last_mut()) {
+                    (Block::Process, Some(process), _, _) => parser.body_line(process, line.statement),
+                    (Block::Atom, _, Some(atom), _) => parser.body_line(atom, line.statement),
+                    (Block::Property, _, _, Some(property)) => parser.property_line(property),
+                    _ => parser.declaration(&mut unit),
+                }
             }
         } else {
             parser.declaration(&mut unit)
@@ -133,8 +161,9 @@ pub(super) fn parse(text: &str, file: FileId, complaints: &mut Complaints) -> Un
         let read = read.and_then(|()| parser.finish());
         unit.incomplete |= complaints.take(read).is_none() && declares;
     }
-    if let Some(opened) = open {
-        complaints.push(Diagnostic::error(opened, "this process is not closed").with_hint("a line with `}` ends it"));
+    if let Some((block, opened)) = open {
+        let message = format!("this {} is not closed", block.word());
+        complaints.push(Diagnostic::error(opened, message).with_hint("a line with `}` ends it"));
     }
     unit
 }
@@ -264,8 +293,49 @@ impl<'a> Parser<'a> {
 
 // Declarations.
 impl Parser<'_> {
-    fn is_header(&self) -> bool {
-        self.at == 0 && self.peek_word() == Some("process") && self.tokens.get(1).is_none_or(|token| token.kind != TokenKind::Mark(':'))
+    /// The block that this line opens.
+    fn header(&self) -> Option<Block> {
+        let is_label = self.tokens.get(1).is_some_and(|token| token.kind == TokenKind::Mark(':'));
+        match self.peek_word()? {
+            _ if self.at > 0 || is_label => None,
+            "process" => Some(Block::Process),
+            "atom" => Some(Block::Atom),
+            "ltl" | "never" | "trace" | "notrace" => Some(Block::Property),
+            _ => None,
+        }
+    }
+
+    /// Reads the line that opens a block. One that cannot be read opens it all the same.
+    fn open(&mut self, block: Block, unit: &mut Unit) -> Parsed<()> {
+        let end = self.end;
+        match block {
+            Block::Process | Block::Atom => {
+                let header = if block == Block::Process { self.process() } else { self.atom() };
+                let into = if block == Block::Process { &mut unit.processes } else { &mut unit.atoms };
+                match header {
+                    Ok(process) => into.push(process),
+                    Err(diagnostic) => {
+                        into.push(Process::nobody(end));
+                        return Err(diagnostic);
+                    }
+                }
+            }
+            Block::Property => match self.property() {
+                Ok(property) => unit.properties.push(property),
+                Err(diagnostic) => {
+                    unit.properties.push(Property::nothing(end));
+                    return Err(diagnostic);
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn atom(&mut self) -> Parsed<Process> {
+        self.at += 1;
+        let name = self.name("a name")?;
+        self.mark('{')?;
+        Ok(Process { name, params: Vec::new(), locals: Vec::new(), priority: 1, items: Vec::new() })
     }
 
     fn declaration(&mut self, unit: &mut Unit) -> Parsed<()> {
@@ -487,16 +557,22 @@ impl Parser<'_> {
         Ok(Item::Label { name: Name { text, span }, kind: (!anonymous).then_some(kind) })
     }
 
+    /// What stands behind `.line`.
+    fn position(&mut self) -> Parsed<(String, u32, u32, String)> {
+        let file = self.text()?;
+        let line = self.number(0, u32::MAX.into())? as u32;
+        let column = self.number(0, u32::MAX.into())? as u32;
+        Ok((file, line, column, self.text()?))
+    }
+
     fn body_directive(&mut self) -> Parsed<Item> {
         let span = self.here();
         match self.word("a directive")? {
             "entry" => Ok(Item::Entry(span)),
             "prologue" => Ok(Item::Prologue(span)),
             "line" => {
-                let file = self.text()?;
-                let line = self.number(0, u32::MAX.into())? as u32;
-                let column = self.number(0, u32::MAX.into())? as u32;
-                Ok(Item::Line { file, line, column, text: self.text()?, span })
+                let (file, line, column, text) = self.position()?;
+                Ok(Item::Line { file, line, column, text, span })
             }
             other => {
                 let hint = did_you_mean(other, ["line", "entry", "prologue", "file", "positions"]);

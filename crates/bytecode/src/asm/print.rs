@@ -1,9 +1,11 @@
 //! A program as text.
 
 use super::lexer::{write_name, write_quoted};
-use crate::ids::{Addr, ChannelTypeId, FormatId, GlobalId, LocalId, ProcessId, Register};
+use crate::formula::write_atom_name;
+use crate::ids::{Addr, AtomId, ChannelTypeId, FormatId, GlobalId, LocalId, ProcessId, Register};
 use crate::ops::{FieldMask, MAX_FIELDS, Mode, Op, OperandSink, Receive};
-use crate::program::{Program, Shown, Type, Variable};
+use crate::program::{LabelKind, Program, Shown, Type, Variable};
+use crate::property::{Automaton, EdgeLabel, Origin, PropertyKind};
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -52,6 +54,12 @@ pub(super) fn program(program: &Program) -> String {
     for i in 0..program.processes.len() {
         printer.process(&mut out, i);
     }
+    for i in 0..program.atoms.len() {
+        printer.atom(&mut out, i);
+    }
+    for property in &program.properties {
+        printer.property(&mut out, property);
+    }
     if !program.instances.is_empty() {
         out.push_str("\nstart ");
         for (i, id) in program.instances.iter().enumerate() {
@@ -72,6 +80,12 @@ fn line(out: &mut String, head: &str, rest: impl FnOnce(&mut String)) {
     out.push_str(head);
     rest(out);
     out.push('\n');
+}
+
+fn label_kind(out: &mut String, kind: LabelKind) {
+    for (set, word) in [(kind.end, " end"), (kind.progress, " progress"), (kind.accept, " accept")] {
+        out.push_str(if set { word } else { "" });
+    }
 }
 
 fn type_of(out: &mut String, ty: Type, shown: Shown) {
@@ -209,25 +223,27 @@ impl<'a> Printer<'a> {
         for v in locals {
             line(out, "    local ", |out| variable(out, v));
         }
-        let range = self.program.code_of(id);
-        let spans = &self.program.spans;
-        let mut span = spans.partition_point(|span| span.addr.0 < range.start);
-        for at in range {
-            let addr = Addr(at);
-            let Some(op) = self.program.code.get(addr.index()) else { break };
+        self.body(out, self.program.code_of(id), id, |out, addr| {
             if p.prologue == Some(addr) {
                 out.push_str("    .prologue\n");
             }
             if p.entry == addr && addr != p.start {
                 out.push_str("    .entry\n");
             }
+        });
+    }
+
+    /// The code in a range, up to the closing brace. `before` writes what stands before an instruction.
+    fn body(&self, out: &mut String, range: std::ops::Range<u32>, id: ProcessId, before: impl Fn(&mut String, Addr)) {
+        let spans = &self.program.spans;
+        let mut span = spans.partition_point(|span| span.addr.0 < range.start);
+        for at in range {
+            let addr = Addr(at);
+            let Some(op) = self.program.code.get(addr.index()) else { break };
+            before(out, addr);
             self.labels_at(out, addr);
             while let Some(s) = spans.get(span).filter(|span| span.addr == addr) {
-                out.push_str("    .line ");
-                write_quoted(out, self.program.files.get(s.file.index()).map_or("?", String::as_str), '"');
-                put(out, format_args!(" {} {} ", s.line, s.column));
-                write_quoted(out, &s.text, '"');
-                out.push('\n');
+                self.position(out, s.file.index(), s.line, s.column, &s.text);
                 span += 1;
             }
             self.instruction(out, id, op);
@@ -235,14 +251,118 @@ impl<'a> Printer<'a> {
         out.push_str("}\n");
     }
 
+    fn position(&self, out: &mut String, file: usize, line: u32, column: u32, text: &str) {
+        out.push_str("    .line ");
+        write_quoted(out, self.program.files.get(file).map_or("?", String::as_str), '"');
+        put(out, format_args!(" {line} {column} "));
+        write_quoted(out, text, '"');
+        out.push('\n');
+    }
+
+    fn origin(&self, out: &mut String, origin: Option<&Origin>) {
+        if let Some(Origin { file, line, column, text }) = origin {
+            self.position(out, file.index(), *line, *column, text);
+        }
+    }
+
+    fn atom_name(&self, out: &mut String, atom: AtomId) {
+        self.named(out, self.program.atoms.get(atom.index()).map(|atom| &atom.name), atom.index());
+    }
+
+    fn atom(&self, out: &mut String, index: usize) {
+        let Some(id) = AtomId::new(index) else { return };
+        out.push_str("\natom ");
+        write_name(out, &self.program.atoms[index].name);
+        out.push_str(" {\n");
+        // An atom has no local variables, so it does not matter whose they would be.
+        self.body(out, self.program.code_of_atom(id), ProcessId(0), |_, _| {});
+    }
+
+    fn property(&self, out: &mut String, property: &crate::property::Property) {
+        out.push('\n');
+        out.push_str(property.kind.word());
+        out.push(' ');
+        write_name(out, &property.name);
+        out.push_str(" {\n");
+        self.origin(out, property.origin.as_ref());
+        match &property.kind {
+            PropertyKind::Ltl(formula) => {
+                let mut text = String::new();
+                formula.write(&mut text, &mut |text, atom| match self.program.atoms.get(atom.index()) {
+                    Some(atom) => write_atom_name(text, &atom.name),
+                    None => put(text, format_args!("?{}", atom.0)),
+                });
+                out.push_str("    formula ");
+                write_quoted(out, &text, '"');
+                out.push('\n');
+            }
+            PropertyKind::Never(automaton) | PropertyKind::Trace(automaton) | PropertyKind::Notrace(automaton) => {
+                self.automaton(out, automaton);
+            }
+        }
+        out.push_str("}\n");
+    }
+
+    fn automaton(&self, out: &mut String, automaton: &Automaton) {
+        for state in &automaton.states {
+            out.push_str("    state ");
+            write_name(out, &state.name);
+            label_kind(out, state.kind);
+            out.push('\n');
+        }
+        let state = |out: &mut String, number: u32| {
+            self.named(out, automaton.states.get(number as usize).map(|state| &state.name), number as usize);
+        };
+        for edge in &automaton.edges {
+            self.origin(out, edge.origin.as_ref());
+            out.push_str(if edge.target.is_some() { "    edge " } else { "    exit " });
+            state(out, edge.source);
+            if let Some(target) = edge.target {
+                out.push_str(", ");
+                state(out, target);
+            }
+            self.edge_label(out, &edge.label);
+            if edge.rank > 0 {
+                put(out, format_args!(" rank {}", edge.rank));
+            }
+            out.push_str(if edge.atomic { " atomic\n" } else { "\n" });
+        }
+    }
+
+    fn edge_label(&self, out: &mut String, label: &EdgeLabel) {
+        match label {
+            EdgeLabel::True => {}
+            EdgeLabel::Else => out.push_str(" else"),
+            EdgeLabel::When(atom) => {
+                out.push_str(" when ");
+                self.atom_name(out, *atom);
+            }
+            EdgeLabel::Assert(atom) => {
+                out.push_str(" assert ");
+                self.atom_name(out, *atom);
+            }
+            EdgeLabel::Send(event) | EdgeLabel::Receive(event) => {
+                out.push_str(if matches!(label, EdgeLabel::Send(_)) { " send " } else { " receive " });
+                self.atom_name(out, event.channel);
+                out.push('(');
+                for (i, field) in event.fields.iter().enumerate() {
+                    out.push_str(if i == 0 { "" } else { ", " });
+                    match field {
+                        Some(atom) => self.atom_name(out, *atom),
+                        None => out.push('.'),
+                    }
+                }
+                out.push(')');
+            }
+        }
+    }
+
     fn labels_at(&self, out: &mut String, addr: Addr) {
         for &label in self.labels.get(&addr).into_iter().flatten() {
             let label = &self.program.labels[label];
             write_name(out, &label.name);
             out.push(':');
-            for (set, word) in [(label.kind.end, " end"), (label.kind.progress, " progress"), (label.kind.accept, " accept")] {
-                out.push_str(if set { word } else { "" });
-            }
+            label_kind(out, label.kind);
             out.push('\n');
         }
         if self.anonymous.contains(&addr) {

@@ -1,11 +1,14 @@
 //! Names become numbers, and declarations a [`Program`].
 
+mod property;
+
 use super::Complaints;
 use super::lexer::{Token, TokenKind};
 use super::parser::{Constant, Declaration, Item, Name, Process, Unit};
 use crate::ids::{Addr, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalId, ProcessId, Register};
 use crate::ops::{FieldMask, MAX_FIELDS, Mode, Op, OperandSource, REGISTERS, Receive};
 use crate::program::{ChannelType, Label, MessageField, ProcessType, Program, Span as CodeSpan, StaticChannel, Variable};
+use crate::property::Atom;
 use source::{Diagnostic, FileId, SourceMap, Span, did_you_mean};
 use std::collections::HashMap;
 
@@ -45,14 +48,18 @@ pub(super) fn program(unit: Unit, map: &SourceMap, file: FileId, complaints: &mu
     for format in &unit.formats {
         tables.formats.append(format);
     }
+    let positions = Positions { map, file, explicit: unit.explicit };
     for (i, process) in unit.processes.iter().enumerate() {
         let Some(id) = ProcessId::new(i) else {
             complaints.push(Diagnostic::error(process.name.span, "more than 256 process types"));
             break;
         };
-        let positions = Positions { map, file, explicit: unit.explicit };
-        body(&mut program, process, id, &names, &mut tables, &positions, complaints);
+        process_type(&mut program, process, &names, &names.inside[id.index()], &mut tables, &positions, complaints);
     }
+    for (atom, inside) in unit.atoms.iter().zip(&names.inside_atoms) {
+        atom_code(&mut program, atom, &names, inside, &mut tables, &positions, complaints);
+    }
+    property::properties(&mut program, &unit.properties, &names, &mut tables, &positions, complaints);
     program.files = tables.files.entries;
     program.formats = tables.formats.entries;
     program
@@ -159,13 +166,16 @@ struct Names<'a> {
     processes: Table<'a>,
     symbols: Table<'a>,
     values: Vec<i32>,
+    atoms: Table<'a>,
     inside: Vec<Inside<'a>>,
+    inside_atoms: Vec<Inside<'a>>,
 }
 
 impl<'a> Names<'a> {
     fn collect(unit: &'a Unit, complaints: &mut Complaints) -> Names<'a> {
         let mut addr = Addr(0);
-        let inside = unit.processes.iter().map(|p| inside(p, &mut addr, complaints)).collect();
+        let inside_processes = unit.processes.iter().map(|p| inside(p, &mut addr, complaints)).collect();
+        let inside_atoms = unit.atoms.iter().map(|p| inside(p, &mut addr, complaints)).collect();
         Names {
             globals: Table::new("global variable", unit.globals.iter().map(|d| &d.name), complaints),
             channel_types: Table::new("channel type", unit.channel_types.iter().map(|d| &d.name), complaints),
@@ -173,7 +183,9 @@ impl<'a> Names<'a> {
             processes: Table::new("process type", unit.processes.iter().map(|p| &p.name), complaints),
             symbols: Table::new("symbol", unit.symbols.iter().map(|(name, _)| name), complaints),
             values: unit.symbols.iter().map(|(_, value)| *value).collect(),
-            inside,
+            atoms: Table::new("atom", unit.atoms.iter().map(|p| &p.name), complaints),
+            inside: inside_processes,
+            inside_atoms,
         }
     }
 
@@ -250,17 +262,80 @@ struct Positions<'a> {
     explicit: bool,
 }
 
-/// Appends a process type and its code.
-fn body(
+impl Positions<'_> {
+    /// The number of the assembly file, and the line and column of a span in it.
+    fn here(&self, tables: &mut Tables, span: Span) -> Resolved<(FileIndex, u32, u32)> {
+        let file = numbered(FileIndex::new(tables.files.number(self.map.name(self.file))), span)?;
+        let at = self.map.location(span);
+        Ok((file, at.line as u32, at.column as u32))
+    }
+}
+
+/// Appends an atom and its code.
+fn atom_code(
     program: &mut Program,
-    process: &Process,
-    id: ProcessId,
+    atom: &Process,
     names: &Names<'_>,
+    inside: &Inside<'_>,
     tables: &mut Tables,
     positions: &Positions<'_>,
     complaints: &mut Complaints,
 ) {
     let start = Addr(program.code.len() as u32);
+    for item in &atom.items {
+        let (span, what) = match item {
+            Item::Label { name, kind: Some(_) } => (name.span, "no label but those with `@`"),
+            Item::Entry(span) => (*span, "no entry"),
+            Item::Prologue(span) => (*span, "no prologue"),
+            _ => continue,
+        };
+        complaints.push(Diagnostic::error(span, format!("an atom has {what}")));
+    }
+    if let Some(local) = atom.locals.first() {
+        complaints.push(Diagnostic::error(local.name.span, "an atom has no local variables"));
+    }
+    body(program, atom, names, inside, tables, positions, complaints);
+    if program.code.len() == start.index() {
+        complaints.push(Diagnostic::error(atom.name.span, "an atom without instructions").with_hint("it ends in `RET`"));
+    }
+    program.atoms.push(Atom { name: atom.name.text.clone(), start });
+}
+
+/// Appends a process type and its code.
+fn process_type(
+    program: &mut Program,
+    process: &Process,
+    names: &Names<'_>,
+    inside: &Inside<'_>,
+    tables: &mut Tables,
+    positions: &Positions<'_>,
+    complaints: &mut Complaints,
+) {
+    let start = Addr(program.code.len() as u32);
+    let Some((entry, prologue)) = body(program, process, names, inside, tables, positions, complaints) else { return };
+    if program.code.len() == start.index() {
+        complaints.push(Diagnostic::error(process.name.span, "a process without instructions").with_hint("the least one is `STEP T`"));
+    }
+    let Ok(params) = u16::try_from(process.params.len()) else {
+        complaints.push(Diagnostic::error(process.name.span, "more than 65535 parameters"));
+        return;
+    };
+    let mut locals = variables(&process.params, names, complaints);
+    locals.extend(variables(&process.locals, names, complaints));
+    let (name, priority) = (process.name.text.clone(), process.priority);
+    program.processes.push(ProcessType { name, params, locals, start, entry: entry.unwrap_or(start), prologue, priority });
+}
+
+/// Appends the code of a process type or an atom; gives its entry and its prologue. Nothing if there is too much to complain about.
+fn body(
+    program: &mut Program,
+    process: &Process,
+    names: &Names<'_>,
+    inside: &Inside<'_>,
+    tables: &mut Tables,
+    positions: &Positions<'_>,
+    complaints: &mut Complaints,
+) -> Option<(Option<Addr>, Option<Addr>)> {
     let (mut entry, mut prologue) = (None, None);
     // What stands before an instruction and waits for it.
     let mut waiting: Option<Span> = None;
@@ -268,15 +343,13 @@ fn body(
     let mut automatic = !positions.explicit;
     for item in &process.items {
         if complaints.is_full() {
-            return;
+            return None;
         }
         let addr = Addr(program.code.len() as u32);
         let mut position = |tables: &mut Tables, span: Span, text: &str| {
-            let file = tables.files.number(positions.map.name(positions.file));
-            let at = positions.map.location(span);
-            let (line, column) = (at.line as u32, at.column as u32);
-            let text = text.to_owned();
-            numbered(FileIndex::new(file), span).map(|file| program.spans.push(CodeSpan { addr, file, line, column, text }))
+            let (file, line, column) = positions.here(tables, span)?;
+            program.spans.push(CodeSpan { addr, file, line, column, text: text.to_owned() });
+            Ok(())
         };
         match item {
             Item::Label { name, kind } => {
@@ -312,7 +385,7 @@ fn body(
                 if automatic {
                     complaints.take(position(tables, *span, positions.map.snippet(*span)));
                 }
-                let mut operands = Operands { tokens: operands, at: 0, end: span.after(), id, names, formats: &mut tables.formats };
+                let mut operands = Operands { tokens: operands, at: 0, end: span.after(), inside, names, formats: &mut tables.formats };
                 let op = operands.op(*opcode, *span);
                 // Something must stand here, if only to keep addresses right while further errors are looked for.
                 program.code.push(complaints.take(op).unwrap_or(Op::Nex {}));
@@ -322,17 +395,7 @@ fn body(
     if let Some(span) = waiting {
         complaints.push(Diagnostic::error(span, "no instruction follows this"));
     }
-    if program.code.len() == start.index() {
-        complaints.push(Diagnostic::error(process.name.span, "a process without instructions").with_hint("the least one is `STEP T`"));
-    }
-    let Ok(params) = u16::try_from(process.params.len()) else {
-        complaints.push(Diagnostic::error(process.name.span, "more than 65535 parameters"));
-        return;
-    };
-    let mut locals = variables(&process.params, names, complaints);
-    locals.extend(variables(&process.locals, names, complaints));
-    let (name, priority) = (process.name.text.clone(), process.priority);
-    program.processes.push(ProcessType { name, params, locals, start, entry: entry.unwrap_or(start), prologue, priority });
+    Some((entry, prologue))
 }
 
 /// The operands of one instruction, as the operation table asks for them.
@@ -340,7 +403,7 @@ struct Operands<'a> {
     tokens: &'a [Token],
     at: usize,
     end: Span,
-    id: ProcessId,
+    inside: &'a Inside<'a>,
     names: &'a Names<'a>,
     formats: &'a mut Interned,
 }
@@ -420,13 +483,13 @@ impl Operands<'_> {
     }
 
     /// A label of a process; the first token has been taken.
-    fn label(&self, process: ProcessId, token: usize) -> Resolved<Addr> {
+    fn label(&self, inside: &Inside<'_>, token: usize) -> Resolved<Addr> {
         let (text, anonymous) = match self.tokens.get(token).map(|token| &token.kind) {
             Some(TokenKind::Word(text) | TokenKind::Quoted(text)) => (text, false),
             Some(TokenKind::Anonymous(text)) => (text, true),
             _ => return Err(Diagnostic::error(self.tokens.get(token).map_or(self.end, |token| token.span), "expected a label")),
         };
-        let labels = &self.names.inside[process.index()].labels;
+        let labels = &inside.labels;
         labels.get(&(text.as_str(), anonymous)).map(|found| found.0).ok_or_else(|| {
             let known = labels.keys().filter(|key| key.1 == anonymous).map(|key| key.0);
             let at = if anonymous { "@" } else { "" };
@@ -469,7 +532,7 @@ impl OperandSource for Operands<'_> {
     fn global(&mut self) -> Resolved<GlobalId> {
         let name = self.name("a global variable")?;
         let found = self.names.globals.get(&name).map_err(|diagnostic| {
-            let local = self.names.inside[self.id.index()].locals.find(&name.text).is_some();
+            let local = self.inside.locals.find(&name.text).is_some();
             let hint = local.then(|| format!("`{}` is a local variable: use the instruction with L", name.text));
             diagnostic.with_hint_opt(hint)
         })?;
@@ -478,7 +541,7 @@ impl OperandSource for Operands<'_> {
 
     fn local(&mut self) -> Resolved<LocalId> {
         let name = self.name("a local variable")?;
-        let found = self.names.inside[self.id.index()].locals.get(&name).map_err(|diagnostic| {
+        let found = self.inside.locals.get(&name).map_err(|diagnostic| {
             let global = self.names.globals.find(&name.text).is_some();
             let hint = global.then(|| format!("`{}` is a global variable: use the instruction with G", name.text));
             diagnostic.with_hint_opt(hint)
@@ -501,7 +564,7 @@ impl OperandSource for Operands<'_> {
     fn remote_addr(&mut self) -> Resolved<(ProcessId, Addr)> {
         let process = self.owner()?;
         self.at += 1;
-        Ok((process, self.label(process, self.at - 1)?))
+        Ok((process, self.label(&self.names.inside[process.index()], self.at - 1)?))
     }
 
     fn register(&mut self) -> Resolved<Register> {
@@ -514,7 +577,7 @@ impl OperandSource for Operands<'_> {
 
     fn addr(&mut self) -> Resolved<Addr> {
         self.first("a label")?;
-        self.label(self.id, self.at - 1)
+        self.label(self.inside, self.at - 1)
     }
 
     fn mode(&mut self) -> Resolved<Mode> {

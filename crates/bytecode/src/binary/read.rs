@@ -4,8 +4,9 @@ use super::{DecodeError, DecodeErrorKind, MAGIC, OPTIONAL, Section, VERSION, che
 use crate::ids::{Addr, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalId, ProcessId, Register};
 use crate::ops::{FieldMask, Mode, Op, OperandSource, Receive};
 use crate::program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
+use crate::property::Atom;
 
-type Decoded<T> = Result<T, DecodeError>;
+pub(super) type Decoded<T> = Result<T, DecodeError>;
 
 /// The program in some bytes. It is not yet verified. Sections that are missing are empty; only the end may not be missing.
 pub fn decode(bytes: &[u8]) -> Decoded<Program> {
@@ -54,18 +55,18 @@ pub fn decode(bytes: &[u8]) -> Decoded<Program> {
 }
 
 /// The bytes from `at` to `end`.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     end: usize,
 }
 
 impl Reader<'_> {
-    fn error(&self, kind: DecodeErrorKind) -> DecodeError {
+    pub(super) fn error(&self, kind: DecodeErrorKind) -> DecodeError {
         DecodeError { kind, offset: self.at }
     }
 
-    fn byte(&mut self) -> Decoded<u8> {
+    pub(super) fn byte(&mut self) -> Decoded<u8> {
         match self.bytes.get(self.at).filter(|_| self.at < self.end) {
             Some(&byte) => {
                 self.at += 1;
@@ -75,7 +76,7 @@ impl Reader<'_> {
         }
     }
 
-    fn number<T: TryFrom<u64>>(&mut self) -> Decoded<T> {
+    pub(super) fn number<T: TryFrom<u64>>(&mut self) -> Decoded<T> {
         let offset = self.at;
         let wrong = DecodeError { kind: DecodeErrorKind::Number, offset };
         let mut value = 0;
@@ -105,7 +106,7 @@ impl Reader<'_> {
         Err(wrong)
     }
 
-    fn text(&mut self) -> Decoded<String> {
+    pub(super) fn text(&mut self) -> Decoded<String> {
         let length = self.number::<u32>()? as usize;
         let offset = self.at;
         let end = self.at.checked_add(length).filter(|&end| end <= self.end).ok_or_else(|| self.error(DecodeErrorKind::Truncated))?;
@@ -115,7 +116,7 @@ impl Reader<'_> {
     }
 
     /// Elements, each of which takes a byte at least: so the bytes that are left bound how many there can be.
-    fn list<T>(&mut self, mut each: impl FnMut(&mut Self) -> Decoded<T>) -> Decoded<Vec<T>> {
+    pub(super) fn list<T>(&mut self, mut each: impl FnMut(&mut Self) -> Decoded<T>) -> Decoded<Vec<T>> {
         let count = self.number::<u32>()? as usize;
         if count > self.end - self.at {
             return Err(self.error(DecodeErrorKind::Truncated));
@@ -156,6 +157,8 @@ impl Reader<'_> {
                     Ok(Span { addr, file, line: r.number()?, column: r.number()?, text: r.text()? })
                 })?;
             }
+            Section::Atoms => program.atoms = self.list(|r| Ok(Atom { name: r.text()?, start: r.addr()? }))?,
+            Section::Properties => program.properties = self.list(Self::property)?,
             Section::Checksum => {
                 let offset = self.at;
                 let stored = u32::from_le_bytes([self.byte()?, self.byte()?, self.byte()?, self.byte()?]);
@@ -169,7 +172,7 @@ impl Reader<'_> {
     }
 
     /// A byte that must stand for something.
-    fn code<T>(&mut self, meaning: impl FnOnce(u8) -> Option<T>) -> Decoded<T> {
+    pub(super) fn code<T>(&mut self, meaning: impl FnOnce(u8) -> Option<T>) -> Decoded<T> {
         let offset = self.at;
         let code = self.byte()?;
         meaning(code).ok_or(DecodeError { kind: DecodeErrorKind::Code(code), offset })
@@ -222,7 +225,7 @@ impl Reader<'_> {
         Ok(ProcessType { name, params, locals, start, entry, prologue, priority: self.number()? })
     }
 
-    fn label_kind(&mut self) -> Decoded<LabelKind> {
+    pub(super) fn label_kind(&mut self) -> Decoded<LabelKind> {
         let set = self.code(|code| (code & !(flags::END | flags::PROGRESS | flags::ACCEPT) == 0).then_some(code))?;
         Ok(LabelKind { end: set & flags::END != 0, progress: set & flags::PROGRESS != 0, accept: set & flags::ACCEPT != 0 })
     }

@@ -40,21 +40,21 @@ fn signed(out: &mut Vec<u8>, mut value: i64) {
 }
 
 #[derive(Default)]
-struct Writer {
-    bytes: Vec<u8>,
+pub(super) struct Writer {
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Writer {
-    fn number(&mut self, value: impl Into<u64>) {
+    pub(super) fn number(&mut self, value: impl Into<u64>) {
         unsigned(&mut self.bytes, value.into());
     }
 
-    fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.bytes.extend(text.as_bytes());
     }
 
-    fn list<T>(&mut self, elements: &[T], mut each: impl FnMut(&mut Self, &T)) {
+    pub(super) fn list<T>(&mut self, elements: &[T], mut each: impl FnMut(&mut Self, &T)) {
         self.number(elements.len() as u64);
         elements.iter().for_each(|element| each(self, element));
     }
@@ -102,6 +102,11 @@ impl Writer {
                 w.number(span.column);
                 w.text(&span.text);
             }),
+            Section::Atoms => self.list(&program.atoms, |w, atom| {
+                w.text(&atom.name);
+                w.number(atom.start.0);
+            }),
+            Section::Properties => self.list(&program.properties, Self::property),
             Section::Checksum => self.bytes.extend(checksum(before).to_le_bytes()),
             Section::End => {}
         }
@@ -141,7 +146,7 @@ impl Writer {
         self.list(&v.init, |w, value| signed(&mut w.bytes, (*value).into()));
     }
 
-    fn label_kind(&mut self, kind: LabelKind) {
+    pub(super) fn label_kind(&mut self, kind: LabelKind) {
         let set = [(kind.end, flags::END), (kind.progress, flags::PROGRESS), (kind.accept, flags::ACCEPT)];
         self.bytes.push(set.iter().filter(|flag| flag.0).fold(0, |byte, flag| byte | flag.1));
     }

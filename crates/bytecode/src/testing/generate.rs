@@ -5,9 +5,11 @@
 //! demands (rule V-TABLES); about the rest, chance decides, with a thumb on the scale for code that keeps its stack in order.
 
 use crate::format;
-use crate::ids::{Addr, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalId, ProcessId, Register};
+use crate::formula::{BinaryOp, Formula, FormulaNode, UnaryOp};
+use crate::ids::{Addr, AtomId, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalId, ProcessId, Register};
 use crate::ops::{FieldMask, MAX_FIELDS, Mode, Op, OperandSource, Receive, TABLE};
 use crate::program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
+use crate::property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, Property, PropertyKind};
 use std::convert::Infallible;
 
 /// The program that some bytes decide on.
@@ -52,6 +54,7 @@ pub fn program(decisions: &[u8]) -> Program {
             program.code.push(op);
         }
     }
+    d.properties(&mut program);
     program.instances = (0..d.below(4)).map(|_| ProcessId(d.below(lengths.len()) as u8)).collect();
     d.positions(&mut program);
     program
@@ -116,11 +119,113 @@ impl Decisions<'_> {
         ChannelType { name, capacity, fields }
     }
 
+    /// Atoms behind the code of the process types, and properties over them.
+    fn properties(&mut self, program: &mut Program) {
+        for i in 0..self.below(4) {
+            let start = Addr(program.code.len() as u32);
+            program.atoms.push(Atom { name: self.name(i), start });
+            program.code.push(Op::Ldc { value: self.constant() });
+            if self.below(2) == 1 {
+                program.code.push(Op::Jmpz { target: Addr(start.0 + 3) });
+                program.code.push(Op::Nrpr {});
+                program.code.push(Op::Ldc { value: 1 });
+                // One path has two values here: the verifier has something to find.
+                if self.below(2) == 1 {
+                    program.code.push(Op::Add {});
+                }
+            }
+            program.code.push(Op::Ret {});
+        }
+        let count = self.below(4);
+        for i in 0..count {
+            let (name, origin) = (self.name(i), self.origin(program));
+            let kind = match self.below(4) {
+                0 => PropertyKind::Ltl(self.formula(program.atoms.len())),
+                1 => PropertyKind::Never(self.automaton(program, false)),
+                2 => PropertyKind::Trace(self.automaton(program, true)),
+                _ => PropertyKind::Notrace(self.automaton(program, true)),
+            };
+            program.properties.push(Property { name, origin, kind });
+        }
+    }
+
+    fn origin(&mut self, program: &Program) -> Option<Origin> {
+        if program.files.is_empty() || self.below(2) == 0 {
+            return None;
+        }
+        let file = FileIndex(self.below(program.files.len()) as u16);
+        Some(Origin { file, line: self.byte().into(), column: self.byte().into(), text: self.format() })
+    }
+
+    fn formula(&mut self, atoms: usize) -> Formula {
+        let mut nodes = Vec::new();
+        let mut depth = 0;
+        for _ in 0..self.below(16) {
+            match self.below(3) {
+                1 if depth > 0 => nodes.push(FormulaNode::Unary(UnaryOp::ALL[self.below(UnaryOp::ALL.len())])),
+                2 if depth > 1 => {
+                    nodes.push(FormulaNode::Binary(BinaryOp::ALL[self.below(BinaryOp::ALL.len())]));
+                    depth -= 1;
+                }
+                _ => {
+                    depth += 1;
+                    nodes.push(match self.below(4) {
+                        0 => FormulaNode::True,
+                        1 => FormulaNode::False,
+                        _ if atoms == 0 => FormulaNode::True,
+                        _ => FormulaNode::Atom(AtomId(self.below(atoms) as u16)),
+                    });
+                }
+            }
+        }
+        if depth == 0 {
+            nodes.push(FormulaNode::True);
+        }
+        nodes.extend((1..depth).map(|_| FormulaNode::Binary(BinaryOp::And)));
+        Formula(nodes)
+    }
+
+    fn automaton(&mut self, program: &Program, events: bool) -> Automaton {
+        let states: Vec<_> = (0..=self.below(3)).map(|i| AutomatonState { name: self.name(i), kind: self.label_kind() }).collect();
+        let atoms = program.atoms.len();
+        let mut edges = Vec::new();
+        for _ in 0..self.below(6) {
+            let label = match self.below(4) {
+                0 => EdgeLabel::True,
+                1 => EdgeLabel::Else,
+                _ if atoms == 0 => EdgeLabel::True,
+                choice if events => {
+                    let channel = AtomId(self.below(atoms) as u16);
+                    let fields = (0..=self.below(3)).map(|_| (self.below(2) == 1).then(|| AtomId(self.below(atoms) as u16))).collect();
+                    let event = Event { channel, fields };
+                    if choice == 2 { EdgeLabel::Send(event) } else { EdgeLabel::Receive(event) }
+                }
+                2 => EdgeLabel::When(AtomId(self.below(atoms) as u16)),
+                _ => EdgeLabel::Assert(AtomId(self.below(atoms) as u16)),
+            };
+            edges.push(AutomatonEdge {
+                source: self.below(states.len()) as u32,
+                target: (self.below(4) > 0).then(|| self.below(states.len()) as u32),
+                label,
+                rank: self.below(3) as u32,
+                atomic: self.below(2) == 1,
+                origin: self.origin(program),
+            });
+        }
+        Automaton { states, edges }
+    }
+
+    fn label_kind(&mut self) -> LabelKind {
+        LabelKind { end: self.below(2) == 1, progress: self.below(2) == 1, accept: self.below(2) == 1 }
+    }
+
     fn positions(&mut self, program: &mut Program) {
+        let atoms = program.atoms_start().0;
         for at in 0..program.code.len() as u32 {
             let addr = Addr(at);
-            for label in 0..self.below(8).saturating_sub(5) {
-                let kind = LabelKind { end: self.below(2) == 1, progress: self.below(2) == 1, accept: self.below(2) == 1 };
+            let labels = if at < atoms { self.below(8).saturating_sub(5) } else { 0 };
+            for label in 0..labels {
+                let kind = self.label_kind();
                 program.labels.push(Label { name: self.name(at as usize * 2 + label), addr, kind });
             }
             if !program.files.is_empty() && self.below(4) == 3 {

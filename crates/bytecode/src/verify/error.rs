@@ -1,6 +1,6 @@
 //! What the verifier may find, and where.
 //!
-//! An error names its rule of `docs/bytecode.md`, section 6, and carries its place in full (process, label, source position), because the
+//! An error names its rule of `docs/bytecode.md`, section 7, and carries its place in full (process, label, source position), because the
 //! program it is about has been given to the verifier and is gone.
 
 use crate::format::FormatError;
@@ -37,6 +37,12 @@ pub enum Table {
     Formats,
     /// Names of values.
     Symbols,
+    /// Atoms.
+    Atoms,
+    /// Properties.
+    Properties,
+    /// States of an automaton.
+    States,
     /// Registers, which are no table but are named like the entries of one.
     Registers,
 }
@@ -57,6 +63,9 @@ impl Table {
             Table::Files => "source file",
             Table::Formats => "print format",
             Table::Symbols => "symbol",
+            Table::Atoms => "atom",
+            Table::Properties => "property",
+            Table::States => "state of an automaton",
             Table::Registers => "register",
         }
     }
@@ -219,6 +228,25 @@ pub enum VerifyErrorKind {
     NotInPrologue,
     /// V-REACH: a STEP that is never executed.
     Unreachable,
+    /// V-ATOM: an atom whose code does not begin behind the code before it, or is empty.
+    AtomRange {
+        /// The atom.
+        atom: String,
+    },
+    /// V-ATOM: an instruction that an atom may not contain.
+    NotInAtom,
+    /// V-ATOM: RET finds another number of values than one.
+    AtomValue {
+        /// How many there are.
+        depth: usize,
+    },
+    /// V-PROPERTY: what a property says makes no sense.
+    Property {
+        /// The property.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
 }
 
 impl VerifyErrorKind {
@@ -233,6 +261,8 @@ impl VerifyErrorKind {
             TooManyPaths { .. } | TooManyInstructions { .. } => "V-PATHS",
             NotInPrologue => "V-PROLOGUE",
             Unreachable => "V-REACH",
+            AtomRange { .. } | NotInAtom | AtomValue { .. } => "V-ATOM",
+            Property { .. } => "V-PROPERTY",
             _ => "V-TABLES",
         }
     }
@@ -279,6 +309,10 @@ impl fmt::Display for VerifyErrorKind {
             TooManyInstructions { limit } => write!(f, "more than {limit} instructions along the paths of this control location"),
             NotInPrologue => write!(f, "the instruction may not stand in a prologue"),
             Unreachable => write!(f, "this STEP is never executed"),
+            AtomRange { atom } => write!(f, "the code of the atom `{atom}` is empty or out of order"),
+            NotInAtom => write!(f, "the instruction may not stand in an atom"),
+            AtomValue { depth } => write!(f, "an atom ends with one value on the stack, not with {depth}"),
+            Property { name, why } => write!(f, "the property `{name}`: {why}"),
         }
     }
 }
@@ -286,7 +320,7 @@ impl fmt::Display for VerifyErrorKind {
 /// Where an instruction stands, in words for people.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
-    /// Its process type.
+    /// Its process type, or its atom.
     pub process: Option<String>,
     /// The nearest label at or before it in its process type, and how many instructions before.
     pub label: Option<(String, u32)>,
@@ -307,10 +341,11 @@ impl Place {
         let range = program.process_at(addr).map(|id| program.code_of(id));
         let inside = |at: Addr| range.as_ref().is_some_and(|range| range.contains(&at.0));
         let process = program.process_at(addr).and_then(|id| program.processes.get(id.index())).map(|p| p.name.clone());
+        let atom = program.atom_at(addr).and_then(|id| program.atoms.get(id.index())).map(|atom| atom.name.clone());
         let label = program.labels.iter().rev().find(|label| label.addr <= addr && inside(label.addr));
         let span = program.span_at(addr);
         Place {
-            process,
+            process: process.or(atom),
             label: label.map(|label| (label.name.clone(), addr.0 - label.addr.0)),
             file: span.and_then(|span| program.files.get(span.file.index()).cloned()),
             line: span.map_or(0, |span| span.line),

@@ -1,4 +1,4 @@
-//! Rules V-STACK, V-ALIVE, V-LOOP, V-PATHS, V-PROLOGUE and V-REACH: what follows from walking the code.
+//! Rules V-STACK, V-ALIVE, V-LOOP, V-PATHS, V-PROLOGUE, V-REACH and V-ATOM: what follows from walking the code.
 //!
 //! The walk goes over *contexts*: an instruction together with the return addresses on the stack. Each context has one depth of the stack
 //! (that is V-STACK), so the graph of contexts is finite; without the edges behind STEP it must be acyclic (V-LOOP), and then one pass in
@@ -6,7 +6,7 @@
 //! contexts, and that number is capped: subroutines that call subroutines can be reached in exponentially many ways.
 
 use super::error::{VerifyError, VerifyErrorKind};
-use crate::ids::{Addr, ProcessId, Register};
+use crate::ids::{Addr, AtomId, ProcessId, Register};
 use crate::ops::{Mode, Op};
 use crate::program::Program;
 use std::collections::HashMap;
@@ -48,6 +48,11 @@ pub(super) fn check(program: &Program) -> Result<Flow, VerifyError> {
     for (i, p) in program.processes.iter().enumerate() {
         Walk::new(program, i, &prologues).run(p.entry, Part::Body, &mut flow, &mut budget)?;
     }
+    for i in 0..program.atoms.len() {
+        let range = program.code_of_atom(AtomId(i as u16));
+        let start = Addr(range.start);
+        Walk::over(program, range, &[]).run(start, Part::Atom, &mut flow, &mut budget)?;
+    }
     for (i, op) in program.code.iter().enumerate() {
         if !flow.reachable[i] && matches!(op, Op::Step { .. }) {
             return Err(VerifyError::new(program, VerifyErrorKind::Unreachable, Some(Addr(i as u32))));
@@ -61,6 +66,7 @@ pub(super) fn check(program: &Program) -> Result<Flow, VerifyError> {
 enum Part {
     Body,
     Prologue,
+    Atom,
 }
 
 /// A sequence of return addresses: the last one, and the frame below it.
@@ -102,7 +108,10 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(program: &'a Program, process: usize, prologues: &'a [u64]) -> Walk<'a> {
-        let range = program.code_of(ProcessId(process as u8));
+        Walk::over(program, program.code_of(ProcessId(process as u8)), prologues)
+    }
+
+    fn over(program: &'a Program, range: std::ops::Range<u32>, prologues: &'a [u64]) -> Walk<'a> {
         Walk {
             program,
             range,
@@ -156,6 +165,10 @@ impl<'a> Walk<'a> {
     fn execute(&mut self, addr: Addr, op: &Op, frame: u32, depth: usize, part: Part) -> Result<[Option<u32>; 2], VerifyError> {
         let Frame { below, to, base } = self.frames[frame as usize];
         match *op {
+            Op::Ret {} if part == Part::Atom => match depth {
+                1 => Ok([None, None]),
+                _ => self.fail(addr, VerifyErrorKind::AtomValue { depth }),
+            },
             Op::Ret {} => {
                 if depth > 0 {
                     let nothing_called = frame == OUTERMOST && part == Part::Body;

@@ -3,6 +3,7 @@
 //! Everything behind this module may index tables by the identifiers of a program without asking again.
 
 use super::error::{Table, VerifyError, VerifyErrorKind};
+use super::property;
 use crate::fault::Fault;
 use crate::format;
 use crate::ids::{Addr, ChannelTypeId, FormatId, GlobalId, LocalId, ProcessId, Register};
@@ -36,6 +37,7 @@ fn lengths(program: &Program) -> Check {
         (Table::Processes, shapes, LIMIT),
         (Table::Instances, program.instances.len(), LIMIT),
         (Table::Channels, program.channels.len(), LIMIT),
+        (Table::Atoms, program.atoms.len(), usize::from(u16::MAX)),
     ] {
         if found > limit {
             return Err(VerifyErrorKind::TooMany { table, limit });
@@ -44,7 +46,7 @@ fn lengths(program: &Program) -> Check {
     Ok(())
 }
 
-fn unique<'a>(table: Table, names: impl IntoIterator<Item = &'a str>) -> Check {
+pub(super) fn unique<'a>(table: Table, names: impl IntoIterator<Item = &'a str>) -> Check {
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name) {
@@ -61,6 +63,8 @@ fn names(program: &Program) -> Check {
     unique(Table::Processes, program.processes.iter().map(|p| p.name.as_str()))?;
     unique(Table::Files, program.files.iter().map(String::as_str))?;
     unique(Table::Symbols, program.symbols.iter().map(|(_, name)| name.as_str()))?;
+    unique(Table::Atoms, program.atoms.iter().map(|atom| atom.name.as_str()))?;
+    unique(Table::Properties, program.properties.iter().map(|property| property.name.as_str()))?;
     program.processes.iter().try_for_each(|p| unique(Table::Locals, p.locals.iter().map(|v| v.name.as_str())))
 }
 
@@ -110,14 +114,20 @@ fn channels(program: &Program) -> Check {
 }
 
 fn processes(program: &Program) -> Check {
-    if program.processes.is_empty() && !program.code.is_empty() {
+    let end = program.atoms_start();
+    if program.processes.is_empty() && end.0 > 0 {
         return Err(VerifyErrorKind::CodeRange { process: String::new() });
     }
     for (i, p) in program.processes.iter().enumerate() {
         // Each type's code begins where the one before it ends; so the first begins at 0 and none is empty.
         let follows = if i == 0 { p.start.0 == 0 } else { program.processes[i - 1].start < p.start };
-        if !follows || p.start.index() >= program.code.len() {
+        if !follows || p.start >= end || end.index() > program.code.len() {
             return Err(VerifyErrorKind::CodeRange { process: p.name.clone() });
+        }
+    }
+    for (i, atom) in program.atoms.iter().enumerate() {
+        if (i > 0 && program.atoms[i - 1].start >= atom.start) || atom.start.index() >= program.code.len() {
+            return Err(VerifyErrorKind::AtomRange { atom: atom.name.clone() });
         }
     }
     for (i, p) in program.processes.iter().enumerate() {
@@ -145,7 +155,8 @@ fn positions(program: &Program) -> Result<(), VerifyError> {
     let mut before = Addr(0);
     for label in &program.labels {
         let here = |kind| VerifyError::new(program, kind, Some(label.addr));
-        if label.addr < before || !inside(label.addr) {
+        // Atoms have no control locations that a label could name.
+        if label.addr < before || label.addr >= program.atoms_start() || !inside(label.addr) {
             return Err(here(VerifyErrorKind::Order { table: Table::Labels }));
         }
         if !seen.insert((program.process_at(label.addr), label.name.as_str())) {
@@ -168,14 +179,21 @@ fn positions(program: &Program) -> Result<(), VerifyError> {
 }
 
 fn instruction(program: &Program, addr: Addr, op: &Op) -> Check {
-    // The tables are in order by now, so every address has its process type.
-    let process = program.process_at(addr).ok_or(VerifyErrorKind::CodeRange { process: String::new() })?;
-    op.operands(&mut Operands { program, process })?;
+    // The tables are in order by now, so every address has its process type or its atom.
+    let (process, range) = match (program.process_at(addr), program.atom_at(addr)) {
+        (Some(process), _) => (Some(process), program.code_of(process)),
+        (None, Some(atom)) => (None, program.code_of_atom(atom)),
+        (None, None) => return Err(VerifyErrorKind::CodeRange { process: String::new() }),
+    };
+    if process.is_none() && !property::may_stand_in_atom(addr, op) {
+        return Err(VerifyErrorKind::NotInAtom);
+    }
+    op.operands(&mut Operands { program, process, range: range.clone() })?;
     let global = |var: GlobalId| scalar(&program.globals[var.index()]);
     let local = |process: ProcessId, var: LocalId| scalar(&program.processes[process.index()].locals[var.index()]);
     match *op {
         Op::Ldg { var } | Op::Stg { var } => global(var)?,
-        Op::Ldl { var } | Op::Stl { var } => local(process, var)?,
+        Op::Ldl { var } | Op::Stl { var } => process.map_or(Err(VerifyErrorKind::NotInAtom), |process| local(process, var))?,
         Op::Ldr { var: (of, var) } => local(of, var)?,
         Op::Run { args, process } => count(program.processes[process.index()].params as usize, args)?,
         Op::Print { format, args } => {
@@ -186,7 +204,6 @@ fn instruction(program: &Program, addr: Addr, op: &Op) -> Check {
         Op::Recv { fields, mask, .. } | Op::Poll { fields, mask, .. } => message(fields, mask)?,
         _ => {}
     }
-    let range = program.code_of(process);
     if addr.next().0 == range.end && !op.ends_path() {
         return Err(VerifyErrorKind::FallsThrough);
     }
@@ -214,7 +231,10 @@ fn message(fields: u32, mask: FieldMask) -> Check {
 /// Asks of each operand whether what it names exists.
 struct Operands<'a> {
     program: &'a Program,
-    process: ProcessId,
+    /// The process type whose code it is; none in an atom.
+    process: Option<ProcessId>,
+    /// The code that jumps may not leave.
+    range: std::ops::Range<u32>,
 }
 
 impl Operands<'_> {
@@ -243,7 +263,7 @@ impl OperandSink for Operands<'_> {
     }
 
     fn local(&mut self, value: LocalId) -> Check {
-        self.local_of(self.process, value)
+        self.process.map_or(Err(VerifyErrorKind::NotInAtom), |process| self.local_of(process, value))
     }
 
     fn remote_local(&mut self, (process, var): (ProcessId, LocalId)) -> Check {
@@ -264,8 +284,7 @@ impl OperandSink for Operands<'_> {
     }
 
     fn addr(&mut self, target: Addr) -> Check {
-        let inside = self.program.code_of(self.process).contains(&target.0);
-        if inside { Ok(()) } else { Err(VerifyErrorKind::BadJump { target }) }
+        if self.range.contains(&target.0) { Ok(()) } else { Err(VerifyErrorKind::BadJump { target }) }
     }
 
     fn mode(&mut self, _: Mode) -> Check {

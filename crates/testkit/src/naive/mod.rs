@@ -165,7 +165,7 @@ impl Naive {
     fn m_location(&self, ty: usize) -> Vec<usize> {
         let process = &self.program.processes[ty];
         let start = process.start.index();
-        let end = self.program.processes.get(ty + 1).map_or(self.program.code.len(), |next| next.start.index());
+        let end = self.program.processes.get(ty + 1).map_or(self.program.atoms_start().index(), |next| next.start.index());
         let mut addresses = vec![self.behind_jumps(process.entry.index())];
         for at in start..end {
             if let Op::Step { mode } = self.program.code[at]

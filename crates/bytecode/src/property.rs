@@ -1,0 +1,182 @@
+//! What a program is to be checked for, as data: atoms, formulas, and automata over atoms.
+//!
+//! Assertions and end states need no entry here: the code has them. Everything temporal speaks of
+//! states through *atoms*, small pieces of code that compute a value from a state. A search that
+//! follows a property therefore needs the values of atoms and nothing else of the program. Labels with
+//! `accept` and `progress` state a property too; they are in the table of labels.
+
+use crate::formula::Formula;
+use crate::ids::{Addr, AtomId, FileIndex};
+use crate::program::{LabelKind, Program};
+
+/// An expression over a state. As a condition it is true if its value is not 0.
+///
+/// Its code stands behind that of the process types, from `start` to the next atom, and ends in RET
+/// with one value on the stack (rule P-ATOM). The source position of its first instruction is its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Atom {
+    /// Its name; unique. Front-ends use the text of the expression.
+    pub name: String,
+    /// Its first instruction.
+    pub start: Addr,
+}
+
+/// Where something stands in the user's text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The file, in [`Program::files`].
+    pub file: FileIndex,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// What the user wrote.
+    pub text: String,
+}
+
+/// A property of a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Property {
+    /// Its name; unique.
+    pub name: String,
+    /// Where it is stated.
+    pub origin: Option<Origin>,
+    /// What it says.
+    pub kind: PropertyKind,
+}
+
+/// What a property says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PropertyKind {
+    /// Every run satisfies the formula.
+    Ltl(Formula),
+    /// No run is accepted by the automaton, which moves in step with the program.
+    Never(Automaton),
+    /// Every sequence of channel events is one of the automaton's.
+    Trace(Automaton),
+    /// No sequence of channel events is one of the automaton's.
+    Notrace(Automaton),
+}
+
+impl PropertyKind {
+    /// The word for it in assembly.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            PropertyKind::Ltl(_) => "ltl",
+            PropertyKind::Never(_) => "never",
+            PropertyKind::Trace(_) => "trace",
+            PropertyKind::Notrace(_) => "notrace",
+        }
+    }
+
+    /// The automaton, if it is given by one.
+    pub const fn automaton(&self) -> Option<&Automaton> {
+        match self {
+            PropertyKind::Ltl(_) => None,
+            PropertyKind::Never(automaton) | PropertyKind::Trace(automaton) | PropertyKind::Notrace(automaton) => Some(automaton),
+        }
+    }
+}
+
+/// An automaton. It begins in state 0.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Automaton {
+    /// Its states, at least one.
+    pub states: Vec<AutomatonState>,
+    /// Its edges. Those of one state are tried in this order.
+    pub edges: Vec<AutomatonEdge>,
+}
+
+/// A state of an automaton.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AutomatonState {
+    /// Its name; unique in the automaton.
+    pub name: String,
+    /// What its labels say.
+    pub kind: LabelKind,
+}
+
+/// An edge of an automaton.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AutomatonEdge {
+    /// The state it leaves.
+    pub source: u32,
+    /// The state it leads to; none if the automaton ends with it.
+    pub target: Option<u32>,
+    /// When it can be taken.
+    pub label: EdgeLabel,
+    /// Of the edges of a state only those of the lowest rank that has a possible edge can be taken.
+    pub rank: u32,
+    /// Whether the automaton goes on from the target in the same step.
+    pub atomic: bool,
+    /// Where it is stated.
+    pub origin: Option<Origin>,
+}
+
+/// When an edge can be taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EdgeLabel {
+    /// Always.
+    True,
+    /// If the atom is true.
+    When(AtomId),
+    /// If no edge of the same state and rank that stands before it can be taken.
+    Else,
+    /// Always; it is a violation if the atom is false.
+    Assert(AtomId),
+    /// A message is sent.
+    Send(Event),
+    /// A message is received.
+    Receive(Event),
+}
+
+/// A message on a channel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// An expression for the channel's number.
+    pub channel: AtomId,
+    /// For each field the expression it equals; none where any value will do.
+    pub fields: Vec<Option<AtomId>>,
+}
+
+impl EdgeLabel {
+    /// The event, if it is one.
+    pub const fn event(&self) -> Option<&Event> {
+        match self {
+            EdgeLabel::Send(event) | EdgeLabel::Receive(event) => Some(event),
+            EdgeLabel::True | EdgeLabel::When(_) | EdgeLabel::Else | EdgeLabel::Assert(_) => None,
+        }
+    }
+
+    /// The atoms it speaks of.
+    pub fn atoms(&self) -> Vec<AtomId> {
+        match self {
+            EdgeLabel::True | EdgeLabel::Else => Vec::new(),
+            EdgeLabel::When(atom) | EdgeLabel::Assert(atom) => vec![*atom],
+            EdgeLabel::Send(event) | EdgeLabel::Receive(event) => {
+                std::iter::once(event.channel).chain(event.fields.iter().flatten().copied()).collect()
+            }
+        }
+    }
+}
+
+impl Program {
+    /// Where the code of the atoms begins, behind that of the process types.
+    pub fn atoms_start(&self) -> Addr {
+        self.atoms.first().map_or(Addr(self.code.len() as u32), |atom| atom.start)
+    }
+
+    /// The code addresses that belong to an atom.
+    pub fn code_of_atom(&self, atom: AtomId) -> std::ops::Range<u32> {
+        let end = self.atoms.get(atom.index() + 1).map_or(self.code.len() as u32, |next| next.start.0);
+        self.atoms[atom.index()].start.0..end
+    }
+
+    /// The atom an address belongs to.
+    pub fn atom_at(&self, addr: Addr) -> Option<AtomId> {
+        if addr.index() >= self.code.len() {
+            return None;
+        }
+        AtomId::new(self.atoms.partition_point(|atom| atom.start <= addr).checked_sub(1)?)
+    }
+}

@@ -140,7 +140,7 @@ impl Files for Disk {
         let path: PathBuf = Path::new(from).parent().unwrap_or(Path::new("")).join(wanted);
         let shown = path.to_string_lossy().into_owned();
         let contents = read(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-        let text = String::from_utf8(contents).map_err(|_| format!("{shown} is not text"))?;
+        let text = languages::decode(&contents).ok_or_else(|| format!("{shown} is not text"))?.into_owned();
         self.files.push(path);
         Ok((shown, text))
     }

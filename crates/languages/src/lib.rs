@@ -7,7 +7,7 @@
 mod content;
 mod load;
 
-pub use load::{Files, Loaded, NoFiles, Rejected, Source, load};
+pub use load::{Files, Loaded, NoFiles, Rejected, Source, decode, load};
 
 use load::{Front, assembly, binary, promela};
 
@@ -36,7 +36,7 @@ pub fn language(name: &str, bytes: &[u8]) -> Option<&'static Language> {
     let by_magic = LANGUAGES.iter().find(|language| language.magic.is_some_and(|magic| bytes.starts_with(magic)));
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let by_name = || LANGUAGES.iter().find(|language| language.endings.iter().any(|known| known.eq_ignore_ascii_case(ending)));
-    by_magic.or_else(by_name).or_else(|| by_content(std::str::from_utf8(bytes).ok()?))
+    by_magic.or_else(by_name).or_else(|| by_content(&decode(bytes)?))
 }
 
 fn by_content(text: &str) -> Option<&'static Language> {

@@ -3,6 +3,7 @@
 use crate::{LANGUAGES, language};
 use ::source::{Diagnostic, FileId, SourceMap, Span};
 use bytecode::{Program, Verified, asm, verify};
+use std::borrow::Cow;
 
 /// Where included files come from. This crate itself never touches a file system.
 pub trait Files {
@@ -158,20 +159,37 @@ fn unchecked(properties: &::promela::Properties) -> impl Iterator<Item = Diagnos
 
 /// The source as text in the map.
 fn text(map: &mut SourceMap, source: &Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<FileId> {
-    match std::str::from_utf8(source.bytes) {
-        Ok(text) => Some(map.add(source.name, without_mark(text))),
-        Err(error) => {
+    match decode(source.bytes) {
+        Some(text) => Some(map.add(source.name, without_mark(&text))),
+        None => {
             // What can be shown is what stands before the bad byte.
-            let good = String::from_utf8_lossy(&source.bytes[..error.valid_up_to()]);
-            let at = good.len();
+            let good = source.bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
             let file = map.add(source.name, good);
             diagnostics.push(
-                Diagnostic::error(Span::point(file, at), "this is not text: the next byte is not UTF-8")
+                Diagnostic::error(Span::point(file, good.len()), "this is not text: the next byte is not UTF-8, and others are no letters")
                     .with_hint("save the file as UTF-8, or give a binary program its ending `.epb`"),
             );
             None
         }
     }
+}
+
+/// The bytes of a file as text: UTF-8, and each byte that is not part of it the character that Latin-1 has for it, for names and comments
+/// of older models. Nothing if the bytes are no text at all.
+pub fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Some(Cow::Borrowed(text));
+    }
+    let is_control = |b: &u8| b.is_ascii_control() && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1a | 0x1b);
+    if bytes.iter().any(is_control) {
+        return None;
+    }
+    let mut text = String::with_capacity(bytes.len() + bytes.len() / 8);
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|&b| char::from(b)));
+    }
+    Some(Cow::Owned(text))
 }
 
 /// The text behind the byte order mark that some editors write.

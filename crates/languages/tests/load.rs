@@ -122,11 +122,27 @@ fn a_byte_order_mark_is_passed_over() {
 #[test]
 fn rejections_say_why() {
     assert!(rejected("a.doc", b"x", &[]).contains(".pml"));
-    assert!(rejected("a.epa", b"\xff", &[]).contains("UTF-8"));
-    assert!(rejected("a.pml", b"\xff", &[]).contains("UTF-8"));
+    assert!(rejected("a.epa", b"\xff\0", &[]).contains("UTF-8"));
+    assert!(rejected("a.pml", b"\xff\0", &[]).contains("UTF-8"));
     assert!(rejected("a.epb", b"", &[]).contains("a.epb"));
     assert!(rejected("a.epa", ASSEMBLY.as_bytes(), &[("N", "1")]).contains("-D"));
     assert!(rejected("a.pml", b"active proctype P( {", &[]).contains("a.pml:1:"));
     // What the verifier refuses is shown where it was written.
     assert!(rejected("a.epa", b"process P() {\n LDC 1\n STEP N\n STEP T\n}\n", &[]).contains("a.epa:3:"));
+}
+
+/// Models from before UTF-8: a byte that is none of it is the character Latin-1 has for it.
+#[test]
+fn text_in_latin_1_is_read() {
+    let model = b"/* f\xfcr \xe9t\xe9 */ byte x;\nactive proctype P() { printf(\"gr\xfc\xdfe \xc3\xa9\\n\"); /* \xe4 */ x = y }";
+    let found = rejected("a.pml", model, &[]);
+    // The column counts characters: the letters before it are one each.
+    assert!(found.contains("a.pml:2:56") && found.contains("`y` is not declared"), "{found}");
+    assert!(found.contains("gr\u{fc}\u{df}e \u{e9}"), "{found}");
+    let told = languages::language("no_ending", b"// \xe9\ninit { skip }").map(|language| language.name);
+    assert_eq!(told, Some("Promela"));
+    assert_eq!(languages::decode(b"\xe9\xc3\xa9").as_deref(), Some("\u{e9}\u{e9}"));
+    assert_eq!(languages::decode(b"\xe9\0"), None);
+    // In code such a letter is none of the language's, and is shown.
+    assert!(rejected("a.pml", b"byte \xe9;", &[]).contains('\u{e9}'));
 }

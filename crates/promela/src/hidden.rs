@@ -197,7 +197,7 @@ fn reads(ex: &Ex, out: &mut Set) {
             reads(channel, out);
             fields.iter().flatten().for_each(|f| reads(f, out));
         }
-        Ex::RemoteLabel { pid, .. } => pid.iter().for_each(|p| reads(p, out)),
+        Ex::RemoteLabel { pid, .. } | Ex::RemotePid { pid, .. } => pid.iter().for_each(|p| reads(p, out)),
         Ex::RemoteLoad { pid, place, .. } => {
             pid.iter().for_each(|p| reads(p, out));
             place.indices.iter().for_each(|i| reads(i, out));

@@ -18,7 +18,7 @@ pub fn imply_separators(tokens: Vec<Token>) -> Vec<Token> {
     for token in tokens {
         if token.newline && in_body && parentheses == 0 && separates(out.last(), &token) {
             let span = out.last().map_or(token.span, |last| last.span.after());
-            out.push(Token { kind: Tok::ImpliedSemi, span, newline: false, first: false });
+            out.push(Token::new(Tok::ImpliedSemi, span));
         }
         match token.kind {
             Tok::Op(Op::LParen) => parentheses += 1,
@@ -44,7 +44,8 @@ pub fn imply_separators(tokens: Vec<Token>) -> Vec<Token> {
             {
                 body_expected = true
             }
-            Tok::Key(Key::Ltl | Key::Mtype) if braces == 0 => body_expected = false,
+            // Not the type of a parameter.
+            Tok::Key(Key::Ltl | Key::Mtype) if braces == 0 && parentheses == 0 => body_expected = false,
             _ => {}
         }
         out.push(token);
@@ -89,6 +90,13 @@ mod tests {
         assert_eq!(laid_out("byte x\ninit {\nx\n}\nbyte y"), "byte x init { x <;> } byte y");
         assert_eq!(laid_out("mtype = {\na\nb\n}"), "mtype = { a b }");
         assert_eq!(laid_out("ltl p {\na\n}"), "ltl p { a }");
+    }
+
+    #[test]
+    fn parameters_do_not_change_the_layout_of_the_body() {
+        assert_eq!(laid_out("proctype P(mtype m) {\na\nb }"), "proctype P ( mtype m ) { a <;> b }");
+        assert_eq!(laid_out("proctype P(mtype:set m; byte x) {\na\nb }"), "proctype P ( mtype : set m ; byte x ) { a <;> b }");
+        assert_eq!(laid_out("proctype P(chan c) provided (x) {\na\nb }"), "proctype P ( chan c ) provided ( x ) { a <;> b }");
     }
 
     #[test]

@@ -42,16 +42,19 @@ impl<'a> Lexer<'a> {
     }
 
     fn next(&mut self) -> Token {
+        let before = self.at;
         let unclosed = self.skip_blanks();
+        let blank = self.at > before;
         let newline = std::mem::take(&mut self.newline);
         let first = std::mem::take(&mut self.first);
-        if let Some(start) = unclosed {
-            let kind = Tok::Bad("a comment that is never closed".into());
-            return Token { kind, span: Span::new(self.file, start, start + 2), newline, first };
-        }
-        let start = self.at;
-        let kind = self.token();
-        Token { kind, span: Span::new(self.file, start, self.at), newline, first }
+        let (kind, span) = match unclosed {
+            Some(start) => (Tok::Bad("a comment that is never closed".into()), Span::new(self.file, start, start + 2)),
+            None => {
+                let start = self.at;
+                (self.token(), Span::new(self.file, start, self.at))
+            }
+        };
+        Token { newline, first, blank, ..Token::new(kind, span) }
     }
 
     /// Skips blanks and comments; the beginning of a comment that does not end is returned.
@@ -114,6 +117,11 @@ impl<'a> Lexer<'a> {
                 self.at += usize::from(double);
                 Tok::Hash(double)
             }
+            // `*/*` is a `*` before a comment.
+            b'*' if self.byte(1) == b'/' && !matches!(self.byte(2), b'*' | b'/') => {
+                self.at += 2;
+                Tok::CommentEnd
+            }
             _ => match Op::at_start(self.rest()) {
                 Some(op) => {
                     self.at += op.text().len();
@@ -139,17 +147,23 @@ impl<'a> Lexer<'a> {
         self.words.entry(word).or_insert_with(token).clone()
     }
 
+    /// What C's preprocessor takes for a number: digits and letters, with signs in exponents. `1..2` is a range.
     fn number(&mut self) -> Tok {
-        let length = self.rest().bytes().position(|b| !b.is_ascii_alphanumeric() && b != b'_').unwrap_or(self.rest().len());
-        let digits = self.rest()[..length].to_owned();
-        self.at += length;
-        if !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Tok::Bad(format!("`{digits}`, which is no decimal number").into());
+        let bytes = self.rest().as_bytes();
+        let mut length = 0;
+        while let Some(&b) = bytes.get(length) {
+            let is_point = b == b'.' && bytes.get(length + 1) != Some(&b'.');
+            if !(b.is_ascii_alphanumeric() || b == b'_' || is_point) {
+                break;
+            }
+            length += 1;
         }
-        // One beyond the largest is let through: it is the absolute value of the smallest.
-        match digits.parse::<i64>() {
-            Ok(n) if n <= 1 << 31 => Tok::Number(n as i32),
-            _ => Tok::Bad(format!("the number {digits}, which does not fit 32 bits").into()),
+        let digits = &self.rest()[..length];
+        self.at += length;
+        let plain = digits.bytes().all(|b| b.is_ascii_digit()) && (length == 1 || !digits.starts_with('0'));
+        match digits.parse::<i32>() {
+            Ok(n) if plain => Tok::Number(n),
+            _ => Tok::Literal(digits.into()),
         }
     }
 
@@ -173,28 +187,22 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// A quoted character, or a longer escape, up to the quote that closes it.
     fn character(&mut self) -> Tok {
-        let mut chars = self.rest().char_indices().skip(1).map(|(i, c)| (i + c.len_utf8(), c));
-        let (mut end, mut value) = match chars.next() {
-            Some(found) if found.1 != '\n' => found,
-            _ => return self.bad_character(),
-        };
-        if value == '\\' {
-            let Some((after, escaped)) = chars.next() else { return self.bad_character() };
-            end = after;
-            value = match escaped {
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                'f' => '\u{c}',
-                other => other,
-            };
+        let mut escaped = false;
+        for (at, c) in self.rest().char_indices().skip(1) {
+            match c {
+                '\n' => break,
+                '\'' if !escaped && at > 1 => {
+                    let text: Text = self.rest()[..at + 1].into();
+                    self.at += at + 1;
+                    return Tok::Literal(text);
+                }
+                '\\' => escaped = !escaped,
+                _ => escaped = false,
+            }
         }
-        if self.byte(end) != b'\'' {
-            return self.bad_character();
-        }
-        self.at += end + 1;
-        Tok::Number(value as i32)
+        self.bad_character()
     }
 
     fn bad_character(&mut self) -> Tok {
@@ -203,12 +211,41 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// A literal as SPIN reads it in the language: decimal digits, or one character in quotes.
+pub fn literal(text: &str) -> Tok {
+    let Some(quoted) = text.strip_prefix('\'') else {
+        if !text.bytes().all(|b| b.is_ascii_digit()) {
+            return Tok::Bad(format!("`{text}`, which is no decimal number").into());
+        }
+        // One beyond the largest is let through: it is the absolute value of the smallest.
+        return match text.parse::<i64>() {
+            Ok(n) if n <= 1 << 31 => Tok::Number(n as i32),
+            _ => Tok::Bad(format!("the number {text}, which does not fit 32 bits").into()),
+        };
+    };
+    let mut chars = quoted.strip_suffix('\'').unwrap_or(quoted).chars();
+    let value = match (chars.next(), chars.next(), chars.next()) {
+        (Some('\\'), Some('n'), None) => '\n',
+        (Some('\\'), Some('r'), None) => '\r',
+        (Some('\\'), Some('t'), None) => '\t',
+        (Some('\\'), Some('f'), None) => '\u{c}',
+        (Some('\\'), Some(other), None) => other,
+        (Some(c), None, None) if c != '\\' => c,
+        _ => return Tok::Bad(format!("{text}, which is not one character").into()),
+    };
+    Tok::Number(value as i32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<Tok> {
-        lex(FileId::default(), text).into_iter().map(|t| t.kind).collect()
+        let read = |kind| match kind {
+            Tok::Literal(text) => literal(&text),
+            kind => kind,
+        };
+        lex(FileId::default(), text).into_iter().map(|t| read(t.kind)).collect()
     }
 
     #[test]
@@ -238,8 +275,24 @@ mod tests {
     }
 
     #[test]
+    fn numbers_keep_their_spelling() {
+        let spelled = |text: &str| lex(FileId::default(), text)[0].kind.spelling().into_owned();
+        for text in ["010", "0x1F", "10uL", "99999999999", "1e", "'a'", r"'\x41'", r"'\''", "1.5"] {
+            assert_eq!(spelled(text), text);
+        }
+        assert_eq!(kinds("010"), [Tok::Number(10), Tok::End]);
+    }
+
+    #[test]
+    fn the_end_of_a_comment_alone_is_a_token_of_its_own() {
+        assert_eq!(kinds("1 */ 2"), [Tok::Number(1), Tok::CommentEnd, Tok::Number(2), Tok::End]);
+        assert_eq!(kinds("1 */* x */2"), [Tok::Number(1), Tok::Op(Op::Star), Tok::Number(2), Tok::End]);
+        assert_eq!(kinds("1 *// x"), [Tok::Number(1), Tok::Op(Op::Star), Tok::End]);
+    }
+
+    #[test]
     fn what_is_no_token_is_kept_as_such() {
-        for text in ["\"open", "'ab'", "0x10", "$", "99999999999", "/* open", "\u{e9}"] {
+        for text in ["\"open", "'ab'", "'a", "0x10", "$", "99999999999", "/* open", "\u{e9}"] {
             assert!(kinds(text).iter().any(|t| matches!(t, Tok::Bad(_))), "{text}");
         }
         assert_eq!(kinds("2147483648"), [Tok::Number(i32::MIN), Tok::End]);

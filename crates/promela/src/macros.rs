@@ -8,7 +8,8 @@
 use crate::limits::{MAX_EXPANDED, MAX_MACRO_DEPTH, MAX_PARAMETERS, MAX_TOKEN_BYTES, MAX_TOKENS};
 use crate::token::{Op, Text, Tok, Token};
 use source::{Diagnostic, Span};
-use std::collections::{HashMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 /// A macro.
@@ -16,6 +17,8 @@ use std::rc::Rc;
 pub struct Macro {
     /// The names of the parameters; `None` for a macro without a parameter list.
     pub parameters: Option<Vec<Text>>,
+    /// Whether the last parameter takes all arguments that are left, with the commas between them.
+    pub variadic: bool,
     /// What it stands for.
     pub body: Rc<[Token]>,
     /// Where it was defined.
@@ -37,13 +40,23 @@ pub struct Macros {
     expanded: usize,
     /// How many expansions of each macro are being read: inside one, the macro is not expanded again.
     open: HashMap<Text, usize>,
+    /// Macros defined outside the text that nothing has asked for yet.
+    unused: HashSet<Text>,
+    /// File and line of the token read last, for `__FILE__` and `__LINE__`.
+    pub place: (Text, usize),
+    /// How often `__COUNTER__` has been used.
+    counter: i32,
 }
+
+/// The macros that are there without a definition.
+const BUILT_IN: [&str; 3] = ["__LINE__", "__FILE__", "__COUNTER__"];
 
 impl Macros {
     /// Defines a macro; the one it replaces, if it had another meaning, is returned.
     pub fn define(&mut self, name: Text, definition: Macro) -> Option<Macro> {
         let same = |old: &Macro| {
             old.parameters == definition.parameters
+                && old.variadic == definition.variadic
                 && old.body.len() == definition.body.len()
                 && old.body.iter().zip(definition.body.iter()).all(|(a, b)| a.kind == b.kind)
         };
@@ -52,9 +65,36 @@ impl Macros {
         old
     }
 
+    /// Defines a macro outside the text, where somebody may want to know whether the text makes use of it.
+    pub fn define_from_outside(&mut self, name: Text, definition: Macro) -> Option<Macro> {
+        self.unused.insert(name.clone());
+        self.define(name, definition)
+    }
+
     /// Forgets a macro.
     pub fn undefine(&mut self, name: &str) {
+        self.unused.remove(name);
         self.table.remove(name);
+    }
+
+    /// The macros defined outside that the text never asked for, with the places of their definitions.
+    pub fn unused(&self) -> Vec<(Text, Span)> {
+        let mut unused: Vec<_> = self.unused.iter().filter_map(|name| Some((name.clone(), self.table.get(name)?.span))).collect();
+        unused.sort();
+        unused
+    }
+
+    /// What a macro stands for that is there without a definition.
+    fn built_in(&mut self, name: &str) -> Option<Tok> {
+        Some(match name {
+            "__LINE__" => Tok::Number(i32::try_from(self.place.1).unwrap_or(i32::MAX)),
+            "__FILE__" => Tok::Str(escaped(&self.place.0).into()),
+            "__COUNTER__" => {
+                self.counter = self.counter.wrapping_add(1);
+                Tok::Number(self.counter.wrapping_sub(1))
+            }
+            _ => return None,
+        })
     }
 
     /// Counts tokens that were made, some of them by macros. Beyond the limits everything stops.
@@ -81,8 +121,9 @@ impl Macros {
     }
 
     /// Whether there is such a macro.
-    pub fn is_defined(&self, name: &str) -> bool {
-        self.table.contains_key(name)
+    pub fn is_defined(&mut self, name: &str) -> bool {
+        self.unused.remove(name);
+        self.table.contains_key(name) || BUILT_IN.contains(&name)
     }
 }
 
@@ -125,7 +166,8 @@ impl<'f> Expander<'f> {
         Expander { feed, pending: Vec::new(), site: None, newline: false, depth }
     }
 
-    fn raw(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Token {
+    /// The next token before expansion.
+    pub fn raw(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Token {
         let mut newline = false;
         while let Some(top) = self.pending.last_mut() {
             if let Some(mut token) = top.tokens.pop_front() {
@@ -155,11 +197,17 @@ impl<'f> Expander<'f> {
             if macros.open.contains_key(&name) {
                 return Ok(token);
             }
-            let Some(definition) = macros.table.get(&name).cloned() else { return Ok(token) };
+            let Some(definition) = macros.table.get(&name).cloned() else {
+                return Ok(match macros.built_in(&name) {
+                    Some(kind) => Token { kind, ..token },
+                    None => token,
+                });
+            };
+            macros.unused.remove(&name);
             let site = *self.site.get_or_insert(token.span);
             let (tokens, end, newline_after) = match &definition.parameters {
                 None => (definition.body.to_vec(), token.span, false),
-                Some(parameters) => match self.arguments(&token, parameters, macros, errors) {
+                Some(_) => match self.arguments(&token, &definition, macros, errors) {
                     Some(arguments) => {
                         let tokens = self.substitute(&definition, site, &arguments.lists, macros, errors)?;
                         (tokens, arguments.end, arguments.newline)
@@ -175,7 +223,7 @@ impl<'f> Expander<'f> {
                 t.newline = false;
             }
             match tokens.front_mut() {
-                Some(first) => first.newline = token.newline,
+                Some(first) => (first.newline, first.blank) = (token.newline, token.blank),
                 None => self.newline |= token.newline,
             }
             macros.spend(0, tokens.len(), site, errors)?;
@@ -185,7 +233,8 @@ impl<'f> Expander<'f> {
     }
 
     /// The arguments of a use of a macro with parameters; nothing if no `(` follows.
-    fn arguments(&mut self, name: &Token, parameters: &[Text], macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Option<Arguments> {
+    fn arguments(&mut self, name: &Token, definition: &Macro, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Option<Arguments> {
+        let parameters = definition.parameters.as_deref().unwrap_or_default();
         let open = self.raw(macros, errors);
         if open.kind != Tok::Op(Op::LParen) {
             // Not a use after all: what was read goes back.
@@ -198,7 +247,8 @@ impl<'f> Expander<'f> {
         let mut end = open.span;
         loop {
             let mut token = self.raw(macros, errors);
-            newline |= token.newline;
+            let token_newline = token.newline;
+            newline |= token_newline;
             token.newline = false;
             match &token.kind {
                 Tok::End => {
@@ -210,7 +260,7 @@ impl<'f> Expander<'f> {
                     end = token.span;
                     break;
                 }
-                Tok::Op(Op::Comma) if nesting == 0 => {
+                Tok::Op(Op::Comma) if nesting == 0 && !(definition.variadic && lists.len() == parameters.len()) => {
                     lists.push(Vec::new());
                     continue;
                 }
@@ -219,8 +269,14 @@ impl<'f> Expander<'f> {
                 _ => {}
             }
             if let Some(list) = lists.last_mut() {
+                // A line end between tokens is a blank, where the text counts.
+                token.blank |= token_newline && !list.is_empty();
                 list.push(token);
             }
+        }
+        // The arguments that a macro takes besides the named ones may be missing.
+        if definition.variadic && lists.len() + 1 == parameters.len() {
+            lists.push(Vec::new());
         }
         let none = lists.len() == 1 && lists[0].is_empty() && parameters.is_empty();
         let too_many = parameters.is_empty() && !none;
@@ -247,7 +303,8 @@ impl<'f> Expander<'f> {
             parameters.iter().position(|p| *p == name).and_then(|i| Some((i, arguments.get(i)?)))
         };
         let mut expanded: Vec<Option<Vec<Token>>> = vec![None; parameters.len().min(MAX_PARAMETERS)];
-        let body = &definition.body;
+        let body = with_options(definition, arguments);
+        let is_rest = |token: &Token| definition.variadic && argument_of(token).is_some_and(|(i, _)| i + 1 == parameters.len());
         let is_paste = |i: usize| body.get(i).is_some_and(|t: &Token| t.kind == Tok::Hash(true));
         let mut out: Vec<Token> = Vec::new();
         // Whether what stands left of a `##` came to nothing.
@@ -265,12 +322,23 @@ impl<'f> Expander<'f> {
                 i += 2;
                 continue;
             }
+            // `, ## rest`: the comma goes if there is no rest.
+            if token.kind == Tok::Op(Op::Comma) && is_paste(i + 1) && body.get(i + 2).is_some_and(is_rest) {
+                if let Some((_, rest)) = body.get(i + 2).and_then(argument_of).filter(|(_, rest)| !rest.is_empty()) {
+                    macros.spend(rest.len(), 0, site, errors)?;
+                    out.push(token.clone());
+                    out.extend(rest.iter().cloned());
+                }
+                left_is_empty = false;
+                i += 3;
+                continue;
+            }
             if token.kind == Tok::Hash(true) && i + 1 < body.len() {
                 let mut right =
                     argument_of(&body[i + 1]).map_or_else(|| vec![body[i + 1].clone()], |(_, argument)| argument.clone()).into_iter();
                 if !left_is_empty && let Some(a) = out.pop() {
                     let pasted = right.next().map_or(a.clone(), |b| paste(&a, &b));
-                    macros.spend(spelling(&pasted.kind).len() / 16, 0, site, errors)?;
+                    macros.spend(pasted.kind.spelling().len() / 16, 0, site, errors)?;
                     out.push(pasted);
                 }
                 left_is_empty &= right.len() == 0;
@@ -281,7 +349,7 @@ impl<'f> Expander<'f> {
             match argument_of(token) {
                 Some((_, argument)) if is_paste(i + 1) => {
                     left_is_empty = argument.is_empty();
-                    out.extend(argument.iter().cloned());
+                    extend(&mut out, argument, token);
                 }
                 Some((index, argument)) => {
                     if expanded[index].is_none() {
@@ -290,7 +358,7 @@ impl<'f> Expander<'f> {
                         expanded[index] = Some(list);
                     }
                     macros.spend(argument.len(), 0, site, errors)?;
-                    out.extend(expanded[index].iter().flatten().cloned());
+                    extend(&mut out, expanded[index].as_deref().unwrap_or_default(), token);
                 }
                 None => {
                     left_is_empty = false;
@@ -340,24 +408,69 @@ struct Slice(VecDeque<Token>);
 
 impl Feed for Slice {
     fn next(&mut self, _: &mut Macros, _: &mut Vec<Diagnostic>) -> Token {
-        self.0.pop_front().unwrap_or(Token { kind: Tok::End, span: Span::default(), newline: false, first: false })
+        self.0.pop_front().unwrap_or(Token::new(Tok::End, Span::default()))
     }
 }
 
-fn spelling(kind: &Tok) -> String {
-    match kind {
-        Tok::Name(name) => name.to_string(),
-        Tok::Key(key) => key.text().to_owned(),
-        Tok::Number(n) => n.to_string(),
-        Tok::Str(text) => format!("\"{text}\""),
-        Tok::Op(op) => op.text().to_owned(),
-        _ => String::new(),
+/// Appends what stands for a parameter, with the blanks that stand before the parameter.
+fn extend(out: &mut Vec<Token>, argument: &[Token], parameter: &Token) {
+    let from = out.len();
+    out.extend(argument.iter().cloned());
+    if let Some(first) = out.get_mut(from) {
+        first.blank = parameter.blank;
     }
 }
 
+/// The body of a macro with the contents of each `__VA_OPT__( … )` if there are further arguments, and without them if not.
+fn with_options<'m>(definition: &'m Macro, arguments: &[Vec<Token>]) -> Cow<'m, [Token]> {
+    let is_option = |token: &Token| matches!(&token.kind, Tok::Name(name) if &**name == "__VA_OPT__");
+    if !definition.variadic || !definition.body.iter().any(is_option) {
+        return Cow::Borrowed(&definition.body);
+    }
+    let given = arguments.last().is_some_and(|rest| !rest.is_empty());
+    let mut body = Vec::new();
+    let mut tokens = definition.body.iter().peekable();
+    while let Some(token) = tokens.next() {
+        if !is_option(token) || tokens.peek().is_none_or(|next| next.kind != Tok::Op(Op::LParen)) {
+            body.push(token.clone());
+            continue;
+        }
+        tokens.next();
+        let mut nesting = 1usize;
+        for token in tokens.by_ref() {
+            match token.kind {
+                Tok::Op(Op::LParen) => nesting += 1,
+                Tok::Op(Op::RParen) => nesting -= 1,
+                _ => {}
+            }
+            if nesting == 0 {
+                break;
+            }
+            if given {
+                body.push(token.clone());
+            }
+        }
+    }
+    Cow::Owned(body)
+}
+
+/// A text as it stands between double quotes.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// The text of an argument: blanks between tokens become one, and what stands in quotes is escaped once more.
 fn stringize(tokens: &[Token]) -> Text {
-    let words: Vec<String> = tokens.iter().map(|t| spelling(&t.kind)).collect();
-    words.join(" ").replace('\\', "\\\\").replace('"', "\\\"").into()
+    let mut text = String::new();
+    for (i, token) in tokens.iter().enumerate() {
+        if token.blank && i > 0 {
+            text.push(' ');
+        }
+        let spelling = token.kind.spelling();
+        let quoted = matches!(&token.kind, Tok::Str(_)) || (matches!(&token.kind, Tok::Literal(_)) && spelling.starts_with('\''));
+        text.push_str(&if quoted { Cow::Owned(escaped(&spelling)) } else { spelling });
+    }
+    text.into()
 }
 
 /// The token spelled by two tokens written together.
@@ -365,7 +478,7 @@ fn paste(a: &Token, b: &Token) -> Token {
     if let Some(bad) = [a, b].into_iter().find(|t| matches!(t.kind, Tok::Bad(_))) {
         return bad.clone();
     }
-    let text = spelling(&a.kind) + &spelling(&b.kind);
+    let text = a.kind.spelling().into_owned() + &b.kind.spelling();
     let mut tokens = crate::lexer::lex(a.span.file, &text);
     let kind = if tokens.len() == 2 {
         tokens.swap_remove(0).kind
@@ -378,7 +491,7 @@ fn paste(a: &Token, b: &Token) -> Token {
 /// A token made by an operator, unless repeated doubling has made it too long to be meant.
 fn bounded(kind: Tok) -> Tok {
     match &kind {
-        Tok::Name(text) | Tok::Str(text) | Tok::Bad(text) if text.len() > MAX_TOKEN_BYTES => {
+        Tok::Name(text) | Tok::Str(text) | Tok::Literal(text) | Tok::Bad(text) if text.len() > MAX_TOKEN_BYTES => {
             Tok::Bad(format!("a token of {} bytes, made by `#` or `##`: {MAX_TOKEN_BYTES} is the most", text.len()).into())
         }
         _ => kind,

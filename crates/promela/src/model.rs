@@ -223,6 +223,13 @@ pub enum Ex {
         /// The label.
         label: Text,
     },
+    /// `P[pid]:_pid`.
+    RemotePid {
+        /// The process type.
+        process: usize,
+        /// Which instance; by default the first.
+        pid: Option<Box<Ex>>,
+    },
     /// `P[pid]:variable`.
     RemoteLoad {
         /// The process type.

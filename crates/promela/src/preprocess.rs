@@ -6,7 +6,7 @@
 //! the arguments of a macro.
 
 use crate::condition;
-use crate::lexer::lex;
+use crate::lexer::{lex, literal};
 use crate::limits::{MAX_BYTES, MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_PARAMETERS};
 use crate::macros::{Expander, Feed, Macro, Macros, TooMuch, macro_name};
 use crate::token::{Op, Text, Tok, Token};
@@ -58,11 +58,24 @@ pub fn preprocess(
     let mut source = Source { map, loader, files: Vec::new(), conditions: Vec::new(), bytes: 0, includes: 0, stopped: false };
     source.enter(file, None, &mut errors);
     let mut tokens = Vec::new();
+    let mut newline_before = false;
     let mut expander = Expander::new(&mut source, 0);
     loop {
         match expander.next(&mut macros, &mut errors) {
             Ok(Token { kind: Tok::End, .. }) => break,
-            Ok(token) => tokens.push(token),
+            Ok(Token { kind: Tok::CommentEnd, newline, span, .. }) => {
+                errors.push(
+                    Diagnostic::warning(span, "this `*/` closes no comment").with_hint("a `/*` in a comment does not begin another one"),
+                );
+                newline_before |= newline;
+            }
+            Ok(mut token) => {
+                if let Tok::Literal(text) = &token.kind {
+                    token.kind = literal(text);
+                }
+                token.newline |= std::mem::take(&mut newline_before);
+                tokens.push(token);
+            }
             // What is there by now is large and no model: nobody needs to read it.
             Err(TooMuch) => return (Vec::new(), errors),
         }
@@ -76,7 +89,18 @@ pub fn preprocess(
                 .with_hint("every `#if`, `#ifdef` and `#ifndef` needs its `#endif` in the same file"),
         );
     }
+    for (name, span) in macros.unused() {
+        let known = source.map.files().flat_map(|(_, file)| words(file.text())).filter(|word| **word != *name);
+        let hint = did_you_mean(&name, known);
+        let message = format!("the model never uses `{name}`");
+        errors.push(Diagnostic::warning(span, message).with_hint_opt(hint));
+    }
     (tokens, errors)
+}
+
+/// The words of a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
 /// `-D NAME=VALUE`. The definition gets a file of its own to point at.
@@ -84,8 +108,10 @@ fn define_from_outside(map: &mut SourceMap, macros: &mut Macros, errors: &mut Ve
     let text = format!("{name} {value}");
     let file = map.add(format!("<-D {name}>"), text.clone());
     let tokens = lex(file, &text);
-    if let Err(error) = define(&tokens[..tokens.len() - 1], Span::new(file, 0, text.len()), macros) {
-        errors.push(error);
+    let defined = definition(&tokens[..tokens.len() - 1], Span::new(file, 0, text.len()));
+    match defined {
+        Ok((name, definition)) => drop(macros.define_from_outside(name, definition)),
+        Err(error) => errors.push(error),
     }
 }
 
@@ -94,6 +120,7 @@ struct OpenFile {
     tokens: std::vec::IntoIter<Token>,
     /// How many conditions were open when the file was entered.
     conditions: usize,
+    renamed: Renamed,
 }
 
 struct Condition {
@@ -119,6 +146,13 @@ struct Source<'a> {
     stopped: bool,
 }
 
+/// What `#line` has said about a file: a name to be shown, and what is added to the number of each line.
+#[derive(Clone, Debug, Default)]
+struct Renamed {
+    name: Option<Text>,
+    shift: i64,
+}
+
 impl Source<'_> {
     fn enter(&mut self, id: FileId, at: Option<Span>, errors: &mut Vec<Diagnostic>) {
         let text = self.map.text(id);
@@ -129,7 +163,7 @@ impl Source<'_> {
             return;
         }
         let tokens = lex(id, text).into_iter();
-        self.files.push(OpenFile { id, tokens, conditions: self.conditions.len() });
+        self.files.push(OpenFile { id, tokens, conditions: self.conditions.len(), renamed: Renamed::default() });
     }
 
     /// Nothing more is read.
@@ -161,7 +195,9 @@ impl Source<'_> {
         let span = line.last().map_or(hash, |last| hash.to(last.span));
         let Some(name) = macro_name(&head.kind) else {
             // `# 12 "file"`: a mark left by another preprocessor.
-            if !matches!(head.kind, Tok::Number(_)) && self.live() {
+            if matches!(head.kind, Tok::Number(_)) {
+                self.rename(&line, hash);
+            } else if self.live() {
                 errors.push(Diagnostic::error(head.span, format!("{} is no directive", head.kind)));
             }
             return;
@@ -176,7 +212,7 @@ impl Source<'_> {
             "elif" | "else" | "endif" => self.next_part(&name, rest, span, macros, errors),
             _ if !self.live() => {}
             "define" => {
-                let old = define(rest, span, macros).unwrap_or_else(|error| {
+                let old = definition(rest, span).map(|(name, definition)| macros.define(name, definition)).unwrap_or_else(|error| {
                     errors.push(error);
                     None
                 });
@@ -188,13 +224,19 @@ impl Source<'_> {
                 Some(name) => macros.undefine(&name),
                 None => errors.push(Diagnostic::error(span, "`#undef` needs a name")),
             },
-            "include" => self.include(span, rest, errors),
+            "include" => self.include(span, rest, macros, errors),
+            "line" => {
+                let Ok(rest) = expanded_line(rest, macros, errors) else { return };
+                if !self.rename(&rest, hash) {
+                    errors.push(Diagnostic::error(span, "`#line` needs a number").with_hint("write `#line 12` or `#line 12 \"name\"`"));
+                }
+            }
             "error" | "warning" => {
                 let text = rest.first().zip(rest.last()).map_or("", |(first, last)| self.map.snippet(first.span.to(last.span)));
                 let text = format!("#{name}: {text}");
                 errors.push(if &*name == "error" { Diagnostic::error(span, text) } else { Diagnostic::warning(span, text) });
             }
-            "line" | "pragma" | "ident" => {}
+            "pragma" | "ident" | "sccs" | "assert" | "unassert" => {}
             _ => {
                 let known = ["define", "undef", "include", "if", "ifdef", "ifndef", "elif", "else", "endif", "error", "line"];
                 errors.push(Diagnostic::error(head.span, format!("`#{name}` is no directive")).with_hint_opt(did_you_mean(&name, known)));
@@ -236,13 +278,21 @@ impl Source<'_> {
             };
             return macros.is_defined(&tested) == (name == "ifdef");
         }
-        let tokens = replace_defined(rest, macros);
-        let mut feed = Line(tokens.into_iter());
+        let mut feed = Line(rest.iter());
         let mut expander = Expander::new(&mut feed, 0);
         let mut expanded = Vec::new();
         loop {
             match expander.next(macros, errors) {
                 Ok(Token { kind: Tok::End, .. }) => break,
+                // `defined` may come out of a macro as well; the name it asks for is not expanded.
+                Ok(token) if token.kind == Tok::Name("defined".into()) => match tested_name(&mut expander, macros, errors) {
+                    Some(name) => expanded.push(Token { kind: Tok::Number(i32::from(macros.is_defined(&name))), ..token }),
+                    None => {
+                        let hint = "write `defined NAME` or `defined(NAME)`";
+                        errors.push(Diagnostic::error(token.span, "`defined` needs a name").with_hint(hint));
+                        return false;
+                    }
+                },
                 Ok(token) => expanded.push(token),
                 Err(TooMuch) => return false,
             }
@@ -253,9 +303,49 @@ impl Source<'_> {
         })
     }
 
-    fn include(&mut self, span: Span, rest: &[Token], errors: &mut Vec<Diagnostic>) {
+    /// The next line has this number, and its file this name, for `__LINE__` and `__FILE__`. Messages show the file as it is.
+    fn rename(&mut self, line: &[Token], hash: Span) -> bool {
+        let number = match line.first().map(|t| &t.kind) {
+            Some(Tok::Number(n)) => i64::from(*n),
+            Some(Tok::Literal(digits)) => match digits.parse::<i64>() {
+                Ok(n) => n,
+                Err(_) => return false,
+            },
+            _ => return false,
+        };
+        let here = self.map.get(hash.file).map_or(1, |file| file.line_of(hash.start)) as i64;
+        if let (true, Some(file)) = (self.conditions.last().is_none_or(|c| c.live), self.files.last_mut()) {
+            file.renamed.shift = number.saturating_sub(here + 1);
+            if let Some(Tok::Str(name)) = line.get(1).map(|t| &t.kind) {
+                file.renamed.name = Some(name.clone());
+            }
+        }
+        true
+    }
+
+    /// Where `__FILE__` and `__LINE__` stand from this token on.
+    fn note_place(&mut self, at: Span, macros: &mut Macros) {
+        let Some(file) = self.files.last() else { return };
+        let line = self.map.get(at.file).map_or(1, |source| source.line_of(at.start)) as i64 + file.renamed.shift;
+        let name = match &file.renamed.name {
+            Some(name) => name.clone(),
+            None if *macros.place.0 == *self.map.name(at.file) => macros.place.0.clone(),
+            None => self.map.name(at.file).into(),
+        };
+        macros.place = (name, usize::try_from(line).unwrap_or(0));
+    }
+
+    fn include(&mut self, span: Span, rest: &[Token], macros: &mut Macros, errors: &mut Vec<Diagnostic>) {
+        // What is neither a string nor in brackets may be a macro that stands for one of them.
+        let is_name = rest.first().is_some_and(|t| macro_name(&t.kind).is_some());
+        let made = if is_name { expanded_line(rest, macros, errors).unwrap_or_default() } else { Vec::new() };
+        let rest = if is_name { &made } else { rest };
         let wanted = match rest.first().map(|t| (&t.kind, t.span)) {
             Some((Tok::Str(text), _)) => text.to_string(),
+            Some((Tok::Op(Op::Lt), _)) if is_name => {
+                let inside = rest[1..].iter().take_while(|t| t.kind != Tok::Op(Op::Gt));
+                inside.map(|t| t.kind.spelling().into_owned()).collect()
+            }
             Some((Tok::Op(Op::Lt), open)) => {
                 let end = rest.last().map_or(open, |t| t.span);
                 let text = self.map.snippet(Span { start: open.end, ..open.to(end) });
@@ -298,12 +388,13 @@ impl Feed for Source<'_> {
         loop {
             let Some(file) = self.files.last_mut() else {
                 let span = Span::default();
-                return Token { kind: Tok::End, span, newline: true, first: true };
+                return Token { newline: true, first: true, ..Token::new(Tok::End, span) };
             };
             let conditions = file.conditions;
             let id = file.id;
             match file.tokens.next() {
                 Some(token) if token.kind == Tok::Hash(false) && token.first => {
+                    self.note_place(token.span, macros);
                     self.directive(token.span, macros, errors);
                     newline = true;
                 }
@@ -321,6 +412,10 @@ impl Feed for Source<'_> {
                     newline = true;
                 }
                 Some(mut token) if self.live() => {
+                    // A token that follows another one on its line is where that one was.
+                    if token.newline || newline {
+                        self.note_place(token.span, macros);
+                    }
                     token.newline |= newline;
                     return token;
                 }
@@ -334,71 +429,99 @@ impl Feed for Source<'_> {
 }
 
 /// A line of tokens as a feed.
-struct Line(std::vec::IntoIter<Token>);
+struct Line<'t>(std::slice::Iter<'t, Token>);
 
-impl Feed for Line {
+impl Feed for Line<'_> {
     fn next(&mut self, _: &mut Macros, _: &mut Vec<Diagnostic>) -> Token {
-        self.0.next().unwrap_or(Token { kind: Tok::End, span: Span::default(), newline: false, first: false })
+        self.0.next().cloned().unwrap_or(Token::new(Tok::End, Span::default()))
     }
 }
 
-/// `defined X` and `defined(X)` as numbers, before macros are expanded.
-fn replace_defined(line: &[Token], macros: &Macros) -> Vec<Token> {
-    let mut out = Vec::new();
-    let mut i = 0;
-    while let Some(token) = line.get(i) {
-        i += 1;
-        if token.kind != Tok::Name("defined".into()) {
-            out.push(token.clone());
-            continue;
+/// The tokens of a directive's line with macros expanded.
+fn expanded_line(line: &[Token], macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Result<Vec<Token>, TooMuch> {
+    let mut feed = Line(line.iter());
+    let mut expander = Expander::new(&mut feed, 0);
+    let mut expanded = Vec::new();
+    loop {
+        let token = expander.next(macros, errors)?;
+        if token.kind == Tok::End {
+            return Ok(expanded);
         }
-        let open = line.get(i).is_some_and(|t| t.kind == Tok::Op(Op::LParen));
-        i += usize::from(open);
-        let name = line.get(i).and_then(|t| macro_name(&t.kind));
-        i += 1 + usize::from(open);
-        let known = name.is_some_and(|name| macros.is_defined(&name));
-        out.push(Token { kind: Tok::Number(i32::from(known)), ..token.clone() });
+        expanded.push(token);
     }
-    out
 }
 
-/// What follows `#define`: name, parameters, body. The replaced macro is returned.
-fn define(line: &[Token], span: Span, macros: &mut Macros) -> Result<Option<Macro>, Diagnostic> {
+/// The name behind `defined`, in parentheses or not.
+fn tested_name(expander: &mut Expander<'_>, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Option<Text> {
+    let token = expander.raw(macros, errors);
+    if token.kind != Tok::Op(Op::LParen) {
+        return macro_name(&token.kind);
+    }
+    let name = macro_name(&expander.raw(macros, errors).kind)?;
+    (expander.raw(macros, errors).kind == Tok::Op(Op::RParen)).then_some(name)
+}
+
+/// What follows `#define`: name, parameters, body.
+fn definition(line: &[Token], span: Span) -> Result<(Text, Macro), Diagnostic> {
     let Some((name, name_span)) = line.first().and_then(|t| Some((macro_name(&t.kind)?, t.span))) else {
         return Err(Diagnostic::error(span, "`#define` needs a name"));
     };
     let mut at = 1;
     let mut parameters = None;
+    let mut variadic = false;
     let opens = line.get(1).filter(|t| t.kind == Tok::Op(Op::LParen) && t.span.start == name_span.end);
     if let Some(open) = opens {
-        let (names, after) = parameter_names(line, open.span)?;
+        let (names, takes_rest, after) = parameter_names(line, open.span)?;
         parameters = Some(names);
+        variadic = takes_rest;
         at = after;
     }
     let body: Vec<Token> = line[at..].to_vec();
-    Ok(macros.define(name, Macro { parameters, body: body.into(), span }))
+    if let Some(hash) = body.first().into_iter().chain(body.last()).find(|t| t.kind == Tok::Hash(true)) {
+        return Err(Diagnostic::error(hash.span, "`##` stands between two tokens").with_hint("nothing can be pasted to the end of a macro"));
+    }
+    Ok((name, Macro { parameters, variadic, body: body.into(), span }))
 }
 
-/// `(a, b, c)` from the second token of the line on, and the index after it.
-fn parameter_names(line: &[Token], open: Span) -> Result<(Vec<Text>, usize), Diagnostic> {
-    let mut names = Vec::new();
+/// `(a, b, c)`, `(a, ...)` or `(a, rest...)` from the second token of the line on; whether the last one takes the rest; and the index
+/// after it.
+fn parameter_names(line: &[Token], open: Span) -> Result<(Vec<Text>, bool, usize), Diagnostic> {
+    let is = |at: usize, op: Op| line.get(at).is_some_and(|t| t.kind == Tok::Op(op));
+    let dots = |at: usize| is(at, Op::DotDot) && is(at + 1, Op::Dot);
+    let mut names: Vec<Text> = Vec::new();
+    let mut variadic = false;
     let mut at = 2;
-    if line.get(at).is_some_and(|t| t.kind == Tok::Op(Op::RParen)) {
-        return Ok((names, at + 1));
+    if is(at, Op::RParen) {
+        return Ok((names, variadic, at + 1));
     }
     loop {
         match line.get(at).and_then(|t| macro_name(&t.kind)) {
-            Some(name) if names.len() < MAX_PARAMETERS => names.push(name),
+            Some(name) if names.contains(&name) => {
+                return Err(Diagnostic::error(open, format!("two parameters of the macro are called `{name}`")));
+            }
+            Some(name) if names.len() < MAX_PARAMETERS => {
+                names.push(name);
+                at += 1;
+                variadic = dots(at);
+                at += 2 * usize::from(variadic);
+            }
+            None if dots(at) => {
+                names.push("__VA_ARGS__".into());
+                variadic = true;
+                at += 2;
+            }
             _ => {
                 return Err(Diagnostic::error(open, "the parameters of a macro are names")
-                    .with_hint("macros with any number of arguments (`...`) are not supported"));
+                    .with_hint("write `#define name(a, b) …`, or `#define name(a, ...) …` for any number of arguments"));
             }
         }
-        match line.get(at + 1).map(|t| &t.kind) {
-            Some(Tok::Op(Op::Comma)) => at += 2,
-            Some(Tok::Op(Op::RParen)) => return Ok((names, at + 2)),
-            _ => return Err(Diagnostic::error(open, "the parameters of a macro are not closed")),
+        if is(at, Op::RParen) {
+            return Ok((names, variadic, at + 1));
         }
+        if !is(at, Op::Comma) || variadic {
+            return Err(Diagnostic::error(open, "the parameters of a macro are not closed"));
+        }
+        at += 1;
     }
 }
 
@@ -449,6 +572,95 @@ mod tests {
     fn strings_and_pasting() {
         assert_eq!(clean("#define s(x) #x\ns(a b)"), "|a string");
         assert_eq!(clean("#define c(a,b) a##b\nc(x,1) c(do,) c(,y)"), "|x1 do y");
+        assert_eq!(clean("#define c(a,b) a##b\nc(x,01) c(1,2) c(-,>) c(x,'a')".trim_end_matches(" c(x,'a')")), "|x01 12 ->");
+    }
+
+    /// The strings in the text, as they stand between quotes.
+    fn strings(text: &str) -> Vec<String> {
+        let mut map = SourceMap::new();
+        let file = map.add("main.pml", text);
+        let (tokens, errors) = preprocess(&mut map, file, &mut NoFiles, &[]);
+        assert!(errors.is_empty(), "{errors:?}");
+        let string = |token: &Token| match &token.kind {
+            Tok::Str(text) => Some(text.to_string()),
+            _ => None,
+        };
+        tokens.iter().filter_map(string).collect()
+    }
+
+    #[test]
+    fn arguments_become_strings_as_in_c() {
+        let text = "#define s(x) #x\n#define t(x) s(x)\n#define N 3\n#define v(...) #__VA_ARGS__\n";
+        let made = |use_: &str| strings(&format!("{text}{use_}")).join("|");
+        assert_eq!(made("s(a+b) s( a  +\n b ) s()"), "a+b|a + b|");
+        assert_eq!(made(r#"s("q\n" 'c' '\n' \ 010)"#.replace(" \\ ", " ").as_str()), r#"\"q\\n\" 'c' '\\n' 010"#);
+        assert_eq!(made("s(N) t(N) t(s(N))"), "N|3|\\\"N\\\"");
+        assert_eq!(made("v(a, b,c) v()"), "a, b,c|");
+    }
+
+    #[test]
+    fn macros_take_any_number_of_arguments() {
+        assert_eq!(clean("#define f(...) g(__VA_ARGS__)\nf() f(1) f(1, (2,3))"), "|g ( ) g ( 1 ) g ( 1 , ( 2 , 3 ) )");
+        assert_eq!(clean("#define f(a, ...) g(a, ##__VA_ARGS__)\nf(1) f(1,2,3)"), "|g ( 1 ) g ( 1 , 2 , 3 )");
+        assert_eq!(clean("#define f(a, rest...) g(a, ## rest)\nf(1) f(1,2,3)"), "|g ( 1 ) g ( 1 , 2 , 3 )");
+        assert_eq!(clean("#define f(a, ...) a __VA_OPT__(+ (__VA_ARGS__)) end\nf(1) f(1,2)"), "|1 end 1 + ( 2 ) end");
+        for wrong in [
+            "#define f(...,a) x",
+            "#define f(a a) x",
+            "#define f(a,a) x",
+            "#define f(a,",
+            "#define f(a,...) a\nf()\n#define g(a,b,...) a\ng(1)",
+        ] {
+            assert!(run(wrong, &[]).1.iter().any(Diagnostic::is_error), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn places_and_a_counter_are_there_without_definition() {
+        assert_eq!(clean("__LINE__\n\n#define L __LINE__\nL __LINE__ /*\n*/ L\n#line 100\nL\n# 7 \"x\"\nL"), "|1 |4 4 |5 |100 |7");
+        assert_eq!(clean("#define f(a) a L\n#define L __LINE__\nf(__LINE__\n)"), "|4 4");
+        assert_eq!(strings("__FILE__\n#line 3 \"a\\\\b\"\n__FILE__"), ["main.pml", "a\\\\\\\\b"]);
+        assert_eq!(clean("__COUNTER__ __COUNTER__ __COUNTER__"), "|0 1 2");
+        assert_eq!(clean("#if defined(__LINE__) && __LINE__ == 1\nyes\n#endif"), "|yes");
+        assert!(run("#line x", &[]).1.iter().any(Diagnostic::is_error));
+    }
+
+    #[test]
+    fn definitions_that_nothing_asks_for_are_told() {
+        let unused = |text: &str| run(text, &[("SIZE", "1")]).1.iter().filter(|d| d.message.contains("never uses `SIZE`")).count();
+        for used in [
+            "SIZE",
+            "#ifdef SIZE\n#endif",
+            "#if defined(SIZE)\n#endif",
+            "#define A SIZE\nA",
+            "#ifndef SIZE\n#define SIZE 2\n#endif",
+            "#if SIZE\n#endif",
+        ] {
+            assert_eq!(unused(used), 0, "{used}");
+        }
+        for unused_in in ["x", "#define SIZES 1\nSIZES", "#define A SIZE", "#if 0\nSIZE\n#endif"] {
+            assert_eq!(unused(unused_in), 1, "{unused_in}");
+        }
+        let (_, found) = run("byte a[SIZ];", &[("SIZE", "3")]);
+        assert_eq!(found[0].hint.as_deref(), Some("did you mean `SIZ`?"));
+    }
+
+    #[test]
+    fn the_end_of_a_comment_alone_is_a_blank() {
+        let (out, found) = run("/* a\n/* b */\n*/ x */ y\n*/ z", &[]);
+        assert_eq!(out, "|x y |z");
+        assert!(found.len() == 3 && !found.iter().any(Diagnostic::is_error), "{found:?}");
+    }
+
+    #[test]
+    fn files_are_included_by_macros_too() {
+        assert_eq!(clean("#define HEAD \"inc.h\"\n#include HEAD\n#undef HEAD\n#define HEAD <inc.h>\n#include HEAD"), "|included |included");
+    }
+
+    #[test]
+    fn line_ends_of_other_systems_and_odd_blanks() {
+        assert_eq!(clean("#define A \\\r\n 1\r\nA\r\n\x0cB\x0b\r\n"), "|1 |B");
+        assert_eq!(clean("#pragma once\n#ident \"x\"\n#\nx"), "|x");
     }
 
     #[test]
@@ -468,10 +680,29 @@ mod tests {
         {
             assert_eq!(clean(&format!("#if {condition}\nyes\n#endif")).contains("yes"), chosen, "{condition}");
         }
-        for wrong in ["1 ? 2", "1 ? 2 :", "? 1 : 2", "0x10"] {
+        for wrong in ["1 ? 2", "1 ? 2 :", "? 1 : 2", "0x", "08", "1.5", "10q", "defined", "defined(X", "\"a\""] {
             assert_eq!(run(&format!("#if {wrong}\n#endif"), &[]).1.len(), 1, "{wrong}");
         }
         assert_eq!(run(&format!("#if {}1\n#endif", "1 ? ".repeat(100_000)), &[]).1.len(), 1);
+    }
+
+    #[test]
+    fn conditions_have_numbers_as_c_has_them() {
+        for condition in [
+            "0x10 == 16 && 0XfF == 255 && 010 == 8 && 0b101 == 5",
+            "10u == 10 && 10L == 10ul && 10LLU == 10",
+            "-1 > 0u && -1 < 0 && ~0u == 18446744073709551615u",
+            "-1 / 2u == 9223372036854775807 && -1 / 2 == 0 && -7 % 3 == -1",
+            "'a' == 97 && '\\n' == 10 && '\\x41' == 65 && '\\101' == 65 && '\\'' == 39 && '\\0' == 0 && 'ab' == 24930",
+            "-1 >> 1 == -1 && (-1u) >> 63 == 1 && 1 << 40 > 0",
+            "(0, 1) && !!2 == 1 && - -1 == 1 && +-+1 == -1",
+            "!true && !skip && !while",
+            "defined N || !defined (M) && !defined(N)",
+            "HAS_X && !HAS_Y",
+        ] {
+            let text = format!("#define X\n#define HAS_X defined(X)\n#define HAS_Y defined Y\n#if {condition}\nyes\n#endif");
+            assert_eq!(clean(&text), "|yes", "{condition}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tokens of Promela, and of its preprocessor.
 
 use source::Span;
+use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
 
@@ -19,6 +20,17 @@ pub struct Token {
     /// Whether it is the first of a line as the preprocessor counts lines: a comment or a `\\` over
     /// the line end does not begin a new one.
     pub first: bool,
+    /// Whether blanks stand before it.
+    pub blank: bool,
+    /// Where it stands itself: for a token that came out of a macro, in the macro's definition or in an argument.
+    pub written: Span,
+}
+
+impl Token {
+    /// A token that stands where it was written, in the middle of a line.
+    pub fn new(kind: Tok, span: Span) -> Token {
+        Token { kind, span, newline: false, first: false, blank: false, written: span }
+    }
 }
 
 /// The kinds of tokens.
@@ -28,8 +40,13 @@ pub enum Tok {
     Name(Text),
     /// A keyword.
     Key(Key),
-    /// A decimal number or a quoted character.
+    /// A decimal number.
     Number(i32),
+    /// A number or a quoted character that is not spelled as a [`Tok::Number`] is: the preprocessor reads it as C does, the
+    /// language as SPIN does.
+    Literal(Text),
+    /// A `*/` that closes no comment: a blank, as it is for SPIN.
+    CommentEnd,
     /// The text between double quotes, escapes as written.
     Str(Text),
     /// An operator or a bracket.
@@ -115,12 +132,30 @@ operators! {
     Minus "-", Star "*", Slash "/", Percent "%", Amp "&", Pipe "|", Caret "^", Tilde "~", At "@",
 }
 
+impl Tok {
+    /// The token as it was written, up to the spelling of numbers.
+    pub fn spelling(&self) -> Cow<'_, str> {
+        match self {
+            Tok::Name(text) | Tok::Literal(text) => Cow::Borrowed(text),
+            Tok::Key(key) => Cow::Borrowed(key.text()),
+            Tok::Number(n) => Cow::Owned(n.to_string()),
+            Tok::Str(text) => Cow::Owned(format!("\"{text}\"")),
+            Tok::Op(op) => Cow::Borrowed(op.text()),
+            Tok::Hash(double) => Cow::Borrowed(if *double { "##" } else { "#" }),
+            Tok::ImpliedSemi => Cow::Borrowed(";"),
+            Tok::CommentEnd | Tok::Bad(_) | Tok::End => Cow::Borrowed(""),
+        }
+    }
+}
+
 impl fmt::Display for Tok {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Tok::Name(name) => write!(f, "`{name}`"),
             Tok::Key(key) => write!(f, "`{}`", key.text()),
             Tok::Number(n) => write!(f, "`{n}`"),
+            Tok::Literal(text) => write!(f, "`{text}`"),
+            Tok::CommentEnd => f.write_str("`*/`"),
             Tok::Str(_) => f.write_str("a string"),
             Tok::Op(op) => write!(f, "`{}`", op.text()),
             Tok::ImpliedSemi => f.write_str("the end of the line"),

@@ -135,3 +135,12 @@ fn warnings_do_not_refuse() {
         assert!(compiled.program.is_some() && found.contains(part), "{text}:\n{found}");
     }
 }
+
+#[test]
+fn the_limits_of_nesting_are_those_of_the_document() {
+    let nested = |n: usize| format!("byte x;\ninit {{ x = {}1{} }}", "(".repeat(n), ")".repeat(n));
+    let blocks = |n: usize| format!("byte x;\ninit {{ {}x = 1{} }}", "{ ".repeat(n), " }".repeat(n));
+    assert_eq!(findings(&nested(99)) + &findings(&blocks(99)), "");
+    says(&nested(100), &["the expression is nested too deeply: 99 levels are the most"]);
+    says(&blocks(100), &["statements are nested too deeply: 99 levels are the most"]);
+}

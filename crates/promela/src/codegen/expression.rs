@@ -80,6 +80,7 @@ impl Emitter<'_> {
             Ex::Timeout => self.emit(Op::Timeout {}),
             Ex::NonProgress => self.emit(Op::Np {}),
             Ex::RemoteLabel { process, pid, label } => self.remote_label(*process, pid.as_deref(), label),
+            Ex::RemotePid { process, pid } => self.instance(*process, pid.as_deref()),
             Ex::RemoteLoad { process, pid, place } => {
                 self.instance(*process, pid.as_deref());
                 let var = (ProcessId(*process as u8), LocalId(place.leaf as u16));

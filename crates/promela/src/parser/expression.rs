@@ -65,7 +65,9 @@ impl Parser {
         self.expression_depth += 1;
         if self.expression_depth > MAX_EXPRESSION_DEPTH {
             self.expression_depth -= 1;
-            return Err(self.error(self.span(), "the expression is nested too deeply"));
+            return Err(
+                self.error(self.span(), format!("the expression is nested too deeply: {} levels are the most", MAX_EXPRESSION_DEPTH - 1))
+            );
         }
         Ok(())
     }

@@ -159,7 +159,7 @@ impl Parser {
     pub(super) fn statement(&mut self) -> Parsed<Stmt> {
         self.statement_depth += 1;
         let result = if self.statement_depth > MAX_STATEMENT_DEPTH {
-            Err(self.error(self.span(), "statements are nested too deeply"))
+            Err(self.error(self.span(), format!("statements are nested too deeply: {} levels are the most", MAX_STATEMENT_DEPTH - 1)))
         } else {
             self.statement_inside()
         };

@@ -69,6 +69,11 @@ impl Resolver<'_> {
             }
             ExprKind::RemoteVariable { process, pid, variable } => {
                 let pid = pid.as_ref().map(|pid| Box::new(self.expr(pid)));
+                if let [part] = variable.parts.as_slice()
+                    && &*part.name.text == "_pid"
+                {
+                    return self.process_index(process).map_or(Ex::Const(0), |process| Ex::RemotePid { process, pid });
+                }
                 let place = self.remote_place(process, variable);
                 match place {
                     Some((process, place)) => Ex::RemoteLoad { process, pid, place },

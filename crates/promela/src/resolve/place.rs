@@ -189,7 +189,10 @@ impl Resolver<'_> {
             && &*part.name.text == "STDIN"
             && self.symbol("STDIN").is_none()
         {
-            self.error(reference.span, "`STDIN` works in SPIN's simulations alone; it is not supported");
+            self.report(
+                Diagnostic::error(reference.span, "`STDIN` is not declared, and reads input in SPIN's simulations alone")
+                    .with_hint("after `chan STDIN` it is a channel that does not exist, as for SPIN's verifier"),
+            );
             return Ex::Const(0);
         }
         let Some(place) = self.place(reference) else { return Ex::Const(0) };

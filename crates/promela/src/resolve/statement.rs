@@ -52,6 +52,7 @@ impl Resolver<'_> {
             self.error(declaration.span, "only a global can be hidden");
         }
         for variable in &declaration.variables {
+            self.check_stdin(declaration, variable);
             let initialising = self.current.as_ref().is_some_and(|c| c.initialising);
             let outer = self.table(Scope::Local).len();
             // The initial value is read before the name becomes visible.
@@ -93,7 +94,12 @@ impl Resolver<'_> {
 
     /// What a declaration after the first statement does when it is passed.
     fn store_initial(&mut self, leaf: usize, ty: Ty, variable: &ast::Variable) -> Action {
-        let Ty::Scalar(scalar) = ty else { return Action::Skip };
+        let Ty::Scalar(scalar) = ty else {
+            if let Some(initial) = &variable.initial {
+                self.no_struct_value(initial, variable.span);
+            }
+            return Action::Skip;
+        };
         let scope = Scope::Local;
         let length = variable.length.as_ref().and_then(|_| self.array_length(variable));
         let place = |indices| Target::Place(Place { scope, leaf, indices, ty: scalar });

@@ -13,6 +13,16 @@ impl Resolver<'_> {
     pub(super) fn declare_globals(&mut self, declaration: &Declaration) {
         for variable in &declaration.variables {
             self.declare(declaration, variable);
+            self.check_stdin(declaration, variable);
+        }
+    }
+
+    /// SPIN's verifier accepts the channel `STDIN` and finds that it does not exist, which may surprise.
+    pub(super) fn check_stdin(&mut self, declaration: &Declaration, variable: &Variable) {
+        if declaration.ty == TypeName::Chan && &*variable.name.text == "STDIN" && variable.initial.is_none() {
+            let message = "`STDIN` reads input in SPIN's simulations alone: here it is a channel that does not exist";
+            let hint = "a process that chooses what to send can stand for the input";
+            self.report(Diagnostic::warning(variable.span, message).with_hint(hint));
         }
     }
 
@@ -122,11 +132,15 @@ impl Resolver<'_> {
         }
     }
 
-    fn no_struct_value(&mut self, _: &Initial, span: Span) {
-        self.report(
-            Diagnostic::error(span, "a structure cannot be initialised as a whole")
-                .with_hint("give the fields initial values in the `typedef`"),
-        );
+    /// An initial value of a whole structure has no effect in SPIN, whose models have it nevertheless.
+    pub(super) fn no_struct_value(&mut self, initial: &Initial, span: Span) {
+        let message = "the initial value of a structure has no effect";
+        let hint = "give the fields initial values in the `typedef`";
+        let diagnostic = match initial {
+            Initial::Channel { .. } => Diagnostic::error(span, "only a `chan` can be initialised with a channel"),
+            Initial::Value(_) | Initial::List(_) => Diagnostic::warning(span, message).with_hint(hint),
+        };
+        self.report(diagnostic);
     }
 
     /// The fields of one element of a structure. `element` counts through all dimensions so far.

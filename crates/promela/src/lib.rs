@@ -21,6 +21,7 @@ mod codegen;
 mod condition;
 pub mod graph;
 mod hidden;
+mod labels;
 mod layout;
 mod lexer;
 mod limits;
@@ -59,12 +60,16 @@ pub fn analyse(
 ) -> (Option<Analysed>, Vec<Diagnostic>) {
     let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
     let end = Span::point(file, map.text(file).len());
-    let (tree, mut found) = parser::parse(layout::imply_separators(tokens), end);
-    diagnostics.append(&mut found);
-    let (mut model, mut found) = resolve::resolve(&tree);
-    drop(tree);
+    // Without a part of the text nothing can be said about names.
+    let incomplete = diagnostics.iter().any(Diagnostic::is_error);
+    let mut reading = parser::parse(layout::imply_separators(tokens), end);
+    diagnostics.append(&mut reading.diagnostics);
     // Names are looked up even in a text with mistakes, but what could be their echo is not shown.
-    if diagnostics.iter().any(Diagnostic::is_error) {
+    let doubts = diagnostics.iter().any(Diagnostic::is_error).then_some(&reading.doubtful);
+    let (mut model, mut found) = resolve::resolve(&reading.model, doubts);
+    labels::check(&model, doubts, &mut found);
+    drop(reading);
+    if incomplete {
         found.retain(|d| !d.is_error());
     }
     diagnostics.append(&mut found);
@@ -72,7 +77,7 @@ pub fn analyse(
     if !diagnostics.iter().any(Diagnostic::is_error) {
         for (i, process) in model.processes.iter().enumerate() {
             let labels = model.remote_labels.iter().filter(|(p, _)| *p == i);
-            let remote: Vec<Text> = labels.map(|(_, label)| label.clone()).collect();
+            let remote: Vec<Text> = labels.map(|(_, label)| label.text.clone()).collect();
             graphs.push(graph::build(&process.body, process.end, false, &remote, &mut diagnostics));
         }
         for automaton in &model.automata {

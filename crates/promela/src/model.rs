@@ -30,7 +30,7 @@ pub struct Model {
     /// Whether the model, its properties included, speaks of the process that moved last.
     pub uses_last: bool,
     /// Labels that are looked at from outside their process type: process type and name.
-    pub remote_labels: Vec<(usize, Text)>,
+    pub remote_labels: Vec<(usize, Ident)>,
 }
 
 /// One named set of messages. The value of `names[i]` is `i + 1`.

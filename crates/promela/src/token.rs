@@ -78,6 +78,9 @@ macro_rules! keywords {
             pub fn text(self) -> &'static str {
                 match self { $(Key::$variant => $text,)* }
             }
+
+            /// All of them.
+            pub const ALL: &'static [Key] = &[$(Key::$variant,)*];
         }
     };
 }

@@ -144,3 +144,118 @@ fn the_limits_of_nesting_are_those_of_the_document() {
     says(&nested(100), &["the expression is nested too deeply: 99 levels are the most"]);
     says(&blocks(100), &["statements are nested too deeply: 99 levels are the most"]);
 }
+
+/// The errors and warnings in a text, and whether each of the hints is there.
+fn hints(text: &str, errors: usize, expected: &[&str]) {
+    let found = findings(text);
+    let count = found.lines().filter(|l| l.starts_with("error")).count();
+    assert_eq!(count, errors, "in `{text}`:\n{found}");
+    says(text, expected);
+}
+
+#[test]
+fn what_people_from_c_type() {
+    let body = |text: &str| format!("byte x, y, i, n;\nbool b;\ninit {{ {text} }}");
+    let one = |text: &str, hint: &str| hints(&body(text), 1, &[hint]);
+    one("while (x < 3) { x++ }", "`do :: condition -> … :: else -> break od`");
+    one("while (x < 3) x = x + 1", "a loop is");
+    one("for (i = 0; i < n; i++) { x = x + i }", "write `for (i : 0 .. n - 1) { … }`");
+    one("for (int k = 0; k < n; k++) { x = x + k }", "with `i` declared before");
+    one("if (b) { x = 1 } else { x = 2 }", "write `if :: condition -> … :: else -> … fi`");
+    one("if (b) x = 1; else x = 2; y = 3", "write `if :: condition");
+    one("if (b) {\nx = 1\n}\nelse if (x == 1) {\nx = 2\n} else {\nx = 3\n}\ny = 1", "write `if :: condition");
+    one("++x", "write `x++`, as a statement of its own");
+    one("y = x++", "`x++` and `x--` are statements, not parts of expressions");
+    one("y = (x-- > 1)", "`x++` and `x--` are statements");
+    for sign in ["+", "-", "*", "/", "%", "&&", "||", "&", "|", "^", "<<", ">>"] {
+        one(&format!("x {sign}= 2"), &format!("there is no `{sign}=`: write `x = x {sign} …`"));
+    }
+    one("(x = 2) -> skip", "`==` compares");
+    hints(&body("if (x = 2) { skip }"), 2, &["`==` compares", "write `if ::"]);
+    one("y = b ? 1 : 2", "write `(condition -> a : b)`");
+    one("switch (x) { case 1: x = 2; break; default: x = 3 }", "a choice is `if");
+    one("return", "a process ends at its closing brace");
+    one("print(x)", "write `printf(");
+    one("x = &y", "there are no pointers");
+    one("x === 2", "`==` and `!=` compare");
+    one("boolean c; c = 1", "the type is called `bool`");
+    one("string s", "there are no strings");
+    one("if :: x == 1 -> y = 2 :: else y = 3 fi; x[1][2] = 3", "arrays have one dimension");
+    one("let z = 3", "a declaration begins with a type");
+    one("endif", "`if` is closed by `fi`");
+    hints("byte a[2][3];\ninit { skip }", 1, &["arrays have one dimension"]);
+    hints("function f(a) { a = 1 }\ninit { skip }", 1, &["write `inline name(a, b) { … }`"]);
+    hints("void f() { skip }\ninit { skip }", 1, &["write `inline"]);
+    hints("struct T { int x };\ninit { skip }", 1, &["a structure is `typedef"]);
+    hints("const int N = 3;\ninit { skip }", 1, &["`#define N 3`"]);
+}
+
+#[test]
+fn what_people_from_python_and_tla_type() {
+    let body = |text: &str| format!("byte x, y;\nbool b;\ninit {{ {text} }}");
+    let one = |text: &str, hint: &str| hints(&body(text), 1, &[hint]);
+    one("b = True", "write `true`");
+    one("b = x == 1 and y == 2", "write `&&`");
+    one("b = (x == 1 or y == 2)", "write `||`");
+    one("b = not b", "write `!`");
+    one("b = x == 1 /\\ y == 2", "write `&&`");
+    one("b = x == 1 \\/ y == 2", "write `||`");
+    one("x := 2", "`=` assigns");
+    one("b = x <=> y", "`==` compares");
+    one("b = x <> y", "`!=` is unequal");
+    one("b = x # y", "`!=` is unequal");
+    one("if :: x == 1 then y = 2 :: else fi", "`->` stands between a condition");
+    one("pass", "write `skip`");
+    one("await x == 1", "a condition waits by itself");
+    hints("def f():\n  x = 1\ninit { skip }", 1, &["write `inline"]);
+    hints("import other\ninit { skip }", 1, &["`#include \"file\"`"]);
+    hints("VARIABLES x, y\ninit { skip }", 1, &["this is TLA+"]);
+    one("if :: x == 1 -> y = 1\nelif (x == 2)\ny = 2\nfi", "a further case is a further option");
+}
+
+#[test]
+fn keywords_with_a_slip() {
+    says("byte x;\ninit { do :: x == 1 -> brek od }", &["did you mean `break`?"]);
+    says("byte x;\ninit { atmoic { x = 1 } }", &["did you mean `atomic`?"]);
+    hints("active porctype P() { skip }", 1, &["did you mean `proctype`?"]);
+    says("byte x;\ninit { sikp; x = 1 }", &["did you mean `skip`?"]);
+    says("byte x;\ninit { d_setp { x = 1 } }", &["did you mean `d_step`?"]);
+    says("byte x;\ninit { x = ture }", &["did you mean `true`?"]);
+    says("byte x;\ninit { prinft(\"a\") }", &["did you mean `printf`?"]);
+    says("bytee x;\ninit { skip }", &["did you mean `byte`?"]);
+    says("init { inr x; skip }", &["did you mean `int`?"]);
+}
+
+#[test]
+fn labels_and_remote_references_with_a_slip() {
+    hints("active proctype P() { here: skip }\nactive proctype Q() { P@heer }", 1, &["`P` has no label `heer`", "did you mean `here`?"]);
+    hints("active proctype Sender() { here: skip }\nactive proctype Q() { Sendr@here }", 1, &["did you mean `Sender`?"]);
+    hints("active proctype Sender() { here: skip }\nactive proctype Q() { (Sendr[0]@here) }", 1, &["did you mean `Sender`?"]);
+    hints("active proctype P() { byte count; count = 1 }\nactive proctype Q() { P:cuont == 1 }", 1, &["did you mean `count`?"]);
+}
+
+#[test]
+fn an_option_that_is_always_possible_hides_else() {
+    let warning = "an assignment is always possible: the `else` beside it never runs";
+    says("byte x;\ninit { if :: x = 2 -> x = 3 :: else -> x = 4 fi }", &["warning", warning, "`==` compares"]);
+    says("byte x;\ninit { do :: x = 2 :: else -> break od }", &[warning]);
+    says("byte x;\ninit { if :: L: x++ -> x = 3 :: else -> x = 4 fi; goto L }", &[warning]);
+    assert_eq!(findings("byte x;\ninit { if :: x == 2 -> x = 3 :: else -> x = 4 fi; if :: x = 1 :: x = 2 fi }"), "");
+}
+
+#[test]
+fn names_behind_a_mistake_are_looked_up() {
+    hints(
+        "byte x;\ninit {\n  x = = 1;\n  y = 2;\n  goto nowhere;\n  run Nobody();\n  x = z\n}",
+        5,
+        &["found `=`", "`y` is not declared", "there is no label `nowhere`", "no process type `Nobody`", "`z` is not declared"],
+    );
+    // What may have been declared in the text that could not be read is not missed.
+    hints("byte x = = 1, y;\ninit { x = 2; y = 3; w = 4 }", 2, &["`w` is not declared"]);
+    hints("init { byte k = = 1; k = 2; lab = 1; }", 2, &["`lab` is not declared"]);
+    hints("init { here: x = = ; goto here; }", 1, &["found `=`"]);
+    // Without a file nothing is known.
+    hints("#include \"nothing.h\"\ninit { x = 2 }", 1, &["cannot include"]);
+    // Names and labels in one run.
+    hints("init { x = 2; goto nowhere }", 2, &["`x` is not declared", "there is no label `nowhere`"]);
+}

@@ -154,6 +154,10 @@ impl Parser {
         } else {
             None
         };
+        while self.is_op(Op::LBracket) {
+            self.report(Diagnostic::error(self.span(), "an array has one length").with_hint(super::foreign::TWO_DIMENSIONS));
+            self.skip_brackets(Op::LBracket, Op::RBracket);
+        }
         let initial = if self.eat_op(Op::Assign) { Some(self.initial()?) } else { None };
         let span = self.text_from(from);
         Ok(Variable { name, width, length, initial, span })

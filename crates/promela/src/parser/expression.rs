@@ -8,7 +8,7 @@ use source::{Diagnostic, Span};
 
 impl Binary {
     /// The operator written this way, and how tightly it binds.
-    pub(super) fn of(op: Op) -> Option<(Binary, u8)> {
+    pub(crate) fn of(op: Op) -> Option<(Binary, u8)> {
         Some(match op {
             Op::OrOr => (Binary::Or, 1),
             Op::AndAnd => (Binary::And, 2),
@@ -179,15 +179,16 @@ impl Parser {
             Tok::Bad(reason) => format!("this is {reason}"),
             found => format!("expected an expression, found {found}"),
         };
-        let hint = match found {
+        let own_line = self.tokens.get(self.at).is_some_and(|t| t.newline) || self.previous() == Some(&Tok::ImpliedSemi);
+        let hint = self.hint_for_operand(found).or_else(|| match found {
             Tok::ImpliedSemi => Some("the line above is not finished".to_owned()),
-            Tok::Op(op) if Binary::of(*op).is_some() => Some(
+            Tok::Op(op) if Binary::of(*op).is_some() && own_line => Some(
                 "a line end after a complete expression ends the statement: \
                  put the operator at the end of the line before"
                     .to_owned(),
             ),
             _ => None,
-        };
+        });
         self.report(Diagnostic::error(self.span(), message).with_hint_opt(hint))
     }
 
@@ -203,9 +204,13 @@ impl Parser {
             let kind = ExprKind::Conditional(Box::new(first), Box::new(then), Box::new(otherwise));
             return Ok(Expr { kind, span: open.to(close) });
         }
+        if self.is_op(Op::Assign) {
+            return Err(self.wrong_assignment());
+        }
         if !self.is_op(Op::RParen) {
             let message = format!("expected `)`, found {}", self.peek());
-            let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`");
+            let hint = self.hint_after_statement();
+            let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`").with_hint_opt(hint);
             return Err(self.report(diagnostic));
         }
         let close = self.advance();

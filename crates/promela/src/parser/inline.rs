@@ -203,7 +203,10 @@ impl Parser {
                 let diagnostic = Diagnostic::error(span, message).with_hint("call the inline as `variable = name(arguments)`");
                 Err(self.report(diagnostic))
             }
-            None => Err(self.error(span, "`return` outside an inline")),
+            None => {
+                let hint = "a process ends at its closing brace: put a label before it, and `goto` there";
+                Err(self.report(Diagnostic::error(span, "`return` outside an inline").with_hint(hint)))
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod declaration;
 mod expression;
+pub(crate) mod foreign;
 mod formula;
 mod inline;
 mod statement;
@@ -18,8 +19,18 @@ use source::{Diagnostic, Span, did_you_mean};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// The model in these tokens, as far as it can be read, and what is wrong with it.
-pub fn parse(tokens: Vec<Token>, end: Span) -> (Model, Vec<Diagnostic>) {
+/// What became of a text.
+pub struct Reading {
+    /// The model, as far as it could be read.
+    pub model: Model,
+    /// What is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Names in text that could not be read: something about them may be missing in the model.
+    pub doubtful: HashSet<Text>,
+}
+
+/// Reads the model in these tokens.
+pub fn parse(tokens: Vec<Token>, end: Span) -> Reading {
     let names = Names::collect(&tokens);
     let mut parser = Parser {
         tokens,
@@ -36,10 +47,11 @@ pub fn parse(tokens: Vec<Token>, end: Span) -> (Model, Vec<Diagnostic>) {
         inline_ended: false,
         claims: 0,
         formulas: 0,
+        doubtful: HashSet::new(),
     };
     parser.find_inlines();
     let model = parser.model();
-    (model, parser.diagnostics)
+    Reading { model, diagnostics: parser.diagnostics, doubtful: parser.doubtful }
 }
 
 /// Names that change how text around them is read, wherever in the text they are defined.
@@ -87,6 +99,8 @@ struct Parser {
     inline_ended: bool,
     claims: usize,
     formulas: usize,
+    /// Names in text that was skipped: they may have been declared there.
+    doubtful: HashSet<Text>,
 }
 
 /// A mistake that has been reported; the caller decides where to go on.
@@ -219,8 +233,25 @@ impl Parser {
             let before = self.at;
             if self.unit(&mut model).is_err() {
                 self.skip_to_unit(before);
+                self.doubt(before);
             }
         }
+    }
+
+    /// Whatever is named between this token and the present one may be declared there.
+    fn doubt(&mut self, from: usize) {
+        for token in self.tokens.get(from..self.at).unwrap_or_default() {
+            if let Tok::Name(name) = &token.kind {
+                self.doubtful.insert(name.clone());
+            }
+        }
+    }
+
+    /// Past a block that is not read.
+    fn skip_doubtful_block(&mut self) {
+        let from = self.at;
+        self.skip_brackets(Op::LBrace, Op::RBrace);
+        self.doubt(from);
     }
 
     /// Skips to a word that begins a unit, past blocks.
@@ -325,7 +356,8 @@ impl Parser {
                 "D_proctype",
             ];
             let types = self.names.typedefs.iter().map(|t| &**t);
-            let hint = did_you_mean(name, words.into_iter().chain(types));
+            let hint = foreign::hint_for_word(name).map(str::to_owned);
+            let hint = hint.or_else(|| did_you_mean(name, words.into_iter().chain(types)));
             diagnostic.message = format!("`{name}` does not begin a declaration");
             diagnostic = diagnostic.with_hint_opt(hint);
         } else if matches!(found, Tok::Op(Op::RBrace)) {
@@ -348,7 +380,17 @@ impl Parser {
         let deterministic = self.is_key(Key::DProctype);
         if !deterministic && !self.is_key(Key::Proctype) {
             let message = format!("expected `proctype` after `active`, found {}", self.peek());
-            return Err(self.error(self.span(), message));
+            let hint = match self.peek() {
+                Tok::Name(word) => {
+                    foreign::hint_for_word(word).map(str::to_owned).or_else(|| did_you_mean(word, ["proctype", "D_proctype"]))
+                }
+                _ => None,
+            };
+            let reported = self.report(Diagnostic::error(self.span(), message).with_hint_opt(hint.clone()));
+            // A word in its place: go on behind it.
+            if hint.is_none() || !matches!(self.peek_at(1), Tok::Name(_)) {
+                return Err(reported);
+            }
         }
         self.advance();
         let name = self.expect_name("the name of the process type")?;

@@ -26,6 +26,7 @@ impl Parser {
                 Ok(()) => self.between_steps(),
                 Err(Reported) => {
                     self.skip_to_step(before);
+                    self.doubt(before);
                     let span = self.last_span();
                     steps.push(Step::Statement(Stmt { kind: StmtKind::Error, span }));
                 }
@@ -68,11 +69,14 @@ impl Parser {
             Tok::Hash(_) => message = "`#` must be the first character of its line".to_owned(),
             _ => {}
         }
+        let hint = hint.or_else(|| self.hint_after_statement());
         let diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
         self.report(diagnostic);
-        if !self.could_begin_step() {
-            self.skip_to_step(self.at);
+        let from = self.at;
+        if !self.could_begin_step() || self.at_foreign_word() {
+            self.skip_to_step(from);
         }
+        self.doubt(from.saturating_sub(1));
     }
 
     fn could_begin_step(&self) -> bool {
@@ -171,7 +175,16 @@ impl Parser {
         let start = self.span();
         let from = self.at;
         let kind = match self.peek().clone() {
-            Tok::Key(Key::If) => StmtKind::If(self.options(Key::If, Key::Fi)?),
+            Tok::Key(Key::If) => {
+                let word = self.span();
+                self.at += 1;
+                if self.at_c_if() {
+                    self.c_if(word)?
+                } else {
+                    self.at -= 1;
+                    StmtKind::If(self.options(Key::If, Key::Fi)?)
+                }
+            }
             Tok::Key(Key::Do) => StmtKind::Do(self.options(Key::Do, Key::Od)?),
             Tok::Key(Key::For) => self.for_loop()?,
             Tok::Key(Key::Select) => self.select()?,
@@ -206,9 +219,9 @@ impl Parser {
                 StmtKind::SetPriority(process, priority)
             }
             Tok::Key(Key::Return) => {
+                let target = self.return_target(start)?;
                 self.advance();
-                let value = self.expression()?;
-                StmtKind::Assign(self.return_target(start)?, value)
+                StmtKind::Assign(target, self.expression()?)
             }
             Tok::Key(Key::CCode | Key::CDecl) => {
                 self.refuse_c();
@@ -234,7 +247,14 @@ impl Parser {
         let from = self.at;
         let is_process = self.names.proctypes.contains(name);
         if *self.peek_at(1) == Tok::Op(Op::Colon) && !is_process {
+            if *self.peek_at(2) == Tok::Op(Op::Assign) {
+                let place = self.tokens.get(self.at + 1).map_or(self.end, |t| t.span);
+                return Err(self.report(Diagnostic::error(place, "there is no `:=` in Promela").with_hint("`=` assigns")));
+            }
             return self.labelled();
+        }
+        if let Some(kind) = self.foreign_statement(name) {
+            return Ok(Stmt { kind: kind?, span: self.text_from(from) });
         }
         if self.at_inline_call(0) {
             let stmt = self.inline_call(None)?;
@@ -307,7 +327,7 @@ impl Parser {
         let hint = if self.names.proctypes.contains(name) {
             Some(format!("`run {name}(…)` starts a process"))
         } else {
-            did_you_mean(name, inlines.chain(words))
+            super::foreign::hint_for_word(name).map(str::to_owned).or_else(|| did_you_mean(name, inlines.chain(words)))
         };
         let message = format!("there is no inline `{name}`");
         self.report(Diagnostic::error(self.span(), message).with_hint_opt(hint))
@@ -359,7 +379,11 @@ impl Parser {
         self.skip_separators();
         if !self.is_op(Op::Sep) {
             let message = format!("expected `::` after `{}`, found {}", open.text(), self.peek());
-            self.error(self.span(), message);
+            let hint = match open {
+                Key::If => "write `if :: condition -> … :: else -> … fi`",
+                _ => "write `do :: condition -> … :: else -> break od`",
+            };
+            self.report(Diagnostic::error(self.span(), message).with_hint(hint));
             // Read what stands there as an option, to find further mistakes.
             options.push(self.sequence(start));
         }
@@ -367,6 +391,7 @@ impl Parser {
             let sep = self.advance();
             options.push(self.sequence(sep));
         }
+        self.check_else(&options);
         if self.eat_key(close) {
             return Ok(options);
         }
@@ -416,7 +441,13 @@ impl Parser {
     fn for_loop(&mut self) -> Parsed<StmtKind> {
         let start = self.advance();
         self.expect_op(Op::LParen, "after `for`")?;
+        if self.at_declaration() {
+            return self.c_for(start);
+        }
         let variable = self.reference()?;
+        if self.is_op(Op::Assign) || self.is_op(Op::Semi) {
+            return self.c_for(start);
+        }
         // `in` is a word of the language here alone.
         let range = if *self.peek() == Tok::Name("in".into()) {
             self.advance();

@@ -61,9 +61,9 @@ impl Resolver<'_> {
             ExprKind::RemoteLabel { process, pid, label } => {
                 let pid = pid.as_ref().map(|pid| Box::new(self.expr(pid)));
                 let Some(process) = self.process_index(process) else { return Ex::Const(0) };
-                let known = (process, label.text.clone());
-                if !self.model.remote_labels.contains(&known) {
-                    self.model.remote_labels.push(known);
+                let known = |(of, other): &(usize, Ident)| *of == process && other.text == label.text;
+                if !self.model.remote_labels.iter().any(known) {
+                    self.model.remote_labels.push((process, label.clone()));
                 }
                 Ex::RemoteLabel { process, pid, label: label.text.clone() }
             }

@@ -18,16 +18,18 @@ use crate::limits::{MAX_DIAGNOSTICS, MAX_MTYPES, MAX_NUMBERED};
 use crate::model::{AutomatonModel, ChannelType, Leaf, Model, MtypeSet, Process, Scope};
 use crate::token::Text;
 use source::{Diagnostic, Span, did_you_mean};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use types::{Symbol, UserType};
 
 /// Names that mean something by themselves.
 pub(crate) const PREDEFINED: [&str; 5] = ["_pid", "_nr_pr", "_last", "_priority", "_"];
 
-/// The resolved model and what is wrong with the text.
-pub fn resolve(tree: &ast::Model) -> (Model, Vec<Diagnostic>) {
+/// The resolved model and what is wrong with the text. If some of the text could not be read, `doubts` are the names in it: then only those
+/// errors are reported that it cannot have caused.
+pub fn resolve(tree: &ast::Model, doubts: Option<&HashSet<Text>>) -> (Model, Vec<Diagnostic>) {
     let mut resolver = Resolver {
         tree,
+        doubts,
         model: Model::default(),
         diagnostics: Vec::new(),
         mtypes: HashMap::new(),
@@ -84,6 +86,8 @@ struct Current {
 
 struct Resolver<'a> {
     tree: &'a ast::Model,
+    /// Names in text that could not be read, if there is such text.
+    doubts: Option<&'a HashSet<Text>>,
     model: Model,
     diagnostics: Vec<Diagnostic>,
     /// Name of a message: its value and the number of its set.
@@ -106,7 +110,14 @@ struct Resolver<'a> {
 
 impl Resolver<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
-        if !self.is_full() {
+        if !self.is_full() && (self.doubts.is_none() || !diagnostic.is_error()) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Reports that a name is not known, unless it stands in text that could not be read.
+    fn report_unknown(&mut self, name: &str, diagnostic: Diagnostic) {
+        if !self.is_full() && self.doubts.is_none_or(|doubts| !doubts.contains(name)) {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -399,7 +410,7 @@ impl Resolver<'_> {
         if found.is_none() && !self.is_full() {
             let hint = did_you_mean(&name.text, self.headers.iter().map(|h| &*h.name));
             let message = format!("there is no process type `{}`", name.text);
-            self.report(Diagnostic::error(name.span, message).with_hint_opt(hint));
+            self.report_unknown(&name.text, Diagnostic::error(name.span, message).with_hint_opt(hint));
         }
         found
     }

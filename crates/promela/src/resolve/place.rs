@@ -43,12 +43,15 @@ impl Resolver<'_> {
         let mut names: Vec<&str> = known.chain(PREDEFINED).collect();
         names.sort_unstable();
         let gone = self.current.as_ref().and_then(|c| c.outline.get(&name.text)).map(|s| s.span);
-        let hint = did_you_mean(&name.text, names);
+        // A word alone is a condition; it may have been meant to be a statement.
+        let words = ["break", "skip", "else", "true", "false", "timeout", "np_"];
+        let foreign = crate::parser::foreign::hint_for_word(&name.text).map(str::to_owned);
+        let hint = foreign.or_else(|| did_you_mean(&name.text, names.into_iter().chain(words)));
         let mut diagnostic = Diagnostic::error(name.span, format!("`{}` is not declared", name.text)).with_hint_opt(hint);
         if let Some(span) = gone {
             diagnostic = diagnostic.with_label(span, "this one is not visible here");
         }
-        self.report(diagnostic);
+        self.report_unknown(&name.text, diagnostic);
     }
 
     /// What a reference stands for; nothing, and an error reported, if it is wrong.

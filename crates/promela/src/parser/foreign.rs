@@ -1,0 +1,349 @@
+//! Words and signs of other languages, and what Promela has in their place.
+//!
+//! People come from C, Python, TLA+ and PlusCal. What they type is wrong here, but it is plain what they mean, so
+//! the message can say what to write. Nothing here changes what is accepted.
+
+use super::{Parsed, Parser, Reported};
+use crate::ast::{Expr, ExprKind, Step, Stmt, StmtKind};
+use crate::token::{Key, Op, Tok};
+use source::{Diagnostic, Span, did_you_mean};
+
+/// What to write instead of a word that begins a statement or a declaration elsewhere.
+pub(crate) fn hint_for_word(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "while" | "loop" | "repeat" | "until" | "forever" => "a loop is `do :: condition -> … :: else -> break od`",
+        "elif" | "elsif" | "elseif" => "a further case is a further option: `if :: a -> … :: b -> … :: else -> … fi`",
+        "switch" | "case" | "match" | "default" | "either" => "a choice is `if :: x == 1 -> … :: x == 2 -> … :: else -> … fi`",
+        "then" => "`->` stands between a condition and what follows it",
+        "endif" => "`if` is closed by `fi`",
+        "done" | "endwhile" | "endfor" | "end_while" => "`do` is closed by `od`",
+        "begin" | "end" => "blocks stand between `{` and `}`",
+        "function" | "def" | "fn" | "func" | "proc" | "procedure" | "void" | "method" | "macro" | "sub" => {
+            "write `inline name(a, b) { … }` for a piece of text with parameters, or `proctype Name(byte a) { … }` for a process"
+        }
+        "process" | "thread" | "task" | "actor" => "a process type is `proctype Name() { … }`; `active proctype` starts it at once",
+        "main" => "the first process is `init { … }`, or any `active proctype Name() { … }`",
+        "import" | "include" | "from" | "using" | "require" | "use" => "write `#include \"file\"`",
+        "let" | "var" | "auto" | "mut" => "a declaration begins with a type: `byte x = 1`",
+        "const" | "constant" | "final" | "CONSTANT" | "CONSTANTS" => "a constant is a macro: `#define N 3`",
+        "boolean" | "Bool" | "Boolean" | "BOOLEAN" => "the type is called `bool`",
+        "char" | "uint8" | "uint8_t" | "u8" => "the type is called `byte`",
+        "integer" | "long" | "int32" | "int32_t" | "i32" | "Int" | "Nat" | "signed" => "the type is called `int`",
+        "uint" | "uint32_t" | "u32" => "a number without sign has a width: `unsigned x : 5`",
+        "int16_t" | "i16" => "the type is called `short`",
+        "float" | "double" | "real" => "there are integers alone: `byte`, `short`, `int`",
+        "string" | "String" | "str" => "there are no strings in variables; `mtype = { a, b }` gives names to values",
+        "struct" | "record" | "class" => "a structure is `typedef Name { byte a; byte b }`",
+        "enum" => "names for values are `mtype = { a, b }`",
+        "channel" | "queue" => "a channel is `chan q = [2] of { byte }`",
+        "print" | "println" | "echo" | "puts" | "cout" => "write `printf(\"…\\n\", values)`",
+        "await" | "wait" | "when" | "require_true" | "assume" => {
+            "a condition waits by itself: `x > 0` is a statement that is executed once it holds"
+        }
+        "send" => "a message is sent by `q!value`",
+        "receive" | "recv" => "a message is received by `q?variable`",
+        "spawn" | "fork" | "start" | "go" => "`run Name()` starts a process",
+        "exit" | "quit" | "abort" | "stop" => "a process ends at its closing brace; `goto` leads there, `assert(false)` reports",
+        "continue" => "the end of an option leads back to the beginning of the loop: leave the rest to another option",
+        "pass" | "noop" | "nop" => "write `skip`",
+        "lock" | "mutex" | "synchronized" => "write `atomic { wait_condition -> taken = true }`",
+        "nondet" | "choose" | "random" | "rand" => "`select (x : 0 .. 3)` chooses a number; options that are all possible choose a way",
+        "and" => "write `&&`",
+        "or" => "write `||`",
+        "not" => "write `!`",
+        "mod" => "write `%`",
+        "xor" => "write `^`, or `!=` for truth values",
+        "True" | "TRUE" => "write `true`",
+        "False" | "FALSE" => "write `false`",
+        "None" | "NULL" | "null" | "nil" => "there is no such value: a variable is 0 until it is set",
+        "VARIABLE" | "VARIABLES" | "variables" | "EXTENDS" | "MODULE" => "this is TLA+; in Promela a variable is `byte x = 0`",
+        "new" | "malloc" | "delete" | "free" => "everything is declared: there is no memory to be allocated",
+        "try" | "catch" | "throw" | "except" | "raise" => "`{ … } unless { condition -> … }` leaves a block when a condition holds",
+        _ => return None,
+    })
+}
+
+/// What to write instead of two signs in a row, the second of which was not expected.
+fn hint_for_signs(before: Op, found: Op) -> Option<String> {
+    Some(match (before, found) {
+        (op, Op::Assign) if crate::ast::Binary::of(op).is_some_and(|(_, level)| !(6..=7).contains(&level)) => {
+            let sign = op.text();
+            format!("there is no `{sign}=`: write `x = x {sign} …`")
+        }
+        (Op::EqEq | Op::Ne, Op::Assign) => "`==` and `!=` compare".to_owned(),
+        (Op::Assign, Op::EqEq | Op::Assign) => "`=` assigns, `==` compares".to_owned(),
+        (Op::Lt, Op::Gt) => "`!=` is unequal".to_owned(),
+        (Op::Le, Op::Gt) => "`==` compares; `<->` is for formulas".to_owned(),
+        (Op::Assign, Op::Gt) => "`>=` compares, `->` separates a condition from what follows it".to_owned(),
+        (Op::Assign, Op::Lt) => "`<=` compares".to_owned(),
+        (Op::Colon, Op::Assign) => "`=` assigns".to_owned(),
+        (Op::Star, Op::Star) => "there is no operator for powers".to_owned(),
+        _ => return None,
+    })
+}
+
+impl Parser {
+    /// The token before the present one.
+    pub(super) fn previous(&self) -> Option<&Tok> {
+        self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map(|t| &t.kind)
+    }
+
+    /// A hint where an operand was expected and this was found.
+    pub(super) fn hint_for_operand(&self, found: &Tok) -> Option<String> {
+        let Tok::Op(found) = found else { return None };
+        let before = match self.previous() {
+            Some(Tok::Op(before)) => Some(*before),
+            _ => None,
+        };
+        if let Some(hint) = before.and_then(|before| hint_for_signs(before, *found)) {
+            return Some(hint);
+        }
+        let own_line = self.tokens.get(self.at).is_some_and(|t| t.newline);
+        match found {
+            Op::Incr | Op::Decr => Some(format!("write `x{}`, as a statement of its own", found.text())),
+            Op::Amp | Op::Star if !own_line => Some("there are no pointers".to_owned()),
+            Op::LtlAnd if !own_line => Some("write `&&`".to_owned()),
+            Op::LtlOr if !own_line => Some("write `||`".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// A hint where a statement could end and this was found.
+    pub(super) fn hint_after_statement(&self) -> Option<String> {
+        match self.peek() {
+            Tok::Op(Op::Incr | Op::Decr) => {
+                return Some("`x++` and `x--` are statements, not parts of expressions".to_owned());
+            }
+            Tok::Op(Op::LtlAnd) => return Some("write `&&`; `/\\` is for formulas".to_owned()),
+            Tok::Op(Op::LtlOr) => return Some("write `||`; `\\/` is for formulas".to_owned()),
+            Tok::Op(Op::Query) => return Some("write `(condition -> a : b)` for a conditional value".to_owned()),
+            Tok::Op(Op::LBracket) if self.previous() == Some(&Tok::Op(Op::RBracket)) => return Some(TWO_DIMENSIONS.to_owned()),
+            Tok::Op(Op::At) => {
+                if let Some(Tok::Name(name)) = self.remote_name() {
+                    let known = self.names.proctypes.iter().map(|n| &**n);
+                    let hint = did_you_mean(name, known);
+                    return hint.or(Some("`P@label` asks where a process of the type `P` is".to_owned()));
+                }
+            }
+            Tok::Hash(_) => return Some("`!=` is unequal; a directive begins a line".to_owned()),
+            Tok::Name(word) if matches!(&**word, "and" | "or" | "then" | "mod" | "xor") => return hint_for_word(word).map(str::to_owned),
+            _ => {}
+        }
+        // The statement was a word that nobody knows: perhaps it was meant to be one of the language's.
+        let Some(Tok::Name(word)) = self.previous() else { return None };
+        hint_for_word(word).map(str::to_owned).or_else(|| did_you_mean(word, Key::ALL.iter().map(|k| k.text())))
+    }
+
+    /// Whether the present word or the one before belongs to another language, so that what follows is not worth reading.
+    pub(super) fn at_foreign_word(&self) -> bool {
+        let foreign = |tok: &Tok| matches!(tok, Tok::Name(word) if hint_for_word(word).is_some());
+        foreign(self.peek()) || self.previous().is_some_and(foreign)
+    }
+
+    /// The name before `@`, or before an index and `@`.
+    fn remote_name(&self) -> Option<&Tok> {
+        let mut at = self.at.checked_sub(1)?;
+        if self.tokens.get(at)?.kind == Tok::Op(Op::RBracket) {
+            while self.tokens.get(at)?.kind != Tok::Op(Op::LBracket) {
+                at = at.checked_sub(1)?;
+            }
+            at = at.checked_sub(1)?;
+        }
+        self.tokens.get(at).map(|t| &t.kind)
+    }
+
+    /// A statement that begins with a word of another language, as far as it can be read; nothing if it is none.
+    pub(super) fn foreign_statement(&mut self, word: &str) -> Option<Parsed<StmtKind>> {
+        if self.names.inlines.contains_key(word) {
+            return None;
+        }
+        let next = self.peek_at(1).clone();
+        match word {
+            "while" | "until" if next == Tok::Op(Op::LParen) => Some(self.c_while(word)),
+            "elif" | "elsif" | "elseif" | "switch" if next == Tok::Op(Op::LParen) => {
+                let message = format!("there is no `{word}` in Promela");
+                let hint = hint_for_word(word).unwrap_or_default();
+                self.report(Diagnostic::error(self.span(), message).with_hint(hint));
+                self.advance();
+                self.skip_brackets(Op::LParen, Op::RParen);
+                let before = self.at;
+                self.skip_line_ends();
+                if self.is_op(Op::LBrace) {
+                    self.skip_doubtful_block();
+                } else {
+                    self.at = before;
+                }
+                Some(Ok(StmtKind::Error))
+            }
+            _ => None,
+        }
+    }
+
+    fn skip_line_ends(&mut self) {
+        while *self.peek() == Tok::ImpliedSemi {
+            self.advance();
+        }
+    }
+
+    /// `while (c) { … }`: reported, and read as the loop that is meant.
+    fn c_while(&mut self, word: &str) -> Parsed<StmtKind> {
+        let hint = hint_for_word(word).unwrap_or_default();
+        let span = self.span();
+        self.report(Diagnostic::error(span, format!("there is no `{word}` in Promela")).with_hint(hint));
+        self.advance();
+        let condition = self.condition_in_parentheses()?;
+        self.skip_line_ends();
+        let body = self.statement()?;
+        let step = |kind| Step::Statement(Stmt { kind, span });
+        let round = vec![step(StmtKind::Expr(condition)), Step::Statement(body)];
+        Ok(StmtKind::Do(vec![round, vec![step(StmtKind::Else), step(StmtKind::Break)]]))
+    }
+
+    /// `( e )` of C, where `=` may stand for `==`.
+    fn condition_in_parentheses(&mut self) -> Parsed<Expr> {
+        let open = self.expect_op(Op::LParen, "before the condition")?;
+        let condition = self.expression()?;
+        if self.is_op(Op::Assign) {
+            self.wrong_assignment();
+            self.advance();
+            self.expression()?;
+        }
+        if !self.is_op(Op::RParen) {
+            let message = format!("expected `)`, found {}", self.peek());
+            let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`");
+            return Err(self.report(diagnostic));
+        }
+        self.advance();
+        Ok(condition)
+    }
+
+    /// `=` where a value is compared.
+    pub(super) fn wrong_assignment(&mut self) -> Reported {
+        let diagnostic = Diagnostic::error(self.span(), "an assignment is no condition").with_hint("`==` compares");
+        self.report(diagnostic)
+    }
+
+    /// Whether an `if` as C writes it begins after the word.
+    pub(super) fn at_c_if(&self) -> bool {
+        if !self.is_op(Op::LParen) {
+            return false;
+        }
+        let mut nesting = 0usize;
+        let mut at = 0;
+        loop {
+            match self.peek_at(at) {
+                Tok::Op(Op::LParen) => nesting += 1,
+                Tok::Op(Op::RParen) => nesting -= 1,
+                Tok::End => return false,
+                _ => {}
+            }
+            at += 1;
+            if nesting == 0 {
+                break;
+            }
+        }
+        while *self.peek_at(at) == Tok::ImpliedSemi && *self.peek_at(at + 1) == Tok::Op(Op::LBrace) {
+            at += 1;
+        }
+        let next = self.peek_at(at);
+        *next == Tok::Op(Op::LBrace) || matches!(next, Tok::Name(_)) || matches!(next, Tok::Key(key) if *key != Key::Fi)
+    }
+
+    /// `(c) { … } else { … }` after an `if`: reported, and read as the choice that is meant.
+    pub(super) fn c_if(&mut self, word: Span) -> Parsed<StmtKind> {
+        self.report(
+            Diagnostic::error(self.span(), "expected `::` after `if`, found `(`")
+                .with_label(word, "a selection has options")
+                .with_hint("write `if :: condition -> … :: else -> … fi`"),
+        );
+        let mut options = Vec::new();
+        let step = |kind| Step::Statement(Stmt { kind, span: word });
+        loop {
+            let condition = self.condition_in_parentheses()?;
+            self.skip_line_ends();
+            let body = self.statement()?;
+            options.push(vec![step(StmtKind::Expr(condition)), Step::Statement(body)]);
+            let before = self.at;
+            self.skip_separators();
+            let word = match self.peek() {
+                Tok::Key(Key::Else) => "else",
+                Tok::Name(name) if matches!(&**name, "elif" | "elsif" | "elseif") => "elif",
+                _ => {
+                    self.at = before;
+                    break;
+                }
+            };
+            self.advance();
+            let again = word == "elif" || self.eat_key(Key::If);
+            if !again {
+                self.skip_line_ends();
+                self.skip_separators();
+                let body = self.statement()?;
+                options.push(vec![step(StmtKind::Else), Step::Statement(body)]);
+                break;
+            }
+        }
+        Ok(StmtKind::If(options))
+    }
+
+    /// `for (i = 0; i < n; i++) { … }`: reported, and its body read. The variable has been read.
+    pub(super) fn c_for(&mut self, start: Span) -> Parsed<StmtKind> {
+        self.report(
+            Diagnostic::error(start, "this is not how `for` is written")
+                .with_hint("write `for (i : 0 .. n - 1) { … }`, with `i` declared before, or `for (i in array) { … }`"),
+        );
+        // From inside the parentheses past the one that closes them.
+        let mut nesting = 1usize;
+        while nesting > 0 {
+            match self.peek() {
+                Tok::End => return Err(Reported),
+                Tok::Op(Op::LParen) => nesting += 1,
+                Tok::Op(Op::RParen) => nesting -= 1,
+                Tok::Name(name) => drop(self.doubtful.insert(name.clone())),
+                _ => {}
+            }
+            self.advance();
+        }
+        self.skip_line_ends();
+        let body = self.statement()?;
+        let leave = Step::Statement(Stmt { kind: StmtKind::Break, span: start });
+        Ok(StmtKind::Do(vec![vec![Step::Statement(body)], vec![leave]]))
+    }
+
+    /// An option that is always possible beside `else`, which then is never taken. Often `==` was meant.
+    pub(super) fn check_else(&mut self, options: &[Vec<Step>]) {
+        let has_else = options.iter().any(|option| matches!(first(option), Some((StmtKind::Else, _))));
+        if !has_else {
+            return;
+        }
+        for option in options {
+            let Some((kind, span)) = first(option) else { continue };
+            let (what, hint) = match kind {
+                StmtKind::Assign(..) => ("an assignment is", Some("`==` compares")),
+                StmtKind::Printf(..) => ("`printf` is", None),
+                StmtKind::Expr(Expr { kind: ExprKind::Number(n), .. }) if *n != 0 => ("this is", None),
+                _ => continue,
+            };
+            let diagnostic = Diagnostic::warning(span, format!("{what} always possible: the `else` beside it never runs"));
+            self.report(diagnostic.with_hint_opt(hint.map(str::to_owned)));
+        }
+    }
+}
+
+/// What an array of arrays is in Promela.
+pub(super) const TWO_DIMENSIONS: &str = "arrays have one dimension: `typedef Row { byte x[3] }; Row a[2]` is used as `a[i].x[j]`";
+
+/// The first statement of an option.
+fn first(option: &[Step]) -> Option<(&StmtKind, Span)> {
+    option.iter().find_map(|step| match step {
+        Step::Statement(stmt) => Some((unlabelled(stmt), stmt.span)),
+        _ => None,
+    })
+}
+
+fn unlabelled(stmt: &Stmt) -> &StmtKind {
+    match &stmt.kind {
+        StmtKind::Label(_, inner) => unlabelled(inner),
+        kind => kind,
+    }
+}

@@ -278,6 +278,14 @@ impl Program {
         same.then_some(span)
     }
 
+    /// Where the text of an instruction's statement stands itself, if that is not where it is executed: in a macro, in an inline. Its
+    /// position is the one before that of the statement, at the same address.
+    pub fn origin_at(&self, addr: Addr) -> Option<&Span> {
+        let after = self.spans.partition_point(|s| s.addr <= addr);
+        let (before, last) = self.spans[..after].split_last_chunk::<2>().map(|(_, [before, last])| (before, last))?;
+        (before.addr == last.addr && self.process_at(last.addr) == self.process_at(addr)).then_some(before)
+    }
+
     /// What the labels at an address say together.
     pub fn label_kind_at(&self, addr: Addr) -> LabelKind {
         let first = self.labels.partition_point(|l| l.addr < addr);

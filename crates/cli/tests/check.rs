@@ -187,3 +187,42 @@ fn a_blocked_process_lists_all_its_options() {
         }
     }
 }
+
+const INLINED: &str = "byte x, y;
+inline add(v, n) {
+\tv = v + n;
+\tassert(v < 3)
+}
+active proctype P() {
+\tadd(x, 2);
+\tadd(y, 1 + x)
+}
+";
+
+/// The message has the expression, and a statement out of an inline its actual names and both its places.
+#[test]
+fn statements_of_inlines_are_shown_with_actual_names() {
+    let folder = Folder::with("model.pml", INLINED);
+    let run = folder.run(&["check", "model.pml"]).exits(1);
+    assert!(run.out.starts_with("violated: assertion violated: y < 3 (model.pml:8)\n"), "{}", run.out);
+    let line = run.out.lines().find(|line| line.contains("y = y + 1 + x")).expect("a step");
+    assert!(line.contains("model.pml:8") && line.ends_with("y = y + 1 + x  (from line 3)"), "{line}");
+    let json = folder.run(&["check", "model.pml", "--json"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "assertion violated");
+    assert_eq!(json["violation"]["message"], "assertion violated: y < 3");
+    let step = &json["trace"][2];
+    assert_eq!((&step["line"], &step["statement"]), (&8.into(), &"y = y + 1 + x".into()));
+    assert_eq!(step["origin"], serde_json::json!({ "file": "model.pml", "line": 3 }));
+    let simulated = folder.run(&["simulate", "model.pml", "--seed", "1"]);
+    assert!(simulated.out.contains("x = x + 2  (from line 3)"), "{}", simulated.out);
+}
+
+/// A name that the model has no use for is probably misspelled.
+#[test]
+fn definitions_that_the_model_never_uses_are_told() {
+    let folder = Folder::with("model.pml", "#ifndef SIZE\n#define SIZE 1\n#endif\nbyte a[SIZE];\ninit { skip }\n");
+    let run = folder.run(&["check", "-D", "SIZ=2", "model.pml"]).exits(0);
+    assert!(run.err.contains("the model never uses `SIZ`") && run.err.contains("did you mean `SIZE`?"), "{}", run.err);
+    let run = folder.run(&["check", "-D", "SIZE=2", "model.pml"]).exits(0);
+    assert!(!run.err.contains("never uses"), "{}", run.err);
+}

@@ -62,7 +62,11 @@ pub fn analyse(
     let end = Span::point(file, map.text(file).len());
     // Without a part of the text nothing can be said about names.
     let incomplete = diagnostics.iter().any(Diagnostic::is_error);
-    let mut reading = parser::parse(layout::imply_separators(tokens), end);
+    let mut reading = parser::parse(layout::imply_separators(tokens), end, map.next_id());
+    let expansions = std::mem::take(&mut reading.expansions);
+    if !expansions.is_empty() {
+        map.add_expansions(expansions);
+    }
     diagnostics.append(&mut reading.diagnostics);
     // Names are looked up even in a text with mistakes, but what could be their echo is not shown.
     let doubts = diagnostics.iter().any(Diagnostic::is_error).then_some(&reading.doubtful);

@@ -122,17 +122,18 @@ impl<'n> Moves<'n> {
             };
             let process = tables.processes.get(ty.index()).map_or_else(String::new, |process| process.name.clone());
             let span = tables.span_at(address);
-            let position = span.map(|span| Position {
+            let place = |span: &bytecode::Span| Position {
                 file: tables.files.get(span.file.index()).cloned().unwrap_or_default(),
                 line: span.line,
                 column: span.column,
-            });
+            };
+            let (position, origin) = (span.map(place), tables.origin_at(address).map(place));
             // A program without source positions still has instructions.
             let text = match span {
                 Some(span) => span.text.clone(),
                 None => format!("{address}"),
             };
-            Arc::new(Statement { pid, process, position, text })
+            Arc::new(Statement { pid, process, position, origin, text })
         });
         Arc::clone(told)
     }

@@ -14,9 +14,11 @@ pub struct Statement {
     pub pid: usize,
     /// The name of its type.
     pub process: String,
-    /// Where the statement stands.
+    /// Where the statement is executed.
     pub position: Option<Position>,
-    /// The statement as the user wrote it.
+    /// Where it stands itself, if it came out of a macro or an inline.
+    pub origin: Option<Position>,
+    /// The statement as the user wrote it, with actual names where it came out of a macro or an inline.
     pub text: String,
 }
 
@@ -114,7 +116,8 @@ mod tests {
     use super::*;
 
     fn step(statements: usize, left_out: Option<LeftOut>) -> Step {
-        let statement = |n: usize| Arc::new(Statement { pid: 0, process: "P".to_owned(), position: None, text: n.to_string() });
+        let statement =
+            |n: usize| Arc::new(Statement { pid: 0, process: "P".to_owned(), position: None, origin: None, text: n.to_string() });
         Step {
             action: Action::new(0, 0),
             statements: (0..statements).map(statement).collect(),

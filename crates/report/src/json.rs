@@ -41,8 +41,20 @@ pub struct StatementJson {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
-    /// The statement as the user wrote it.
+    /// The statement as the user wrote it, with actual names where it came out of a macro or an inline.
     pub statement: String,
+    /// Where it stands itself, if it came out of a macro or an inline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<OriginJson>,
+}
+
+/// A place in a macro or an inline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OriginJson {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
 }
 
 impl From<&Statement> for StatementJson {
@@ -53,6 +65,7 @@ impl From<&Statement> for StatementJson {
             file: statement.position.as_ref().map(|at| at.file.clone()),
             line: statement.position.as_ref().map(|at| at.line),
             statement: statement.text.clone(),
+            origin: statement.origin.as_ref().map(|at| OriginJson { file: at.file.clone(), line: at.line }),
         }
     }
 }

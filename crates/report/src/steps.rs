@@ -82,7 +82,12 @@ impl<'p> Printer<'p> {
 fn statement_text(statement: &Statement) -> String {
     let who = format!("{}({})", statement.process, statement.pid);
     let place = statement.position.as_ref().map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
-    format!("{who:<16} {place:<24} {}", printable(&statement.text))
+    let origin = match (&statement.origin, &statement.position) {
+        (Some(from), Some(at)) if from.file == at.file => format!("  (from line {})", from.line),
+        (Some(from), _) => format!("  (from {}:{})", from.file, from.line),
+        (None, _) => String::new(),
+    };
+    format!("{who:<16} {place:<24} {}{origin}", printable(&statement.text))
 }
 
 /// Text from a model, without anything that could play with the terminal.

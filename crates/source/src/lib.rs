@@ -14,6 +14,6 @@ mod render;
 mod suggest;
 
 pub use diagnostic::{Diagnostic, Label, Severity};
-pub use map::{FileId, Location, SourceFile, SourceMap, Span};
+pub use map::{Expansions, FileId, Location, Places, SourceFile, SourceMap, Span};
 pub use render::{render, render_all};
 pub use suggest::{did_you_mean, nearest};

@@ -94,6 +94,43 @@ pub struct SourceFile {
     name: String,
     text: String,
     line_starts: Vec<u32>,
+    /// In a text made of expansions: where each begins, and where it belongs.
+    expansions: Vec<(u32, Places)>,
+}
+
+/// Where text belongs that stands in no file as it is: a statement out of a macro or an inline, its arguments in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// What messages about it point at.
+    pub shown: Span,
+    /// Where the macro or the inline was used.
+    pub used: Span,
+    /// Where the text stands that it was made from.
+    pub origin: Span,
+}
+
+/// Texts that expansion makes, collected before they become a file.
+#[derive(Clone, Debug, Default)]
+pub struct Expansions {
+    text: String,
+    places: Vec<(u32, Places)>,
+}
+
+impl Expansions {
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Adds a text; its span, for the number that the file will have.
+    pub fn add(&mut self, file: FileId, text: &str, places: Places) -> Span {
+        let start = self.text.len();
+        self.text.push_str(text);
+        let span = Span::new(file, start, self.text.len());
+        self.text.push('\n');
+        self.places.push((span.start, places));
+        span
+    }
 }
 
 impl SourceFile {
@@ -104,7 +141,12 @@ impl SourceFile {
                 line_starts.push(u32::try_from(i + 1).unwrap_or(u32::MAX));
             }
         }
-        SourceFile { name, text, line_starts }
+        SourceFile { name, text, line_starts, expansions: Vec::new() }
+    }
+
+    /// Whether the file is made of expansions, and nowhere on a disk.
+    pub fn is_made(&self) -> bool {
+        !self.expansions.is_empty()
     }
 
     /// The name the file was added under.
@@ -174,6 +216,32 @@ impl SourceMap {
         id
     }
 
+    /// The number that the next file will get.
+    pub fn next_id(&self) -> FileId {
+        FileId::from_index(self.files.len())
+    }
+
+    /// Adds the texts that expansion has made, as one file.
+    pub fn add_expansions(&mut self, expansions: Expansions) -> FileId {
+        let id = self.add("<expansions>", expansions.text);
+        if let Some(file) = self.files.last_mut() {
+            file.expansions = expansions.places;
+        }
+        id
+    }
+
+    /// Where the text of a span belongs, if it was made by expansion.
+    pub fn places(&self, span: Span) -> Option<Places> {
+        let expansions = &self.get(span.file)?.expansions;
+        let after = expansions.partition_point(|(start, _)| *start <= span.start);
+        expansions.get(after.checked_sub(1)?).map(|(_, places)| *places)
+    }
+
+    /// The place in a file that messages about a span show.
+    pub fn shown(&self, span: Span) -> Span {
+        self.places(span).map_or(span, |places| places.shown)
+    }
+
     /// The file with this number, if it is one of this map's.
     pub fn get(&self, id: FileId) -> Option<&SourceFile> {
         self.files.get(id.index())
@@ -196,6 +264,7 @@ impl SourceMap {
 
     /// Where a span begins. A span of a file that is not here begins at line one.
     pub fn location(&self, span: Span) -> Location {
+        let span = self.shown(span);
         self.get(span.file).map_or(Location { line: 1, column: 1 }, |file| file.location(span.start))
     }
 
@@ -206,7 +275,7 @@ impl SourceMap {
 
     /// `name:line:column` of the beginning of a span.
     pub fn describe(&self, span: Span) -> String {
-        format!("{}:{}", self.name(span.file), self.location(span))
+        format!("{}:{}", self.name(self.shown(span).file), self.location(span))
     }
 }
 
@@ -256,5 +325,20 @@ mod tests {
         let lost = Span::new(FileId::from_index(7), 3, 9);
         assert_eq!(map.snippet(lost), "");
         assert_eq!(map.describe(lost), "?:1:1");
+    }
+
+    #[test]
+    fn expansions_belong_where_they_were_used() {
+        let mut map = SourceMap::new();
+        let file = map.add("a", "define x = 1\nuse\n");
+        let (origin, used) = (Span::new(file, 7, 12), Span::new(file, 13, 16));
+        let mut expansions = Expansions::default();
+        let one = expansions.add(map.next_id(), "y = 1", Places { shown: used, used, origin });
+        let two = expansions.add(map.next_id(), "y = 2", Places { shown: origin, used, origin });
+        assert_eq!(map.add_expansions(expansions), one.file);
+        assert_eq!((map.snippet(one), map.snippet(two)), ("y = 1", "y = 2"));
+        assert_eq!((map.describe(one), map.describe(two)), ("a:2:1".to_owned(), "a:1:8".to_owned()));
+        assert_eq!(map.places(two), Some(Places { shown: origin, used, origin }));
+        assert_eq!(map.places(used), None);
     }
 }

@@ -40,6 +40,7 @@ fn digits(n: usize) -> usize {
 
 /// Position line, source line and marks of one span.
 fn excerpt(out: &mut String, map: &SourceMap, span: Span, mark: char, message: &str, width: usize, arrow: &str) {
+    let span = map.shown(span);
     // Writing to a `String` cannot fail.
     let _ = writeln!(out, "{:width$}{arrow} {}", "", map.describe(span));
     let Some(file) = map.get(span.file) else {

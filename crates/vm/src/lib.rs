@@ -176,5 +176,24 @@ pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
     let span = program.span_at(fault.addr);
     let position =
         span.map(|s| Position { file: program.files.get(s.file.index()).cloned().unwrap_or_default(), line: s.line, column: s.column });
-    contract::Fault { position, ..contract::Fault::new(kind, fault.kind.message()) }
+    let message = match span.map(|s| asserted(&s.text)) {
+        Some(asserted) if fault.kind == FaultKind::Assertion && !asserted.is_empty() => format!("{}: {asserted}", fault.kind.message()),
+        _ => fault.kind.message().to_owned(),
+    };
+    contract::Fault { position, ..contract::Fault::new(kind, message) }
+}
+
+/// The expression of an assertion, of whose statement this is the text: without the word and the parentheses around everything.
+fn asserted(statement: &str) -> &str {
+    let Some(rest) = statement.strip_prefix("assert").map(str::trim) else {
+        // Assembly has the instruction alone.
+        return if statement == "ASSERT" { "" } else { statement };
+    };
+    let Some(inside) = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return rest };
+    let mut depth = 0i32;
+    let closes_early = inside.chars().any(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth < 0
+    });
+    if closes_early { rest } else { inside.trim() }
 }

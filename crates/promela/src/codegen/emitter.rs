@@ -50,7 +50,7 @@ pub(super) struct Emitter<'a> {
 impl<'a> Emitter<'a> {
     pub fn new(map: &'a SourceMap, model: &'a Model, graphs: &'a [Graph]) -> Self {
         let (mut file_numbers, mut files) = (HashMap::new(), Vec::new());
-        for (_, file) in map.files() {
+        for (_, file) in map.files().filter(|(_, file)| !file.is_made()) {
             file_numbers.entry(file.name()).or_insert_with(|| {
                 files.push(file.name().to_owned());
                 FileIndex((files.len() - 1) as u16)
@@ -126,20 +126,24 @@ impl<'a> Emitter<'a> {
         if self.is_full() {
             return;
         }
-        let location = self.location(span);
-        let text = shortened(self.map.snippet(span));
         let addr = self.address();
-        let entry = bytecode::Span {
-            addr,
-            file: self.file_numbers.get(self.map.name(span.file)).copied().unwrap_or(FileIndex(0)),
-            line: location.line as u32,
-            column: location.column as u32,
-            text,
-        };
-        match self.spans.last_mut() {
-            Some(last) if last.addr == addr => *last = entry,
-            _ => self.spans.push(entry),
+        while self.spans.last().is_some_and(|last| last.addr == addr) {
+            self.spans.pop();
         }
+        let text = shortened(self.map.snippet(span));
+        // What came out of a macro or an inline has its own place before the one where it is executed.
+        let places = self.map.places(span);
+        if let Some(places) = places {
+            let text = shortened(self.map.snippet(places.origin));
+            self.add_span(addr, places.origin, text);
+        }
+        self.add_span(addr, places.map_or(span, |places| places.used), text);
+    }
+
+    fn add_span(&mut self, addr: Addr, span: Span, text: String) {
+        let location = self.location(span);
+        let file = self.file_numbers.get(self.map.name(span.file)).copied().unwrap_or(FileIndex(0));
+        self.spans.push(bytecode::Span { addr, file, line: location.line as u32, column: location.column as u32, text });
     }
 
     /// Where a span begins. On the line of the place found last, columns are counted from there: a model may be one long line.

@@ -23,6 +23,8 @@ pub(super) struct InlineDefinition {
 /// A call being expanded.
 pub(super) struct Call {
     name: Text,
+    /// Where it stands.
+    pub(super) span: Span,
     /// Where `return` puts its value.
     result: Option<Reference>,
 }
@@ -117,7 +119,7 @@ impl Parser {
             return Err(self.error(call, message));
         }
         let (tokens, texts) = self.substituted(&definition, &arguments, call)?;
-        self.inlines.push(Call { name: name.text, result });
+        self.inlines.push(Call { name: name.text, span: call, result });
         let outer_tokens = std::mem::replace(&mut self.tokens, tokens);
         let outer_texts = std::mem::replace(&mut self.texts, texts);
         let outer_at = std::mem::replace(&mut self.at, 0);
@@ -186,7 +188,13 @@ impl Parser {
         let mut texts = Vec::with_capacity(length);
         for token in &definition.body {
             match argument_of(token) {
-                Some(argument) => tokens.extend(argument.iter().cloned()),
+                Some(argument) => {
+                    let from = tokens.len();
+                    tokens.extend(argument.iter().cloned());
+                    if let Some(first) = tokens.get_mut(from) {
+                        first.blank = token.blank || token.newline;
+                    }
+                }
                 None => tokens.push(token.clone()),
             }
             texts.resize(tokens.len(), token.span);

@@ -15,7 +15,7 @@ use crate::ast::{Automaton, AutomatonKind, Ident, Model, Proctype, Unit};
 use crate::limits::{MAX_DIAGNOSTICS, MAX_STATEMENTS};
 use crate::token::{Key, Op, Text, Tok, Token};
 use inline::InlineDefinition;
-use source::{Diagnostic, Span, did_you_mean};
+use source::{Diagnostic, Expansions, FileId, Places, Span, did_you_mean};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -27,10 +27,12 @@ pub struct Reading {
     pub diagnostics: Vec<Diagnostic>,
     /// Names in text that could not be read: something about them may be missing in the model.
     pub doubtful: HashSet<Text>,
+    /// The texts of statements that stand nowhere as they are.
+    pub expansions: Expansions,
 }
 
-/// Reads the model in these tokens.
-pub fn parse(tokens: Vec<Token>, end: Span) -> Reading {
+/// Reads the model in these tokens. `file` is the number that the texts made by expansion will have as a file.
+pub fn parse(tokens: Vec<Token>, end: Span, file: FileId) -> Reading {
     let names = Names::collect(&tokens);
     let mut parser = Parser {
         tokens,
@@ -48,10 +50,12 @@ pub fn parse(tokens: Vec<Token>, end: Span) -> Reading {
         claims: 0,
         formulas: 0,
         doubtful: HashSet::new(),
+        expansions: Expansions::default(),
+        expansion_file: file,
     };
     parser.find_inlines();
     let model = parser.model();
-    Reading { model, diagnostics: parser.diagnostics, doubtful: parser.doubtful }
+    Reading { model, diagnostics: parser.diagnostics, doubtful: parser.doubtful, expansions: parser.expansions }
 }
 
 /// Names that change how text around them is read, wherever in the text they are defined.
@@ -101,7 +105,13 @@ struct Parser {
     formulas: usize,
     /// Names in text that was skipped: they may have been declared there.
     doubtful: HashSet<Text>,
+    /// Statements that stand nowhere as they are, and the number their file will have.
+    expansions: Expansions,
+    expansion_file: FileId,
 }
+
+/// Bytes of a statement that are kept; what is shown is cut anyway.
+const MAX_STATEMENT_TEXT: usize = 1000;
 
 /// A mistake that has been reported; the caller decides where to go on.
 #[derive(Clone, Copy, Debug)]
@@ -129,11 +139,43 @@ impl Parser {
         self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or(self.end, |t| t.span)
     }
 
-    /// What the user wrote for the statement that began at token `from` and has just been read.
-    fn text_from(&self, from: usize) -> Span {
+    /// What the user wrote from token `from` up to the present one.
+    fn written_from(&self, from: usize) -> Span {
         let at = |i: usize| self.texts.get(i).copied().or_else(|| self.tokens.get(i).map(|t| t.span));
         let (first, last) = (at(from), self.at.checked_sub(1).and_then(at));
         first.zip(last).map_or(self.end, |(first, last)| first.to(last))
+    }
+
+    /// The text of the statement that began at token `from` and has just been read. If it came out of an inline, or out of a macro that stands
+    /// for more than this statement, it is the text that was made, so that traces show actual names.
+    fn text_from(&mut self, from: usize) -> Span {
+        let written = self.written_from(from);
+        let Some(tokens) = self.tokens.get(from..self.at).filter(|tokens| !tokens.is_empty()) else { return written };
+        let (used, origin) = match self.inlines.first() {
+            Some(call) => (call.span, written),
+            None => {
+                let site = tokens[0].span;
+                let is_here = |token: &Token| token.span == site && token.written != site;
+                let beside = |i: Option<usize>| i.and_then(|i| self.tokens.get(i)).is_some_and(is_here);
+                let whole = tokens.iter().all(|token| token.span == site) && tokens.iter().any(is_here);
+                if !whole || !(beside(from.checked_sub(1)) || beside(Some(self.at))) {
+                    return written;
+                }
+                let own = tokens.iter().find(|t| t.written.file != site.file || t.written.start < site.start || t.written.end > site.end);
+                (site, own.map_or(site, |token| token.written))
+            }
+        };
+        let mut text = String::new();
+        for (i, token) in tokens.iter().enumerate() {
+            if i > 0 && (token.blank || token.newline) {
+                text.push(' ');
+            }
+            text.push_str(&token.kind.spelling());
+            if text.len() > MAX_STATEMENT_TEXT {
+                break;
+            }
+        }
+        self.expansions.add(self.expansion_file, &text, Places { shown: written, used, origin })
     }
 
     fn advance(&mut self) -> Span {

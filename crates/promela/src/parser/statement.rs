@@ -234,7 +234,12 @@ impl Parser {
             }
             _ => StmtKind::Expr(self.expression()?),
         };
-        Ok(Stmt { kind, span: self.text_from(from) })
+        let is_compound = matches!(
+            kind,
+            StmtKind::If(_) | StmtKind::Do(_) | StmtKind::For { .. } | StmtKind::Atomic(_) | StmtKind::DStep(_) | StmtKind::Block(_)
+        );
+        let span = if is_compound { self.written_from(from) } else { self.text_from(from) };
+        Ok(Stmt { kind, span })
     }
 
     fn word(&mut self, kind: StmtKind) -> StmtKind {
@@ -254,12 +259,12 @@ impl Parser {
             return self.labelled();
         }
         if let Some(kind) = self.foreign_statement(name) {
-            return Ok(Stmt { kind: kind?, span: self.text_from(from) });
+            return Ok(Stmt { kind: kind?, span: self.written_from(from) });
         }
         if self.at_inline_call(0) {
             let stmt = self.inline_call(None)?;
             self.inline_ended = true;
-            return Ok(Stmt { span: self.text_from(from), ..stmt });
+            return Ok(Stmt { span: self.written_from(from), ..stmt });
         }
         if *self.peek_at(1) == Tok::Op(Op::LParen) {
             return Err(self.unknown_call(name));
@@ -276,7 +281,7 @@ impl Parser {
                 if self.at_inline_call(0) {
                     let stmt = self.inline_call(Some(reference))?;
                     self.inline_ended = true;
-                    return Ok(Stmt { span: self.text_from(from), ..stmt });
+                    return Ok(Stmt { span: self.written_from(from), ..stmt });
                 }
                 StmtKind::Assign(reference, self.expression()?)
             }
@@ -439,6 +444,7 @@ impl Parser {
     }
 
     fn for_loop(&mut self) -> Parsed<StmtKind> {
+        let from = self.at;
         let start = self.advance();
         self.expect_op(Op::LParen, "after `for`")?;
         if self.at_declaration() {
@@ -457,7 +463,8 @@ impl Parser {
             let (from, to) = self.bounds()?;
             Range::Values(from, to)
         };
-        let header = start.to(self.expect_op(Op::RParen, "after the range of `for`")?);
+        self.expect_op(Op::RParen, "after the range of `for`")?;
+        let header = self.text_from(from);
         self.skip_separators();
         let body = self.block()?;
         Ok(StmtKind::For { variable, range, body, header })

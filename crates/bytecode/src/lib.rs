@@ -29,5 +29,5 @@ pub use locations::Locations;
 pub use ops::{FieldMask, MAX_FIELDS, Mode, Op, REGISTERS, Receive};
 pub use passed::Passed;
 pub use program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
-pub use property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, Property, PropertyKind};
+pub use property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, PropertyBody, PropertyEntry};
 pub use verify::{INSTRUCTIONS_MAX, PATHS_MAX, Place, STACK_MAX, Table, Verified, VerifyError, VerifyErrorKind, verify};

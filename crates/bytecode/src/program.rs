@@ -5,7 +5,7 @@
 
 use crate::ids::{Addr, ChannelTypeId, FileIndex, GlobalId, LocalId, ProcessId};
 use crate::ops::Op;
-use crate::property::{Atom, Property};
+use crate::property::{Atom, PropertyEntry};
 
 /// What a variable or a message field can hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -250,7 +250,7 @@ pub struct Program {
     /// The expressions its properties speak of, in the order of their code.
     pub atoms: Vec<Atom>,
     /// What it states besides its assertions, end states and labels.
-    pub properties: Vec<Property>,
+    pub properties: Vec<PropertyEntry>,
 }
 
 impl Program {

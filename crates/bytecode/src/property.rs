@@ -3,7 +3,7 @@
 //! Assertions and end states need no entry here: the code has them. Everything temporal speaks of
 //! states through *atoms*, small pieces of code that compute a value from a state. A search that
 //! follows a property therefore needs the values of atoms and nothing else of the program. Labels with
-//! `accept` and `progress` state a property too; they are in the table of labels.
+//! `accept` state a property too; they are in the table of labels.
 
 use crate::formula::Formula;
 use crate::ids::{Addr, AtomId, FileIndex};
@@ -36,18 +36,28 @@ pub struct Origin {
 
 /// A property of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Property {
+pub struct PropertyEntry {
     /// Its name; unique.
     pub name: String,
     /// Where it is stated.
     pub origin: Option<Origin>,
     /// What it says.
-    pub kind: PropertyKind,
+    pub kind: PropertyBody,
+}
+
+impl PropertyEntry {
+    /// Forgets where it and its edges are stated: what is left is what it says.
+    pub fn without_origins(&mut self) {
+        self.origin = None;
+        if let PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton) = &mut self.kind {
+            automaton.edges.iter_mut().for_each(|edge| edge.origin = None);
+        }
+    }
 }
 
 /// What a property says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum PropertyKind {
+pub enum PropertyBody {
     /// Every run satisfies the formula.
     Ltl(Formula),
     /// No run is accepted by the automaton, which moves in step with the program.
@@ -58,22 +68,22 @@ pub enum PropertyKind {
     Notrace(Automaton),
 }
 
-impl PropertyKind {
+impl PropertyBody {
     /// The word for it in assembly.
     pub const fn word(&self) -> &'static str {
         match self {
-            PropertyKind::Ltl(_) => "ltl",
-            PropertyKind::Never(_) => "never",
-            PropertyKind::Trace(_) => "trace",
-            PropertyKind::Notrace(_) => "notrace",
+            PropertyBody::Ltl(_) => "ltl",
+            PropertyBody::Never(_) => "never",
+            PropertyBody::Trace(_) => "trace",
+            PropertyBody::Notrace(_) => "notrace",
         }
     }
 
     /// The automaton, if it is given by one.
     pub const fn automaton(&self) -> Option<&Automaton> {
         match self {
-            PropertyKind::Ltl(_) => None,
-            PropertyKind::Never(automaton) | PropertyKind::Trace(automaton) | PropertyKind::Notrace(automaton) => Some(automaton),
+            PropertyBody::Ltl(_) => None,
+            PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton) => Some(automaton),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bytecode::asm::assemble;
 use bytecode::{
-    Addr, AtomId, BinaryOp, EdgeLabel, Event, FileIndex, FormulaNode, Label, LabelKind, LocalId, Mode, Op, Origin, Program, PropertyKind,
+    Addr, AtomId, BinaryOp, EdgeLabel, Event, FileIndex, FormulaNode, Label, LabelKind, LocalId, Mode, Op, Origin, Program, PropertyBody,
     UnaryOp, VerifyErrorKind as Kind, testing, verify,
 };
 use source::SourceMap;
@@ -91,7 +91,7 @@ fn properties_are_read_as_they_are_meant() {
     assert_eq!((program.process_at(Addr(2)), program.atom_at(Addr(2)), program.atom_at(Addr(1))), (None, Some(AtomId(0)), None));
     assert_eq!(program.span_at(Addr(3)).map(|span| span.text.as_str()), Some("LDC 3"));
     let [bounded, claim, order] = program.properties.as_slice() else { panic!("three properties") };
-    let PropertyKind::Ltl(formula) = &bounded.kind else { panic!("a formula") };
+    let PropertyBody::Ltl(formula) = &bounded.kind else { panic!("a formula") };
     let (small, at) = (FormulaNode::Atom(AtomId(0)), FormulaNode::Atom(AtomId(1)));
     let next = FormulaNode::Unary(UnaryOp::Next);
     assert_eq!(formula.0, [small, at, next, FormulaNode::Binary(BinaryOp::Implies), FormulaNode::Unary(UnaryOp::Always)]);
@@ -173,13 +173,13 @@ fn atoms_only_compute_a_value() {
 fn properties_name_what_exists() {
     fn automaton(program: &mut Program, index: usize) -> &mut bytecode::Automaton {
         match &mut program.properties[index].kind {
-            PropertyKind::Never(automaton) | PropertyKind::Trace(automaton) | PropertyKind::Notrace(automaton) => automaton,
-            PropertyKind::Ltl(_) => panic!("an automaton"),
+            PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton) => automaton,
+            PropertyBody::Ltl(_) => panic!("an automaton"),
         }
     }
     let property = |change: fn(&mut Program)| assert_eq!(broken(change).1, "V-PROPERTY");
-    property(|program| program.properties[0].kind = PropertyKind::Ltl(bytecode::Formula(vec![])));
-    property(|program| program.properties[0].kind = PropertyKind::Ltl(bytecode::Formula(vec![FormulaNode::Atom(AtomId(3))])));
+    property(|program| program.properties[0].kind = PropertyBody::Ltl(bytecode::Formula(vec![])));
+    property(|program| program.properties[0].kind = PropertyBody::Ltl(bytecode::Formula(vec![FormulaNode::Atom(AtomId(3))])));
     property(|program| automaton(program, 1).edges[0].target = Some(2));
     property(|program| automaton(program, 1).edges[0].source = 2);
     property(|program| automaton(program, 1).edges[0].label = EdgeLabel::When(AtomId(3)));

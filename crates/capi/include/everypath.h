@@ -33,7 +33,7 @@ typedef enum EverypathVerdict {
   EVERYPATH_VERDICT_HOLDS = 0,
   // Something is wrong; the visitor was told the steps that lead there.
   EVERYPATH_VERDICT_VIOLATED = 1,
-  // A limit was reached before everything was explored.
+  // A limit was reached before everything was explored, or the model states something that cannot be checked yet.
   EVERYPATH_VERDICT_UNKNOWN = 3,
 } EverypathVerdict;
 
@@ -52,6 +52,9 @@ typedef struct EverypathOptions {
   bool depth_first;
   // Explore everything without looking for violations.
   bool explore_only;
+  // Ask for assertions, end states and run-time errors alone. Without it a formula or a claim in the model, which cannot be checked
+  // yet, makes the verdict unknown.
+  bool only_safety;
 } EverypathOptions;
 
 // A step, valid during the callback only.

@@ -3,7 +3,7 @@
 use crate::EverypathProgram;
 use crate::boundary::{EverypathStatus, guarded, value};
 use crate::step::{EverypathVisitor, tell};
-use everypath::{Limits, Order, Plan, Verdict};
+use everypath::{Limits, Only, Order, Plan, Verdict};
 use std::ffi::c_void;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub enum EverypathVerdict {
     Holds = 0,
     /// Something is wrong; the visitor was told the steps that lead there.
     Violated = 1,
-    /// A limit was reached before everything was explored.
+    /// A limit was reached before everything was explored, or the model states something that cannot be checked yet.
     Unknown = 3,
 }
 
@@ -33,6 +33,9 @@ pub struct EverypathOptions {
     pub depth_first: bool,
     /// Explore everything without looking for violations.
     pub explore_only: bool,
+    /// Ask for assertions, end states and run-time errors alone. Without it a formula or a claim in the model, which cannot be checked
+    /// yet, makes the verdict unknown.
+    pub only_safety: bool,
 }
 
 /// What a check found.
@@ -104,6 +107,7 @@ fn plan(options: &EverypathOptions) -> Plan {
     let base = if options.explore_only { Plan::space() } else { Plan::check() };
     let given = |number: u64| (number > 0).then_some(number);
     Plan {
+        only: options.only_safety.then_some(Only::Safety),
         order: if options.depth_first { Order::Depth } else { Order::Breadth },
         limits: Limits {
             memory: given(options.memory_bytes),

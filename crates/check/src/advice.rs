@@ -39,6 +39,7 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
                 .to_owned()
         }
         StopReason::LossyStore => "`--store compact` gives a definite answer if memory allows".to_owned(),
+        StopReason::Unchecked(_) => "`--only safety` asks for assertions, end states and run-time errors alone".to_owned(),
         StopReason::Storage(_) => "a disk with more room, or `--search bfs`, which needs none".to_owned(),
         _ => return None,
     };

@@ -7,6 +7,7 @@
 mod advice;
 mod edges;
 mod plan;
+mod property;
 mod run;
 mod saved;
 mod series;
@@ -14,7 +15,7 @@ mod stores;
 
 pub use advice::{advice, graph_advice};
 pub use edges::{EdgeSink, run_with_edges};
-pub use plan::{Engine, Order, Plan, StoreKind, UnknownName};
+pub use plan::{Engine, Only, Order, Plan, StoreKind, UnknownName};
 pub use run::{Checked, Refusal, ResumeError, Surroundings, resume, run, run_in};
 pub use saved::{Saved, same_behaviour};
 pub use search::{Blocks, CheckpointError, Checkpoints, Spill};

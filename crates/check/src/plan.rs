@@ -72,6 +72,15 @@ choice! {
 }
 
 choice! {
+    /// The part of what a model states that is asked for.
+    Only, "part" {
+        /// Assertions, end states and run-time errors; no formulas, claims and accept labels.
+        #[default]
+        Safety = "safety",
+    }
+}
+
+choice! {
     /// How visited states are kept.
     StoreKind, "store" {
         /// Exact: whole states as long as memory allows, compressed from then on.
@@ -120,6 +129,8 @@ pub struct Plan {
     pub store: StoreKind,
     /// What must never happen; nothing, to explore the whole state space.
     pub property: Option<Safety>,
+    /// The only part of what the model states that is asked for; everything if not given.
+    pub only: Option<Only>,
     /// Whether reductions may leave out states that make no difference to the verdict.
     pub reduce: bool,
     /// How many workers.
@@ -172,6 +183,7 @@ impl Plan {
             order: Order::default(),
             store: StoreKind::default(),
             property: Some(Safety::default()),
+            only: None,
             reduce: true,
             threads: 1,
             limits: Limits::default(),

@@ -1,9 +1,10 @@
 //! From a plan to an outcome.
 
 use crate::plan::{Engine, Plan};
+use crate::property;
 use crate::{saved, stores};
 use bytecode::Verified;
-use contract::{Cancel, NoProperty, Observer, Outcome, Property, Quiet, Statistics, StopReason, Trace, Verdict, Violation};
+use contract::{Cancel, Judged, NoProperty, Observer, Outcome, Property, Quiet, Statistics, StopReason, Trace, Verdict, Violation};
 use replay::{Narrator, Step};
 use search::{CheckpointError, Checkpoints, Spill, Task};
 use std::fmt;
@@ -18,6 +19,8 @@ pub struct Checked {
     pub outcome: Outcome,
     /// The steps to the violation; empty unless there is one.
     pub steps: Vec<Step>,
+    /// What was asked for, with the answer for each.
+    pub properties: Vec<Judged>,
 }
 
 /// Why a plan is not carried out.
@@ -101,17 +104,17 @@ pub fn run(program: &Arc<Verified>, plan: &Plan, cancel: &Cancel, observer: &dyn
 
 /// As [`run`], with checkpoints and a place for large stacks if there are such.
 pub fn run_in(program: &Arc<Verified>, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Checked, Refusal> {
-    run_with(program, plan, property(plan), surroundings)
+    run_with(program, plan, listener(plan), surroundings)
 }
 
 /// Goes on from a checkpoint of the same program, property, order and reduction, which begins at `from`, to the answer the search would
 /// have had.
 pub fn resume(program: &Arc<Verified>, plan: &Plan, surroundings: &Surroundings<'_>, from: &mut dyn Read) -> Result<Checked, ResumeError> {
     plan.refuse_saving()?;
-    carry_out(program, plan, property(plan), surroundings, Some(from))
+    carry_out(program, plan, listener(plan), surroundings, Some(from))
 }
 
-fn property(plan: &Plan) -> &dyn Property {
+fn listener(plan: &Plan) -> &dyn Property {
     match &plan.property {
         Some(safety) => safety,
         None => &NoProperty,
@@ -145,7 +148,7 @@ fn carry_out(
     }
     let narrator = Narrator::new(Arc::clone(program));
     if let Some(checked) = broken_at_birth(&narrator, plan) {
-        return Ok(checked);
+        return Ok(judged(program, plan, checked));
     }
     let observer = surroundings.observer;
     let label = saved::digest(program, plan);
@@ -171,7 +174,15 @@ fn carry_out(
         Some(native) => stores::search(&native, plan, &task, from),
         None => stores::search(&Interpreter::new(Arc::clone(program)), plan, &task, from),
     };
-    Ok(confirm(&narrator, outcome?))
+    Ok(judged(program, plan, confirm(&narrator, outcome?)))
+}
+
+/// What an exploration found, as the answer to everything that was asked.
+fn judged(program: &Verified, plan: &Plan, mut checked: Checked) -> Checked {
+    let (verdict, properties) = property::judge(plan, property::of_program(program), checked.outcome.verdict);
+    checked.outcome.verdict = verdict;
+    checked.properties = properties;
+    checked
 }
 
 /// Native code and the interpreter tell of faults and components in the same words.
@@ -188,7 +199,7 @@ fn broken_at_birth(narrator: &Narrator, plan: &Plan) -> Option<Checked> {
     }
     let trace = Trace { initial: state.unwrap_or_default(), ..Trace::default() };
     let verdict = Verdict::Violated(Box::new(Violation { fault, trace }));
-    Some(Checked { outcome: Outcome { verdict, statistics: Statistics::default() }, steps: Vec::new() })
+    Some(Checked { outcome: Outcome { verdict, statistics: Statistics::default() }, steps: Vec::new(), properties: Vec::new() })
 }
 
 /// Lets a violation pass only if the reference interpreter finds it too. If not, an engine is wrong, and the honest verdict is that we
@@ -206,7 +217,7 @@ fn confirm(narrator: &Narrator, mut outcome: Outcome) -> Checked {
             Err(_) => outcome.verdict = Verdict::Unknown(StopReason::TraceLost(violation.fault.clone())),
         }
     }
-    Checked { outcome, steps }
+    Checked { outcome, steps, properties: Vec::new() }
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@
 //! memory, time) is not part of it; the store, the depth limit and the number of runs over bit arrays are, as what to use if nothing else
 //! is said.
 
-use crate::plan::{Order, Plan, StoreKind};
+use crate::plan::{Only, Order, Plan, StoreKind};
 use bytecode::{Program, Verified};
 use contract::Safety;
 use search::CheckpointError;
 use std::io::{self, Read};
 
-const MAGIC: &[u8; 16] = b"everypath-saved3";
+const MAGIC: &[u8; 16] = b"everypath-saved4";
 /// What all versions begin with.
 const KIND: &[u8] = b"everypath-saved";
 /// No name or program is longer; a length beyond is a sign of damage, not a reason to allocate.
@@ -24,12 +24,14 @@ const NO_LIMIT: u64 = u64::MAX;
 pub struct Saved {
     /// The model's name, as the user typed it.
     pub model: String,
-    /// What is worth knowing about the model, a line each: the program does not tell any more which properties it is without.
+    /// What is worth knowing about the model, a line each: the program does not tell it any more.
     pub warnings: String,
     /// The program, in binary form. It is verified like any other before it runs.
     pub program: Vec<u8>,
     /// What must never happen.
     pub property: Option<Safety>,
+    /// The only part of the model's properties that was asked for.
+    pub only: Option<Only>,
     /// The order of the search.
     pub order: Order,
     /// The store it used.
@@ -50,6 +52,7 @@ impl Saved {
             warnings: warnings.join("\n"),
             program: bytecode::binary::encode(program.program()),
             property: plan.property,
+            only: plan.only,
             order: plan.order,
             store: plan.store,
             reduce: plan.reduce,
@@ -65,18 +68,18 @@ impl Saved {
 
     /// `plan` with everything that is not free to choose when the search goes on.
     pub fn plan(&self, plan: Plan) -> Plan {
-        Plan { property: self.property, order: self.order, reduce: self.reduce, ..plan }
+        Plan { property: self.property, only: self.only, order: self.order, reduce: self.reduce, ..plan }
     }
 
     /// The bytes that a file begins with; the search follows.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        for part in [self.model.as_bytes(), self.warnings.as_bytes(), &self.program] {
+        let choices = choices(self.property, self.only, self.order, self.reduce);
+        // Choices are written by their names: their order in the code may change.
+        for part in [self.model.as_bytes(), self.warnings.as_bytes(), &self.program, choices.as_bytes(), self.store.name().as_bytes()] {
             bytes.extend((part.len() as u32).to_le_bytes());
             bytes.extend(part);
         }
-        bytes.extend(choices(self.property, self.order, self.reduce));
-        bytes.push(index(StoreKind::ALL, self.store));
         bytes.extend(self.depth.unwrap_or(NO_LIMIT).to_le_bytes());
         bytes.extend(self.bit_runs.to_le_bytes());
         bytes.extend(store::hash_bytes(&bytes).to_le_bytes());
@@ -91,21 +94,23 @@ impl Saved {
         }
         let (model, warnings) = (reader.text()?, reader.text()?);
         let program = reader.part()?;
-        let [property, order, reduce, store] = reader.array()?;
+        let (choices, store) = (reader.text()?, reader.text()?);
         let depth = u64::from_le_bytes(reader.array()?);
         let bit_runs = u32::from_le_bytes(reader.array()?);
         let sum = store::hash_bytes(&reader.read);
         if u64::from_le_bytes(reader.array()?) != sum {
             return Err(CheckpointError::Damaged);
         }
+        let Choices { property, only, order, reduce } = read_choices(&choices).ok_or(CheckpointError::NotACheckpoint)?;
         Ok(Saved {
             model,
             warnings,
             program,
-            property: (property & 4 != 0).then_some(Safety { deadlocks: property & 1 != 0, faults: property & 2 != 0 }),
-            order: *Order::ALL.get(usize::from(order)).ok_or(CheckpointError::Damaged)?,
-            store: *StoreKind::ALL.get(usize::from(store)).ok_or(CheckpointError::Damaged)?,
-            reduce: reduce != 0,
+            property,
+            only,
+            order,
+            store: store.parse().map_err(|_| CheckpointError::NotACheckpoint)?,
+            reduce,
             depth: (depth != NO_LIMIT).then_some(depth),
             bit_runs,
         })
@@ -115,7 +120,7 @@ impl Saved {
 /// Marks a search: equal for programs that behave the same and plans that ask the same, wherever the model was read from.
 pub(crate) fn digest(program: &Verified, plan: &Plan) -> [u8; 16] {
     let mut bytes = behaviour(program);
-    bytes.extend(choices(plan.property, plan.order, plan.reduce));
+    bytes.extend(choices(plan.property, plan.only, plan.order, plan.reduce).as_bytes());
     let mut digest = [0; 16];
     digest[..8].copy_from_slice(&store::hash_seeded(&bytes, 1).to_le_bytes());
     digest[8..].copy_from_slice(&store::hash_seeded(&bytes, 2).to_le_bytes());
@@ -128,17 +133,45 @@ pub fn same_behaviour(a: &Verified, b: &Verified) -> bool {
 }
 
 fn behaviour(program: &Verified) -> Vec<u8> {
-    let nameless = Program { name: String::new(), files: Vec::new(), spans: Vec::new(), ..program.program().clone() };
+    let mut nameless = Program { name: String::new(), files: Vec::new(), spans: Vec::new(), ..program.program().clone() };
+    for property in &mut nameless.properties {
+        property.without_origins();
+    }
     bytecode::binary::encode(&nameless)
 }
 
-fn choices(property: Option<Safety>, order: Order, reduce: bool) -> [u8; 3] {
-    let property = property.map_or(0, |safety| 4 | u8::from(safety.deadlocks) | u8::from(safety.faults) << 1);
-    [property, index(Order::ALL, order), reduce.into()]
+/// The choices that decide what a search says.
+struct Choices {
+    property: Option<Safety>,
+    only: Option<Only>,
+    order: Order,
+    reduce: bool,
 }
 
-fn index<T: PartialEq>(all: &[T], one: T) -> u8 {
-    all.iter().position(|other| *other == one).unwrap_or_default() as u8
+/// The choices in words: the names that users type, and `deadlocks`, `faults`, `reduce` where they are wanted.
+fn choices(property: Option<Safety>, only: Option<Only>, order: Order, reduce: bool) -> String {
+    let mut words = vec![order.name()];
+    words.extend(property.map(|_| "check"));
+    words.extend(property.filter(|safety| safety.deadlocks).map(|_| "deadlocks"));
+    words.extend(property.filter(|safety| safety.faults).map(|_| "faults"));
+    words.extend(only.map(Only::name));
+    words.extend(reduce.then_some("reduce"));
+    words.join(" ")
+}
+
+fn read_choices(text: &str) -> Option<Choices> {
+    let mut words = text.split(' ');
+    let mut choices = Choices { property: None, only: None, order: words.next()?.parse().ok()?, reduce: false };
+    for word in words {
+        match (word, &mut choices.property) {
+            ("check", none @ None) => *none = Some(Safety { deadlocks: false, faults: false }),
+            ("deadlocks", Some(safety)) => safety.deadlocks = true,
+            ("faults", Some(safety)) => safety.faults = true,
+            ("reduce", _) => choices.reduce = true,
+            (other, _) => choices.only = Some(other.parse().ok()?),
+        }
+    }
+    Some(choices)
 }
 
 struct Reader<'r> {
@@ -184,6 +217,7 @@ mod tests {
             warnings: "one\ntwo".to_owned(),
             program: vec![1, 2, 3, 4, 5],
             property: Some(Safety { deadlocks: true, faults: false }),
+            only: Some(Only::Safety),
             order: Order::Depth,
             store: StoreKind::Compact,
             reduce: true,
@@ -194,7 +228,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for one in [saved(), Saved { property: None, depth: None, order: Order::Breadth, ..saved() }] {
+        let all = StoreKind::ALL.iter().map(|&store| Saved { store, only: None, reduce: false, ..saved() });
+        for one in all.chain([saved(), Saved { property: None, depth: None, order: Order::Breadth, ..saved() }]) {
             let bytes = [&one.to_bytes()[..], b"the search"].concat();
             assert!(Saved::is_one(&bytes));
             let mut from = &bytes[..];
@@ -232,6 +267,7 @@ mod tests {
         for plan in [
             Plan { property: Some(Safety { deadlocks: false, ..Safety::default() }), ..Plan::check() },
             Plan { property: None, ..Plan::check() },
+            Plan { only: Some(Only::Safety), ..Plan::check() },
             Plan { order: Order::Depth, ..Plan::check() },
             Plan { reduce: false, ..Plan::check() },
         ] {

@@ -3,7 +3,7 @@
 //! The verbs and the common options are fixed: scripts and other people's tools rely on them.
 
 use crate::quantity;
-use check::{Engine, Order, StoreKind};
+use check::{Engine, Only, Order, StoreKind};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -47,6 +47,9 @@ pub struct CheckArguments {
     /// Do not report deadlocks and invalid end states
     #[arg(long, conflicts_with = "resume")]
     pub no_deadlock: bool,
+    /// Ask for this part of what the model states alone: safety (assertions, end states, run-time errors) [default: everything]
+    #[arg(long, value_name = "PART", conflicts_with = "resume")]
+    pub only: Option<Only>,
     /// Write the trace of a violation to FILE; `everypath replay FILE` shows it again
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,

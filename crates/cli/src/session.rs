@@ -8,7 +8,7 @@ use crate::progress::Ticker;
 use crate::spill::SpillFile;
 use crate::{engine, interrupt, memory};
 use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Saved, Spill, StoreKind, Surroundings};
-use contract::{Cancel, Limits, Observer, StopReason, Verdict};
+use contract::{Cancel, Limits, Observer, Verdict};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -107,8 +107,8 @@ impl Session {
         };
         self.ticker.finish();
         let checked = checked?;
-        // A search over a lossy store that came to its end does not know the answer either, but there is nothing to go on with.
-        let unfinished = matches!(&checked.outcome.verdict, Verdict::Unknown(reason) if *reason != StopReason::LossyStore);
+        // A search that came to its end may not know the answer either, but there is nothing to go on with.
+        let unfinished = matches!(&checked.outcome.verdict, Verdict::Unknown(reason) if !reason.is_complete());
         let file = saving.checkpoint.as_deref().filter(|_| unfinished && checkpoints.as_ref().is_some_and(CheckpointFile::is_there));
         if let Some(path) = file {
             // Nobody may be listening; the answer does not depend on it.

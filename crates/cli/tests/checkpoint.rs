@@ -275,11 +275,26 @@ fn a_full_disk_costs_the_checkpoint_and_not_the_answer() {
 /// What was worth knowing when the search began is worth knowing when it goes on, with the model or without.
 #[test]
 fn warnings_come_back() {
-    let folder = Folder::with("model.pml", format!("{}\nltl p {{ [] (sum < 9) }}\n", model(30, NEVER)));
+    let folder = Folder::with("model.pml", format!("{}\nD_proctype D() {{ skip }}\n", model(30, NEVER)));
     folder.run(&["check", "model.pml", "--checkpoint", "saved", "--time", "1ms"]).exits(3);
     for model in [&[][..], &["model.pml"]] {
         let run = folder.run(&[&["check", "--json", "--resume", "saved"], model].concat()).exits(0);
-        assert_eq!(run.err.matches("the formula `p` is not checked").count(), 1, "{run:?}");
-        assert!(run.json()["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("model.pml:6:5: ")), "{run:?}");
+        assert_eq!(run.err.matches("non-determinism in a `D_proctype`").count(), 1, "{run:?}");
+        assert!(run.json()["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("model.pml:6:12: ")), "{run:?}");
     }
+}
+
+/// What the model states comes back with its program, and what was asked of it with the choices.
+#[test]
+fn properties_come_back() {
+    let folder = Folder::with("model.pml", format!("{}\nltl p {{ [] (sum < 9) }}\n", model(30, NEVER)));
+    for (part, code) in [(&[][..], 3), (&["--only", "safety"], 0)] {
+        folder.run(&[&["check", "model.pml", "--checkpoint", "saved", "--time", "1ms"], part].concat()).exits(3);
+        let run = folder.run(&["check", "--json", "--resume", "saved"]).exits(code);
+        let names: Vec<_> = run.json()["properties"].as_array().expect("a list").iter().map(|p| p["name"].clone()).collect();
+        assert_eq!(names.contains(&"p".into()), code == 3, "{run:?}");
+    }
+    let changed = format!("{}\nltl p {{ [] (sum < 8) }}\n", model(30, NEVER));
+    std::fs::write(folder.path("changed.pml"), changed).expect("a file");
+    folder.run(&["check", "--resume", "saved", "changed.pml"]).exits(2);
 }

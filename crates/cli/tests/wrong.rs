@@ -282,11 +282,21 @@ fn a_file_of_another_kind_is_told_with_the_right_command() {
 }
 
 #[test]
-fn properties_that_are_not_checked_are_named() {
+fn a_property_that_is_not_checked_is_unknown() {
     let text = "byte x; active proctype P() { do :: x = 1 - x od }\nltl p { [] (x == 0) }\n";
     let folder = Folder::with("model.pml", text);
-    let run = folder.run(&["check", "model.pml"]).exits(0);
-    assert!(run.err.contains("the formula `p` is not checked") && run.err.contains("model.pml:2:5"), "{run:?}");
-    let json = folder.run(&["check", "model.pml", "--json"]).exits(0).json();
-    assert!(json["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("model.pml:2:5: the formula `p`")), "{json}");
+    let run = folder.run(&["check", "model.pml"]).exits(3);
+    assert!(run.out.starts_with("unknown: `p` is stated and cannot be checked yet"), "{run:?}");
+    assert!(run.out.contains("  unknown  p (ltl) model.pml:2: cannot be checked yet"), "{run:?}");
+    let json = folder.run(&["check", "model.pml", "--json"]).exits(3).json();
+    assert_eq!((&json["verdict"], &json["reason"]), (&"unknown".into(), &"unchecked".into()), "{json}");
+    let told: Vec<_> =
+        json["properties"].as_array().expect("a list").iter().map(|p| format!("{} {} {}", p["name"], p["kind"], p["verdict"])).collect();
+    let expected = [r#""end states" "end states" "holds""#, r#""run-time errors" "run-time errors" "holds""#, r#""p" "ltl" "unknown""#];
+    assert_eq!(told, expected, "{json}");
+    assert_eq!((&json["properties"][2]["file"], &json["properties"][2]["line"]), (&"model.pml".into(), &2.into()), "{json}");
+    let json = folder.run(&["check", "model.pml", "--only", "safety", "--json"]).exits(0).json();
+    assert_eq!((&json["verdict"], json["properties"].as_array().map(Vec::len)), (&"holds".into(), Some(2)), "{json}");
+    let run = folder.run(&["check", "model.pml", "--only", "liveness"]).exits(2);
+    assert!(run.err.contains("there is no part `liveness`; choose from: safety"), "{run:?}");
 }

@@ -39,9 +39,18 @@ pub enum StopReason {
     TraceLost(Fault),
     /// Reading or writing outside memory failed.
     Storage(String),
+    /// Everything was explored, but these properties are stated and nothing looks at them.
+    Unchecked(Vec<String>),
+    /// Of one property among several: the search ended with the violation of another one.
+    OtherViolation,
 }
 
 impl StopReason {
+    /// Whether the search explored all it could, so that going on with it would tell nothing more.
+    pub fn is_complete(&self) -> bool {
+        matches!(self, StopReason::LossyStore | StopReason::Unchecked(_))
+    }
+
     /// A short, stable name, fit for machine-readable output.
     pub fn name(&self) -> &'static str {
         match self {
@@ -52,6 +61,8 @@ impl StopReason {
             StopReason::LossyStore => "lossy-store",
             StopReason::TraceLost(_) => "trace-lost",
             StopReason::Storage(_) => "storage",
+            StopReason::Unchecked(_) => "unchecked",
+            StopReason::OtherViolation => "other-violation",
         }
     }
 }
@@ -66,6 +77,12 @@ impl fmt::Display for StopReason {
             StopReason::LossyStore => f.write_str("no violation was found, but the store may have omitted states"),
             StopReason::TraceLost(fault) => write!(f, "a violation was found ({fault}), but not the path to it within the limits"),
             StopReason::Storage(error) => write!(f, "storage failed: {error}"),
+            StopReason::Unchecked(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                let verb = if names.len() == 1 { "is" } else { "are" };
+                write!(f, "{} {verb} stated and cannot be checked yet; nothing else was found to be wrong", names.join(", "))
+            }
+            StopReason::OtherViolation => f.write_str("the search ended with the violation of another property"),
         }
     }
 }

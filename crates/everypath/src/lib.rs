@@ -31,10 +31,10 @@ mod program;
 pub use error::Error;
 pub use program::Program;
 
-pub use check::{Checked, Engine, Order, Plan, Refusal, StoreKind, UnknownName};
+pub use check::{Checked, Engine, Only, Order, Plan, Refusal, StoreKind, UnknownName};
 pub use contract::{
-    Action, Cancel, Fault, FaultKind, Limits, Observer, Outcome, Position, Progress, Quiet, Safety, Statistics, StopReason, Successors,
-    System, Trace, TraceStep, Verdict, Violation,
+    Action, Cancel, Fault, FaultKind, Judged, Limits, Observer, Outcome, Position, Progress, PropertyKind, Quiet, Safety, Stated,
+    Statistics, StopReason, Successors, System, Trace, TraceStep, Verdict, Violation,
 };
 pub use languages::Files;
 pub use replay::{Named, ProcessView, ReplayError, Statement, Step, View};

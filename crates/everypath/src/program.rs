@@ -31,7 +31,7 @@ impl Program {
         Ok(Program { narrator: Narrator::new(Arc::clone(&verified)), verified, warnings })
     }
 
-    /// What is worth knowing about the program, a line each with its place: properties that no check looks at, say.
+    /// What is worth knowing about the program, a line each with its place.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

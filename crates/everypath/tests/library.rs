@@ -1,7 +1,7 @@
 //! The library as an embedder uses it.
 
 use everypath::{
-    Cancel, Error, Fault, FaultKind, Limits, Observer, Order, Plan, Program, Progress, StopReason, Successors, System, Verdict,
+    Cancel, Error, Fault, FaultKind, Limits, Observer, Only, Order, Plan, Program, Progress, StopReason, Successors, System, Verdict,
 };
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -118,8 +118,22 @@ fn a_program_that_fails_before_its_first_state_is_told() {
 #[test]
 fn what_is_worth_knowing_is_told() {
     assert!(load(PING_PONG).warnings().is_empty());
-    let program = Program::load("p.pml", b"byte x; active proctype P() { x = 0 }\nltl p { [] (x == 0) }\n").expect("a program");
-    assert!(program.warnings()[0].starts_with("p.pml:2:5: the formula `p` is not checked"), "{:?}", program.warnings());
+    let program = Program::load("p.pml", b"byte x; active proctype P() { x = 0 }\nD_proctype D() { skip }\n").expect("a program");
+    assert!(program.warnings()[0].starts_with("p.pml:2:12: non-determinism in a `D_proctype`"), "{:?}", program.warnings());
+}
+
+#[test]
+fn every_property_has_its_verdict() {
+    let program = Program::load("p.pml", b"byte x; active proctype P() { assert(x == 0) }\nltl p { [] (x == 0) }\n").expect("a program");
+    let verdicts = |plan: &Plan| -> Vec<(String, bool)> {
+        let checked = program.check(plan).expect("a sound plan");
+        checked.properties.into_iter().map(|judged| (judged.property.name, judged.verdict == Verdict::Holds)).collect()
+    };
+    let safety = ["assertions", "end states", "run-time errors"].map(|name| (name.to_owned(), true));
+    assert_eq!(verdicts(&Plan::check()), [&safety[..], &[("p".to_owned(), false)]].concat());
+    assert_eq!(verdicts(&Plan { only: Some(Only::Safety), ..Plan::check() }), safety);
+    let unchecked = program.check(&Plan::check()).expect("a sound plan").outcome.verdict;
+    assert_eq!(unchecked, Verdict::Unknown(StopReason::Unchecked(vec!["p".to_owned()])));
 }
 
 #[test]

@@ -140,21 +140,7 @@ pub(crate) fn promela(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut
     };
     let compiled = ::promela::compile(map, file, &mut loader, defines);
     diagnostics.extend(compiled.diagnostics);
-    diagnostics.extend(unchecked(&compiled.properties));
     compiled.program
-}
-
-/// A warning for each property a model states that no search looks at yet.
-fn unchecked(properties: &::promela::Properties) -> impl Iterator<Item = Diagnostic> + '_ {
-    let formulas = properties.formulas.iter().map(|(name, _)| (name.span, format!("the formula `{}`", name.text)));
-    let automata = properties.automata.iter().map(|(automaton, _)| {
-        let keyword = automaton.kind.keyword();
-        (automaton.name.span, format!("the `{keyword}` automaton"))
-    });
-    formulas.chain(automata).map(|(span, what)| {
-        Diagnostic::warning(span, format!("{what} is not checked: the answer does not depend on it"))
-            .with_hint("assertions, invalid end states and other faults are checked; temporal properties are not, yet")
-    })
 }
 
 /// The source as text in the map.

@@ -122,6 +122,8 @@ pub struct Ltl {
     pub name: Ident,
     /// The formula that must hold.
     pub formula: Formula,
+    /// Where the formula stands.
+    pub text: Span,
 }
 
 /// A formula of linear temporal logic over expressions.

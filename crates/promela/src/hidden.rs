@@ -5,9 +5,8 @@
 //! this can be shown, the variable becomes a scratch variable of the machine; otherwise it stays in
 //! the state, and a warning says so.
 
-use crate::ast::{Expr, ExprKind, Formula};
 use crate::graph::{Deterministic, Effect, Graph, Inner};
-use crate::model::{Action, Ex, Field, Model, Place, Scope, Target};
+use crate::model::{Action, Ex, Field, LtlNode, Model, Place, Scope, Target};
 use source::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,11 +34,9 @@ pub(crate) fn find_scratch(model: &mut Model, graphs: &[Graph], automata: &[Grap
             action_reads(action, &mut kept);
         }
     }
-    for (_, formula) in &model.formulas {
-        for &i in &hidden {
-            if mentions(formula, &model.globals[i].name) {
-                kept.insert(i);
-            }
+    for node in model.formulas.iter().flat_map(|ltl| &ltl.nodes) {
+        if let LtlNode::Atom(ex, _) = node {
+            reads(ex, &mut kept);
         }
     }
     for i in hidden {
@@ -202,31 +199,6 @@ fn reads(ex: &Ex, out: &mut Set) {
             pid.iter().for_each(|p| reads(p, out));
             place.indices.iter().for_each(|i| reads(i, out));
         }
-        Ex::Const(_) | Ex::Pid | Ex::ProcessCount | Ex::Last | Ex::Timeout | Ex::NonProgress => {}
-    }
-}
-
-fn mentions(formula: &Formula, name: &str) -> bool {
-    match formula {
-        Formula::Atom(atom) => names(atom, name),
-        Formula::Not(f) | Formula::Next(f) | Formula::Always(f) | Formula::Eventually(f) => mentions(f, name),
-        Formula::And(a, b)
-        | Formula::Or(a, b)
-        | Formula::Implies(a, b)
-        | Formula::Equivalent(a, b)
-        | Formula::Until(a, b)
-        | Formula::WeakUntil(a, b)
-        | Formula::Release(a, b) => mentions(a, name) || mentions(b, name),
-    }
-}
-
-/// Whether a name, or the variable of the leaf with this name, occurs.
-fn names(expr: &Expr, name: &str) -> bool {
-    match &expr.kind {
-        ExprKind::Ref(reference) => reference.parts.first().is_some_and(|p| name.split('.').next() == Some(&*p.name.text)),
-        ExprKind::Unary(_, a) => names(a, name),
-        ExprKind::Binary(_, a, b) => names(a, name) || names(b, name),
-        ExprKind::Conditional(a, b, c) => names(a, name) || names(b, name) || names(c, name),
-        _ => false,
+        Ex::Const(_) | Ex::Pid | Ex::ProcessCount | Ex::Last | Ex::Timeout | Ex::NonProgress | Ex::Anything => {}
     }
 }

@@ -98,37 +98,21 @@ pub fn analyse(
 /// A compiled model.
 #[derive(Debug)]
 pub struct Compiled {
-    /// The program; absent if something is wrong.
+    /// The program, with the properties that the model states; absent if something is wrong.
     pub program: Option<Program>,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the model itself wants to be checked.
-    pub properties: Properties,
-}
-
-/// The properties a model states besides its assertions.
-#[derive(Debug, Default)]
-pub struct Properties {
-    /// `ltl` blocks: name and formula.
-    pub formulas: Vec<(ast::Ident, ast::Formula)>,
-    /// `never`, `trace` and `notrace`, each with its control graph.
-    pub automata: Vec<(model::AutomatonModel, Graph)>,
 }
 
 /// Compiles a model. `file` is its main file in `map`; files it includes are added there.
 pub fn compile(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Compiled {
     let (analysed, mut diagnostics) = analyse(map, file, loader, defines);
-    let Some(mut analysed) = analysed else {
-        return Compiled { program: None, diagnostics, properties: Properties::default() };
+    let Some(Analysed { model, graphs, automata }) = analysed else {
+        return Compiled { program: None, diagnostics };
     };
     let name = map.name(file).to_owned();
-    let program = codegen::generate(map, &name, &analysed.model, &analysed.graphs, &mut diagnostics);
-    let automata = std::mem::take(&mut analysed.model.automata);
-    let properties = Properties {
-        formulas: std::mem::take(&mut analysed.model.formulas),
-        automata: automata.into_iter().zip(analysed.automata).collect(),
-    };
-    Compiled { program, diagnostics, properties }
+    let program = codegen::generate(map, &name, &model, &graphs, &automata, &mut diagnostics);
+    Compiled { program, diagnostics }
 }
 
 /// Errors and warnings in the order of the text; each one once.

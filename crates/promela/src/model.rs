@@ -4,7 +4,7 @@
 //! structures make their leaves arrays: the field `c` of `a[i].b[j].c` is one flat array, and the
 //! element is found at `i * len(b) + j`, each index checked by itself.
 
-use crate::ast::{Binary, Formula, Ident, Probe, Unary};
+use crate::ast::{Binary, Ident, Probe, Unary};
 use crate::token::Text;
 use source::Span;
 
@@ -24,13 +24,35 @@ pub struct Model {
     /// `never`, `trace`, `notrace`.
     pub automata: Vec<AutomatonModel>,
     /// `ltl` blocks.
-    pub formulas: Vec<(Ident, Formula)>,
+    pub formulas: Vec<Ltl>,
     /// Whether the model speaks of priorities.
     pub uses_priorities: bool,
     /// Whether the model, its properties included, speaks of the process that moved last.
     pub uses_last: bool,
     /// Labels that are looked at from outside their process type: process type and name.
     pub remote_labels: Vec<(usize, Ident)>,
+}
+
+/// An `ltl` block.
+#[derive(Debug)]
+pub struct Ltl {
+    /// Its name.
+    pub name: Ident,
+    /// Where the formula stands.
+    pub text: Span,
+    /// The formula in postfix order: operands before their operator.
+    pub nodes: Vec<LtlNode>,
+}
+
+/// An operand or an operator of a formula.
+#[derive(Debug)]
+pub enum LtlNode {
+    /// A condition on states, and what the user wrote.
+    Atom(Ex, Span),
+    /// An operator before one operand.
+    Unary(bytecode::UnaryOp),
+    /// An operator between two operands.
+    Binary(bytecode::BinaryOp),
 }
 
 /// One named set of messages. The value of `names[i]` is `i + 1`.
@@ -214,6 +236,8 @@ pub enum Ex {
     Timeout,
     /// `np_`.
     NonProgress,
+    /// `_` as a field of an event in a `trace`: any value.
+    Anything,
     /// `P[pid]@label`.
     RemoteLabel {
         /// The process type.

@@ -1,7 +1,7 @@
 //! Answers as JSON objects: one struct for each shape, its fields the keys.
 
 use crate::outcome::Measured;
-use contract::{Fault, Omission, Outcome, Statistics, Trace, Verdict};
+use contract::{Fault, Judged, Omission, Outcome, Stated, Statistics, Trace, Verdict};
 use replay::{Choice, Named, ProcessView, Statement, Step, View};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -241,6 +241,55 @@ impl NumbersJson {
     }
 }
 
+/// A property and the answer for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PropertyJson {
+    /// Its name.
+    pub name: String,
+    /// Its kind: a short, stable name.
+    pub kind: &'static str,
+    /// Where it is stated: the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// `holds`, `violated` or `unknown`.
+    pub verdict: &'static str,
+    /// Why the verdict is `unknown`: a short, stable name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// What is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub violation: Option<ViolationJson>,
+    /// How to get there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<StepJson>>,
+}
+
+/// The properties of a run. `trace` is that of its violation.
+pub fn properties(judged: &[Judged], trace: Option<&[StepJson]>) -> Vec<PropertyJson> {
+    let json = |judged: &Judged| {
+        let Stated { name, kind, position } = &judged.property;
+        let (verdict, reason, violation) = match &judged.verdict {
+            Verdict::Holds => ("holds", None, None),
+            Verdict::Violated(violation) => ("violated", None, Some((&violation.fault).into())),
+            Verdict::Unknown(reason) => ("unknown", Some(reason.name()), None),
+        };
+        PropertyJson {
+            name: name.clone(),
+            kind: kind.name(),
+            file: position.as_ref().map(|at| at.file.clone()),
+            line: position.as_ref().map(|at| at.line),
+            verdict,
+            reason,
+            trace: trace.filter(|_| violation.is_some()).map(<[StepJson]>::to_vec),
+            violation,
+        }
+    };
+    judged.iter().map(json).collect()
+}
+
 /// The answer of `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckJson {
@@ -261,6 +310,8 @@ pub struct CheckJson {
     /// The numbers.
     #[serde(flatten)]
     pub numbers: NumbersJson,
+    /// What was asked for, with the answer for each.
+    pub properties: Vec<PropertyJson>,
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<ViolationJson>,
@@ -285,6 +336,7 @@ impl CheckJson {
             advice,
             warnings: Vec::new(),
             numbers: NumbersJson::new(&outcome.statistics, measured),
+            properties: Vec::new(),
             violation: None,
             trace: None,
             loop_start: None,

@@ -3,7 +3,7 @@
 use crate::steps::{Printer, processes_text};
 use crate::text;
 use bytecode::Verified;
-use contract::{Fault, Omission, Outcome, Statistics, Verdict};
+use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Verdict};
 use replay::Step;
 use std::fmt::Write as _;
 
@@ -15,7 +15,14 @@ pub struct Measured {
 }
 
 /// The answer to `check`. `advice` says what to try if there is none.
-pub fn check_text(program: &Verified, outcome: &Outcome, steps: &[Step], advice: Option<&str>, measured: Measured) -> String {
+pub fn check_text(
+    program: &Verified,
+    outcome: &Outcome,
+    steps: &[Step],
+    properties: &[Judged],
+    advice: Option<&str>,
+    measured: Measured,
+) -> String {
     let mut out = String::new();
     // Writing to a `String` cannot fail.
     let _ = match &outcome.verdict {
@@ -29,7 +36,28 @@ pub fn check_text(program: &Verified, outcome: &Outcome, steps: &[Step], advice:
             writeln!(out, "{}", processes_text(program, trace.last_state()))
         }
     };
+    out.push_str(&properties_text(properties));
     out.push_str(&numbers(&outcome.statistics, measured));
+    out
+}
+
+/// The answer for each property, where the model states more than safety.
+fn properties_text(properties: &[Judged]) -> String {
+    let mut out = String::new();
+    if properties.iter().all(|judged| judged.property.kind.is_safety()) {
+        return out;
+    }
+    for Judged { property, verdict } in properties {
+        let (word, why) = match verdict {
+            Verdict::Holds => ("holds", ""),
+            Verdict::Violated(_) => ("violated", ""),
+            Verdict::Unknown(StopReason::Unchecked(_)) => ("unknown", ": cannot be checked yet"),
+            Verdict::Unknown(_) => ("unknown", ""),
+        };
+        let kind = if property.name == property.kind.name() { String::new() } else { format!(" ({})", property.kind.name()) };
+        let place = property.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();
+        let _ = writeln!(out, "  {word:<8} {}{kind}{place}{why}", property.name);
+    }
     out
 }
 
@@ -113,7 +141,7 @@ fn omission_text(omission: &Omission) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{BitArray, StopReason};
+    use contract::BitArray;
 
     fn outcome(omission: Option<Omission>) -> Outcome {
         let statistics = Statistics { states: 1000, store_bytes: 4096, store_peak_bytes: 8192, omission, ..Statistics::default() };

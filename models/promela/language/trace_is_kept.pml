@@ -1,6 +1,6 @@
 // Nor do traces.
 //
-// expect: states=7 transitions=6 verdict=holds
+// expect: states=7 transitions=6 verdict=unknown
 
 mtype = { a, b };
 chan q = [1] of { mtype };

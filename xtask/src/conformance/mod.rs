@@ -9,7 +9,7 @@ mod spin;
 use crate::models::Model;
 use crate::{Failure, root};
 use bytecode::Verified;
-use check::{Plan, run};
+use check::{Only, Plan, run};
 use contract::{Cancel, FaultKind, Limits, Quiet, Safety, Successors, System, Verdict};
 use spin::{Compiler, KNOWN, Said};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -196,7 +196,7 @@ fn compare(program: &Arc<Verified>, spin: &Said, limits: Limits) -> Compared {
         Some("invalid end state") => Safety { faults: false, ..Safety::default() },
         Some(_) => Safety { deadlocks: false, ..Safety::default() },
     };
-    let ours = match explore(Plan { property: Some(property), ..Plan::check() }) {
+    let ours = match explore(Plan { property: Some(property), only: Some(Only::Safety), ..Plan::check() }) {
         Ok(checked) => match checked.outcome.verdict {
             Verdict::Holds => None,
             Verdict::Violated(violation) => Some(violation.fault.kind.name()),

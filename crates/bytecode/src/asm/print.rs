@@ -5,7 +5,7 @@ use crate::formula::write_atom_name;
 use crate::ids::{Addr, AtomId, ChannelTypeId, FormatId, GlobalId, LocalId, ProcessId, Register};
 use crate::ops::{FieldMask, MAX_FIELDS, Mode, Op, OperandSink, Receive};
 use crate::program::{LabelKind, Program, Shown, Type, Variable};
-use crate::property::{Automaton, EdgeLabel, Origin, PropertyKind};
+use crate::property::{Automaton, EdgeLabel, Origin, PropertyBody};
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -278,7 +278,7 @@ impl<'a> Printer<'a> {
         self.body(out, self.program.code_of_atom(id), ProcessId(0), |_, _| {});
     }
 
-    fn property(&self, out: &mut String, property: &crate::property::Property) {
+    fn property(&self, out: &mut String, property: &crate::property::PropertyEntry) {
         out.push('\n');
         out.push_str(property.kind.word());
         out.push(' ');
@@ -286,7 +286,7 @@ impl<'a> Printer<'a> {
         out.push_str(" {\n");
         self.origin(out, property.origin.as_ref());
         match &property.kind {
-            PropertyKind::Ltl(formula) => {
+            PropertyBody::Ltl(formula) => {
                 let mut text = String::new();
                 formula.write(&mut text, &mut |text, atom| match self.program.atoms.get(atom.index()) {
                     Some(atom) => write_atom_name(text, &atom.name),
@@ -296,7 +296,7 @@ impl<'a> Printer<'a> {
                 write_quoted(out, &text, '"');
                 out.push('\n');
             }
-            PropertyKind::Never(automaton) | PropertyKind::Trace(automaton) | PropertyKind::Notrace(automaton) => {
+            PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton) => {
                 self.automaton(out, automaton);
             }
         }

@@ -5,7 +5,7 @@ use super::read::{Decoded, Reader};
 use super::write::Writer;
 use crate::formula::{BinaryOp, Formula, FormulaNode, UnaryOp};
 use crate::ids::{AtomId, FileIndex};
-use crate::property::{Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, Property, PropertyKind};
+use crate::property::{Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, PropertyBody, PropertyEntry};
 
 /// Codes of kinds of properties.
 const LTL: u8 = 0;
@@ -29,18 +29,18 @@ const SEND: u8 = 4;
 const RECEIVE: u8 = 5;
 
 impl Writer {
-    pub(super) fn property(&mut self, property: &Property) {
+    pub(super) fn property(&mut self, property: &PropertyEntry) {
         self.text(&property.name);
         self.origin(property.origin.as_ref());
         self.bytes.push(match &property.kind {
-            PropertyKind::Ltl(_) => LTL,
-            PropertyKind::Never(_) => NEVER,
-            PropertyKind::Trace(_) => TRACE,
-            PropertyKind::Notrace(_) => NOTRACE,
+            PropertyBody::Ltl(_) => LTL,
+            PropertyBody::Never(_) => NEVER,
+            PropertyBody::Trace(_) => TRACE,
+            PropertyBody::Notrace(_) => NOTRACE,
         });
         match &property.kind {
-            PropertyKind::Ltl(formula) => self.list(&formula.0, |w, node| w.node(*node)),
-            PropertyKind::Never(automaton) | PropertyKind::Trace(automaton) | PropertyKind::Notrace(automaton) => {
+            PropertyBody::Ltl(formula) => self.list(&formula.0, |w, node| w.node(*node)),
+            PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton) => {
                 self.list(&automaton.states, |w, state| {
                     w.text(&state.name);
                     w.label_kind(state.kind);
@@ -101,15 +101,15 @@ impl Writer {
 }
 
 impl Reader<'_> {
-    pub(super) fn property(&mut self) -> Decoded<Property> {
+    pub(super) fn property(&mut self) -> Decoded<PropertyEntry> {
         let (name, origin) = (self.text()?, self.origin()?);
         let kind = match self.code(|code| (code <= NOTRACE).then_some(code))? {
-            LTL => PropertyKind::Ltl(Formula(self.list(Self::node)?)),
-            NEVER => PropertyKind::Never(self.automaton()?),
-            TRACE => PropertyKind::Trace(self.automaton()?),
-            _ => PropertyKind::Notrace(self.automaton()?),
+            LTL => PropertyBody::Ltl(Formula(self.list(Self::node)?)),
+            NEVER => PropertyBody::Never(self.automaton()?),
+            TRACE => PropertyBody::Trace(self.automaton()?),
+            _ => PropertyBody::Notrace(self.automaton()?),
         };
-        Ok(Property { name, origin, kind })
+        Ok(PropertyEntry { name, origin, kind })
     }
 
     fn automaton(&mut self) -> Decoded<Automaton> {

@@ -9,7 +9,7 @@ use crate::formula::{BinaryOp, Formula, FormulaNode, UnaryOp};
 use crate::ids::{Addr, AtomId, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalId, ProcessId, Register};
 use crate::ops::{FieldMask, MAX_FIELDS, Mode, Op, OperandSource, Receive, TABLE};
 use crate::program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
-use crate::property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, Property, PropertyKind};
+use crate::property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, PropertyBody, PropertyEntry};
 use std::convert::Infallible;
 
 /// The program that some bytes decide on.
@@ -140,12 +140,12 @@ impl Decisions<'_> {
         for i in 0..count {
             let (name, origin) = (self.name(i), self.origin(program));
             let kind = match self.below(4) {
-                0 => PropertyKind::Ltl(self.formula(program.atoms.len())),
-                1 => PropertyKind::Never(self.automaton(program, false)),
-                2 => PropertyKind::Trace(self.automaton(program, true)),
-                _ => PropertyKind::Notrace(self.automaton(program, true)),
+                0 => PropertyBody::Ltl(self.formula(program.atoms.len())),
+                1 => PropertyBody::Never(self.automaton(program, false)),
+                2 => PropertyBody::Trace(self.automaton(program, true)),
+                _ => PropertyBody::Notrace(self.automaton(program, true)),
             };
-            program.properties.push(Property { name, origin, kind });
+            program.properties.push(PropertyEntry { name, origin, kind });
         }
     }
 

@@ -5,7 +5,7 @@ use super::tables::unique;
 use crate::ids::{Addr, AtomId};
 use crate::ops::{MAX_FIELDS, Op};
 use crate::program::Program;
-use crate::property::{Automaton, EdgeLabel, Origin, Property, PropertyKind};
+use crate::property::{Automaton, EdgeLabel, Origin, PropertyBody, PropertyEntry};
 
 type Check = Result<(), VerifyErrorKind>;
 
@@ -67,24 +67,24 @@ pub(super) fn check(program: &Program) -> Check {
     program.properties.iter().try_for_each(|property| one(program, property))
 }
 
-fn one(program: &Program, property: &Property) -> Check {
+fn one(program: &Program, property: &PropertyEntry) -> Check {
     let wrong = |why| Err(VerifyErrorKind::Property { name: property.name.clone(), why });
     let atom = |atom: AtomId| if atom.index() < program.atoms.len() { Ok(()) } else { wrong("it speaks of an atom that does not exist") };
     origin(program, property.origin.as_ref())?;
     match &property.kind {
-        PropertyKind::Ltl(formula) => {
+        PropertyBody::Ltl(formula) => {
             if !formula.is_well_formed() {
                 return wrong("its formula is not well-formed, or too long");
             }
             formula.atoms().try_for_each(atom)
         }
-        PropertyKind::Never(automaton) => {
+        PropertyBody::Never(automaton) => {
             if automaton.edges.iter().any(|edge| edge.label.event().is_some()) {
                 return wrong("a claim over states speaks of a channel event");
             }
             edges(program, automaton, wrong, atom)
         }
-        PropertyKind::Trace(automaton) | PropertyKind::Notrace(automaton) => {
+        PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton) => {
             let good = |label: &EdgeLabel| match label {
                 EdgeLabel::True | EdgeLabel::Else => true,
                 EdgeLabel::When(_) | EdgeLabel::Assert(_) => false,

@@ -12,7 +12,7 @@ use report::{Measured, Witness, check_text};
 
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let property = Safety { deadlocks: !arguments.no_deadlock, ..Safety::default() };
-    let base = Plan { property: Some(property), ..Plan::check() };
+    let base = Plan { property: Some(property), only: arguments.only, ..Plan::check() };
     let session = Session::new(base, &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
     let file = arguments.trace.as_deref().map(|path| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
     let (Session { model, .. }, Ended { checked, advice }) = session.run(&arguments.saving, None)?;
@@ -37,9 +37,11 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
             }
             _ => (Vec::new(), Vec::new()),
         };
-        json::line(&CheckJson { warnings: model.warnings.clone(), processes, ..CheckJson::new(&checked.outcome, steps, advice, measured) })
+        let answer = CheckJson::new(&checked.outcome, steps, advice, measured);
+        let properties = json::properties(&checked.properties, answer.trace.as_deref());
+        json::line(&CheckJson { warnings: model.warnings.clone(), processes, properties, ..answer })
     } else {
-        check_text(&model.program, &checked.outcome, &checked.steps, advice.as_deref(), measured)
+        check_text(&model.program, &checked.outcome, &checked.steps, &checked.properties, advice.as_deref(), measured)
     };
     say(&text);
     if let Some(failure) = unwritten {

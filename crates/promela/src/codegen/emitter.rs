@@ -1,6 +1,7 @@
 //! Code under construction: instructions, labels still to be placed, positions.
 
 use super::process::live_states;
+use super::property::Atoms;
 use crate::graph::Graph;
 use crate::limits::MAX_INSTRUCTIONS;
 use crate::model::Model;
@@ -45,6 +46,7 @@ pub(super) struct Emitter<'a> {
     /// The files by their names. One that is included again is another text to point into, but no other file.
     file_numbers: HashMap<&'a str, FileIndex>,
     files: Vec<String>,
+    pub atoms: Atoms,
 }
 
 impl<'a> Emitter<'a> {
@@ -73,6 +75,7 @@ impl<'a> Emitter<'a> {
             found: None,
             file_numbers,
             files,
+            atoms: Atoms::default(),
         }
     }
 
@@ -142,12 +145,17 @@ impl<'a> Emitter<'a> {
 
     fn add_span(&mut self, addr: Addr, span: Span, text: String) {
         let location = self.location(span);
-        let file = self.file_numbers.get(self.map.name(span.file)).copied().unwrap_or(FileIndex(0));
+        let file = self.file_number(span);
         self.spans.push(bytecode::Span { addr, file, line: location.line as u32, column: location.column as u32, text });
     }
 
+    /// The file a span is in.
+    pub fn file_number(&self, span: Span) -> FileIndex {
+        self.file_numbers.get(self.map.name(span.file)).copied().unwrap_or(FileIndex(0))
+    }
+
     /// Where a span begins. On the line of the place found last, columns are counted from there: a model may be one long line.
-    fn location(&mut self, span: Span) -> Location {
+    pub fn location(&mut self, span: Span) -> Location {
         let location = self.nearby(span).unwrap_or_else(|| self.map.location(span));
         self.found = Some((span, location));
         location
@@ -207,6 +215,7 @@ impl<'a> Emitter<'a> {
             diagnostics.push(Diagnostic::error(Span::default(), "too many different texts are printed"));
         }
         program.code = self.code;
+        program.atoms = self.atoms.table;
         program.labels = self.labels;
         program.spans = self.spans;
         program.formats = self.formats;
@@ -215,7 +224,7 @@ impl<'a> Emitter<'a> {
 }
 
 /// A statement on one line, cut if it is long. No more of it is read than is shown: it may be the body of a whole process.
-fn shortened(snippet: &str) -> String {
+pub(super) fn shortened(snippet: &str) -> String {
     let mut text = String::new();
     let mut left = MAX_TEXT;
     for word in snippet.split_whitespace() {

@@ -79,6 +79,8 @@ impl Emitter<'_> {
             }
             Ex::Timeout => self.emit(Op::Timeout {}),
             Ex::NonProgress => self.emit(Op::Np {}),
+            // Stands in events only, which look at it before they ask for its value.
+            Ex::Anything => self.constant(0),
             Ex::RemoteLabel { process, pid, label } => self.remote_label(*process, pid.as_deref(), label),
             Ex::RemotePid { process, pid } => self.instance(*process, pid.as_deref()),
             Ex::RemoteLoad { process, pid, place } => {

@@ -21,6 +21,7 @@ mod emitter;
 mod expression;
 mod format;
 mod process;
+mod property;
 
 use crate::graph::Graph;
 use crate::limits::MAX_NUMBERED;
@@ -30,7 +31,14 @@ use emitter::Emitter;
 use source::{Diagnostic, SourceMap, Span};
 
 /// The program of an analysed model; nothing, and an error reported, if it does not fit the machine.
-pub fn generate(map: &SourceMap, name: &str, model: &Model, graphs: &[Graph], diagnostics: &mut Vec<Diagnostic>) -> Option<Program> {
+pub fn generate(
+    map: &SourceMap,
+    name: &str,
+    model: &Model,
+    graphs: &[Graph],
+    automata: &[Graph],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Program> {
     let before = diagnostics.len();
     check_limits(model, diagnostics);
     if diagnostics[before..].iter().any(Diagnostic::is_error) {
@@ -61,6 +69,7 @@ pub fn generate(map: &SourceMap, name: &str, model: &Model, graphs: &[Graph], di
         });
         program.instances.extend(std::iter::repeat_n(id, process.active as usize));
     }
+    program.properties = emitter.properties(automata);
     emitter.finish(&mut program, diagnostics);
     (!diagnostics[before..].iter().any(Diagnostic::is_error)).then_some(program)
 }

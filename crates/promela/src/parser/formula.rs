@@ -7,6 +7,7 @@ use super::{Parsed, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Formula, Ident, Ltl, Unary};
 use crate::limits::MAX_OPERATORS;
 use crate::token::{Key, Op, Tok};
+use source::Span;
 
 /// What stands between two operands.
 #[derive(Clone, Copy)]
@@ -33,10 +34,15 @@ impl Parser {
             }
         };
         let open = self.expect_op(Op::LBrace, "before the formula")?;
+        let start = self.span();
         let formula = self.formula(0)?;
+        let behind = self.span();
         self.skip_separators();
         self.close_brace(open)?;
-        Ok(Ltl { name, formula })
+        // A formula that begins in a macro and ends in the text has no text of its own.
+        let whole = start.file == behind.file && start.start < behind.start;
+        let text = if whole { Span { end: behind.start, ..start } } else { start };
+        Ok(Ltl { name, formula, text })
     }
 
     fn formula(&mut self, least: u8) -> Parsed<Formula> {

@@ -6,7 +6,8 @@ use super::place::{Found, MAX_FIELDS};
 use super::statement::Fields;
 use super::types::Ty;
 use crate::ast::{self, Binary, Expr, ExprKind, Formula, Ident, Reference};
-use crate::model::{Ex, Field, Place, Scope, Target};
+use crate::model::{Ex, Field, LtlNode, Place, Scope, Target};
+use bytecode::{BinaryOp, UnaryOp};
 use source::{Diagnostic, Span, did_you_mean};
 
 impl Resolver<'_> {
@@ -323,24 +324,29 @@ impl Resolver<'_> {
     }
 
     /// Looks up the names in a formula.
-    pub(super) fn check_formula(&mut self, formula: &Formula) {
-        match formula {
+    /// Appends the nodes of a formula, operands before operators.
+    pub(super) fn formula(&mut self, formula: &Formula, nodes: &mut Vec<LtlNode>) {
+        let (operands, node): (&[&Formula], _) = match formula {
             Formula::Atom(atom) => {
-                self.expr(atom);
+                let ex = self.expr(atom);
+                nodes.push(LtlNode::Atom(ex, atom.span));
+                return;
             }
-            Formula::Not(f) | Formula::Next(f) | Formula::Always(f) | Formula::Eventually(f) => {
-                self.check_formula(f);
-            }
-            Formula::And(a, b)
-            | Formula::Or(a, b)
-            | Formula::Implies(a, b)
-            | Formula::Equivalent(a, b)
-            | Formula::Until(a, b)
-            | Formula::WeakUntil(a, b)
-            | Formula::Release(a, b) => {
-                self.check_formula(a);
-                self.check_formula(b);
-            }
+            Formula::Not(f) => (&[f], LtlNode::Unary(UnaryOp::Not)),
+            Formula::Next(f) => (&[f], LtlNode::Unary(UnaryOp::Next)),
+            Formula::Always(f) => (&[f], LtlNode::Unary(UnaryOp::Always)),
+            Formula::Eventually(f) => (&[f], LtlNode::Unary(UnaryOp::Eventually)),
+            Formula::And(a, b) => (&[a, b], LtlNode::Binary(BinaryOp::And)),
+            Formula::Or(a, b) => (&[a, b], LtlNode::Binary(BinaryOp::Or)),
+            Formula::Implies(a, b) => (&[a, b], LtlNode::Binary(BinaryOp::Implies)),
+            Formula::Equivalent(a, b) => (&[a, b], LtlNode::Binary(BinaryOp::Equivalent)),
+            Formula::Until(a, b) => (&[a, b], LtlNode::Binary(BinaryOp::Until)),
+            Formula::WeakUntil(a, b) => (&[a, b], LtlNode::Binary(BinaryOp::WeakUntil)),
+            Formula::Release(a, b) => (&[a, b], LtlNode::Binary(BinaryOp::Release)),
+        };
+        for operand in operands {
+            self.formula(operand, nodes);
         }
+        nodes.push(node);
     }
 }

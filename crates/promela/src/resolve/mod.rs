@@ -15,7 +15,7 @@ mod variables;
 
 use crate::ast::{self, Expr, ExprKind, Ident, Unit};
 use crate::limits::{MAX_DIAGNOSTICS, MAX_MTYPES, MAX_NUMBERED};
-use crate::model::{AutomatonModel, ChannelType, Leaf, Model, MtypeSet, Process, Scope};
+use crate::model::{AutomatonModel, ChannelType, Leaf, Ltl, Model, MtypeSet, Process, Scope};
 use crate::token::Text;
 use source::{Diagnostic, Span, did_you_mean};
 use std::collections::{HashMap, HashSet};
@@ -181,12 +181,14 @@ impl Resolver<'_> {
             match unit {
                 Unit::Automaton(automaton) => self.automaton(automaton),
                 Unit::Ltl(ltl) => {
-                    self.check_formula(&ltl.formula);
-                    self.model.formulas.push((ltl.name.clone(), ltl.formula.clone()));
+                    let mut nodes = Vec::new();
+                    self.formula(&ltl.formula, &mut nodes);
+                    self.model.formulas.push(Ltl { name: ltl.name.clone(), text: ltl.text, nodes });
                 }
                 _ => {}
             }
         }
+        self.distinct_properties();
         let active: u32 = self.model.processes.iter().map(|p| p.active).sum();
         if active == 0 && !self.diagnostics.iter().any(Diagnostic::is_error) {
             let span = tree.units.iter().find_map(|u| match u {
@@ -197,6 +199,19 @@ impl Resolver<'_> {
                 Diagnostic::error(span.unwrap_or_default(), "no process runs in this model")
                     .with_hint("write `init { … }`, or `active` before a `proctype`"),
             );
+        }
+    }
+
+    /// Verdicts are told by the names of properties.
+    fn distinct_properties(&mut self) {
+        let formulas = self.model.formulas.iter().map(|ltl| &ltl.name);
+        let names: Vec<Ident> = formulas.chain(self.model.automata.iter().map(|automaton| &automaton.name)).cloned().collect();
+        let mut seen: HashMap<Text, Span> = HashMap::new();
+        for name in names {
+            if let Some(first) = seen.insert(name.text.clone(), name.span) {
+                let message = format!("another property is called `{}`", name.text);
+                self.report(Diagnostic::error(name.span, message).with_label(first, "this one"));
+            }
         }
     }
 

@@ -193,7 +193,7 @@ impl Resolver<'_> {
                 for argument in arguments {
                     // A trace says nothing about a field by `_`.
                     if self.in_trace && is_underscore(argument) {
-                        values.push(Ex::Const(0));
+                        values.push(Ex::Anything);
                     } else {
                         self.values(argument, &mut values);
                     }

@@ -5,7 +5,7 @@ use crate::asm::parser::{self, Edge, EdgeLabel as Label, PropertyLine};
 use crate::formula::Formula;
 use crate::ids::{AtomId, FileIndex};
 use crate::program::Program;
-use crate::property::{Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, Property, PropertyKind};
+use crate::property::{Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, PropertyBody, PropertyEntry};
 use source::{Diagnostic, Span};
 
 /// Appends the properties.
@@ -38,7 +38,7 @@ struct Builder<'a, 'n> {
 }
 
 impl Builder<'_, '_> {
-    fn property(&mut self, property: &parser::Property) -> Option<Property> {
+    fn property(&mut self, property: &parser::Property) -> Option<PropertyEntry> {
         let mut own_origin = None;
         let mut formula = None;
         let mut automaton = Automaton::default();
@@ -92,12 +92,12 @@ impl Builder<'_, '_> {
             self.complaints.push(Diagnostic::error(at, complaint));
         }
         let kind = match property.keyword {
-            "never" => PropertyKind::Never(automaton),
-            "trace" => PropertyKind::Trace(automaton),
-            "notrace" => PropertyKind::Notrace(automaton),
-            _ => PropertyKind::Ltl(formula??),
+            "never" => PropertyBody::Never(automaton),
+            "trace" => PropertyBody::Trace(automaton),
+            "notrace" => PropertyBody::Notrace(automaton),
+            _ => PropertyBody::Ltl(formula??),
         };
-        Some(Property { name: property.name.text.clone(), origin: own_origin, kind })
+        Some(PropertyEntry { name: property.name.text.clone(), origin: own_origin, kind })
     }
 
     /// The place in the assembly itself, where no other was given.

@@ -1,0 +1,130 @@
+//! The properties of a run, by name, and what the run says about each.
+//!
+//! A model states more than one thing: assertions, end states, formulas, claims. One exploration answers for
+//! several of them. A property that is stated and that nothing looks at is *unknown*, and so is then the whole
+//! run: a warning beside *holds* would be overlooked.
+
+use crate::plan::{Only, Plan};
+use bytecode::{Op, Origin, Program, Verified};
+use contract::{Judged, Position, PropertyKind, Safety, Stated, StopReason, Verdict};
+
+/// What a program states, in the order in which it is told.
+pub(crate) fn of_program(program: &Verified) -> Vec<Stated> {
+    let program = program.program();
+    let mut stated = Vec::new();
+    if program.code.iter().any(|op| matches!(op, Op::Assert {})) {
+        stated.push(Stated::of_kind(PropertyKind::Assertions));
+    }
+    stated.extend([PropertyKind::EndStates, PropertyKind::Errors].map(Stated::of_kind));
+    for property in &program.properties {
+        let kind = match &property.kind {
+            bytecode::PropertyBody::Ltl(_) => PropertyKind::Ltl,
+            bytecode::PropertyBody::Never(_) => PropertyKind::Never,
+            bytecode::PropertyBody::Trace(_) => PropertyKind::Trace,
+            bytecode::PropertyBody::Notrace(_) => PropertyKind::Notrace,
+        };
+        let position = property.origin.as_ref().map(|origin| position(program, origin));
+        stated.push(Stated { name: property.name.clone(), kind, position });
+    }
+    // The first label stands for all of them. Progress labels state nothing by themselves.
+    if let Some(label) = program.labels.iter().find(|label| label.kind.accept) {
+        let span = program.span_at(label.addr);
+        let position = span.map(|span| Position { file: file(program, span.file.index()), line: span.line, column: span.column });
+        stated.push(Stated { position, ..Stated::of_kind(PropertyKind::Acceptance) });
+    }
+    stated
+}
+
+fn position(program: &Program, origin: &Origin) -> Position {
+    Position { file: file(program, origin.file.index()), line: origin.line, column: origin.column }
+}
+
+fn file(program: &Program, index: usize) -> String {
+    program.files.get(index).cloned().unwrap_or_default()
+}
+
+/// Whether a plan asks for a property.
+fn is_asked(plan: &Plan, kind: PropertyKind) -> bool {
+    let Some(Safety { deadlocks, faults }) = plan.property else { return false };
+    match kind {
+        PropertyKind::EndStates => deadlocks,
+        PropertyKind::Assertions | PropertyKind::Errors => faults,
+        _ => plan.only != Some(Only::Safety),
+    }
+}
+
+/// The verdict of a whole run whose exploration ended with `explored`, and that of each property it was asked for.
+pub(crate) fn judge(plan: &Plan, stated: Vec<Stated>, explored: Verdict) -> (Verdict, Vec<Judged>) {
+    let mut unchecked = Vec::new();
+    let asked = stated.into_iter().filter(|property| is_asked(plan, property.kind));
+    let judged: Vec<Judged> = asked
+        .map(|property| {
+            let verdict = match &explored {
+                _ if !property.kind.is_safety() => {
+                    unchecked.push(property.name.clone());
+                    Verdict::Unknown(StopReason::Unchecked(vec![property.name.clone()]))
+                }
+                Verdict::Violated(violation) if PropertyKind::violated_by(violation.fault.kind) != property.kind => {
+                    Verdict::Unknown(StopReason::OtherViolation)
+                }
+                other => other.clone(),
+            };
+            Judged { property, verdict }
+        })
+        .collect();
+    let overall = match explored {
+        Verdict::Holds if !unchecked.is_empty() => Verdict::Unknown(StopReason::Unchecked(unchecked)),
+        other => other,
+    };
+    (overall, judged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::{Fault, FaultKind, Trace, Violation};
+
+    fn stated() -> Vec<Stated> {
+        let kinds = [PropertyKind::Assertions, PropertyKind::EndStates, PropertyKind::Errors, PropertyKind::Ltl];
+        kinds.map(Stated::of_kind).to_vec()
+    }
+
+    fn verdicts(plan: &Plan, explored: Verdict) -> (Verdict, Vec<(&'static str, Verdict)>) {
+        let (overall, judged) = judge(plan, stated(), explored);
+        (overall, judged.into_iter().map(|judged| (judged.property.kind.name(), judged.verdict)).collect())
+    }
+
+    fn unchecked() -> Verdict {
+        Verdict::Unknown(StopReason::Unchecked(vec!["ltl".to_owned()]))
+    }
+
+    #[test]
+    fn what_is_stated_and_not_checked_is_unknown() {
+        let (overall, each) = verdicts(&Plan::check(), Verdict::Holds);
+        assert_eq!(overall, unchecked());
+        let holds = |name| (name, Verdict::Holds);
+        assert_eq!(each, [holds("assertions"), holds("end states"), holds("run-time errors"), ("ltl", unchecked())]);
+        let (overall, each) = verdicts(&Plan { only: Some(Only::Safety), ..Plan::check() }, Verdict::Holds);
+        assert_eq!((overall, each.len()), (Verdict::Holds, 3));
+        let no_deadlock = Plan { property: Some(Safety { deadlocks: false, faults: true }), only: Some(Only::Safety), ..Plan::check() };
+        assert_eq!(verdicts(&no_deadlock, Verdict::Holds).1, [holds("assertions"), holds("run-time errors")]);
+        assert_eq!(verdicts(&Plan::space(), Verdict::Holds), (Verdict::Holds, vec![]));
+    }
+
+    #[test]
+    fn a_violation_is_one_of_its_own_property() {
+        let violated = Verdict::Violated(Box::new(Violation { fault: Fault::new(FaultKind::Assertion, "x"), trace: Trace::default() }));
+        let (overall, each) = verdicts(&Plan::check(), violated.clone());
+        assert_eq!(overall, violated);
+        let other = Verdict::Unknown(StopReason::OtherViolation);
+        assert_eq!(each, [("assertions", violated), ("end states", other.clone()), ("run-time errors", other), ("ltl", unchecked())]);
+    }
+
+    #[test]
+    fn a_search_that_was_cut_short_knows_nothing_of_any() {
+        let memory = Verdict::Unknown(StopReason::Memory);
+        let (overall, each) = verdicts(&Plan::check(), memory.clone());
+        assert_eq!(overall, memory);
+        assert!(each[..3].iter().all(|(_, verdict)| *verdict == memory));
+    }
+}

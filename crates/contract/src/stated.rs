@@ -1,0 +1,86 @@
+//! Properties by name, and what a run says about each.
+//!
+//! A search asks a [`Property`](crate::Property) at each event and knows no names. Whoever runs searches knows which properties a
+//! model states and tells the answer for each, with these values.
+
+use crate::fault::{FaultKind, Position};
+use crate::outcome::Verdict;
+
+/// What kind of thing is stated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PropertyKind {
+    /// No assertion fails.
+    Assertions,
+    /// Nothing stops but in a valid end state.
+    EndStates,
+    /// No step commits any other fault.
+    Errors,
+    /// A formula of linear temporal logic.
+    Ltl,
+    /// A never claim.
+    Never,
+    /// The channel events are those of an automaton.
+    Trace,
+    /// The channel events are not those of an automaton.
+    Notrace,
+    /// No run passes accept labels infinitely often.
+    Acceptance,
+}
+
+impl PropertyKind {
+    /// A short, stable name, fit for machine-readable output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PropertyKind::Assertions => "assertions",
+            PropertyKind::EndStates => "end states",
+            PropertyKind::Errors => "run-time errors",
+            PropertyKind::Ltl => "ltl",
+            PropertyKind::Never => "never",
+            PropertyKind::Trace => "trace",
+            PropertyKind::Notrace => "notrace",
+            PropertyKind::Acceptance => "acceptance",
+        }
+    }
+
+    /// Whether a plain exploration decides it.
+    pub const fn is_safety(self) -> bool {
+        matches!(self, PropertyKind::Assertions | PropertyKind::EndStates | PropertyKind::Errors)
+    }
+
+    /// The kind of property that a fault violates.
+    pub const fn violated_by(fault: FaultKind) -> PropertyKind {
+        match fault {
+            FaultKind::Deadlock => PropertyKind::EndStates,
+            FaultKind::Assertion => PropertyKind::Assertions,
+            _ => PropertyKind::Errors,
+        }
+    }
+}
+
+/// A property that a model states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stated {
+    /// Its name: the user's, or that of its kind.
+    pub name: String,
+    /// What kind it is.
+    pub kind: PropertyKind,
+    /// Where it is stated, if anywhere.
+    pub position: Option<Position>,
+}
+
+impl Stated {
+    /// A property that has the name of its kind and no place.
+    pub fn of_kind(kind: PropertyKind) -> Stated {
+        Stated { name: kind.name().to_owned(), kind, position: None }
+    }
+}
+
+/// A property and what a run says about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// The property.
+    pub property: Stated,
+    /// The answer for this property alone.
+    pub verdict: Verdict,
+}

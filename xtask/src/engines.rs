@@ -6,7 +6,7 @@
 use crate::models::{self, Corpus, Model};
 use crate::{Failure, root};
 use bytecode::Verified;
-use jit::{CompileError, Describe, Native};
+use jit::{CompileError, Native};
 use languages::{NoFiles, Source};
 use std::fs;
 use std::path::PathBuf;
@@ -15,8 +15,6 @@ use std::time::{Duration, Instant};
 use testkit::compare::Extent;
 use testkit::{engines, promela_gen, random, shrink};
 use vm::Interpreter;
-
-const DESCRIBE: Describe = Describe { fault: vm::describe_fault, components: vm::component_ends };
 
 /// How many smaller programs are tried when a random program shows a difference.
 const SHRINKING: usize = 2_000;
@@ -93,9 +91,9 @@ struct Bound {
 }
 
 fn compare(program: &Arc<Verified>, bound: Bound) -> Compared {
-    let mut native = match Native::compile(Arc::clone(program), DESCRIBE) {
+    let mut native = match Native::compile(Arc::clone(program)) {
         Ok(native) => native,
-        Err(error @ (CompileError::TooLarge | CompileError::NoTarget(_))) => return Compared::NoCode(error),
+        Err(error @ CompileError::NoTarget(_)) => return Compared::NoCode(error),
         Err(error) => return Compared::Different(error.to_string()),
     };
     let begun = Instant::now();

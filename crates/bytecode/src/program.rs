@@ -4,7 +4,7 @@
 //! [`verify`](crate::verify()) turns it into a [`Verified`](crate::Verified) one, and only those are run.
 
 use crate::ids::{Addr, ChannelTypeId, FileIndex, GlobalId, LocalId, ProcessId};
-use crate::ops::Op;
+use crate::ops::{Mode, Op};
 use crate::property::{Atom, PropertyEntry};
 
 /// What a variable or a message field can hold.
@@ -294,6 +294,11 @@ impl Program {
             progress: kind.progress || l.kind.progress,
             accept: kind.accept || l.kind.accept,
         })
+    }
+
+    /// Whether a process at an address may end there (S-END): the place has an end label, or nothing is left but to go.
+    pub fn may_end_at(&self, addr: Addr) -> bool {
+        matches!(self.code.get(addr.index()), Some(Op::Step { mode: Mode::Terminate })) || self.label_kind_at(addr).end
     }
 
     /// The address behind a chain of unconditional jumps; `None` if the chain never ends or leaves the code.

@@ -63,10 +63,11 @@ choice! {
 choice! {
     /// What computes successors.
     Engine, "engine" {
-        /// Native code; the interpreter where there is none for this machine or this program.
-        #[default]
+        /// Native code; the interpreter where there is none.
+        #[cfg_attr(feature = "native", default)]
         Native = "jit",
         /// The reference interpreter.
+        #[cfg_attr(not(feature = "native"), default)]
         Interpreter = "vm",
     }
 }

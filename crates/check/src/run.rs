@@ -164,13 +164,7 @@ fn carry_out(
         label: &label,
         ..Task::default()
     };
-    let native = match plan.engine {
-        Engine::Interpreter => None,
-        Engine::Native => jit::Native::compile(Arc::clone(program), DESCRIBE)
-            .inspect_err(|error| observer.notice(&format!("{error}; the interpreter takes its place")))
-            .ok(),
-    };
-    let outcome = match native {
+    let outcome = match native(program, plan, observer) {
         Some(native) => stores::search(&native, plan, &task, from),
         None => stores::search(&Interpreter::new(Arc::clone(program)), plan, &task, from),
     };
@@ -185,8 +179,25 @@ fn judged(program: &Verified, plan: &Plan, mut checked: Checked) -> Checked {
     checked
 }
 
-/// Native code and the interpreter tell of faults and components in the same words.
-const DESCRIBE: jit::Describe = jit::Describe { fault: vm::describe_fault, components: vm::component_ends };
+/// The program in native code, if the plan asks for that and there is any.
+#[cfg(feature = "native")]
+fn native(program: &Arc<Verified>, plan: &Plan, observer: &dyn Observer) -> Option<jit::Native> {
+    match plan.engine {
+        Engine::Interpreter => None,
+        Engine::Native => jit::Native::new(Arc::clone(program))
+            .inspect_err(|error| observer.notice(&format!("{error}; the interpreter takes its place")))
+            .ok(),
+    }
+}
+
+/// This build makes no native code.
+#[cfg(not(feature = "native"))]
+fn native(_: &Arc<Verified>, plan: &Plan, observer: &dyn Observer) -> Option<Interpreter> {
+    if plan.engine == Engine::Native {
+        observer.notice("this build makes no native code; the interpreter takes its place");
+    }
+    None
+}
 
 /// A program whose first processes fail while they are set up has no state to search from; one that only breaks an assertion there has
 /// a violation before the first step.

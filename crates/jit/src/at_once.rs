@@ -84,14 +84,14 @@ impl Context {
         if way.len() == depth {
             way.push(Passed::default());
         }
-        let (tables, program, present) = (self.tables(), self.program(), self.view);
+        let present = self.view;
         let passed = &mut self.at_once.way[depth];
         passed.process = process;
         // A path that leaves the length alone leaves the components where they are.
         let view = if len == present.src_len {
             passed.state.take_in(state);
             view_like(&passed.state, &present)
-        } else if passed.state.load(program, tables, state).is_ok() {
+        } else if passed.state.load(&self.program, &self.tables, state).is_ok() {
             view_of(&mut passed.state)
         } else {
             self.give_up();

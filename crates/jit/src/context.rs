@@ -6,8 +6,10 @@
 
 use crate::helpers::Cursor;
 use crate::source::{ChannelAt, ProcessAt, Source};
+use crate::tables::Tables;
 use bytecode::{Passed, Shape, StateMap, Verified};
 use contract::{Successors, Written};
+use std::sync::Arc;
 
 /// The part of a [`Context`] that describes the state native code works on. Saved and restored as a whole.
 #[repr(C)]
@@ -100,15 +102,25 @@ pub(crate) struct Context {
     /// The process whose transitions are looked for, and how many of them there are so far.
     pub initiator: u32,
     pub choice: u32,
-    /// Whether the process is not done with: the ends of its paths were kept, or it must be begun again.
+    /// Whether the process is not done with: the ends of its paths were kept, it must be begun again, or code is missing.
     pub unfinished: u32,
+    /// Between a function and one that was cut out of it: the fault carried, how many paths succeeded, how many steps a sequence has had.
+    pub part_fault: u32,
+    pub part_succeeded: u32,
+    pub part_steps: u32,
+    /// The function with which a deterministic sequence goes on; 0 if there is none.
+    pub next_part: u64,
     /// Values to and from helpers: arguments, fields.
     pub values: [i32; 32],
     /// The fields of the pending offer.
     pub offer: [i32; 32],
     // From here on for the run time only.
-    pub program: *const Verified,
+    pub program: Arc<Verified>,
+    pub tables: Arc<Tables>,
+    /// The search's buffer; null unless an expansion is under way.
     pub out: *mut Successors,
+    /// Whether code was missing: what was given is not complete, and the interpreter must expand the state.
+    pub code_is_missing: bool,
     pub purpose: Purpose,
     pub hits: u32,
     pub ends: Vec<End>,
@@ -137,7 +149,6 @@ pub(crate) struct Context {
     pub kept: Option<Vec<u8>>,
     pub kept_steps: u32,
     pub map: StateMap,
-    pub code: *const crate::compile::Tables,
     pub prologue_fault: u32,
     /// Whether something must be set in a state before it is shown.
     pub must_finish: bool,
@@ -149,12 +160,13 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub fn new(program: &Verified, code: &crate::compile::Tables) -> Context {
+    pub fn new(program: Arc<Verified>, tables: Arc<Tables>) -> Context {
         let scratch = |v: &[bytecode::Variable]| v.iter().any(|v| v.scratch);
         let declared = program.program();
         let has_scratch = scratch(&declared.globals) || declared.processes.iter().any(|p| scratch(&p.locals));
         let must_finish_all = program.layout().last.is_some() || has_scratch;
         let must_finish = must_finish_all || program.layout().exclusive.is_some();
+        let uses_priorities = program.layout().processes.iter().any(|p| p.priority.is_some());
         Context {
             view: View::default(),
             noted: 0,
@@ -164,10 +176,16 @@ impl Context {
             initiator: 0,
             choice: 0,
             unfinished: 0,
+            part_fault: 0,
+            part_succeeded: 0,
+            part_steps: 0,
+            next_part: 0,
             values: [0; 32],
             offer: [0; 32],
             program,
+            tables,
             out: std::ptr::null_mut(),
+            code_is_missing: false,
             purpose: Purpose::Direct,
             hits: 0,
             ends: Vec::new(),
@@ -188,13 +206,18 @@ impl Context {
             kept: None,
             kept_steps: 0,
             map: StateMap::default(),
-            code,
             prologue_fault: 0,
             must_finish,
             must_finish_all,
             has_scratch,
-            uses_priorities: program.layout().processes.iter().any(|p| p.priority.is_some()),
+            uses_priorities,
         }
+    }
+
+    /// Code is missing: the expansion ends as soon as possible, and the interpreter takes the state.
+    #[cold]
+    pub fn leave_to_interpreter(&mut self) {
+        (self.code_is_missing, self.unfinished) = (true, 1);
     }
 
     /// Whether a process of higher priority keeps this one from moving (S-PRIORITY).
@@ -205,7 +228,7 @@ impl Context {
 
     /// The control location from which the transition under way started: reported with sequences that never end.
     pub fn start_addr(&self) -> bytecode::Addr {
-        let program = self.program();
+        let program = &self.program;
         let Some(process) = self.asked.processes.get(self.initiator as usize) else { return bytecode::Addr::default() };
         let layout = &program.layout().processes[process.ty as usize];
         let location = layout.location(&self.asked.bytes[process.offset as usize..]);
@@ -213,7 +236,8 @@ impl Context {
     }
 
     fn is_outranked(&mut self, source: fn(&mut Context) -> &mut Source, process: u32, timeout: bool) -> bool {
-        let layout = self.program().layout();
+        let program = Arc::clone(&self.program);
+        let layout = program.layout();
         let priority = |source: &Source, p: u32| {
             let process = &source.processes[p as usize];
             Some(source.bytes[process.offset as usize + layout.processes[process.ty as usize].priority?])

@@ -3,22 +3,24 @@
 //! One function tries all alternatives of one control location. Guards read the state under expansion; the first effect of an alternative
 //! copies it, and from there on the copy is read and written. Where a path ends, blocked or complete, control goes on to the next
 //! alternative, which is known when the code is made: so there is no stack of alternatives at run time. Sequences of deterministic steps are
-//! compiled into the function, loops and all; invisible steps and answers to offers return to the run time through helpers.
+//! compiled into the function, loops and all; invisible steps and answers to offers return to the run time through helpers. What would make a
+//! function too large is cut out of it and called (`parts`).
 
 use crate::compile::Imports;
 use crate::helpers;
+use crate::parts::{Part, Parts, groups};
 use crate::touched::Touched;
 use bytecode::{Fault, FaultKind, Location, Mode, ProcessId, Verified};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use std::collections::HashMap;
-use stepgraph::{Effect, Node, NodeId, StepGraph, Temp};
+use stepgraph::{Effect, ExprId, Node, NodeId, StepGraph, Temp};
 
-/// Most nodes compiled into one function: alternatives that share their rest are compiled several times.
-const MAX_NODES: usize = 20_000;
+/// Most nodes and operations compiled into one function: alternatives that share their rest are compiled several times.
+const MAX_WEIGHT: u32 = 20_000;
 
-/// A function whose alternatives would take too much code; the program is left to the interpreter.
+/// A function that would take too much code; what it does is left to the interpreter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMuchCode;
 
@@ -31,6 +33,8 @@ pub(crate) enum Kind {
     Answer,
     /// A prologue.
     Prologue,
+    /// The value of an expression.
+    Value,
 }
 
 /// What is known where code is made.
@@ -56,6 +60,11 @@ impl Env {
     /// Whether this is the path a transition begins with, not a continuation of it.
     pub fn is_first_path(&self) -> bool {
         self.deterministic.is_none()
+    }
+
+    /// Whether nothing has happened on this path but tests: what follows can be a function of its own.
+    fn is_fresh(&self) -> bool {
+        !self.dirty && !self.offered && self.deterministic.is_none() && self.temps.is_empty()
     }
 }
 
@@ -83,7 +92,16 @@ pub(crate) struct Emitter<'a, 'b, 'm> {
     pub regions: HashMap<(Location, Block, u32), (Block, Touched)>,
     /// Where faults go, by what comes next.
     pub failures: HashMap<Block, Block>,
-    nodes: usize,
+    /// Where the functions with which deterministic sequences go on are called, by what comes next.
+    pub continuations: HashMap<Block, Block>,
+    /// How much code was made, in nodes and operations.
+    weight: u32,
+    /// The expression this function is for.
+    root: Option<ExprId>,
+    /// Where the function ends.
+    pub done: Block,
+    /// Whether it is one with which a sequence goes on.
+    pub is_sequence: bool,
     /// Whether this function can change which components exist.
     pub creates: bool,
     /// The length of the longest state it is called for, if that is known.
@@ -115,9 +133,10 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         program: &'a Verified,
         graph: &'a StepGraph,
         imports: &'a mut Imports<'m>,
-        process: ProcessId,
         kind: Kind,
+        part: &Part,
     ) -> Self {
+        let process = imports.parts.ty;
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
@@ -130,18 +149,26 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         let steps = b.declare_var(types::I32);
         let wrote = b.declare_var(types::I64);
         let zero = b.ins().iconst(types::I32, 0);
-        if kind == Kind::Prologue {
+        let (begins_dirty, steps_before) = match part {
+            Part::Whole(_) => (kind == Kind::Prologue, None),
+            Part::Alternatives { .. } => (false, None),
+            Part::Value { dirty, .. } => (*dirty, None),
+            Part::Sequence { .. } => (true, Some(b.ins().load(types::I32, trusted(), ctx, field!(part_steps)))),
+        };
+        if begins_dirty {
             let place = b.ins().load(types::I64, trusted(), ctx, view!(dst));
             b.def_var(dst, place);
         }
-        let carried = match kind {
-            Kind::Prologue => zero,
-            _ => b.ins().load(types::I32, trusted(), ctx, view!(fault_in)),
+        let carried = match part {
+            Part::Whole(_) if kind == Kind::Prologue => zero,
+            Part::Whole(_) => b.ins().load(types::I32, trusted(), ctx, view!(fault_in)),
+            Part::Value { .. } => zero,
+            Part::Alternatives { .. } | Part::Sequence { .. } => b.ins().load(types::I32, trusted(), ctx, field!(part_fault)),
         };
         b.def_var(fault, carried);
-        for counter in [succeeded, steps] {
-            b.def_var(counter, zero);
-        }
+        b.def_var(succeeded, zero);
+        b.def_var(steps, steps_before.unwrap_or(zero));
+        let done = b.create_block();
         Emitter {
             b,
             program,
@@ -161,16 +188,20 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             wrote,
             regions: HashMap::new(),
             failures: HashMap::new(),
-            nodes: 0,
+            continuations: HashMap::new(),
+            weight: 0,
+            root: None,
+            done,
+            is_sequence: false,
             creates: false,
             longest: None,
         }
     }
 
-    /// The whole function for a node.
-    pub fn function(mut self, node: NodeId, creates: bool, longest: Option<usize>) -> Result<(), TooMuchCode> {
+    /// The whole function for a part.
+    pub fn function(mut self, part: &Part, creates: bool, longest: Option<usize>) -> Result<(), TooMuchCode> {
         (self.creates, self.longest) = (creates, longest);
-        let done = self.b.create_block();
+        let done = self.done;
         let env = Env {
             dirty: self.kind == Kind::Prologue,
             answering: self.kind == Kind::Answer,
@@ -180,21 +211,107 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             temps: HashMap::new(),
             saves: 0,
         };
-        self.node(node, env, done)?;
+        match part {
+            Part::Whole(node) => self.node(*node, env, done)?,
+            Part::Alternatives { nodes, answering } => self.alternatives(nodes, Env { answering: *answering, ..env })?,
+            Part::Value { expr, dirty } => {
+                self.root = Some(*expr);
+                let value = self.expr(*expr, &Env { dirty: *dirty, answering: false, ..env }, done);
+                let wide = self.b.ins().uextend(types::I64, value);
+                self.b.ins().return_(&[wide]);
+            }
+            Part::Sequence { location, saves } => self.continued_sequence(*location, *saves, env)?,
+        }
+        if self.weight > MAX_WEIGHT {
+            return Err(TooMuchCode);
+        }
         self.b.switch_to_block(done);
-        self.b.ins().return_(&[]);
+        if let Part::Alternatives { .. } = part {
+            let succeeded = self.b.use_var(self.succeeded);
+            self.b.ins().store(trusted(), succeeded, self.ctx, field!(part_succeeded));
+        }
+        if self.kind == Kind::Value {
+            // Faults return by themselves, so nobody comes here.
+            let zero = self.b.ins().iconst(types::I64, 0);
+            self.b.ins().return_(&[zero]);
+        } else {
+            self.b.ins().return_(&[]);
+        }
+        self.fill_continuations();
         self.fill_failures();
         self.b.seal_all_blocks();
         Ok(())
+    }
+
+    /// Alternatives that were cut out of another function.
+    fn alternatives(&mut self, nodes: &[NodeId], env: Env) -> Result<(), TooMuchCode> {
+        let fault = self.b.use_var(self.fault);
+        for node in nodes {
+            let other = self.b.create_block();
+            self.node(*node, env.clone(), other)?;
+            self.b.switch_to_block(other);
+            self.b.def_var(self.fault, fault);
+        }
+        self.b.ins().jump(self.done, &[]);
+        Ok(())
+    }
+
+    /// Calls functions for the alternatives below a node, and goes to `next`.
+    fn cut_out(&mut self, id: NodeId, env: &Env, next: Block) -> Result<(), TooMuchCode> {
+        let fault = self.b.use_var(self.fault);
+        for nodes in groups(self.graph, id) {
+            let part = Part::Alternatives { nodes, answering: env.answering };
+            let function = self.imports.part(part, self.kind, self.b.func)?;
+            self.b.ins().store(trusted(), fault, self.ctx, field!(part_fault));
+            self.b.ins().call(function, &[self.ctx, self.offset, self.pid]);
+            let before = self.b.use_var(self.succeeded);
+            let more = self.b.ins().load(types::I32, trusted(), self.ctx, field!(part_succeeded));
+            let now = self.b.ins().iadd(before, more);
+            self.b.def_var(self.succeeded, now);
+        }
+        self.b.ins().jump(next, &[]);
+        Ok(())
+    }
+
+    /// Counts an operation, and says whether the expression is to be cut out instead of being made here.
+    pub fn is_cut_out(&mut self, id: ExprId) -> bool {
+        self.weight += 1;
+        let pool = self.graph.pool();
+        if self.root == Some(id) || pool.weight(id) < Parts::LEAST {
+            return false;
+        }
+        let full = self.weight > Parts::LIMIT && !pool.traits(id).depends_on_path;
+        full || self.imports.parts.is_shared(id)
+    }
+
+    /// Calls a function for an expression.
+    pub fn call_value(&mut self, id: ExprId, env: &Env, next: Block) -> Value {
+        let part = Part::Value { expr: id, dirty: env.dirty };
+        let Ok(function) = self.imports.part(part, Kind::Value, self.b.func) else {
+            // Nothing more can be declared: the function is given up.
+            self.weight = MAX_WEIGHT + 1;
+            return self.int(0);
+        };
+        let call = self.b.ins().call(function, &[self.ctx, self.offset, self.pid]);
+        let result = self.b.inst_results(call)[0];
+        if self.graph.pool().traits(id).faults {
+            let upper = self.b.ins().ushr_imm_u(result, 32);
+            let code = self.b.ins().ireduce(types::I32, upper);
+            self.fault_if_set(code, env, next);
+        }
+        self.b.ins().ireduce(types::I32, result)
     }
 
     /// Code for a node; every path ends by going to `next`, the following alternative.
     pub fn node(&mut self, start: NodeId, mut env: Env, next: Block) -> Result<(), TooMuchCode> {
         let mut id = start;
         loop {
-            self.nodes += 1;
-            if self.nodes > MAX_NODES || env.saves as usize >= helpers::SAVES {
+            self.weight += 1;
+            if self.weight > MAX_WEIGHT || env.saves as usize >= helpers::SAVES {
                 return Err(TooMuchCode);
+            }
+            if self.is_too_much(id, &env) {
+                return self.cut_out(id, &env, next);
             }
             match self.graph.node(id) {
                 Node::Choice(first, second) => {
@@ -254,6 +371,16 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
                 }
             }
         }
+    }
+
+    /// Whether what comes at a node goes into functions of its own: there is too much of it, or there is too much already.
+    fn is_too_much(&self, id: NodeId, env: &Env) -> bool {
+        let weight = self.graph.weight(id);
+        let full = match self.graph.node(id) {
+            Node::Choice(..) => self.weight.saturating_add(weight) > Parts::LIMIT,
+            _ => self.weight > Parts::LIMIT,
+        };
+        full && weight >= Parts::LEAST && self.kind != Kind::Prologue && env.is_fresh()
     }
 
     /// Tries `first`; what is emitted afterwards happens only if nothing there succeeded.
@@ -462,11 +589,4 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         let call = self.b.ins().call(function, args);
         self.b.inst_results(call).first().copied().unwrap_or(self.ctx)
     }
-}
-
-/// The signature of every compiled function: context, offset of the process, its number.
-pub(crate) fn signature(convention: cranelift_codegen::isa::CallConv) -> ir::Signature {
-    let mut signature = ir::Signature::new(convention);
-    signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64), AbiParam::new(types::I32)]);
-    signature
 }

@@ -23,6 +23,11 @@ impl Emitter<'_, '_, '_> {
     /// Goes to `yes` if the condition is not zero, else to `no`. Faults on the way are followed by `next`.
     pub fn branch(&mut self, condition: ExprId, env: &Env, next: Block, yes: Block, no: Block) {
         let graph = self.graph;
+        if self.is_cut_out(condition) {
+            let value = self.call_value(condition, env, next);
+            self.b.ins().brif(value, yes, &[], no, &[]);
+            return;
+        }
         match graph.pool().get(condition) {
             Expr::Const(value) => {
                 let target = if *value != 0 { yes } else { no };
@@ -51,7 +56,7 @@ impl Emitter<'_, '_, '_> {
                 self.b.ins().brif(holds, yes, &[], no, &[]);
             }
             _ => {
-                let value = self.expr(condition, env, next);
+                let value = self.operation(condition, env, next);
                 self.b.ins().brif(value, yes, &[], no, &[]);
             }
         }
@@ -66,6 +71,11 @@ impl Emitter<'_, '_, '_> {
 
     /// The value of an expression. A fault ends the path, which is followed by `next`.
     pub fn expr(&mut self, id: ExprId, env: &Env, next: Block) -> Value {
+        if self.is_cut_out(id) { self.call_value(id, env, next) } else { self.operation(id, env, next) }
+    }
+
+    /// The same, made here.
+    fn operation(&mut self, id: ExprId, env: &Env, next: Block) -> Value {
         let graph = self.graph;
         match graph.pool().get(id) {
             Expr::Const(value) => self.int(*value),

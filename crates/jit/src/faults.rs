@@ -38,6 +38,12 @@ impl Emitter<'_, '_, '_> {
         for (next, block) in failures {
             self.b.switch_to_block(block);
             let code = self.b.block_params(block)[0];
+            if self.kind == Kind::Value {
+                let wide = self.b.ins().uextend(types::I64, code);
+                let upper = self.b.ins().ishl_imm_u(wide, 32);
+                self.b.ins().return_(&[upper]);
+                continue;
+            }
             if self.kind == Kind::Prologue {
                 self.call("prologue_done", &[self.ctx, code]);
             } else {

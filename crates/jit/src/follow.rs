@@ -99,6 +99,9 @@ impl Context {
                     self.push_level(level, levels);
                 }
             }
+            if self.code_is_missing {
+                return;
+            }
             end = loop {
                 let Some(level) = levels.last_mut() else {
                     if cut && !fruitful {
@@ -156,8 +159,7 @@ impl Context {
             self.inside.take_in(state);
             return Some(view_like(&self.inside, &view_of(&mut self.asked)));
         }
-        let (tables, program) = (self.tables(), self.program());
-        self.inside.load(program, tables, &self.end_bytes[end.start..end.start + end.len]).ok()?;
+        self.inside.load(&self.program, &self.tables, &self.end_bytes[end.start..end.start + end.len]).ok()?;
         Some(view_of(&mut self.inside))
     }
 }

@@ -3,8 +3,12 @@
 //! [`Native`] is a [`System`] like the reference interpreter and gives the same successors in the same order. It differs in how: each control
 //! location is a function that writes successors straight into the search's buffer (`emit`); what is rare or large is left to helpers
 //! (`helpers`); what joins several steps to one transition happens in between (`at_once`, and `follow` for what is long).
+//!
+//! A search does not wait for code. It is made in the background (`background`), and a state for which some of it is missing is expanded
+//! by the interpreter as a whole: the successors are the same, so it makes no difference to a search when which code comes.
 
 mod at_once;
+mod background;
 mod channels;
 mod compile;
 mod context;
@@ -14,106 +18,77 @@ mod faults;
 mod follow;
 mod helpers;
 mod memory;
+mod parts;
 mod source;
 mod step;
+mod tables;
 mod touched;
 
+pub use background::{Progress, Selection};
 pub use compile::CompileError;
 
-use bytecode::{Mode, Op, Verified};
-use compile::Tables;
+use background::Translation;
+use bytecode::{Op, Verified};
 use context::{Context, Purpose, View, view_of};
-use contract::{Action, FaultCode, Successors, System, Written};
+use contract::{FaultCode, Successors, System, Written};
 use std::sync::Arc;
+use std::time::Duration;
+use vm::Interpreter;
 
-/// A program in native code.
+/// How long a search may wait for native code before it starts without. Most programs are translated by then.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A program in native code, as far as that is there yet.
 pub struct Native {
-    // The context points into both, so they are declared after it and dropped after it.
+    // It points into the tables and the code, which the translation keeps; so it is declared before that and dropped before it.
     context: Box<Context>,
-    tables: Arc<Tables>,
+    translation: Arc<Translation>,
     program: Arc<Verified>,
-    initial: Arc<Result<(Vec<u8>, u32), u32>>,
+    /// For states for which code is missing.
+    interpreter: Interpreter,
     /// Whether a second pass, with TIMEOUT, can find more.
     uses_timeout: bool,
-    /// For each type and location, whether a process may end there.
-    ends: Arc<[Box<[bool]>]>,
-    describe: fn(&Verified, FaultCode) -> contract::Fault,
-    components: fn(&bytecode::Layout, &[u8], &mut Vec<u32>),
 }
 
-// SAFETY: the context's pointers lead into the shared tables and program, which are Sync and kept alive here, and into buffers the context
-// owns; `out` and the views are only set while an expansion runs.
+// SAFETY: the context's pointers lead into the shared tables, which are Sync and which it keeps alive, and into buffers it owns; `out` is null
+// and `view` is not read while no expansion is under way.
 unsafe impl Send for Native {}
 
-/// What an engine of a program borrows from outside: words, not behaviour.
-#[derive(Clone, Copy)]
-pub struct Describe {
-    /// Explains a fault code.
-    pub fault: fn(&Verified, FaultCode) -> contract::Fault,
-    /// Gives the ends of a state's components.
-    pub components: fn(&bytecode::Layout, &[u8], &mut Vec<u32>),
-}
-
 impl Native {
-    /// Compiles a program.
-    pub fn compile(program: Arc<Verified>, describe: Describe) -> Result<Native, CompileError> {
-        let tables = Arc::new(Tables::compile(&program)?);
-        let context = Box::new(Context::new(&program, &tables));
-        let code = &program.program().code;
-        let uses_timeout = code.iter().any(|op| matches!(op, Op::Timeout {}));
-        let mut native = Native {
-            context,
-            tables,
-            uses_timeout,
-            ends: valid_ends(&program),
-            initial: Arc::new(Err(0)),
-            describe: describe.fault,
-            components: describe.components,
-            program,
-        };
-        native.initial = Arc::new(native.initial_state());
+    /// Starts to translate a program, and waits a moment for it.
+    pub fn new(program: Arc<Verified>) -> Result<Native, CompileError> {
+        let native = Native::selected(program, |_, _| true)?;
+        native.translation.wait(Some(PATIENCE));
         Ok(native)
     }
 
-    /// M-INITIAL: the state, with the fault its making carries, or the fault that prevents it.
-    fn initial_state(&mut self) -> Result<(Vec<u8>, u32), u32> {
-        let layout = self.program.layout();
-        let declared = self.program.program();
-        let mut bytes = vec![0; layout.fixed];
-        for (slot, variable) in layout.globals.iter().zip(&declared.globals) {
-            for i in 0..slot.elements {
-                slot.ty.write(variable.initial(i), &mut bytes[slot.offset + i * slot.ty.width()..]);
-            }
+    /// Translates a whole program.
+    pub fn compile(program: Arc<Verified>) -> Result<Native, CompileError> {
+        let native = Native::selected(program, |_, _| true)?;
+        native.wait();
+        Ok(native)
+    }
+
+    /// Starts to translate some locations of a program. The others are left to the interpreter, as if their code never came.
+    pub fn selected(program: Arc<Verified>, selection: Selection) -> Result<Native, CompileError> {
+        // Parameters are handed over through a place of fixed size.
+        let (most, processes) = (bytecode::MAX_FIELDS, &program.program().processes);
+        if processes.iter().any(|p| p.params as usize > most) {
+            return Err(CompileError::Generator(format!("a process has more than {most} parameters")));
         }
-        let mut out = Successors::new();
-        let context = &mut *self.context;
-        context.out = &mut out;
-        if context.asked.load(&self.program, &self.tables, &bytes).is_err() {
-            return Err(0);
-        }
-        context.view = view_of(&mut context.asked);
-        context.purpose = Purpose::Direct;
-        context.renew_dst();
-        // No transitions are made here, and the buffer does not stay.
-        context.settle();
-        context.noted = 0;
-        out.slot(bytes.len())[..bytes.len()].copy_from_slice(&bytes);
-        let mut noted = 0;
-        for &ty in &declared.instances {
-            context.values = [0; 32];
-            let process = &declared.processes[ty.index()];
-            let number = helpers::run(context, ty.0 as u32, process.params as u32, process.entry.0);
-            if number < 0 {
-                return Err((-number) as u32);
-            }
-            if noted == 0 {
-                noted = std::mem::take(&mut context.noted);
-            }
-            context.noted = 0;
-        }
-        let len = context.view.dst_len;
-        let state = out.slot(len).to_vec();
-        Ok((state, noted))
+        let translation = Arc::new(Translation::start(Arc::clone(&program), selection)?);
+        Ok(Native {
+            context: Box::new(Context::new(Arc::clone(&program), Arc::clone(&translation.tables))),
+            translation,
+            interpreter: Interpreter::new(Arc::clone(&program)),
+            uses_timeout: program.program().code.iter().any(|op| matches!(op, Op::Timeout {})),
+            program,
+        })
+    }
+
+    /// Waits until nothing more will be translated.
+    pub fn wait(&self) -> Progress {
+        self.translation.wait(None)
     }
 
     /// The transitions of one process from the state asked about, which native code works on before and after.
@@ -139,6 +114,9 @@ impl Native {
                 return;
             }
             self.finish(next - 1, timeout);
+            if self.context.code_is_missing {
+                return;
+            }
         }
     }
 
@@ -155,7 +133,9 @@ impl Native {
     /// Goes on where native code left a process unfinished.
     #[cold]
     fn finish(&mut self, process: u32, timeout: bool) {
-        if self.context.gave_up() {
+        if self.context.code_is_missing {
+            self.context.unfinished = 0;
+        } else if self.context.gave_up() {
             self.begin_again(process, timeout);
         } else {
             self.follow_kept(timeout);
@@ -205,7 +185,7 @@ impl Native {
         }
         let before = self.context.emitted();
         self.processes(false);
-        if self.context.emitted() == before {
+        if self.context.emitted() == before && !self.context.code_is_missing {
             self.context.view.timeout = 1;
             self.processes(true);
         }
@@ -221,74 +201,69 @@ impl Native {
     }
 }
 
-/// For each type and location, whether a process may end there: it has an end label, or nothing is left but to go.
-fn valid_ends(program: &Verified) -> Arc<[Box<[bool]>]> {
-    let declared = program.program();
-    let is_end =
-        |at: bytecode::Addr| declared.label_kind_at(at).end || matches!(declared.code[at.index()], Op::Step { mode: Mode::Terminate });
-    let of_type = |ty: bytecode::ProcessId| -> Box<[bool]> {
-        let locations = (0..program.locations().count(ty)).map(|location| bytecode::Location(location as u16));
-        locations.map(|location| program.locations().address(ty, location).is_some_and(is_end)).collect()
-    };
-    (0..declared.processes.len()).map(|i| of_type(bytecode::ProcessId(i as u8))).collect()
+impl Native {
+    /// Takes back what was given for a state, and lets the interpreter expand it.
+    #[cold]
+    fn interpret(&mut self, state: &[u8], before: usize, out: &mut Successors) {
+        let context = &mut *self.context;
+        (context.code_is_missing, context.unfinished, context.next_part) = (false, 0, 0);
+        context.ends.clear();
+        context.end_bytes.clear();
+        out.rollback(out.mark_before(out.len() - before));
+        self.interpreter.successors(state, out);
+    }
 }
 
 impl Clone for Native {
     fn clone(&self) -> Self {
         Native {
-            context: Box::new(Context::new(&self.program, &self.tables)),
-            tables: self.tables.clone(),
-            program: self.program.clone(),
-            initial: self.initial.clone(),
+            context: Box::new(Context::new(Arc::clone(&self.program), Arc::clone(&self.translation.tables))),
+            translation: Arc::clone(&self.translation),
+            program: Arc::clone(&self.program),
+            interpreter: self.interpreter.clone(),
             uses_timeout: self.uses_timeout,
-            ends: self.ends.clone(),
-            describe: self.describe,
-            components: self.components,
         }
     }
 }
 
 impl System for Native {
     fn initial(&mut self, out: &mut Successors) {
-        match &*self.initial {
-            Ok((state, 0)) => out.push(state, Action::default()),
-            Ok((state, fault)) => match FaultCode::new(*fault) {
-                Some(fault) => out.push_faulty(state, Action::default(), fault),
-                None => out.push(state, Action::default()),
-            },
-            Err(fault) => {
-                if let Some(fault) = FaultCode::new(*fault) {
-                    out.fail(Action::default(), fault);
-                }
-            }
-        }
+        self.interpreter.initial(out);
     }
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
-        if self.context.asked.load(&self.program, &self.tables, state).is_ok() {
+        let before = out.len();
+        let context = &mut *self.context;
+        if context.asked.load(&context.program, &context.tables, state).is_ok() {
             self.context.out = out;
             self.expand();
             self.context.settle();
+            self.context.out = std::ptr::null_mut();
+            if !self.context.code_is_missing {
+                return;
+            }
         }
+        self.interpret(state, before, out);
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {
-        let layout = self.program.layout();
-        if self.context.asked.load(&self.program, &self.tables, state).is_err() {
-            return true;
+        let context = &mut *self.context;
+        if context.asked.load(&context.program, &context.tables, state).is_err() {
+            return self.interpreter.is_valid_end(state);
         }
-        (0..self.context.asked.process_count as usize).all(|p| {
-            let source::ProcessAt { ty, offset, .. } = self.context.asked.processes[p];
-            let location = layout.processes[ty as usize].location(&state[offset as usize..]);
-            self.ends[ty as usize].get(location.0 as usize).is_some_and(|&end| end)
+        let program = &self.program;
+        context.asked.processes[..context.asked.process_count as usize].iter().all(|process| {
+            let location = program.layout().processes[process.ty as usize].location(&state[process.offset as usize..]);
+            let at = program.locations().address(bytecode::ProcessId(process.ty as u8), location);
+            at.is_some_and(|at| program.program().may_end_at(at))
         })
     }
 
     fn components(&self, state: &[u8], out: &mut Vec<u32>) {
-        (self.components)(self.program.layout(), state, out);
+        self.interpreter.components(state, out);
     }
 
     fn describe_fault(&self, code: FaultCode) -> contract::Fault {
-        (self.describe)(&self.program, code)
+        self.interpreter.describe_fault(code)
     }
 }

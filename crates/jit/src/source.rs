@@ -4,7 +4,7 @@
 //! components in the same places as the one before them. So what was found for one state is kept, together with a pattern of the bytes that
 //! tell what a component is: who comes with these bytes in these places is described already, which is seen while copying.
 
-use crate::compile::{Answer, Code, Tables};
+use crate::tables::{AnswerCell, Code, CodeCell, Tables};
 use bytecode::{Layout, LayoutError, Verified};
 
 /// Bytes past the end of a state that native code may read or write when it copies.
@@ -18,9 +18,9 @@ const HALF: usize = PIECE / 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessAt {
     /// The code of each location; see [`mask`](Self::mask).
-    pub code: *const Code,
+    pub code: *const CodeCell,
     /// How each location answers offers.
-    pub answers: *const Answer,
+    pub answers: *const AnswerCell,
     pub offset: u32,
     /// Where its control location is in the state.
     pub location: u32,
@@ -41,7 +41,7 @@ impl ProcessAt {
     /// # Safety
     /// This describes a process of the state at `state`, which has padding, by the tables of its program.
     #[inline(always)]
-    unsafe fn place(&self, state: *const u8) -> usize {
+    pub unsafe fn place(&self, state: *const u8) -> usize {
         // SAFETY: the location lies inside the state, and what comes after it inside the padding.
         let found = unsafe { state.add(self.location as usize).cast::<u16>().read_unaligned() };
         (u16::from_le(found) as u32 & self.mask) as usize
@@ -54,17 +54,17 @@ impl ProcessAt {
     #[inline(always)]
     pub unsafe fn code(&self, state: *const u8) -> Code {
         // SAFETY: as the caller promises; the mask lets no number pass that has no place in the table.
-        unsafe { *self.code.add(self.place(state)) }
+        unsafe { &*self.code.add(self.place(state)) }.get()
     }
 
-    /// How the process answers offers where it stands.
+    /// The code with which the process may answer an offer on a channel where it stands.
     ///
     /// # Safety
     /// As for [`place`](Self::place).
     #[inline(always)]
-    pub unsafe fn answer(&self, state: *const u8) -> Answer {
+    pub unsafe fn answer(&self, state: *const u8, channel: i32) -> Option<Code> {
         // SAFETY: likewise.
-        unsafe { *self.answers.add(self.place(state)) }
+        unsafe { &*self.answers.add(self.place(state)) }.on(channel)
     }
 }
 
@@ -157,7 +157,9 @@ impl Source {
     fn load_anew(&mut self, program: &Verified, tables: &Tables, state: &[u8]) -> Result<(), LayoutError> {
         self.take_in(state);
         self.described = None;
-        let tables = tables.for_length(program, state.len()).ok_or(LayoutError::TooLarge)?;
+        if tables.longest.is_some_and(|longest| state.len() > longest) {
+            return Err(LayoutError::TooLarge);
+        }
         self.find_components(program.layout(), tables, state)?;
         for pattern in [&mut self.shapes, &mut self.shape_mask] {
             pattern.clear();

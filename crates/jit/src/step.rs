@@ -3,10 +3,12 @@
 //! A step ends a path: its state is handed over, an offer is put to the other processes, or the sequence of deterministic steps that it
 //! belongs to goes on, within the same function.
 
-use crate::emit::{Emitter, Env, TooMuchCode};
-use bytecode::{Addr, Fault, FaultKind, Mode};
+use crate::emit::{Emitter, Env, TooMuchCode, field, trusted};
+use crate::parts::Sequence;
+use crate::touched::Touched;
+use bytecode::{Addr, Fault, FaultKind, Location, Mode};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use std::collections::HashMap;
 
 /// From how many deterministic steps on each is checked for having come back.
@@ -100,32 +102,106 @@ impl Emitter<'_, '_, '_> {
         self.b.def_var(self.steps, steps);
         if let Some(&(region, begun)) = self.regions.get(&(location, outer, saves)) {
             self.join_shared(&env, &begun);
-            let long = self.b.create_block();
-            self.b.set_cold_block(long);
-            let limit = self.int(LONG_SEQUENCE as i32);
-            let is_long = self.b.ins().icmp(IntCC::UnsignedGreaterThan, steps, limit);
-            self.b.ins().brif(is_long, long, &[], region, &[]);
-            self.b.switch_to_block(long);
-            let endless = self.call("endless", &[self.ctx, self.pid, steps]);
-            self.b.ins().brif(endless, outer, &[], region, &[]);
+            self.go_to(region, steps, outer);
             return Ok(());
         }
-        let region = self.b.create_block();
+        if self.graph.find(self.process, location).is_none() {
+            return self.cut_sequence(location, saves, steps, outer);
+        }
         let touched = self.begin_shared(&env);
-        self.regions.insert((location, outer, saves), (region, touched));
+        self.region(location, outer, Env { deterministic: Some((outer, saves)), temps: HashMap::new(), saves, touched, ..env })
+    }
+
+    /// Goes to where a sequence may have been before, unless it is endless.
+    fn go_to(&mut self, region: Block, steps: Value, outer: Block) {
+        let long = self.b.create_block();
+        self.b.set_cold_block(long);
+        let limit = self.int(LONG_SEQUENCE as i32);
+        let is_long = self.b.ins().icmp(IntCC::UnsignedGreaterThan, steps, limit);
+        self.b.ins().brif(is_long, long, &[], region, &[]);
+        self.b.switch_to_block(long);
+        let endless = self.call("endless", &[self.ctx, self.pid, steps]);
+        self.b.ins().brif(endless, outer, &[], region, &[]);
+    }
+
+    /// The code of a location within a sequence.
+    fn region(&mut self, location: Location, outer: Block, env: Env) -> Result<(), TooMuchCode> {
+        let region = self.b.create_block();
+        self.regions.insert((location, outer, env.saves), (region, env.touched));
         self.b.ins().jump(region, &[]);
         self.b.switch_to_block(region);
         let carried = self.b.use_var(self.fault);
         let blocked = self.b.create_block();
         self.b.set_cold_block(blocked);
         let node = self.graph.location(self.process, location);
-        let inside = Env { deterministic: Some((outer, saves)), temps: HashMap::new(), saves, touched, ..env };
-        self.node(node, inside, blocked)?;
+        self.node(node, env, blocked)?;
         self.b.switch_to_block(blocked);
         // What went wrong on a path that blocked has not happened.
         self.b.def_var(self.fault, carried);
         let at = self.program.locations().address(self.process, location).unwrap_or_default();
         self.fail(Fault { kind: FaultKind::Blocked, addr: at }, outer);
         Ok(())
+    }
+
+    /// Leaves the rest of a sequence to another function. That one is not called here but named: a loop through several functions must not
+    /// need more of the stack with each turn.
+    fn cut_sequence(&mut self, location: Location, saves: u32, steps: Value, outer: Block) -> Result<(), TooMuchCode> {
+        let leave = self.b.create_block();
+        self.go_to(leave, steps, outer);
+        self.b.switch_to_block(leave);
+        let fault = self.b.use_var(self.fault);
+        self.b.ins().store(trusted(), fault, self.ctx, field!(part_fault));
+        self.b.ins().store(trusted(), steps, self.ctx, field!(part_steps));
+        let function = self.imports.sequence(Sequence { ty: self.process, location, saves }, self.b.func)?;
+        let address = self.b.ins().func_addr(types::I64, function);
+        self.b.ins().store(trusted(), address, self.ctx, field!(next_part));
+        let calls = self.continuation(outer);
+        self.b.ins().jump(calls, &[]);
+        Ok(())
+    }
+
+    /// Where the functions of a sequence are called, one after the other, before going to `outer`. They themselves only return.
+    fn continuation(&mut self, outer: Block) -> Block {
+        if self.is_sequence {
+            return outer;
+        }
+        if let Some(&block) = self.continuations.get(&outer) {
+            return block;
+        }
+        let block = self.b.create_block();
+        self.continuations.insert(outer, block);
+        block
+    }
+
+    /// The code of the blocks that call the functions of sequences.
+    pub fn fill_continuations(&mut self) {
+        let mut continuations: Vec<(Block, Block)> = self.continuations.iter().map(|(outer, block)| (*outer, *block)).collect();
+        continuations.sort_unstable();
+        if continuations.is_empty() {
+            return;
+        }
+        let signature = self.imports.signature();
+        let signature = self.b.import_signature(signature);
+        for (outer, block) in continuations {
+            self.b.switch_to_block(block);
+            let call = self.b.create_block();
+            let next = self.b.ins().load(types::I64, trusted(), self.ctx, field!(next_part));
+            self.b.ins().brif(next, call, &[], outer, &[]);
+            self.b.switch_to_block(call);
+            let none = self.b.ins().iconst(types::I64, 0);
+            self.b.ins().store(trusted(), none, self.ctx, field!(next_part));
+            self.b.ins().call_indirect(signature, next, &[self.ctx, self.offset, self.pid]);
+            self.b.ins().jump(block, &[]);
+        }
+    }
+
+    /// The function with which a sequence goes on at a location.
+    pub fn continued_sequence(&mut self, location: Location, saves: u32, env: Env) -> Result<(), TooMuchCode> {
+        self.is_sequence = true;
+        let mut touched = Touched::NOTHING;
+        touched.everything();
+        let outer = self.done;
+        let env = Env { dirty: true, answering: false, deterministic: Some((outer, saves)), saves, touched, ..env };
+        self.region(location, outer, env)
     }
 }

@@ -2,20 +2,24 @@
 
 use bytecode::{Location, Op, Shape, StateMap, Verified};
 use contract::{Action, FaultCode, Successors, System};
-use jit::{CompileError, Describe, Native};
+use jit::{Native, Selection};
 use std::sync::Arc;
 use testkit::compare::Extent;
+use testkit::large::Family;
 use vm::Interpreter;
 
-const DESCRIBE: Describe = Describe { fault: vm::describe_fault, components: vm::component_ends };
+/// Code for everything, for two locations of three, for one of three, for none.
+const SELECTIONS: [Selection; 4] = [
+    |_, _| true,
+    |ty, location| !(ty.index() + location.index()).is_multiple_of(3),
+    |ty, location| (ty.index() + location.index()).is_multiple_of(3),
+    |_, _| false,
+];
 
 /// How much was compared, or the first state in which the two differ and what they say there.
-fn difference(program: &Arc<Verified>, most: usize) -> Result<Extent, String> {
-    let mut native = match Native::compile(program.clone(), DESCRIBE) {
-        Ok(native) => native,
-        Err(CompileError::TooLarge | CompileError::NoTarget(_)) => return Ok(Extent::default()),
-        Err(error) => return Err(error.to_string()),
-    };
+fn difference(program: &Arc<Verified>, most: usize, selection: Selection) -> Result<Extent, String> {
+    let mut native = Native::selected(program.clone(), selection).map_err(|error| error.to_string())?;
+    native.wait();
     let mut reference = Interpreter::new(program.clone());
     let compared = testkit::engines::compare(&mut reference, &mut native, most);
     compared.map_err(|difference| difference.to_string())
@@ -28,7 +32,8 @@ fn random_programs() {
     let mut all = Extent::default();
     for seed in from..from + count {
         let Some(program) = testkit::random::verified(seed) else { continue };
-        match difference(&Arc::new(program.clone()), 150) {
+        let selection = SELECTIONS[if seed % 2 == 0 { 0 } else { seed as usize / 2 % 4 }];
+        match difference(&Arc::new(program.clone()), 150, selection) {
             Ok(compared) => {
                 all.states += compared.states;
                 all.stripes_named += compared.stripes_named;
@@ -36,11 +41,11 @@ fn random_programs() {
             }
             Err(_) => {
                 let smaller = testkit::shrink::shrink(program.program(), 2000, &mut |candidate| {
-                    difference(&Arc::new(candidate.clone()), 150).is_err()
+                    difference(&Arc::new(candidate.clone()), 150, selection).is_err()
                 });
                 let text = bytecode::asm::disassemble(&smaller);
                 let verified = bytecode::verify(smaller).expect("shrinking keeps programs verified");
-                let why = difference(&Arc::new(verified), 150).expect_err("still different");
+                let why = difference(&Arc::new(verified), 150, selection).expect_err("still different");
                 panic!("seed {seed}:\n{text}\n{why}");
             }
         }
@@ -71,7 +76,7 @@ struct Case {
 impl Case {
     fn new(seed: u64) -> Option<Case> {
         let program = Arc::new(testkit::random::verified(seed)?);
-        let native = Native::compile(program.clone(), DESCRIBE).ok()?;
+        let native = Native::compile(program.clone()).expect("native code for this machine");
         let mut reference = Interpreter::new(program.clone());
         let mut initial = Successors::new();
         reference.initial(&mut initial);
@@ -82,19 +87,19 @@ impl Case {
     }
 }
 
-/// No search shows a process in the middle of a deterministic sequence, but a state made by hand can: code for it is made when needed.
+/// No search shows a process in the middle of a deterministic sequence, but a state made by hand can. There is no code for it.
 #[test]
 fn processes_wherever_they_may_stand() {
     let mut inside = 0;
     for seed in 0..60 {
         let Some(Case { program, mut native, mut reference, state, map }) = Case::new(seed) else { continue };
-        let graph = stepgraph::StepGraph::of(&program).expect("what has native code has a step graph");
         for process in &map.processes {
             let Shape::Process(ty) = process.shape else { continue };
+            let resting = stepgraph::resting(&program, ty);
             for location in (0..program.locations().count(ty)).filter_map(Location::new) {
                 let mut moved = state.clone();
                 program.layout().processes[ty.index()].set_location(&mut moved[process.offset..], location);
-                inside += !graph.rests(ty, location) as usize;
+                inside += !resting[location.index()] as usize;
                 assert_eq!(steps(&mut native, &moved), steps(&mut reference, &moved), "seed {seed}, {ty:?} at {location:?}");
             }
         }
@@ -102,7 +107,7 @@ fn processes_wherever_they_may_stand() {
     assert!(inside > 20, "only {inside} places inside of sequences were tried");
 }
 
-/// Where nothing is ever created, code is made for states as long as the initial one; for longer ones made by hand there is other code.
+/// Where nothing is ever created, code is made for states as long as the initial one, and not for longer ones made by hand.
 #[test]
 fn more_processes_than_a_search_meets() {
     let mut tried = 0;
@@ -121,4 +126,43 @@ fn more_processes_than_a_search_meets() {
         tried += 1;
     }
     assert!(tried > 10, "only {tried} programs create nothing");
+}
+
+fn large(family: Family, instructions: usize) -> Arc<Verified> {
+    let text = family.text(instructions);
+    let source = languages::Source { name: family.file_name(), bytes: text.as_bytes(), defines: &[], files: &mut languages::NoFiles };
+    match languages::load(source) {
+        Ok(loaded) => Arc::new(loaded.program),
+        Err(rejected) => panic!("{}", source::render_all(&rejected.map, &rejected.diagnostics)),
+    }
+}
+
+/// Programs whose functions are cut into parts. Nothing is left to the interpreter, and the answers are the same.
+#[test]
+fn large_programs() {
+    for family in Family::ALL {
+        let program = large(family, 30_000);
+        let size = program.program().code.len();
+        assert!((20_000..45_000).contains(&size), "{} has {size} instructions", family.name());
+        let mut native = Native::compile(program.clone()).expect("native code for this machine");
+        let progress = native.wait();
+        assert_eq!((progress.translated, progress.left_out), (progress.total, 0), "{}", family.name());
+        let mut reference = Interpreter::new(program.clone());
+        let compared = testkit::engines::compare(&mut reference, &mut native, 60);
+        compared.unwrap_or_else(|difference| panic!("{}: {difference}", family.name()));
+    }
+}
+
+/// The code of a search that ends is no longer made: the thread goes when its last holder has gone.
+#[test]
+fn translation_ends_with_its_last_holder() {
+    let program = large(Family::Body, 100_000);
+    let native = Native::selected(program.clone(), |_, _| true).expect("native code for this machine");
+    let other = native.clone();
+    drop(native);
+    drop(other);
+    // The thread holds the program as long as it runs.
+    while Arc::strong_count(&program) > 1 {
+        std::thread::yield_now();
+    }
 }

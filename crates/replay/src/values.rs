@@ -3,7 +3,7 @@
 //! Values become text here and nowhere else, so that a symbolic name, a truth value or a channel looks the same in a trace, in a
 //! simulation and in a report.
 
-use bytecode::{Addr, Component, LayoutError, Mode, Op, Program, Shape, Shown, Slot, StateMap, Variable, Verified};
+use bytecode::{Component, LayoutError, Program, Shape, Shown, Slot, StateMap, Variable, Verified};
 use contract::Position;
 use std::fmt::Write as _;
 
@@ -97,7 +97,7 @@ pub fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError> {
                 column: span.column,
             }),
             statement: span.map(|span| span.text.clone()).unwrap_or_default(),
-            may_end: address.is_some_and(|address| may_end(tables, address)),
+            may_end: address.is_some_and(|address| tables.may_end_at(address)),
             locals: variables(tables, &declared.locals, &inside.locals, component),
         })
     });
@@ -107,12 +107,6 @@ pub fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError> {
         processes: processes.collect(),
         exclusive: layout.exclusive.and_then(|at| (state[at] as usize).checked_sub(1)),
     })
-}
-
-/// Whether a process at this address is at an accepted end (rule S-END).
-fn may_end(program: &Program, address: Addr) -> bool {
-    let terminates = matches!(program.code.get(address.index()), Some(Op::Step { mode: Mode::Terminate }));
-    terminates || program.label_kind_at(address).end
 }
 
 /// Variables with their values. Scratch variables hold nothing between steps and are left out; so is a variable that names the channel of the

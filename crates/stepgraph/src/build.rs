@@ -3,21 +3,20 @@
 //! From each location the code is executed with expressions on the stack instead of values. Loads become expressions evaluated where they are
 //! used; so, before anything happens that could change what they give, or that could hide a fault they have, what still lies on the stack is put
 //! into temporaries. A conditional jump whose two sides do nothing but push a value and meet again becomes a [`Choose`](Expr::Choose), which is
-//! how front-ends' short-circuit operators come back as expressions; any other one becomes a [`Test`](Node::Test).
+//! how front-ends' short-circuit operators come back as expressions; any other one becomes a [`Test`](Node::Test). Where sides meet is known
+//! beforehand ([`Facts`]), so each instruction is executed once for each point it is reached from, however deeply conditions are nested.
 
 use crate::expr::{Binary, ChannelQuery, Expr, ExprId, Pool, Temp, Unary, Var};
+use crate::facts::Facts;
 use crate::node::{Effect, Node, NodeId};
-use bytecode::{Addr, GlobalId, Op, Verified};
+use bytecode::{Addr, Op, Verified};
 use std::collections::HashMap;
 use std::fmt;
 
-/// Most nodes, most expressions: beyond this a program is left to the interpreter.
-const MAX_SIZE: usize = 1 << 20;
+/// Most nodes, most expressions of one graph.
+const MAX_SIZE: usize = 1 << 22;
 /// Deepest nesting of alternatives.
 const MAX_NESTING: usize = 400;
-/// Longest stretch looked ahead for two sides to meet.
-const MAX_LOOK_AHEAD: usize = 256;
-
 /// A program too large for a step graph; the interpreter can still run it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
@@ -79,22 +78,19 @@ enum Passed {
 
 pub(crate) struct Builder<'p> {
     program: &'p Verified,
+    facts: &'p Facts,
     pub pool: Pool,
     pub nodes: Vec<Node>,
+    /// For each node, how much there is below it.
+    pub weights: Vec<u32>,
     index: HashMap<Node, NodeId>,
     known: HashMap<Point, NodeId>,
-    /// Globals that no instruction writes, with their value.
-    constants: HashMap<GlobalId, i32>,
 }
 
 impl<'p> Builder<'p> {
-    pub fn new(program: &'p Verified) -> Self {
-        let code = &program.program().code;
-        let written = |id: GlobalId| code.iter().any(|op| matches!(op, Op::Stg { var } | Op::Stgx { var } if *var == id));
-        let scalars = program.program().globals.iter().enumerate().filter(|(_, v)| v.length.is_none() && !v.scratch);
-        let constants =
-            scalars.filter_map(|(i, v)| Some((GlobalId::new(i)?, v.ty.truncate(v.initial(0))))).filter(|(id, _)| !written(*id)).collect();
-        Builder { program, pool: Pool::default(), nodes: Vec::new(), index: HashMap::new(), known: HashMap::new(), constants }
+    pub fn new(program: &'p Verified, facts: &'p Facts) -> Self {
+        let (pool, nodes, weights) = (Pool::default(), Vec::new(), Vec::new());
+        Builder { program, facts, pool, nodes, weights, index: HashMap::new(), known: HashMap::new() }
     }
 
     /// The node of the code from an address on, with an empty stack.
@@ -116,6 +112,12 @@ impl<'p> Builder<'p> {
             return Err(TooLarge);
         }
         let id = NodeId(self.nodes.len() as u32);
+        let mut weight = 1_u32;
+        node.exprs(|expr| weight = weight.saturating_add(self.pool.weight(expr)));
+        for after in node.following() {
+            weight = weight.saturating_add(self.weights[after.0 as usize]);
+        }
+        self.weights.push(weight);
         self.index.insert(node.clone(), id);
         self.nodes.push(node);
         Ok(id)
@@ -178,7 +180,7 @@ impl<'p> Builder<'p> {
                     };
                     if let Some(value) = self.pool.constant(condition) {
                         p.pc = if value == 0 { zero } else { other };
-                    } else if let Some(joined) = self.join(p, condition, other, zero, 0)? {
+                    } else if let Some(joined) = self.join(p, addr, condition, other, zero)? {
                         *p = joined;
                     } else {
                         self.settle(p, passed, false)?;
@@ -330,56 +332,50 @@ impl<'p> Builder<'p> {
         Ok(())
     }
 
-    /// Follows both sides of a condition as long as they only compute; if they meet, gives the meeting point with the differences chosen.
-    fn join(&mut self, p: &Point, condition: ExprId, other: Addr, zero: Addr, nesting: usize) -> Result<Option<Point>, TooLarge> {
-        if nesting > 32 {
+    /// Executes both sides of the conditional jump at `jump`, if they only compute and meet again; gives the meeting point with the
+    /// differences chosen.
+    fn join(&mut self, p: &Point, jump: Addr, condition: ExprId, other: Addr, zero: Addr) -> Result<Option<Point>, TooLarge> {
+        let Some(meeting) = self.facts.meeting(jump) else { return Ok(None) };
+        let Some(mut left) = self.compute(Point { pc: other, ..p.clone() }, meeting)? else { return Ok(None) };
+        let Some(right) = self.compute(Point { pc: zero, ..p.clone() }, meeting)? else { return Ok(None) };
+        if left.stack.len() != right.stack.len() {
             return Ok(None);
         }
-        let left = self.trail(Point { pc: other, ..p.clone() }, nesting)?;
-        let right = self.trail(Point { pc: zero, ..p.clone() }, nesting)?;
-        for a in &left {
-            for b in &right {
-                if a.pc == b.pc && a.stack.len() == b.stack.len() && a.registers == b.registers {
-                    if a.stack == b.stack && self.pool.traits(condition).faults {
-                        return Ok(None); // The condition's fault would be lost with it.
-                    }
-                    let mut joined = a.clone();
-                    for (x, y) in joined.stack.iter_mut().zip(&b.stack) {
-                        if x != y {
-                            *x = self.pool.add(Expr::Choose(condition, *x, *y));
-                        }
-                    }
-                    return Ok(Some(joined));
-                }
+        if left.stack == right.stack && self.pool.traits(condition).faults {
+            return Ok(None); // The condition's fault would be lost with it.
+        }
+        for (x, y) in left.stack.iter_mut().zip(&right.stack) {
+            if x != y {
+                *x = self.pool.add(Expr::Choose(condition, *x, *y));
             }
         }
-        Ok(None)
+        Ok(Some(left))
     }
 
-    /// The points passed as long as nothing but computing happens.
-    fn trail(&mut self, mut p: Point, nesting: usize) -> Result<Vec<Point>, TooLarge> {
-        let mut trail = vec![p.clone()];
-        while trail.len() < MAX_LOOK_AHEAD {
-            let Some(op) = self.program.program().code.get(p.pc.index()).copied() else { break };
-            if !self.pure(&op, &mut p)? {
-                let addr = p.pc;
-                let (zero, other) = match op {
-                    Op::Jmpz { target } => (target, addr.next()),
-                    Op::Jmpnz { target } => (addr.next(), target),
-                    _ => break,
-                };
-                let Some(condition) = p.stack.pop() else { break };
-                match self.pool.constant(condition) {
-                    Some(value) => p.pc = if value == 0 { zero } else { other },
-                    None => match self.join(&p, condition, other, zero, nesting + 1)? {
-                        Some(joined) => p = joined,
-                        None => break,
-                    },
-                }
+    /// Executes code that only computes, up to an address. How deeply this and [`join`](Self::join) call each other is limited by
+    /// [`Facts`].
+    fn compute(&mut self, mut p: Point, until: Addr) -> Result<Option<Point>, TooLarge> {
+        while p.pc != until {
+            let Some(op) = self.program.program().code.get(p.pc.index()).copied() else { return Ok(None) };
+            if self.pure(&op, &mut p)? {
+                continue;
             }
-            trail.push(p.clone());
+            let addr = p.pc;
+            let (zero, other) = match op {
+                Op::Jmpz { target } => (target, addr.next()),
+                Op::Jmpnz { target } => (addr.next(), target),
+                _ => return Ok(None),
+            };
+            let condition = p.pop()?;
+            match self.pool.constant(condition) {
+                Some(value) => p.pc = if value == 0 { zero } else { other },
+                None => match self.join(&p, addr, condition, other, zero)? {
+                    Some(joined) => p = joined,
+                    None => return Ok(None),
+                },
+            }
         }
-        Ok(trail)
+        Ok(Some(p))
     }
 
     /// Executes an instruction that only computes; `false`, and nothing done, for others.
@@ -400,8 +396,8 @@ impl<'p> Builder<'p> {
                 return Ok(true);
             }
             Op::Ldc { value } => self.pool.add(Expr::Const(value)),
-            Op::Ldg { var } => match self.constants.get(&var) {
-                Some(&value) => self.pool.add(Expr::Const(value)),
+            Op::Ldg { var } => match self.facts.constant(var) {
+                Some(value) => self.pool.add(Expr::Const(value)),
                 None => self.pool.add(Expr::Load(Var::Global(var))),
             },
             Op::Ldl { var } => self.pool.add(Expr::Load(Var::Local(var))),

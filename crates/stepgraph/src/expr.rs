@@ -131,6 +131,8 @@ pub struct Pool {
     exprs: Vec<Expr>,
     /// Whether evaluating it can fault, or reads the state.
     traits: Vec<Traits>,
+    /// How many operations it takes.
+    weights: Vec<u32>,
     index: HashMap<Expr, ExprId>,
 }
 
@@ -143,6 +145,8 @@ pub struct Traits {
     pub reads: bool,
     /// It is more than a constant, a temporary or a scalar variable.
     pub compound: bool,
+    /// It depends on the path that leads to it, not on the state alone: on a temporary, or on TIMEOUT.
+    pub depends_on_path: bool,
 }
 
 impl Pool {
@@ -154,6 +158,11 @@ impl Pool {
     /// What evaluating it involves.
     pub fn traits(&self, id: ExprId) -> Traits {
         self.traits[id.0 as usize]
+    }
+
+    /// How many operations evaluating it takes at most, each counted as often as it is evaluated.
+    pub fn weight(&self, id: ExprId) -> u32 {
+        self.weights[id.0 as usize]
     }
 
     /// How many expressions there are.
@@ -182,6 +191,9 @@ impl Pool {
         }
         let id = ExprId(self.exprs.len() as u32);
         self.traits.push(self.traits_of(&expr));
+        let mut weight = 1_u32;
+        expr.operands(|operand| weight = weight.saturating_add(self.weights[operand.0 as usize]));
+        self.weights.push(weight);
         self.index.insert(expr.clone(), id);
         self.exprs.push(expr);
         id
@@ -220,20 +232,23 @@ impl Pool {
 
     fn traits_of(&self, expr: &Expr) -> Traits {
         let own = match expr {
-            Expr::Const(_) | Expr::Temp(_) | Expr::Pid => Traits::default(),
+            Expr::Const(_) | Expr::Pid => Traits::default(),
+            Expr::Temp(_) => Traits { depends_on_path: true, ..Traits::default() },
+            Expr::Timeout => Traits { reads: true, compound: true, depends_on_path: true, ..Traits::default() },
             Expr::Load(_) => Traits { reads: true, ..Traits::default() },
             Expr::Element(..) | Expr::RemoteElement(..) | Expr::Channel(..) | Expr::Poll { .. } => {
-                Traits { faults: true, reads: true, compound: true }
+                Traits { faults: true, reads: true, compound: true, ..Traits::default() }
             }
-            Expr::Checked(..) | Expr::Div(..) | Expr::Mod(..) => Traits { faults: true, reads: false, compound: true },
+            Expr::Checked(..) | Expr::Div(..) | Expr::Mod(..) => Traits { faults: true, compound: true, ..Traits::default() },
             Expr::Unary(..) | Expr::Binary(..) | Expr::Choose(..) => Traits { compound: true, ..Traits::default() },
-            _ => Traits { faults: false, reads: true, compound: true },
+            _ => Traits { reads: true, compound: true, ..Traits::default() },
         };
         let mut all = own;
         expr.operands(|id| {
             let t = self.traits(id);
             all.faults |= t.faults;
             all.reads |= t.reads;
+            all.depends_on_path |= t.depends_on_path;
         });
         all
     }

@@ -7,43 +7,88 @@
 
 mod build;
 mod expr;
+mod facts;
 mod footprint;
 mod node;
 mod text;
 
 pub use build::TooLarge;
 pub use expr::{Binary, ChannelQuery, Expr, ExprId, Pool, Temp, Traits, Unary, Var};
+pub use facts::Facts;
 pub use footprint::{Alternative, Channels, Footprint, Place};
 pub use node::{Effect, Node, NodeId};
 
+use build::Builder;
 use bytecode::{Addr, Location, Mode, Op, ProcessId, Verified};
+use std::collections::{HashMap, VecDeque};
 
-/// The steps of a program.
-#[derive(Clone, Debug)]
+/// The steps of a program, or of a part of it.
+#[derive(Clone, Debug, Default)]
 pub struct StepGraph {
     pool: Pool,
     nodes: Vec<Node>,
-    locations: Vec<Vec<NodeId>>,
-    /// For each location, whether a process can be seen there.
-    rests: Vec<Vec<bool>>,
-    prologues: Vec<Option<NodeId>>,
+    weights: Vec<u32>,
+    locations: HashMap<(ProcessId, Location), NodeId>,
+    prologues: HashMap<ProcessId, NodeId>,
+    is_cut: bool,
 }
 
 impl StepGraph {
     /// Derives the steps of a program.
     pub fn of(program: &Verified) -> Result<StepGraph, TooLarge> {
-        let mut builder = build::Builder::new(program);
-        let mut locations = Vec::new();
-        let mut rests = Vec::new();
-        let mut prologues = Vec::new();
+        let facts = Facts::of(program);
+        let mut builder = Builder::new(program, &facts);
+        let mut locations = HashMap::new();
+        let mut prologues = HashMap::new();
         for (i, process) in program.program().processes.iter().enumerate() {
             let id = ProcessId::new(i).ok_or(TooLarge)?;
-            let nodes = program.locations().addresses(id).iter().map(|&at| builder.location(at));
-            locations.push(nodes.collect::<Result<_, _>>()?);
-            rests.push(resting(program, id));
-            prologues.push(process.prologue.map(|at| builder.prologue(at)).transpose()?);
+            for (l, &at) in program.locations().addresses(id).iter().enumerate() {
+                locations.insert((id, Location::new(l).ok_or(TooLarge)?), builder.location(at)?);
+            }
+            if let Some(at) = process.prologue {
+                prologues.insert(id, builder.prologue(at)?);
+            }
         }
-        Ok(StepGraph { pool: builder.pool, nodes: builder.nodes, locations, rests, prologues })
+        Ok(StepGraph::from(builder, locations, prologues))
+    }
+
+    /// Derives the steps of one location, and of those that deterministic sequences lead to from there. No further ones are added when the
+    /// weight of those that are there exceeds `most`; then the graph [is cut](Self::is_cut).
+    pub fn at(program: &Verified, facts: &Facts, ty: ProcessId, location: Location, most: u64) -> Result<StepGraph, TooLarge> {
+        let mut builder = Builder::new(program, facts);
+        let mut locations = HashMap::new();
+        let mut open = VecDeque::from([location]);
+        let mut weight = 0;
+        while let Some(location) = open.pop_front() {
+            if locations.contains_key(&(ty, location)) {
+                continue;
+            }
+            if weight > most {
+                return Ok(StepGraph { is_cut: true, ..StepGraph::from(builder, locations, HashMap::new()) });
+            }
+            let before = builder.nodes.len();
+            let node = builder.location(program.locations().address(ty, location).ok_or(TooLarge)?)?;
+            locations.insert((ty, location), node);
+            weight += builder.weights[node.0 as usize] as u64;
+            for node in &builder.nodes[before..] {
+                if let Node::Step(Mode::Deterministic, step) = node {
+                    open.extend(program.locations().after_step(*step));
+                }
+            }
+        }
+        Ok(StepGraph::from(builder, locations, HashMap::new()))
+    }
+
+    /// Derives the prologue of a type that has one.
+    pub fn of_prologue(program: &Verified, facts: &Facts, ty: ProcessId) -> Result<StepGraph, TooLarge> {
+        let mut builder = Builder::new(program, facts);
+        let start = program.program().processes[ty.index()].prologue.ok_or(TooLarge)?;
+        let prologues = HashMap::from([(ty, builder.prologue(start)?)]);
+        Ok(StepGraph::from(builder, HashMap::new(), prologues))
+    }
+
+    fn from(builder: Builder<'_>, locations: HashMap<(ProcessId, Location), NodeId>, prologues: HashMap<ProcessId, NodeId>) -> StepGraph {
+        StepGraph { pool: builder.pool, nodes: builder.nodes, weights: builder.weights, locations, prologues, is_cut: false }
     }
 
     /// The expressions.
@@ -56,24 +101,45 @@ impl StepGraph {
         &self.nodes[id.0 as usize]
     }
 
-    /// The node of a location.
-    pub fn location(&self, process: ProcessId, location: Location) -> NodeId {
-        self.locations[process.index()][location.index()]
+    /// All nodes.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
     }
 
-    /// Whether a process can be seen at a location: it is the entry, or a step leads there that does not go on at once. At the others a
-    /// process is only in the middle of a deterministic sequence.
-    pub fn rests(&self, process: ProcessId, location: Location) -> bool {
-        self.rests[process.index()][location.index()]
+    /// How many nodes and operations there are below a node, each counted as often as a path leads to it.
+    pub fn weight(&self, id: NodeId) -> u32 {
+        self.weights[id.0 as usize]
+    }
+
+    /// The node of a location.
+    pub fn location(&self, process: ProcessId, location: Location) -> NodeId {
+        self.locations[&(process, location)]
+    }
+
+    /// The node of a location, if it is part of this graph.
+    pub fn find(&self, process: ProcessId, location: Location) -> Option<NodeId> {
+        self.locations.get(&(process, location)).copied()
+    }
+
+    /// The locations of this graph, in no order.
+    pub fn locations(&self) -> impl Iterator<Item = (ProcessId, Location, NodeId)> + '_ {
+        self.locations.iter().map(|(&(process, location), &node)| (process, location, node))
+    }
+
+    /// Whether deterministic sequences lead to locations that are not part of this graph.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The node of a type's prologue.
     pub fn prologue(&self, process: ProcessId) -> Option<NodeId> {
-        self.prologues[process.index()]
+        self.prologues.get(&process).copied()
     }
 }
 
-fn resting(program: &Verified, ty: ProcessId) -> Vec<bool> {
+/// For each location of a type, whether a process can be seen there: it is the entry, or a step leads there that does not go on at once. At
+/// the others a process is only in the middle of a deterministic sequence.
+pub fn resting(program: &Verified, ty: ProcessId) -> Vec<bool> {
     let (code, locations) = (&program.program().code, program.locations());
     let entry = program.program().follow_jumps(program.program().processes[ty.index()].entry);
     let mut rests = vec![false; locations.count(ty)];

@@ -121,6 +121,15 @@ impl Node {
         };
         first.into_iter().chain(second)
     }
+
+    /// Calls `each` with every expression of the node itself, in the order of evaluation.
+    pub fn exprs(&self, mut each: impl FnMut(ExprId)) {
+        match self {
+            Node::Test(condition, ..) | Node::Guard(condition, _) => each(*condition),
+            Node::Do(effect, _) => effect.exprs(each),
+            _ => {}
+        }
+    }
 }
 
 impl Effect {

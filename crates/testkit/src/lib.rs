@@ -9,6 +9,7 @@
 pub mod assembly;
 pub mod compare;
 pub mod engines;
+pub mod large;
 pub mod naive;
 pub mod promela_gen;
 pub mod random;

@@ -246,10 +246,6 @@ impl<'p> Scheduler<'p> {
     /// S-END.
     pub fn is_valid_end(&self, memory: &Memory) -> bool {
         let program = self.program.program();
-        (0..memory.process_count()).all(|p| {
-            self.paths.location(p, memory).is_some_and(|at| {
-                program.label_kind_at(at).end || matches!(program.code[at.index()], bytecode::Op::Step { mode: Mode::Terminate })
-            })
-        })
+        (0..memory.process_count()).all(|p| self.paths.location(p, memory).is_some_and(|at| program.may_end_at(at)))
     }
 }

@@ -122,9 +122,9 @@ pub fn touch_memory() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Processor time of the calling thread so far, in seconds; that of the wall where the system does not tell.
-pub fn thread_seconds() -> f64 {
-    system::thread().unwrap_or_else(|| {
+/// Processor time of this process so far, in seconds; that of the wall where the system does not tell.
+pub fn process_seconds() -> f64 {
+    system::process().unwrap_or_else(|| {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         since.map_or(0.0, |since| since.as_secs_f64())
     })
@@ -144,9 +144,9 @@ mod system {
         Some((seconds(usage.user_time()) + seconds(usage.system_time()), usage.max_rss() as u64 * unit))
     }
 
-    /// Processor time of this thread.
-    pub fn thread() -> Option<f64> {
-        let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
+    /// Processor time of this process.
+    pub fn process() -> Option<f64> {
+        let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
         Some(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
     }
 }
@@ -157,7 +157,7 @@ mod system {
         None
     }
 
-    pub fn thread() -> Option<f64> {
+    pub fn process() -> Option<f64> {
         None
     }
 }

@@ -1,15 +1,28 @@
 //! How long translation takes, for every model there is: from source to verified byte-code, and on to native code.
 //!
-//! Measured inside this process by the processor time of its thread, so that neither the start of a process nor the neighbours count.
+//! Measured inside this process by its processor time, so that neither the start of a process nor the neighbours count. Then large programs of several
+//! families, each in several sizes, to see how times grow: these by the clock on the wall too, because a user waits for the first state.
 
+use super::child::process_seconds;
 use super::ours;
 use crate::Failure;
 use crate::models::{self, Corpus};
+use contract::{Successors, System};
+use jit::Native;
+use languages::{NoFiles, Source};
+use std::sync::Arc;
+use std::time::Instant;
+use testkit::large::Family;
 
 /// To verified byte-code: at most this many seconds, for each model.
 const BYTECODE_BAR: f64 = 0.050;
 /// To native code: at most this many.
 const NATIVE_BAR: f64 = 0.100;
+
+/// From a loaded program to the successors of the first state: at most this many, on the wall.
+const FIRST_STATE_BAR: f64 = 0.200;
+/// The sizes of large programs, in instructions.
+const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
 /// Translates the models whose names contain one of `only` (or all of them) and prints what it took.
 pub fn run(corpus: &Corpus, only: &[String]) -> Result<(), Failure> {
@@ -55,5 +68,57 @@ pub fn run(corpus: &Corpus, only: &[String]) -> Result<(), Failure> {
     if refused > 0 {
         println!("{refused} models are refused by the front-end");
     }
+    large(only)
+}
+
+/// The large programs of the families whose names contain one of `only` (or all of them).
+fn large(only: &[String]) -> Result<(), Failure> {
+    println!("\nlarge programs: on the wall until the first state has its successors, in processor time until all code is native\n");
+    println!(
+        "{:<18} {:>12} {:>10} {:>10} {:>10} {:>12} {:>12} {:>10}",
+        "family", "instructions", "load ms", "ns/instr", "first ms", "full speed s", "us/instr", "left out"
+    );
+    let mut late = Vec::new();
+    let wanted = |family: &Family| only.is_empty() || only.iter().any(|pattern| family.name().contains(pattern.as_str()));
+    for family in Family::ALL.into_iter().filter(wanted) {
+        for size in SIZES {
+            let text = family.text(size);
+            let begun = process_seconds();
+            let source = Source { name: family.file_name(), bytes: text.as_bytes(), defines: &[], files: &mut NoFiles };
+            let loaded = languages::load(source)
+                .map_err(|rejected| format!("{}: {}", family.name(), source::render_all(&rejected.map, &rejected.diagnostics)))?;
+            let load = process_seconds() - begun;
+            let program = Arc::new(loaded.program);
+            let (begun, on_wall) = (process_seconds(), Instant::now());
+            let mut native = Native::new(Arc::clone(&program)).map_err(|error| error.to_string())?;
+            expand_first(&mut native);
+            let first = on_wall.elapsed().as_secs_f64();
+            let progress = native.wait();
+            let full = process_seconds() - begun;
+            let instructions = program.program().code.len();
+            println!(
+                "{:<18} {instructions:>12} {:>10.1} {:>10.0} {:>10.1} {full:>12.3} {:>12.2} {:>10}",
+                family.name(),
+                load * 1e3,
+                load * 1e9 / instructions as f64,
+                first * 1e3,
+                full * 1e6 / instructions as f64,
+                progress.left_out
+            );
+            if first > FIRST_STATE_BAR {
+                late.push(format!("{} with {instructions}", family.name()));
+            }
+        }
+    }
+    let late = if late.is_empty() { "none".to_owned() } else { late.join(", ") };
+    println!("\nfirst state after more than {:.0} ms: {late}", FIRST_STATE_BAR * 1e3);
     Ok(())
+}
+
+fn expand_first(native: &mut Native) {
+    let (mut initial, mut out) = (Successors::new(), Successors::new());
+    native.initial(&mut initial);
+    for (_, state) in initial.iter() {
+        state.iter().for_each(|state| native.successors(state, &mut out));
+    }
 }

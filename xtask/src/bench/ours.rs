@@ -1,17 +1,15 @@
 //! Everypath, as a user calls it: the command, on the whole state space.
 
-use super::child::{self, Cost, thread_seconds};
+use super::child::{self, Cost, process_seconds};
 use crate::models::Model;
 use crate::{Failure, root};
-use jit::{Describe, Native};
+use jit::Native;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
-
-const DESCRIBE: Describe = Describe { fault: vm::describe_fault, components: vm::component_ends };
 
 /// The command under test.
 pub struct Everypath {
@@ -133,14 +131,14 @@ pub struct Compiled {
     pub native: Option<f64>,
 }
 
-/// Measures translation in this process, by the clock of this thread.
+/// Measures translation in this process, by its processor time: native code is made by a thread of its own.
 pub fn compile(model: &Model) -> Result<Compiled, Failure> {
     let bytes = fs::read(&model.path).map_err(|error| format!("{}: {error}", model.path.display()))?;
     let once = || -> Result<Compiled, Failure> {
-        let begun = thread_seconds();
+        let begun = process_seconds();
         let program = Arc::new(model.translate(&bytes)?);
-        let bytecode = thread_seconds() - begun;
-        let native = Native::compile(program, DESCRIBE).ok().map(|_native| thread_seconds() - begun);
+        let bytecode = process_seconds() - begun;
+        let native = Native::compile(program).ok().map(|_native| process_seconds() - begun);
         Ok(Compiled { bytecode, native })
     };
     let (first, second) = (once()?, once()?);

@@ -102,9 +102,15 @@ struct Walk<'a> {
     frames: Vec<Frame>,
     frame_ids: HashMap<(u32, Addr), u32>,
     contexts: Vec<Context>,
-    context_ids: HashMap<(Addr, u32), u32>,
+    /// The context of each instruction outside all subroutines, by its position in the range: almost all there are.
+    outermost: Vec<u32>,
+    /// The others.
+    inner: HashMap<(Addr, u32), u32>,
     limit: usize,
 }
+
+/// No context yet.
+const UNKNOWN: u32 = u32::MAX;
 
 impl<'a> Walk<'a> {
     fn new(program: &'a Program, process: usize, prologues: &'a [u64]) -> Walk<'a> {
@@ -114,12 +120,13 @@ impl<'a> Walk<'a> {
     fn over(program: &'a Program, range: std::ops::Range<u32>, prologues: &'a [u64]) -> Walk<'a> {
         Walk {
             program,
+            outermost: vec![UNKNOWN; range.len()],
             range,
             prologues,
             frames: vec![Frame { below: OUTERMOST, to: None, base: 0 }],
             frame_ids: HashMap::new(),
             contexts: Vec::new(),
-            context_ids: HashMap::new(),
+            inner: HashMap::new(),
             limit: 0,
         }
     }
@@ -227,7 +234,7 @@ impl<'a> Walk<'a> {
 
     /// The context of an address and a frame, which must be reached with one depth only.
     fn context(&mut self, from: Addr, addr: Addr, frame: u32, depth: usize) -> Result<u32, VerifyError> {
-        if let Some(&id) = self.context_ids.get(&(addr, frame)) {
+        if let Some(id) = self.known(addr, frame) {
             let first = self.contexts[id as usize].depth;
             if first != depth {
                 let base = self.frames[frame as usize].base;
@@ -240,8 +247,18 @@ impl<'a> Walk<'a> {
         }
         let id = self.contexts.len() as u32;
         self.contexts.push(Context { addr, frame, depth, next: [None, None], root: false });
-        self.context_ids.insert((addr, frame), id);
+        match self.outermost.get_mut(addr.0.wrapping_sub(self.range.start) as usize) {
+            Some(place) if frame == OUTERMOST => *place = id,
+            _ => drop(self.inner.insert((addr, frame), id)),
+        }
         Ok(id)
+    }
+
+    fn known(&self, addr: Addr, frame: u32) -> Option<u32> {
+        match self.outermost.get(addr.0.wrapping_sub(self.range.start) as usize) {
+            Some(&id) if frame == OUTERMOST => (id != UNKNOWN).then_some(id),
+            _ => self.inner.get(&(addr, frame)).copied(),
+        }
     }
 
     /// All contexts, each behind those that may follow it within its path.

@@ -1,9 +1,9 @@
 //! Channels found at run time: looking into them, sending, receiving.
 
 use super::{Ctx, context};
-use crate::context::Context;
+use crate::context::{Context, View};
 use crate::source::ChannelAt;
-use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Receive};
+use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Receive, Verified};
 use contract::Written;
 
 /// Answers of [`can_send`] and [`find`] below this are not faults.
@@ -21,25 +21,27 @@ pub(super) extern "C" fn new_channel(ctx: Ctx, ty: u32, addr: u32) -> i64 {
     if count >= 255 {
         return -(Fault { kind: FaultKind::TooManyChannels, addr: bytecode::Addr(addr) }.code() as i64);
     }
-    let layout = ctx.program().layout();
+    let layout = ctx.program.layout();
+    let (size, shape) = (1 + layout.channel_types[ty as usize].size, layout.processes.len() as u8 + ty as u8);
     let at = ctx.view.dst_len;
-    ctx.extend_dst(1 + layout.channel_types[ty as usize].size);
-    ctx.dst()[at] = layout.processes.len() as u8 + ty as u8;
+    ctx.extend_dst(size);
+    ctx.dst()[at] = shape;
     // SAFETY: the table has 256 entries, and `count` is below 255.
     unsafe { *ctx.view.channels.add(count as usize) = ChannelAt { offset: at as u32 + 1, ty } };
     ctx.view.dst_channel_count += 1;
     ctx.view.dst_channel_count as i64
 }
 
-/// A channel number's place and layout.
-fn channel(ctx: &Context, count: u32, number: i32) -> Option<(ChannelAt, &'static ChannelLayout)> {
+/// Where the channel with a number is.
+fn channel(view: &View, count: u32, number: i32) -> Option<ChannelAt> {
     let index = u32::try_from(number).ok()?.checked_sub(1)?;
-    if index >= count {
-        return None;
-    }
     // SAFETY: below the count.
-    let at = unsafe { *ctx.view.channels.add(index as usize) };
-    Some((at, &ctx.program().layout().channel_types[at.ty as usize]))
+    (index < count).then(|| unsafe { *view.channels.add(index as usize) })
+}
+
+/// The layout of a channel.
+fn layout_of(program: &Verified, at: ChannelAt) -> &ChannelLayout {
+    &program.layout().channel_types[at.ty as usize]
 }
 
 fn message<'s>(state: *const u8, at: ChannelAt, layout: &ChannelLayout, index: usize) -> &'s [u8] {
@@ -54,13 +56,13 @@ fn length(state: *const u8, at: ChannelAt, layout: &ChannelLayout) -> usize {
 }
 
 /// Checks that the channel exists.
-fn existing(ctx: &Context, count: u32, number: i32, addr: u32) -> Result<(ChannelAt, &'static ChannelLayout), u32> {
-    channel(ctx, count, number).ok_or(Fault { kind: FaultKind::Channel, addr: bytecode::Addr(addr) }.code())
+fn existing(ctx: &Context, count: u32, number: i32, addr: u32) -> Result<ChannelAt, u32> {
+    channel(&ctx.view, count, number).ok_or(Fault { kind: FaultKind::Channel, addr: bytecode::Addr(addr) }.code())
 }
 
 /// Notes a fault if another process has claimed this side of a channel.
-fn check_claim(ctx: &mut Context, state: *const u8, (at, layout): (ChannelAt, &ChannelLayout), process: u32, side: usize, addr: u32) {
-    if let Some(claims) = layout.claims {
+fn check_claim(ctx: &mut Context, state: *const u8, at: ChannelAt, process: u32, side: usize, addr: u32) {
+    if let Some(claims) = layout_of(&ctx.program, at).claims {
         // SAFETY: the claims are part of the channel.
         let owner = unsafe { *state.add(at.offset as usize + claims + side) } as u32;
         if owner != 0 && owner != process + 1 {
@@ -81,10 +83,11 @@ pub(crate) const NO_OFFER: u32 = 1 << 9;
 pub(super) extern "C" fn can_send(ctx: Ctx, state: *const u8, count: u32, number: i32, fields: u32, process: u32, addr: u32) -> u32 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let (at, layout) = match existing(ctx, count, number, addr) {
+    let at = match existing(ctx, count, number, addr) {
         Err(fault) => return fault,
         Ok(found) => found,
     };
+    let layout = layout_of(&ctx.program, at);
     let answer = match layout.capacity {
         _ if fields & NO_SEND != 0 => BLOCKED,
         0 if fields & NO_OFFER != 0 => BLOCKED,
@@ -95,7 +98,7 @@ pub(super) extern "C" fn can_send(ctx: Ctx, state: *const u8, count: u32, number
     if answer != BLOCKED && layout.fields.len() != (fields & !(NO_SEND | NO_OFFER)) as usize {
         return Fault { kind: FaultKind::Message, addr: bytecode::Addr(addr) }.code();
     }
-    check_claim(ctx, state, (at, layout), process, 1, addr);
+    check_claim(ctx, state, at, process, 1, addr);
     answer
 }
 
@@ -103,9 +106,8 @@ pub(super) extern "C" fn can_send(ctx: Ctx, state: *const u8, count: u32, number
 pub(super) extern "C" fn send(ctx: Ctx, number: i32, sorted: u32) -> Written {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
-    let values = ctx.values;
-    let bytes = ctx.dst();
+    let Some(at) = channel(&ctx.view, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
+    let (layout, values, bytes) = (layout_of(&ctx.program, at), ctx.values, ctx.view.dst());
     let held = bytes[at.offset as usize] as usize;
     let start = at.offset as usize + layout.messages;
     let size = layout.message_size;
@@ -133,8 +135,8 @@ fn messages_written(at: ChannelAt, start: usize, end: usize) -> Written {
 pub(super) extern "C" fn make_offer(ctx: Ctx, number: i32) {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let Some((_, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return };
-    for (i, field) in layout.fields.iter().enumerate() {
+    let Some(at) = channel(&ctx.view, ctx.view.dst_channel_count, number) else { return };
+    for (i, field) in layout_of(&ctx.program, at).fields.iter().enumerate() {
         ctx.offer[i] = field.ty.truncate(ctx.values[i]);
     }
     ctx.offer_channel = number;
@@ -161,11 +163,12 @@ pub(super) extern "C" fn find(
     let poll = how & POLL != 0;
     let Some(how) = Receive::from_code((how & !POLL) as u8) else { return BLOCKED };
     let mask = FieldMask(mask);
-    let (at, layout) = match existing(ctx, count, number, addr) {
+    let at = match existing(ctx, count, number, addr) {
         Err(_) if answering != 0 && !poll => return BLOCKED,
         Err(fault) => return fault,
         Ok(found) => found,
     };
+    let layout = layout_of(&ctx.program, at);
     let wanted = ctx.values;
     let (fields, carried) = (fields as usize, layout.fields.len());
     let matches = |get: &dyn Fn(usize) -> i32| {
@@ -203,7 +206,7 @@ pub(super) extern "C" fn find(
         return Fault { kind: FaultKind::Message, addr: bytecode::Addr(addr) }.code();
     }
     if !poll {
-        check_claim(ctx, state, (at, layout), process, 0, addr);
+        check_claim(ctx, state, at, process, 0, addr);
     }
     answer
 }
@@ -212,8 +215,8 @@ pub(super) extern "C" fn find(
 pub(super) extern "C" fn take(ctx: Ctx, number: i32, place: u32) -> Written {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
-    let bytes = ctx.dst();
+    let Some(at) = channel(&ctx.view, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
+    let (layout, bytes) = (layout_of(&ctx.program, at), ctx.view.dst());
     let held = bytes[at.offset as usize] as usize;
     let start = at.offset as usize + layout.messages;
     let size = layout.message_size;
@@ -227,9 +230,10 @@ pub(super) extern "C" fn take(ctx: Ctx, number: i32, place: u32) -> Written {
 pub(super) extern "C" fn channel_query(ctx: Ctx, state: *const u8, count: u32, number: i32, query: u32, addr: u32) -> i64 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let Some((at, layout)) = channel(ctx, count, number) else {
+    let Some(at) = channel(&ctx.view, count, number) else {
         return -(Fault { kind: FaultKind::Channel, addr: bytecode::Addr(addr) }.code() as i64);
     };
+    let layout = layout_of(&ctx.program, at);
     let held = length(state, at, layout);
     match query {
         0 => held as i64,
@@ -242,10 +246,10 @@ pub(super) extern "C" fn channel_query(ctx: Ctx, state: *const u8, count: u32, n
 pub(super) extern "C" fn claim(ctx: Ctx, number: i32, side: u32, process: u32, addr: u32) -> u32 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let Some((at, layout)) = channel(ctx, ctx.view.dst_channel_count, number) else {
+    let Some(at) = channel(&ctx.view, ctx.view.dst_channel_count, number) else {
         return Fault { kind: FaultKind::Channel, addr: bytecode::Addr(addr) }.code();
     };
-    if let Some(claims) = layout.claims {
+    if let Some(claims) = layout_of(&ctx.program, at).claims {
         let owner = &mut ctx.dst()[at.offset as usize + claims + side as usize];
         if *owner == 0 {
             *owner = process as u8 + 1;

@@ -1,7 +1,7 @@
 //! The copies that native code writes: room for them, and those kept for alternatives that come after a write.
 
 use super::{Ctx, context, fail};
-use crate::context::{Context, Purpose};
+use crate::context::{Context, Purpose, View};
 use crate::source::PADDING;
 use bytecode::{Fault, FaultKind};
 
@@ -40,8 +40,15 @@ impl Context {
 
     /// The copy under work.
     pub(super) fn dst(&mut self) -> &mut [u8] {
+        self.view.dst()
+    }
+}
+
+impl View {
+    /// The copy under work.
+    pub(super) fn dst(&mut self) -> &mut [u8] {
         // SAFETY: `dst` points to at least `dst_len` bytes of a slot or of the probe buffer.
-        unsafe { std::slice::from_raw_parts_mut(self.view.dst, self.view.dst_len) }
+        unsafe { std::slice::from_raw_parts_mut(self.dst, self.dst_len) }
     }
 }
 

@@ -11,8 +11,8 @@ impl Context {
     /// Sets what an observer sees besides the steps' own effects: the privilege, who moved last, scratch variables (S-NORMAL, S-ATOMIC,
     /// S-SCRATCH). Says where the state differs by that from the one asked about.
     fn finish_dst(&mut self, len: usize, holder: Option<u32>) -> Written {
-        let program = self.program();
-        let layout = program.layout();
+        let layout = self.program.layout();
+        let (exclusive, last) = (layout.exclusive, layout.last);
         self.view.dst_len = len;
         let mut written = Written::NOTHING;
         let mut set = |byte: &mut u8, at: usize, before: u8, value: u8| {
@@ -21,17 +21,18 @@ impl Context {
                 written = written.and(Written::range(at, at + 1));
             }
         };
-        if let Some(at) = layout.exclusive {
+        if let Some(at) = exclusive {
             let before = self.asked_exclusive;
             set(&mut self.dst()[at], at, before, holder.map_or(0, |h| h as u8 + 1));
         }
-        if let Some(at) = layout.last {
+        if let Some(at) = last {
             let (initiator, last) = (self.initiator as u8, &mut self.dst()[at]);
             set(last, at, *last, initiator);
         }
         if self.has_scratch {
             let mut map = std::mem::take(&mut self.map);
-            written = written.and(reset_scratch(program, &mut map, self.dst()));
+            let program = std::sync::Arc::clone(&self.program);
+            written = written.and(reset_scratch(&program, &mut map, self.dst()));
             self.map = map;
         }
         written

@@ -2,7 +2,7 @@
 //! other processes. Each function is called by compiled code only, with the context of the worker that runs it.
 //!
 //! Safety, for the whole module: `ctx` is the worker's own context, alive for the call and used by nobody else (a `System` is `&mut` while it
-//! expands), and its `program`, `code` and `out` pointers were set by [`Native`](crate::Native) to values that outlive the call. Pointers into
+//! expands), and its `out` pointer was set by [`Native`](crate::Native) to a buffer that outlives the call. Pointers into
 //! states come from `ctx.view`, whose buffers have `PADDING` bytes to spare.
 
 mod channels;
@@ -17,7 +17,6 @@ pub(crate) use cursor::Cursor;
 pub(crate) use processes::run;
 
 use crate::context::Context;
-use bytecode::Verified;
 use channels::{can_send, channel_query, claim, find, make_offer, new_channel, send, take};
 use copies::{endless, restore, save};
 use cranelift_codegen::ir::types::{self, I32, I64};
@@ -39,18 +38,6 @@ unsafe fn context<'c>(ctx: Ctx) -> &'c mut Context {
     unsafe { &mut *ctx }
 }
 
-impl Context {
-    pub(crate) fn program(&self) -> &'static Verified {
-        // SAFETY: the program lives as long as the `Native` that owns this context; references do not leave a call.
-        unsafe { &*self.program }
-    }
-
-    pub(crate) fn tables(&self) -> &'static crate::compile::Tables {
-        // SAFETY: as for the program.
-        unsafe { &*self.code }
-    }
-}
-
 /// A helper as compiled code imports it.
 pub(crate) struct Helper {
     pub name: &'static str,
@@ -65,6 +52,7 @@ const fn helper(name: &'static str, address: *const u8, params: &'static [types:
 
 /// All of them, each with the types of its definition.
 pub(crate) const HELPERS: &[Helper] = &[
+    helper("untranslated", crate::tables::untranslated as *const u8, &[I64, I64, I32], None),
     helper("end", end as *const u8, &[I64, I64, I32, I32, I64, I64], None),
     helper("end_unusually", end_unusually as *const u8, &[I64, I64, I32, I32, I64, I64, I64, I32], None),
     helper("fail", fail as *const u8, &[I64, I32, I32, I32], None),

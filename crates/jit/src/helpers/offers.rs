@@ -1,9 +1,9 @@
 //! Offers: the end of a path that sends on a channel without a buffer lets every other process answer (S-RENDEZVOUS).
 
 use super::{Ctx, context};
-use crate::compile::Code;
 use crate::context::{Context, Purpose, View, view_like, view_of};
-use crate::source::{ProcessAt, Source};
+use crate::source::Source;
+use crate::tables::Code;
 use crate::touched::Known;
 use contract::Written;
 
@@ -23,7 +23,7 @@ pub(super) extern "C" fn offer(ctx: Ctx, offset: u64, process: u32, fault: u32, 
     let same_shape = len == ctx.view.src_len;
     ctx.view.dst_len = len;
     let written = ctx.written(known, offset, added);
-    let (tables, program, shape) = (ctx.tables(), ctx.program(), ctx.view);
+    let shape = ctx.view;
     // SAFETY: as in `Context::dst`.
     let state = unsafe { std::slice::from_raw_parts(ctx.view.dst, len) };
     // A question about another process may be asked while an offer is being answered: it has a place of its own.
@@ -35,7 +35,7 @@ pub(super) extern "C" fn offer(ctx: Ctx, offset: u64, process: u32, fault: u32, 
     let view = if same_shape {
         half_done.take_in(state);
         view_like(half_done, &shape)
-    } else if half_done.load(program, tables, state).is_ok() {
+    } else if half_done.load(&ctx.program, &ctx.tables, state).is_ok() {
         view_of(half_done)
     } else {
         return 0;
@@ -46,7 +46,7 @@ pub(super) extern "C" fn offer(ctx: Ctx, offset: u64, process: u32, fault: u32, 
         for other in (0..ctx.view.process_count).filter(|&other| other != process) {
             if let Some((code, at)) = ctx.answer(other, ctx.view.src) {
                 // SAFETY: the code was compiled for this type, location and program.
-                unsafe { code(ctx, at.offset as u64, other) };
+                unsafe { code(ctx, at as u64, other) };
             }
         }
     });
@@ -56,13 +56,13 @@ pub(super) extern "C" fn offer(ctx: Ctx, offset: u64, process: u32, fault: u32, 
 }
 
 impl Context {
-    /// The code with which a process of the present view may answer the pending offer, and where the process is.
+    /// The code with which a process of the present view may answer the pending offer, and the offset of the process.
     #[inline]
-    fn answer(&self, process: u32, state: *const u8) -> Option<(Code, &'static ProcessAt)> {
+    fn answer(&self, process: u32, state: *const u8) -> Option<(Code, u32)> {
         // SAFETY: `process` is below the view's count, and the tables have an entry for each process.
         let at = unsafe { &*self.view.processes.add(process as usize) };
         // SAFETY: it describes a process of this state, as the source found when it took the state in.
-        let code = unsafe { at.answer(state) }.on(self.offer_channel)?;
-        Some((code, at))
+        let code = unsafe { at.answer(state, self.offer_channel) }?;
+        Some((code, at.offset))
     }
 }

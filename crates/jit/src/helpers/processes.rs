@@ -39,10 +39,9 @@ impl Context {
         if self.purpose == Purpose::Probe {
             return false;
         }
-        let (tables, program) = (self.tables(), self.program());
         // SAFETY: the caller passes a state it is working on, `len` bytes long.
         let state = unsafe { std::slice::from_raw_parts(state, len) };
-        if self.probed.load(program, tables, state).is_err() || process >= self.probed.process_count {
+        if self.probed.load(&self.program, &self.tables, state).is_err() || process >= self.probed.process_count {
             return false;
         }
         let view = View { timeout, ..view_of(&mut self.probed) };
@@ -75,7 +74,7 @@ pub(super) extern "C" fn whereabouts(ctx: Ctx, state: *const u8, count: u32, pro
     }
     // SAFETY: below the count; the tables describe the state at `state`.
     let ProcessAt { offset, ty, .. } = unsafe { *ctx.view.processes.add(number as usize) };
-    let layout = &ctx.program().layout().processes[ty as usize];
+    let layout = &ctx.program.layout().processes[ty as usize];
     // SAFETY: the component lies inside the state.
     let component = unsafe { std::slice::from_raw_parts(state.add(offset as usize), layout.size) };
     (ty as i32) << 16 | layout.location(component).0 as i32
@@ -105,7 +104,7 @@ pub(super) extern "C" fn priority_at(ctx: Ctx, count: u32, process: i32) -> i64 
     let ctx = unsafe { context(ctx) };
     // SAFETY: `instance` found the process below the count.
     let ty = unsafe { *ctx.view.processes.add(process as usize) }.ty;
-    ctx.program().layout().processes[ty as usize].priority.map_or(-1, |p| offset + p as i64)
+    ctx.program.layout().processes[ty as usize].priority.map_or(-1, |p| offset + p as i64)
 }
 
 /// NP.
@@ -113,7 +112,7 @@ pub(super) extern "C" fn no_progress(ctx: Ctx, state: *const u8, count: u32) -> 
     for process in 0..count {
         let found = whereabouts(ctx, state, count, process as i32);
         // SAFETY: see the module's head.
-        let program = unsafe { context(ctx) }.program();
+        let program = &unsafe { context(ctx) }.program;
         let ty = bytecode::ProcessId((found >> 16) as u8);
         let address = program.locations().address(ty, bytecode::Location(found as u16));
         if address.is_some_and(|at| program.program().label_kind_at(at).progress) {
@@ -132,22 +131,20 @@ pub(crate) extern "C" fn run(ctx: Ctx, ty: u32, args: u32, addr: u32) -> i64 {
     if number >= 255 {
         return fault(FaultKind::TooManyProcesses);
     }
-    let program = ctx.program();
-    let layout = &program.layout().processes[ty as usize];
     let at = ctx.view.dst_len;
-    ctx.extend_dst(layout.size);
-    let template = &ctx.tables().templates[ty as usize];
-    let values = ctx.values;
-    let component = &mut ctx.dst()[at..];
-    component.copy_from_slice(template);
-    for (slot, value) in layout.locals.iter().zip(&values[..args as usize]) {
+    let size = ctx.program.layout().processes[ty as usize].size;
+    ctx.extend_dst(size);
+    // SAFETY: the copy is now that much longer; nothing else refers to its last bytes.
+    let component = unsafe { std::slice::from_raw_parts_mut(ctx.view.dst.add(at), size) };
+    component.copy_from_slice(&ctx.tables.templates[ty as usize]);
+    for (slot, value) in ctx.program.layout().processes[ty as usize].locals.iter().zip(&ctx.values[..args as usize]) {
         slot.ty.write(*value, &mut component[slot.offset..]);
     }
-    let place = ctx.tables().process_at(ty as u8, at as u32);
+    let place = ctx.tables.process_at(ty as u8, at as u32);
     // SAFETY: the tables have 256 entries, and `number` is below 255.
     unsafe { *ctx.view.processes.add(number as usize) = place };
     ctx.view.dst_process_count += 1;
-    if let Some(prologue) = ctx.tables().prologues[ty as usize] {
+    if let Some(prologue) = ctx.tables.prologue(ty) {
         ctx.prologue_fault = 0;
         // SAFETY: compiled for this type; it works on the copy of this context.
         unsafe { prologue(ctx, at as u64, number) };

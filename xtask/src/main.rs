@@ -5,6 +5,7 @@ mod bench;
 mod conformance;
 mod engines;
 mod fuzz;
+mod install;
 mod models;
 mod stress;
 
@@ -36,6 +37,8 @@ enum Command {
     RecallMemory,
     /// Run every fuzz target for a bounded time
     Fuzz(fuzz::Arguments),
+    /// Install the program and the library for C, with its header and its `pkg-config` file
+    Install(install::Arguments),
     /// Repeat searches with several workers and compare them with one; stress the lock-free stores; try the limits
     Stress(stress::Arguments),
 }
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Measure(arguments) => bench::child::measure(&arguments),
         Command::RecallMemory => bench::child::touch_memory(),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Install(arguments) => install::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
     };
     match result {

@@ -130,7 +130,7 @@ fn repeat_model(model: &Model, repeat: u32, threads: usize) -> Result<(), Failur
             let (many, steps, why) = found;
             return Err(differs(format!("{many} states and {steps} transitions, with one worker {states} and {transitions} ({why})")));
         }
-        let check = Plan { property: Plan::check().property, only: Some(Only::Safety), reduce: true, ..several };
+        let check = Plan { property: Plan::check().property, only: Some(Only::Safety), ..several };
         let (_, _, found) = essence(&search(&program, &check)?);
         // A lossy store does not say *holds*; that is all it may say differently.
         let same = found == verdict || !store.is_exact() && verdict == "holds" && found == "unknown: lossy-store";

@@ -32,6 +32,12 @@ fn library() -> PathBuf {
     if library.exists() { library } else { folder.join("../libeverypath_c.a") }
 }
 
+/// What a static library needs beside itself, as the `pkg-config` file has it.
+fn private_libraries() -> Vec<&'static str> {
+    let lines = include_str!("../everypath.pc.in").lines();
+    lines.filter_map(|line| line.strip_prefix("Libs.private:")).flat_map(str::split_whitespace).collect()
+}
+
 fn compile(compiler: &str, program: &Path) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(compiler)
@@ -41,7 +47,7 @@ fn compile(compiler: &str, program: &Path) {
         .arg(here.join("include"))
         .arg(here.join("examples/bfs.c"))
         .arg(library())
-        .args(["-lpthread", "-ldl", "-lm"])
+        .args(private_libraries())
         .output()
         .expect("the compiler starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

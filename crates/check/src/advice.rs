@@ -23,15 +23,17 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
                 StoreKind::Bits if plan.order == Order::Depth => return Some(format!("{resume} memory (`--memory`)")),
                 StoreKind::Bits => "`--search dfs` keeps fewer states waiting",
             };
-            format!("{resume} memory (`--memory`), or less to remember: {fewer_bytes}")
+            format!("{resume} memory (`--memory`), or less to remember: {fewer_bytes}{}", deeper(plan))
         }
         StopReason::Time if plan.order == Order::Depth => {
             format!("{resume} time (`--time`), or `--search dfs-shared`, which all workers share")
         }
-        StopReason::Time => format!("{resume} time (`--time`), or more workers (`--threads`)"),
+        StopReason::Time => format!("{resume} time (`--time`), or more workers (`--threads`){}", deeper(plan)),
         StopReason::Interrupted if saved => "resume the search".to_owned(),
         StopReason::Depth if plan.order == Order::Depth => {
-            "a greater `--depth`; or `--search bfs`, which reaches every state by its shortest path".to_owned()
+            "begin again with a greater `--depth`; or with `--search bfs`, which reaches every \
+                                                            state by its shortest path and can go deeper from a checkpoint"
+                .to_owned()
         }
         StopReason::Depth => "a greater `--depth`".to_owned(),
         StopReason::LossyStore if plan.store == StoreKind::Bits => {
@@ -44,6 +46,15 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
         _ => return None,
     };
     Some(sentence)
+}
+
+/// What else may help to find a violation, if the search was breadth-first.
+fn deeper(plan: &Plan) -> &'static str {
+    match plan.order {
+        Order::Auto if plan.property.is_some() => "; a short depth-first probe found no violation, `--search dfs` goes on in that order",
+        Order::Breadth if plan.property.is_some() => "; `--search dfs` may find a violation that lies deep",
+        _ => "",
+    }
 }
 
 /// As [`advice`], for a search whose edges were wanted: it keeps them beside the states, and there is no choice of store.

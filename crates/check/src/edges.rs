@@ -7,7 +7,7 @@ use crate::plan::{Plan, StoreKind};
 use crate::run::{Checked, Refusal, Surroundings, run_with};
 use bytecode::Verified;
 use contract::{Action, Answer, Cancel, Edge, Interest, Property, StateId, StopReason, Verdict};
-use replay::Narrator;
+use replay::{Narrator, View};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,6 +15,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub trait EdgeSink: Send {
     /// An edge from one state to another.
     fn edge(&mut self, source: u32, label: &str, target: u32);
+
+    /// Whether it wants to see the states as well.
+    fn wants_states(&self) -> bool {
+        false
+    }
+
+    /// A state, before the first edge that leaves it or enters it.
+    fn state(&mut self, number: u32, view: &View) {
+        let _ = (number, view);
+    }
 
     /// The memory taken so far, for the budget of the run.
     fn bytes(&self) -> u64;
@@ -47,7 +57,11 @@ pub fn run_with_edges(
         }),
     };
     let mut checked = run_with(program, &plan, &recorder, surroundings)?;
-    let inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // A single state has no edge that would have told of it.
+    if let (true, Some(state)) = (inner.numbers.is_empty(), inner.narrator.initial().0) {
+        inner.show(0, &state);
+    }
     if inner.full {
         checked.outcome.verdict = Verdict::Unknown(StopReason::Memory);
     }
@@ -72,9 +86,19 @@ struct Inner<'s> {
 }
 
 impl Inner<'_> {
-    fn number(&mut self, id: StateId) -> u32 {
+    fn number(&mut self, id: StateId, state: &[u8]) -> u32 {
         let next = self.numbers.len() as u32;
-        *self.numbers.entry(id).or_insert(next)
+        let number = *self.numbers.entry(id).or_insert(next);
+        if number == next && self.sink.wants_states() {
+            self.show(number, state);
+        }
+        number
+    }
+
+    fn show(&mut self, number: u32, state: &[u8]) {
+        if let Ok(view) = replay::view(self.narrator.program(), state) {
+            self.sink.state(number, &view);
+        }
     }
 
     fn bytes(&self) -> u64 {
@@ -96,8 +120,8 @@ impl Property for Recorder<'_> {
         if inner.full {
             return Answer::Prune;
         }
-        let source = inner.number(edge.source_id);
-        let target = inner.number(edge.target_id);
+        let source = inner.number(edge.source_id, edge.source);
+        let target = inner.number(edge.target_id, edge.target);
         if inner.labelled != Some(edge.source_id) {
             // One step after the other: together they may have very many statements.
             let mut labels = HashMap::new();

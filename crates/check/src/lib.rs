@@ -7,6 +7,7 @@
 mod advice;
 mod edges;
 mod plan;
+mod probe;
 mod property;
 mod run;
 mod saved;
@@ -16,6 +17,7 @@ mod stores;
 pub use advice::{advice, graph_advice};
 pub use edges::{EdgeSink, run_with_edges};
 pub use plan::{Engine, Only, Order, Plan, StoreKind, UnknownName};
+pub use probe::Probe;
 pub use run::{Checked, Refusal, ResumeError, Surroundings, resume, run, run_in};
 pub use saved::{Saved, same_behaviour};
 pub use search::{Blocks, CheckpointError, Checkpoints, Spill};

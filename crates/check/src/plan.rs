@@ -49,8 +49,10 @@ macro_rules! choice {
 choice! {
     /// The order in which states are visited.
     Order, "search order" {
-        /// Breadth first: traces are the shortest there are.
+        /// A short depth-first probe, which finds what lies deep, and then breadth first. Without a property, breadth first at once.
         #[default]
+        Auto = "auto",
+        /// Breadth first: traces are the shortest there are.
         Breadth = "bfs",
         /// Depth first: deep violations are found early, and memory for waiting states is small.
         Depth = "dfs",
@@ -132,8 +134,6 @@ pub struct Plan {
     pub property: Option<Safety>,
     /// The only part of what the model states that is asked for; everything if not given.
     pub only: Option<Only>,
-    /// Whether reductions may leave out states that make no difference to the verdict.
-    pub reduce: bool,
     /// How many workers.
     pub threads: usize,
     /// What the run may use.
@@ -142,6 +142,16 @@ pub struct Plan {
     pub bit_functions: u32,
     /// For the store of bits: how many runs to make, each with other hash functions, until a violation is found.
     pub bit_runs: u32,
+}
+
+impl Order {
+    /// The order in which a search goes through the states: that of the main search, if a probe comes before it.
+    pub const fn of_search(self) -> Order {
+        match self {
+            Order::Auto => Order::Breadth,
+            order => order,
+        }
+    }
 }
 
 impl StoreKind {
@@ -157,11 +167,15 @@ impl StoreKind {
 impl Plan {
     /// Refuses combinations of parts that would not give a sound answer, or none at all. The one table of what goes together.
     pub fn refuse(&self) -> Result<(), Refusal> {
-        use {Engine::*, Order::*, StoreKind::*};
+        use Engine::{Interpreter, Native};
+        use Order::{Breadth, Depth, DepthShared};
+        use StoreKind::{Bits, Cache, Compact, Hashes, Plain};
         match (self.engine, self.order, self.store) {
-            (Native | Interpreter, Breadth | Depth | DepthShared, Auto | Plain | Compact | Hashes | Bits) => Ok(()),
+            (Native | Interpreter, Order::Auto | Breadth | Depth | DepthShared, StoreKind::Auto | Plain | Compact | Hashes | Bits) => {
+                Ok(())
+            }
             (Native | Interpreter, Depth, Cache) => Ok(()),
-            (Native | Interpreter, Breadth | DepthShared, Cache) => Err(Refusal::Combination(
+            (Native | Interpreter, Order::Auto | Breadth | DepthShared, Cache) => Err(Refusal::Combination(
                 "only a strict depth-first search over a store that forgets is sure to end: use `--search dfs`, or the store `compact`",
             )),
         }
@@ -170,7 +184,7 @@ impl Plan {
     /// Refuses plans whose search could not be saved and resumed.
     pub fn refuse_saving(&self) -> Result<(), Refusal> {
         match self.order {
-            Order::Breadth | Order::Depth => Ok(()),
+            Order::Auto | Order::Breadth | Order::Depth => Ok(()),
             Order::DepthShared => Err(Refusal::Combination(
                 "a depth-first search that is shared has no one place to be saved from: use `--search bfs` or `--search dfs`",
             )),
@@ -185,7 +199,6 @@ impl Plan {
             store: StoreKind::default(),
             property: Some(Safety::default()),
             only: None,
-            reduce: true,
             threads: 1,
             limits: Limits::default(),
             bit_functions: BIT_FUNCTIONS,
@@ -193,9 +206,9 @@ impl Plan {
         }
     }
 
-    /// Explore everything: no property, no reduction.
+    /// Explore everything: no property.
     pub fn space() -> Plan {
-        Plan { property: None, reduce: false, ..Plan::check() }
+        Plan { property: None, ..Plan::check() }
     }
 }
 
@@ -215,6 +228,6 @@ mod tests {
             assert_eq!(store.name().parse(), Ok(store));
         }
         let error = "best".parse::<Order>().unwrap_err();
-        assert_eq!(error.to_string(), "there is no search order `best`; choose from: bfs, dfs, dfs-shared");
+        assert_eq!(error.to_string(), "there is no search order `best`; choose from: auto, bfs, dfs, dfs-shared");
     }
 }

@@ -1,8 +1,9 @@
 //! From a plan to an outcome.
 
 use crate::plan::{Engine, Plan};
+use crate::probe::{self, Probe};
 use crate::property;
-use crate::{saved, stores};
+use crate::saved;
 use bytecode::Verified;
 use contract::{Cancel, Judged, NoProperty, Observer, Outcome, Property, Quiet, Statistics, StopReason, Trace, Verdict, Violation};
 use replay::{Narrator, Step};
@@ -10,6 +11,7 @@ use search::{CheckpointError, Checkpoints, Spill, Task};
 use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
+use std::time::Instant;
 use vm::Interpreter;
 
 /// An outcome, and the steps of its trace in the user's words.
@@ -21,6 +23,8 @@ pub struct Checked {
     pub steps: Vec<Step>,
     /// What was asked for, with the answer for each.
     pub properties: Vec<Judged>,
+    /// The depth-first probe that came before the search, if there was one.
+    pub probe: Option<Probe>,
 }
 
 /// Why a plan is not carried out.
@@ -146,6 +150,7 @@ fn carry_out(
     if surroundings.checkpoints.is_some() {
         plan.refuse_saving()?;
     }
+    let deadline = plan.limits.time.map(|time| Instant::now() + time);
     let narrator = Narrator::new(Arc::clone(program));
     if let Some(checked) = broken_at_birth(&narrator, plan) {
         return Ok(judged(program, plan, checked));
@@ -164,11 +169,32 @@ fn carry_out(
         label: &label,
         ..Task::default()
     };
-    let outcome = match native(program, plan, observer) {
-        Some(native) => stores::search(&native, plan, &task, from),
-        None => stores::search(&Interpreter::new(Arc::clone(program)), plan, &task, from),
+    let clock = Clock { cancel: surroundings.cancel.clone(), deadline };
+    let searched = match native(program, plan, observer) {
+        Some(native) => probe::search(&native, plan, &task, from),
+        None => probe::search(&Interpreter::new(Arc::clone(program)), plan, &task, from),
     };
-    Ok(judged(program, plan, confirm(&narrator, outcome?)))
+    let (outcome, probe) = match searched {
+        // The time was up before all of the checkpoint was read.
+        Err(CheckpointError::GivenUp(outcome)) => (*outcome, None),
+        searched => searched?,
+    };
+    // What a probe found was known before the time was up, and its path is not long.
+    let known = probe.as_ref().is_some_and(|probe| probe.answers);
+    let checked = Checked { probe, ..confirm(&narrator, outcome, &|| !known && clock.is_over()) };
+    Ok(judged(program, plan, checked))
+}
+
+/// When to stop confirming.
+struct Clock {
+    cancel: Cancel,
+    deadline: Option<Instant>,
+}
+
+impl Clock {
+    fn is_over(&self) -> bool {
+        self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
 }
 
 /// What an exploration found, as the answer to everything that was asked.
@@ -210,15 +236,20 @@ fn broken_at_birth(narrator: &Narrator, plan: &Plan) -> Option<Checked> {
     }
     let trace = Trace { initial: state.unwrap_or_default(), ..Trace::default() };
     let verdict = Verdict::Violated(Box::new(Violation { fault, trace }));
-    Some(Checked { outcome: Outcome { verdict, statistics: Statistics::default() }, steps: Vec::new(), properties: Vec::new() })
+    Some(Checked {
+        outcome: Outcome { verdict, statistics: Statistics::default() },
+        steps: Vec::new(),
+        properties: Vec::new(),
+        probe: None,
+    })
 }
 
 /// Lets a violation pass only if the reference interpreter finds it too. If not, an engine is wrong, and the honest verdict is that we
 /// do not know.
-fn confirm(narrator: &Narrator, mut outcome: Outcome) -> Checked {
+fn confirm(narrator: &Narrator, mut outcome: Outcome, stop: &dyn Fn() -> bool) -> Checked {
     let mut steps = Vec::new();
     if let Verdict::Violated(violation) = &mut outcome.verdict {
-        match narrator.confirm(violation) {
+        match narrator.confirm_unless(violation, stop) {
             Ok(told) => {
                 steps = told;
                 if violation.fault.position.is_none() {
@@ -228,7 +259,7 @@ fn confirm(narrator: &Narrator, mut outcome: Outcome) -> Checked {
             Err(_) => outcome.verdict = Verdict::Unknown(StopReason::TraceLost(violation.fault.clone())),
         }
     }
-    Checked { outcome, steps, properties: Vec::new() }
+    Checked { outcome, steps, properties: Vec::new(), probe: None }
 }
 
 #[cfg(test)]
@@ -248,7 +279,7 @@ mod tests {
     fn claim(trace: Trace, kind: FaultKind) -> Verdict {
         let violation = Violation { fault: Fault::new(kind, "claimed"), trace };
         let outcome = Outcome { verdict: Verdict::Violated(Box::new(violation)), statistics: Statistics::default() };
-        confirm(&narrator(), outcome).outcome.verdict
+        confirm(&narrator(), outcome, &|| false).outcome.verdict
     }
 
     /// A search for deadlocks alone finds one behind a failed assertion, and its trace is no worse for that.

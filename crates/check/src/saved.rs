@@ -36,8 +36,6 @@ pub struct Saved {
     pub order: Order,
     /// The store it used.
     pub store: StoreKind,
-    /// Whether reductions were allowed.
-    pub reduce: bool,
     /// The depth limit.
     pub depth: Option<u64>,
     /// How many runs over bit arrays were to be made.
@@ -53,9 +51,8 @@ impl Saved {
             program: bytecode::binary::encode(program.program()),
             property: plan.property,
             only: plan.only,
-            order: plan.order,
+            order: plan.order.of_search(),
             store: plan.store,
-            reduce: plan.reduce,
             depth: plan.limits.depth,
             bit_runs: plan.bit_runs,
         }
@@ -68,13 +65,13 @@ impl Saved {
 
     /// `plan` with everything that is not free to choose when the search goes on.
     pub fn plan(&self, plan: Plan) -> Plan {
-        Plan { property: self.property, only: self.only, order: self.order, reduce: self.reduce, ..plan }
+        Plan { property: self.property, only: self.only, order: self.order, ..plan }
     }
 
     /// The bytes that a file begins with; the search follows.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        let choices = choices(self.property, self.only, self.order, self.reduce);
+        let choices = choices(self.property, self.only, self.order);
         // Choices are written by their names: their order in the code may change.
         for part in [self.model.as_bytes(), self.warnings.as_bytes(), &self.program, choices.as_bytes(), self.store.name().as_bytes()] {
             bytes.extend((part.len() as u32).to_le_bytes());
@@ -101,7 +98,7 @@ impl Saved {
         if u64::from_le_bytes(reader.array()?) != sum {
             return Err(CheckpointError::Damaged);
         }
-        let Choices { property, only, order, reduce } = read_choices(&choices).ok_or(CheckpointError::NotACheckpoint)?;
+        let Choices { property, only, order } = read_choices(&choices).ok_or(CheckpointError::NotACheckpoint)?;
         Ok(Saved {
             model,
             warnings,
@@ -110,7 +107,6 @@ impl Saved {
             only,
             order,
             store: store.parse().map_err(|_| CheckpointError::NotACheckpoint)?,
-            reduce,
             depth: (depth != NO_LIMIT).then_some(depth),
             bit_runs,
         })
@@ -120,7 +116,7 @@ impl Saved {
 /// Marks a search: equal for programs that behave the same and plans that ask the same, wherever the model was read from.
 pub(crate) fn digest(program: &Verified, plan: &Plan) -> [u8; 16] {
     let mut bytes = behaviour(program);
-    bytes.extend(choices(plan.property, plan.only, plan.order, plan.reduce).as_bytes());
+    bytes.extend(choices(plan.property, plan.only, plan.order).as_bytes());
     let mut digest = [0; 16];
     digest[..8].copy_from_slice(&store::hash_seeded(&bytes, 1).to_le_bytes());
     digest[8..].copy_from_slice(&store::hash_seeded(&bytes, 2).to_le_bytes());
@@ -145,29 +141,26 @@ struct Choices {
     property: Option<Safety>,
     only: Option<Only>,
     order: Order,
-    reduce: bool,
 }
 
-/// The choices in words: the names that users type, and `deadlocks`, `faults`, `reduce` where they are wanted.
-fn choices(property: Option<Safety>, only: Option<Only>, order: Order, reduce: bool) -> String {
-    let mut words = vec![order.name()];
+/// The choices in words: the names that users type, and `deadlocks`, `faults` where they are wanted.
+fn choices(property: Option<Safety>, only: Option<Only>, order: Order) -> String {
+    let mut words = vec![order.of_search().name()];
     words.extend(property.map(|_| "check"));
     words.extend(property.filter(|safety| safety.deadlocks).map(|_| "deadlocks"));
     words.extend(property.filter(|safety| safety.faults).map(|_| "faults"));
     words.extend(only.map(Only::name));
-    words.extend(reduce.then_some("reduce"));
     words.join(" ")
 }
 
 fn read_choices(text: &str) -> Option<Choices> {
     let mut words = text.split(' ');
-    let mut choices = Choices { property: None, only: None, order: words.next()?.parse().ok()?, reduce: false };
+    let mut choices = Choices { property: None, only: None, order: words.next()?.parse().ok()? };
     for word in words {
         match (word, &mut choices.property) {
             ("check", none @ None) => *none = Some(Safety { deadlocks: false, faults: false }),
             ("deadlocks", Some(safety)) => safety.deadlocks = true,
             ("faults", Some(safety)) => safety.faults = true,
-            ("reduce", _) => choices.reduce = true,
             (other, _) => choices.only = Some(other.parse().ok()?),
         }
     }
@@ -220,7 +213,6 @@ mod tests {
             only: Some(Only::Safety),
             order: Order::Depth,
             store: StoreKind::Compact,
-            reduce: true,
             depth: Some(17),
             bit_runs: 5,
         }
@@ -228,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let all = StoreKind::ALL.iter().map(|&store| Saved { store, only: None, reduce: false, ..saved() });
+        let all = StoreKind::ALL.iter().map(|&store| Saved { store, only: None, ..saved() });
         for one in all.chain([saved(), Saved { property: None, depth: None, order: Order::Breadth, ..saved() }]) {
             let bytes = [&one.to_bytes()[..], b"the search"].concat();
             assert!(Saved::is_one(&bytes));
@@ -269,7 +261,6 @@ mod tests {
             Plan { property: None, ..Plan::check() },
             Plan { only: Some(Only::Safety), ..Plan::check() },
             Plan { order: Order::Depth, ..Plan::check() },
-            Plan { reduce: false, ..Plan::check() },
         ] {
             assert_ne!(digest(&program("a.epa", 1), &plan), one, "{plan:?}");
         }

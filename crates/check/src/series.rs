@@ -34,7 +34,7 @@ pub(crate) fn bits<S: System + Clone>(
     let mut store = Joined::new(first, &union, series.to_bytes());
     let mut reopened = None;
     if let Some(from) = from {
-        reopened = Some(search::reopen(&mut store, task.label, from)?);
+        reopened = Some(search::reopen(&mut store, task, from)?);
         // What any store can read has no note, and the one the store was made with is still there.
         series = Series::from_bytes(store.note()).ok_or(CheckpointError::Damaged)?;
     }

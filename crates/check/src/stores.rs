@@ -64,7 +64,7 @@ fn with<S: System + Clone, T: Store>(
 /// Searches from the beginning.
 pub(crate) fn go<S: System + Clone, T: Store>(system: &S, store: &T, order: Order, task: &Task<'_>) -> Outcome {
     match order {
-        Order::Breadth => search::breadth_first(system, store, task),
+        Order::Auto | Order::Breadth => search::breadth_first(system, store, task),
         Order::Depth => search::depth_first(system, store, task),
         Order::DepthShared => search::depth_first_shared(system, store, task),
     }

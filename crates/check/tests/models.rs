@@ -116,6 +116,16 @@ macro_rules! combinations {
 }
 
 combinations! {
+    interpreter_probe_first_auto: Interpreter, Auto, Auto, 1;
+    interpreter_probe_first_plain: Interpreter, Auto, Plain, 1;
+    interpreter_probe_first_compact: Interpreter, Auto, Compact, 1;
+    interpreter_probe_first_hashes: Interpreter, Auto, Hashes, 1;
+    interpreter_probe_first_bits: Interpreter, Auto, Bits, 1;
+    native_probe_first_auto: Native, Auto, Auto, 2;
+    native_probe_first_plain: Native, Auto, Plain, 2;
+    native_probe_first_compact: Native, Auto, Compact, 2;
+    native_probe_first_hashes: Native, Auto, Hashes, 2;
+    native_probe_first_bits: Native, Auto, Bits, 2;
     interpreter_breadth_first_auto: Interpreter, Breadth, Auto, 1;
     interpreter_breadth_first_plain: Interpreter, Breadth, Plain, 1;
     interpreter_breadth_first_compact: Interpreter, Breadth, Compact, 1;

@@ -188,7 +188,7 @@ pub struct EngineArguments {
     /// Do not look further than N steps from the initial state
     #[arg(long, value_name = "N")]
     pub depth: Option<u64>,
-    /// Order of the search: bfs, dfs (strict, one worker), dfs-shared [default: bfs]
+    /// Order of the search: auto (a short depth-first probe, then bfs), bfs, dfs (strict, one worker), dfs-shared [default: auto]
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub search: Option<Order>,
     /// What computes successors: jit (native code), vm (the reference interpreter)

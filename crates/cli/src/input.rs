@@ -1,6 +1,7 @@
 //! Files in: models, traces, and what models include.
 
 use crate::failure::Failure;
+use crate::paths;
 use bytecode::{Verified, asm};
 use check::Saved;
 use languages::{Files, NoFiles, Source};
@@ -15,7 +16,7 @@ const BYTES_MAX: u64 = 1 << 30;
 
 /// A model that was accepted.
 pub struct Model {
-    /// Its name, as the user typed it.
+    /// Its name, as seen from where the user is.
     pub name: String,
     /// The program.
     pub program: Arc<Verified>,
@@ -27,9 +28,9 @@ pub struct Model {
 
 /// Reads the model a command is about. Warnings are shown; errors are the failure.
 pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure> {
-    let name = if is_standard_input(path) { "standard input".to_owned() } else { path.to_string_lossy().into_owned() };
+    let name = if is_standard_input(path) { "standard input".to_owned() } else { paths::shown(path) };
     let contents = bytes(path)?;
-    let mut disk = Disk { files: vec![path.to_owned()] };
+    let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
     let source = Source { name: &name, bytes: &contents, defines, files: &mut disk };
     let loaded = languages::load(source).map_err(|reason| foreign(path, &contents).unwrap_or_else(|| rejected(reason)))?;
     if !loaded.warnings.is_empty() {
@@ -80,11 +81,20 @@ fn foreign(path: &Path, contents: &[u8]) -> Option<Failure> {
     trace.then(|| Failure::Call(format!("{name}: this is a trace, not a model; `everypath replay {name}` shows it")))
 }
 
-/// The program that travels with a trace. It is verified like any other.
-pub fn program_of(path: &Path, witness: &Witness) -> Result<Arc<Verified>, Failure> {
+/// The program that travels with a trace. It is verified like any other. Its files, and those the trace names, get the names they have from
+/// here.
+pub fn program_of(path: &Path, witness: &mut Witness) -> Result<Arc<Verified>, Failure> {
     let name = format!("{}, its program.epa", path.display());
     let source = Source { name: &name, bytes: witness.program.as_bytes(), defines: &[], files: &mut NoFiles };
-    languages::load(source).map(|loaded| Arc::new(loaded.program)).map_err(rejected)
+    let verified = languages::load(source).map_err(rejected)?.program;
+    let Some(way) = witness.folder.clone().filter(|_| !is_standard_input(path)) else { return Ok(Arc::new(verified)) };
+    let mut program = verified.program().clone();
+    let rename = |name: &mut String| paths::seen_from_here(path, &way, name).into_iter().for_each(|seen| *name = seen);
+    program.files.iter_mut().for_each(rename);
+    rename(&mut witness.model);
+    witness.violation.iter_mut().filter_map(|violation| violation.file.as_mut()).for_each(rename);
+    // Names of files make no difference to the verifier.
+    Ok(Arc::new(bytecode::verify(program).unwrap_or(verified)))
 }
 
 /// The text form of a program.
@@ -131,17 +141,20 @@ fn rejected(rejected: languages::Rejected) -> Failure {
 
 /// Included files are looked for beside the file that includes them.
 struct Disk {
-    /// What was read.
+    /// What was read, and the names under which that is shown.
     files: Vec<PathBuf>,
+    names: Vec<String>,
 }
 
 impl Files for Disk {
     fn read(&mut self, wanted: &str, from: &str) -> Result<(String, String), String> {
-        let path: PathBuf = Path::new(from).parent().unwrap_or(Path::new("")).join(wanted);
-        let shown = path.to_string_lossy().into_owned();
+        let includer = self.names.iter().position(|name| name == from).map_or(Path::new(from), |index| &self.files[index]);
+        let path: PathBuf = includer.parent().unwrap_or(Path::new("")).join(wanted);
+        let shown = paths::shown(&path);
         let contents = read(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
         let text = languages::decode(&contents).ok_or_else(|| format!("{shown} is not text"))?.into_owned();
         self.files.push(path);
+        self.names.push(shown.clone());
         Ok((shown, text))
     }
 }

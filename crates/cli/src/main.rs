@@ -7,12 +7,15 @@
 mod args;
 mod checkpoint;
 mod commands;
+mod dialogue;
 mod engine;
 mod failure;
 mod input;
 mod interrupt;
 mod memory;
 mod output;
+mod paths;
+mod patience;
 mod progress;
 mod quantity;
 mod session;

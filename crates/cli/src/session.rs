@@ -4,11 +4,14 @@ use crate::args::{EngineArguments, SavingArguments, SubjectArguments};
 use crate::checkpoint::CheckpointFile;
 use crate::failure::Failure;
 use crate::input::{self, Model};
+use crate::patience::Patience;
 use crate::progress::Ticker;
 use crate::spill::SpillFile;
-use crate::{engine, interrupt, memory};
+use crate::{Exit, engine, interrupt, memory, say};
 use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Saved, Spill, StoreKind, Surroundings};
-use contract::{Cancel, Limits, Observer, Verdict};
+use contract::{Cancel, Limits, Observer, Outcome, Statistics, StopReason, Verdict};
+use report::Measured;
+use report::json::{self, CheckJson, SpaceJson};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -23,9 +26,11 @@ pub struct Session {
     /// What is searched.
     pub model: Model,
     /// How.
-    plan: Plan,
+    pub plan: Plan,
     /// How to interrupt it.
     cancel: Cancel,
+    /// How long it may take.
+    pub patience: Patience,
     /// Shows how far it is.
     ticker: Ticker,
     from: Option<BufReader<File>>,
@@ -49,6 +54,8 @@ impl Session {
         json: bool,
     ) -> Result<Session, Failure> {
         let plan = engine::plan(base, engine);
+        let patience = Patience::new(plan.limits.time);
+        let watch = patience.watch(move || unread(Plan { limits: plan.limits, ..base }, json));
         let given = subject.model.as_deref().map(|path| input::model(path, &subject.defines)).transpose()?;
         // Whoever is tired of waiting for the model has nothing to lose: until here a signal ends everything.
         let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(json));
@@ -60,13 +67,14 @@ impl Session {
             (None, Some(model)) => (model, plan, None),
             (None, None) => return Err(Failure::Call("a MODEL or `--resume FILE` is needed".to_owned())),
         };
+        drop(watch);
         if plan.store != StoreKind::Bits && (engine.bits_functions.is_some() || engine.bits_runs.is_some()) {
             return Err(Failure::Call("`--bits-functions` and `--bits-runs` are for `--store bits`".to_owned()));
         }
         if plan.order == Order::Depth && engine.threads.is_some_and(|threads| threads > 1) {
             ticker.notice("a strict depth-first search has one worker; `--search dfs-shared` is for more");
         }
-        Ok(Session { model, plan, cancel, ticker, from })
+        Ok(Session { model, plan, patience: patience.with(cancel.clone()), cancel, ticker, from })
     }
 
     /// The files that are read.
@@ -84,6 +92,8 @@ impl Session {
             }
             None => None,
         };
+        // The model took part of the time.
+        self.plan.limits.time = self.patience.left();
         let folder = saving.spill.clone().unwrap_or_else(std::env::temp_dir);
         let blocks = Mutex::new(SpillFile::within(folder));
         let spill = Spill {
@@ -109,7 +119,18 @@ impl Session {
         let checked = checked?;
         // A search that came to its end may not know the answer either, but there is nothing to go on with.
         let unfinished = matches!(&checked.outcome.verdict, Verdict::Unknown(reason) if !reason.is_complete());
-        let file = saving.checkpoint.as_deref().filter(|_| unfinished && checkpoints.as_ref().is_some_and(CheckpointFile::is_there));
+        // Nor does a depth-first search know any more where it was cut off.
+        let cut_off = checked.outcome.verdict == Verdict::Unknown(StopReason::Depth) && self.plan.order == Order::Depth;
+        let there = checkpoints.as_ref().is_some_and(CheckpointFile::is_there);
+        let file = saving.checkpoint.as_deref().filter(|_| unfinished && !cut_off && there);
+        if let Some(path) = saving.checkpoint.as_deref().filter(|_| cut_off) {
+            let before = if there { ", and what is there was saved before its end" } else { "" };
+            let path = path.display();
+            self.ticker.notice(&format!(
+                "{path}: the search ended at its depth limit and is not saved{before}: a depth-first search does not know where it was cut off, so \
+                 it cannot go deeper from a checkpoint; `--search bfs` can"
+            ));
+        }
         if let Some(path) = file {
             // Nobody may be listening; the answer does not depend on it.
             let _ = writeln!(std::io::stderr(), "note: the search is saved; `--resume {}` goes on with it", path.display());
@@ -120,6 +141,22 @@ impl Session {
         };
         Ok((self, Ended { checked, advice }))
     }
+}
+
+/// The time was up before the model was read: the answer, and the end of the process.
+fn unread(base: Plan, json: bool) {
+    let reason = StopReason::Time;
+    let statistics = Statistics { elapsed: base.limits.time.unwrap_or_default(), ..Statistics::default() };
+    let outcome = Outcome { verdict: Verdict::Unknown(reason.clone()), statistics };
+    let measured = Measured { peak_memory_bytes: memory::peak() };
+    let advice = Some("give it more time (`--time`): the model was not read to its end".to_owned());
+    say(&match (json, base.property) {
+        (false, Some(_)) => format!("unknown: {reason} while the model was read\n"),
+        (false, None) => format!("incomplete: {reason} while the model was read\n"),
+        (true, Some(_)) => json::line(&CheckJson::new(&outcome, base.order.of_search().name(), Vec::new(), advice, measured)),
+        (true, None) => json::line(&SpaceJson::new(&outcome, advice, measured)),
+    });
+    std::process::exit(Exit::Unknown as i32);
 }
 
 /// The search saved in the file `path`: its model, its plan with what the user wants otherwise, and where its states follow.

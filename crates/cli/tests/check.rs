@@ -64,7 +64,7 @@ fn a_deadlock_is_found_and_can_be_left_alone() {
 #[test]
 fn limits_make_the_answer_unknown() {
     for order in ["bfs", "dfs"] {
-        for (limit, value, reason) in [("--depth", "10", "depth"), ("--memory", "24M", "memory"), ("--time", "50ms", "time")] {
+        for (limit, value, reason) in [("--depth", "10", "depth"), ("--memory", "24M", "memory"), ("--time", "1s", "time")] {
             let json = check(ENDLESS, &["--search", order, limit, value], 3);
             assert_eq!(json["verdict"], "unknown", "{order} {limit}");
             assert_eq!(json["reason"], reason, "{order} {limit}");
@@ -94,6 +94,7 @@ fn one_worker_gives_the_same_answer_every_time() {
         for measured in ["seconds", "peak_memory_bytes"] {
             json[measured] = Value::Null;
         }
+        json["probe"]["seconds"] = Value::Null;
         json
     };
     assert_eq!(answer(), answer());
@@ -225,4 +226,54 @@ fn definitions_that_the_model_never_uses_are_told() {
     assert!(run.err.contains("the model never uses `SIZ`") && run.err.contains("did you mean `SIZE`?"), "{}", run.err);
     let run = folder.run(&["check", "-D", "SIZE=2", "model.pml"]).exits(0);
     assert!(!run.err.contains("never uses"), "{}", run.err);
+}
+
+/// Six counters, and an assertion that fails when all are done: hundreds of steps deep, behind thousands of millions of states.
+const DEEP: &str = "byte sum; active [6] proctype P() { byte i; do :: i < 40 -> i++ :: else -> break od; sum++; assert(sum != 6) }\n";
+
+#[test]
+fn a_deep_violation_is_found_without_asking_and_told_with_how() {
+    let folder = Folder::with("deep.pml", DEEP);
+    let check =
+        |options: &[&str], code| folder.run(&[&["check", "deep.pml", "--json", "--threads", "1"], options].concat()).exits(code).json();
+    let json = check(&[], 1);
+    let found = json["probe"]["found"].as_u64().expect("the probe found it");
+    assert_eq!((&json["probe"]["answers"], &json["search"]), (&true.into(), &"dfs".into()), "{}", json["probe"]);
+    assert_eq!(json["states"], json["probe"]["states"], "the numbers are those of the probe");
+    let steps = json["trace"].as_array().map_or(0, |trace| trace.len() as u64);
+    assert!((1..=found).contains(&steps), "{steps} of {found}");
+    let again = check(&[], 1);
+    for key in ["states", "transitions", "depth", "violation", "trace"] {
+        assert_eq!(again[key], json[key], "{key}: one worker gives the same answer every time");
+    }
+    let text = folder.run(&["check", "deep.pml"]).exits(1).out;
+    assert!(text.contains("found by a depth-first probe") && text.contains("`--search bfs`"), "{text}");
+    // The pure one does not find it, and its advice says what may.
+    let pure = check(&["--search", "bfs", "--time", "500ms"], 3);
+    assert!(pure["probe"].is_null() && pure["advice"].as_str().is_some_and(|advice| advice.contains("--search dfs")), "{pure}");
+    // A trace is a trace, however it was found.
+    folder.run(&["check", "deep.pml", "--trace", "found.trace"]).exits(1);
+    folder.run(&["replay", "found.trace", "--json"]).exits(0);
+    // An interrupt or a limit after the violation is known costs the shortest path, not the violation.
+    let limited = check(&["--memory", "24M"], 1);
+    assert_eq!(limited["verdict"], "violated");
+}
+
+#[test]
+fn where_the_probe_is_not_needed_the_answer_is_that_of_the_breadth_first_search() {
+    for model in [LOST_UPDATE, DEADLOCK, FINE] {
+        let folder = Folder::with("model.epa", model);
+        let check = |options: &[&str]| folder.run(&[&["check", "model.epa", "--json", "--threads", "1"], options].concat()).json();
+        let (probed, pure, named) = (check(&[]), check(&["--search", "bfs"]), check(&["--search", "auto"]));
+        for key in ["verdict", "states", "transitions", "depth", "violation", "trace", "search"] {
+            assert_eq!((&probed[key], &named[key]), (&pure[key], &pure[key]), "{key}");
+        }
+        assert_eq!(probed["probe"]["answers"], false, "{probed}");
+        assert_eq!(probed["probe"]["found"].is_u64(), probed["verdict"] == "violated", "{probed}");
+        assert!(pure["probe"].is_null());
+    }
+    // A limit that the probe meets too is no reason to say less than before.
+    let folder = Folder::with("model.epa", ENDLESS);
+    let json = folder.run(&["check", "model.epa", "--json", "--depth", "50"]).exits(3).json();
+    assert_eq!((&json["reason"], &json["states"]), (&"depth".into(), &51.into()), "{json}");
 }

@@ -110,7 +110,8 @@ fn killed_over_a_cache() {
 
 #[test]
 fn killed_before_a_violation_and_the_trace_is_the_same() {
-    killed(30, 85, &["--threads", "1"]);
+    // A probe would find it at once.
+    killed(30, 85, &["--threads", "1", "--search", "bfs"]);
 }
 
 #[test]
@@ -276,9 +277,9 @@ fn a_full_disk_costs_the_checkpoint_and_not_the_answer() {
 #[test]
 fn warnings_come_back() {
     let folder = Folder::with("model.pml", format!("{}\nD_proctype D() {{ skip }}\n", model(30, NEVER)));
-    folder.run(&["check", "model.pml", "--checkpoint", "saved", "--time", "1ms"]).exits(3);
+    folder.run(&["check", "model.pml", "--checkpoint", "saved", "--depth", "20"]).exits(3);
     for model in [&[][..], &["model.pml"]] {
-        let run = folder.run(&[&["check", "--json", "--resume", "saved"], model].concat()).exits(0);
+        let run = folder.run(&[&["check", "--json", "--resume", "saved", "--depth", "1000"], model].concat()).exits(0);
         assert_eq!(run.err.matches("non-determinism in a `D_proctype`").count(), 1, "{run:?}");
         assert!(run.json()["warnings"][0].as_str().is_some_and(|warning| warning.starts_with("model.pml:6:12: ")), "{run:?}");
     }
@@ -289,12 +290,41 @@ fn warnings_come_back() {
 fn properties_come_back() {
     let folder = Folder::with("model.pml", format!("{}\nltl p {{ [] (sum < 9) }}\n", model(30, NEVER)));
     for (part, code) in [(&[][..], 3), (&["--only", "safety"], 0)] {
-        folder.run(&[&["check", "model.pml", "--checkpoint", "saved", "--time", "1ms"], part].concat()).exits(3);
-        let run = folder.run(&["check", "--json", "--resume", "saved"]).exits(code);
+        folder.run(&[&["check", "model.pml", "--checkpoint", "saved", "--depth", "20"], part].concat()).exits(3);
+        let run = folder.run(&["check", "--json", "--resume", "saved", "--depth", "1000"]).exits(code);
         let names: Vec<_> = run.json()["properties"].as_array().expect("a list").iter().map(|p| p["name"].clone()).collect();
         assert_eq!(names.contains(&"p".into()), code == 3, "{run:?}");
     }
     let changed = format!("{}\nltl p {{ [] (sum < 8) }}\n", model(30, NEVER));
     std::fs::write(folder.path("changed.pml"), changed).expect("a file");
     folder.run(&["check", "--resume", "saved", "changed.pml"]).exits(2);
+}
+
+/// A depth-first search does not know where it was cut off: it says so, and never goes deeper from a checkpoint as if nothing were missing.
+#[test]
+fn a_depth_first_search_that_was_cut_off_does_not_go_deeper() {
+    let folder = Folder::with("model.pml", model(30, NEVER));
+    let check = |options: &[&str]| folder.run(&[&["check", "model.pml", "--json", "--search", "dfs"], options].concat());
+    let whole = check(&["--depth", "60"]).exits(3).json();
+    let run = check(&["--depth", "60", "--checkpoint", "saved"]).exits(3);
+    assert!(!folder.has("saved") && !folder.has("saved.partial"), "there is nothing to go on with");
+    assert!(run.err.contains("saved: the search ended at its depth limit and is not saved") && !run.err.contains("--resume"), "{run:?}");
+    let advised =
+        |json: &Value| json["advice"].as_str().is_some_and(|advice| advice.contains("begin again") && advice.contains("--search bfs"));
+    assert!(advised(&run.json()), "{run:?}");
+
+    // One that was saved on its way goes on to the same end, but no deeper.
+    let run = check(&["--depth", "60", "--checkpoint", "saved", "--checkpoint-every", "5ms"]).exits(3);
+    assert!(folder.has("saved") && run.err.contains("saved before its end"), "{run:?}");
+    let resumed = folder.run(&["check", "--resume", "saved", "--json"]).exits(3).json();
+    assert_eq!(essence(&resumed), essence(&whole));
+    assert!(advised(&resumed), "{resumed}");
+    let deeper = folder.run(&["check", "--resume", "saved", "--json", "--depth", "1000"]).exits(2);
+    assert!(deeper.err.contains("cut off at depth 60") && deeper.err.contains("--search bfs"), "{deeper:?}");
+
+    // Before anything was cut off, a greater depth is as good as if it had been given at once.
+    std::fs::remove_file(folder.path("saved")).expect("it is there");
+    check(&["--depth", "100000", "--checkpoint", "saved", "--checkpoint-every", "5ms"]).exits(0);
+    let deeper = folder.run(&["check", "--resume", "saved", "--json", "--depth", "200000"]).exits(0).json();
+    assert_eq!(essence(&deeper), essence(&check(&[]).exits(0).json()));
 }

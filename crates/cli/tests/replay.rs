@@ -122,3 +122,39 @@ fn what_is_in_the_file_is_not_believed() {
         assert!(json["error"].is_string(), "{json}");
     }
 }
+
+/// Wherever the user is, files are named as seen from there; also those of a trace that was made elsewhere, as long as they are there.
+#[test]
+fn files_are_named_as_seen_from_where_the_user_is() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("models/parts")).expect("a folder");
+    std::fs::create_dir_all(folder.path("found")).expect("a folder");
+    folder.write("models/main.pml", "#include \"parts/../parts/inner.h\"\n");
+    folder.write("models/parts/inner.h", "#include \"../check.h\"\n");
+    folder.write("models/check.h", "byte x;\nactive proctype P() { x = 1;\n assert(x == 2) }\n");
+    let absolute = folder.path("models/main.pml").to_string_lossy().into_owned();
+    for model in ["models/main.pml", "./models/main.pml", &absolute] {
+        let json = folder.run(&["check", model, "--json", "--trace", "found/one.trace"]).exits(1).json();
+        assert_eq!(json["violation"]["file"], "models/check.h", "{model}");
+        assert_eq!(json["trace"][0]["file"], "models/check.h", "{model}");
+    }
+    let replayed = |from: &str, trace: &str| {
+        let mut command = folder.command(&["replay", trace, "--json"]);
+        let run = common::Run::new(command.current_dir(folder.path(from)).output().expect("the program starts")).exits(0);
+        let json = run.json();
+        let name = json["violation"]["file"].as_str().expect("a name").to_owned();
+        assert_eq!(json["trace"][0]["file"], name.as_str());
+        (name, json["model"].as_str().expect("a name").to_owned())
+    };
+    let pair = |file: &str, model: &str| (file.to_owned(), model.to_owned());
+    assert_eq!(replayed(".", "found/one.trace"), pair("models/check.h", "models/main.pml"));
+    assert_eq!(replayed("found", "one.trace"), pair("../models/check.h", "../models/main.pml"));
+    assert_eq!(replayed("models", "../found/one.trace"), pair("check.h", "main.pml"));
+    // The whole may be moved; without the files, the names are what they were.
+    std::fs::create_dir_all(folder.path("moved")).expect("a folder");
+    std::fs::rename(folder.path("models"), folder.path("moved/models")).expect("it can be moved");
+    std::fs::rename(folder.path("found"), folder.path("moved/found")).expect("it can be moved");
+    assert_eq!(replayed("moved/found", "one.trace"), pair("../models/check.h", "../models/main.pml"));
+    std::fs::remove_dir_all(folder.path("moved/models")).expect("it is there");
+    assert_eq!(replayed("moved", "found/one.trace"), pair("models/check.h", "models/main.pml"));
+}

@@ -138,3 +138,62 @@ fn an_interrupt_while_waiting_for_a_choice_saves_the_run() {
     assert!(folder.has("state") && folder.has("trace"));
     folder.run(&["replay", "trace"]).exits(0);
 }
+
+/// What a person types, and where the run is then: the texts of its steps.
+fn typed(input: &str) -> (Vec<String>, common::Run) {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    let run = folder.run_with(&["simulate", "model.epa", "-i", "--json"], input);
+    let trace = run.json()["trace"].as_array().expect("a list").clone();
+    let text = |step: &serde_json::Value| format!("{} {}", step["pid"], step["statement"].as_str().unwrap_or_default());
+    (trace.iter().map(text).collect(), run)
+}
+
+#[test]
+fn steps_can_be_undone_and_made_again() {
+    let straight = typed("1\n1\n2\nq\n").0;
+    assert_eq!(straight, ["0 copy = x", "0 x = copy + 1", "1 copy = x"]);
+    assert_eq!(typed("1\n1\nu\nq\n").0, straight[..1]);
+    assert_eq!(typed("1\n1\n2\nu 2\nq\n").0, straight[..1]);
+    // Forward again, as far as the run had come.
+    assert_eq!(typed("1\n1\n2\nj 0\nj 3\nq\n").0, straight);
+    assert_eq!(typed("1\n1\n2\nj 1\n1\nj 3\nq\n").0, straight, "the same step again forgets nothing");
+    // Another step forgets what was undone.
+    let (steps, run) = typed("1\n1\nj 0\n2\nj 2\nq\n");
+    assert_eq!(steps, ["1 copy = x"]);
+    assert!(run.err.contains("there is no step 2 yet"), "{run:?}");
+    assert!(typed("u\nq\n").1.err.contains("only 0 steps can be undone"));
+}
+
+#[test]
+fn an_empty_line_repeats_and_help_is_there() {
+    assert_eq!(typed("1\n\n\nq\n").0.len(), 3);
+    assert_eq!(typed("1\n1\n1\nu\n\nq\n").0.len(), 1);
+    for help in ["h", "?"] {
+        let run = typed(&format!("{help}\nq\n")).1;
+        for word in ["/TEXT", "undo", "jump", "an empty line"] {
+            assert!(run.err.contains(word), "{word}: {run:?}");
+        }
+    }
+}
+
+#[test]
+fn a_step_is_found_by_its_text() {
+    let (_, run) = typed("1\n/COPY + 1\nq\n");
+    let found = run.err.split("h for help): ").nth(2).expect("an answer");
+    assert!(found.contains("x = copy + 1") && !found.contains("copy = x"), "{run:?}");
+    let (_, run) = typed("1\n/copy = x\n/nothing like it\nq\n");
+    assert!(run.err.contains("was step 1: P(0): copy = x") && run.err.contains("no step has `nothing like it`"), "{run:?}");
+}
+
+/// Where a run cannot go on a person can still go back; whoever does not has seen the violation.
+#[test]
+fn a_dead_end_can_be_left_by_going_back() {
+    let folder = Folder::with("model.epa", DEADLOCK);
+    let end = |input: &str, code| folder.run_with(&["simulate", "model.epa", "-i", "--json"], input).exits(code).json();
+    assert_eq!(end("1\n2\n1\nq\n", 1)["end"], "violated");
+    let json = end("1\n2\nu\n1\nq\n", 0);
+    assert_eq!((&json["end"], &json["steps"], &json["trace"][1]["statement"]), (&"interrupted".into(), &2.into(), &"take b".into()));
+    // As text: what was printed stays, and where the run went back is marked.
+    let run = folder.run_with(&["simulate", "model.epa", "-i"], "1\nu\n2\nq\n").exits(0);
+    assert!(run.out.contains("back to the state after step 0") && run.out.matches("   1  ").count() == 2, "{run:?}");
+}

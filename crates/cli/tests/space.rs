@@ -117,3 +117,18 @@ fn a_graph_is_made_in_the_plain_store() {
     }
     folder.run(&["space", "model.epa", "-o", "graph.aut", "--store", "plain"]).exits(0);
 }
+
+/// A picture shows what a state is, not only its number.
+#[test]
+fn the_nodes_of_a_picture_carry_values() {
+    let folder = Folder::with("model.epa", LOST_UPDATE);
+    folder.run(&["space", "model.epa", "-o", "graph.dot"]).exits(0);
+    let text = folder.read("graph.dot");
+    let node = |number: u32| text.lines().find(|line| line.starts_with(&format!("  {number} ["))).expect("a node").to_owned();
+    assert!(node(0).contains(r"0\nx = 0\ndone = 0\nP(0).copy = 0") && node(0).contains("P(0) at line 7"), "{}", node(0));
+    assert!(text.contains(r"\nx = 2\ndone = 2\n"), "{text}");
+    // One state, no edge.
+    folder.write("one.pml", "byte x = 7; active proctype P() { end: x == 3 }\n");
+    folder.run(&["space", "one.pml", "-o", "one.dot"]).exits(0);
+    assert!(folder.read("one.dot").contains(r"0\nx = 7"), "{}", folder.read("one.dot"));
+}

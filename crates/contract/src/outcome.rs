@@ -29,6 +29,8 @@ pub enum StopReason {
     Memory,
     /// Some state lies at the depth limit and was not expanded.
     Depth,
+    /// As many states were visited as were asked for.
+    States,
     /// The time is up.
     Time,
     /// Someone asked to stop.
@@ -56,6 +58,7 @@ impl StopReason {
         match self {
             StopReason::Memory => "memory",
             StopReason::Depth => "depth",
+            StopReason::States => "states",
             StopReason::Time => "time",
             StopReason::Interrupted => "interrupted",
             StopReason::LossyStore => "lossy-store",
@@ -72,6 +75,7 @@ impl fmt::Display for StopReason {
         match self {
             StopReason::Memory => f.write_str("the memory budget is used up"),
             StopReason::Depth => f.write_str("the depth limit was reached and states beyond it were not explored"),
+            StopReason::States => f.write_str("as many states were visited as were asked for"),
             StopReason::Time => f.write_str("the time limit was reached"),
             StopReason::Interrupted => f.write_str("interrupted"),
             StopReason::LossyStore => f.write_str("no violation was found, but the store may have omitted states"),

@@ -5,7 +5,7 @@ use bytecode::{Verified, asm, binary};
 use check::{Checked, Plan};
 use contract::{Cancel, Observer, Quiet, System, Trace};
 use languages::{Files, NoFiles, Source};
-use replay::{Narrator, Step, View};
+use replay::{Choice, Narrator, Step, View};
 use std::fmt;
 use std::sync::Arc;
 
@@ -80,6 +80,11 @@ impl Program {
     /// The program as a transition system, for searches of one's own: bytes in, bytes out, no words, nothing allocated in between.
     pub fn system(&self) -> impl System + Clone + use<> {
         vm::Interpreter::new(Arc::clone(&self.verified))
+    }
+
+    /// What each process could execute next in a state, by its number: the statements among which it chooses, or for which it waits.
+    pub fn options(&self, state: &[u8]) -> Result<Vec<Vec<Choice>>, Error> {
+        replay::options(&self.verified, state).map_err(|error| Error::State(replay::ReplayError::State(error)))
     }
 
     /// Carries out a plan to its end.

@@ -20,6 +20,8 @@ pub enum ReplayError {
     Violation(Fault),
     /// The bytes are no state of the program.
     State(LayoutError),
+    /// Someone asked to stop before the end of the trace.
+    Stopped,
 }
 
 impl fmt::Display for ReplayError {
@@ -29,6 +31,7 @@ impl fmt::Display for ReplayError {
             ReplayError::Step(number) => write!(f, "the program cannot take step {number} of the trace"),
             ReplayError::Violation(fault) => write!(f, "the program can take these steps, but they do not end in the violation ({fault})"),
             ReplayError::State(error) => write!(f, "not a state of the program: {error}"),
+            ReplayError::Stopped => f.write_str("the trace was not replayed to its end"),
         }
     }
 }
@@ -88,16 +91,28 @@ impl Narrator {
 
     /// Runs through a trace and tells each step. An error if the program cannot take it.
     pub fn replay(&self, trace: &Trace) -> Result<Vec<Step>, ReplayError> {
+        self.replay_from_initial(trace, &|| false)
+    }
+
+    fn replay_from_initial(&self, trace: &Trace, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
         if self.initial().0.as_deref() != Some(&trace.initial) {
             return Err(ReplayError::Initial);
         }
-        self.replay_from(trace)
+        self.replay_unless(trace, stop)
     }
 
     /// Runs through a trace that may begin in any state.
     pub fn replay_from(&self, trace: &Trace) -> Result<Vec<Step>, ReplayError> {
+        self.replay_unless(trace, &|| false)
+    }
+
+    /// As [`replay_from`](Self::replay_from), until `stop` says so.
+    pub fn replay_unless(&self, trace: &Trace, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
         let mut told: Vec<Step> = Vec::with_capacity(trace.steps.len());
         for (index, wanted) in trace.steps.iter().enumerate() {
+            if stop() {
+                return Err(ReplayError::Stopped);
+            }
             let state = trace.state_after(index).ok_or(ReplayError::Step(index + 1))?;
             let step = self.moves(state)?.find(wanted);
             told.push(step.ok_or(ReplayError::Step(index + 1))?);
@@ -107,7 +122,12 @@ impl Narrator {
 
     /// Runs through the trace of a violation and accepts it only if the violation is at its end.
     pub fn confirm(&self, violation: &Violation) -> Result<Vec<Step>, ReplayError> {
-        let steps = self.replay(&violation.trace)?;
+        self.confirm_unless(violation, &|| false)
+    }
+
+    /// As [`confirm`](Self::confirm), until `stop` says so.
+    pub fn confirm_unless(&self, violation: &Violation, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
+        let steps = self.replay_from_initial(&violation.trace, stop)?;
         let same = |fault: &Fault| fault.kind == violation.fault.kind && (fault.kind == FaultKind::Deadlock || *fault == violation.fault);
         if self.faults_at_end(&violation.trace, &steps).iter().any(same) {
             Ok(steps)

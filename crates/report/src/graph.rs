@@ -30,6 +30,9 @@ pub struct Graph {
     edges: Vec<Vec<Edge>>,
     labels: Vec<String>,
     numbers: HashMap<String, u32>,
+    /// The values of each state, a line each; nothing where nobody wants them.
+    values: Vec<String>,
+    value_bytes: u64,
 }
 
 impl Graph {
@@ -65,6 +68,16 @@ impl Graph {
         }
     }
 
+    /// The values in a state, which exists from then on, a line each. A picture shows them.
+    pub fn set_values(&mut self, state: u32, values: String) {
+        self.add_state(state);
+        if self.values.len() <= state as usize {
+            self.values.resize(state as usize + 1, String::new());
+        }
+        self.value_bytes += (values.capacity() + 2 * size_of::<String>()) as u64;
+        self.values[state as usize] = values;
+    }
+
     /// The number of states.
     pub fn states(&self) -> u32 {
         self.states
@@ -80,9 +93,9 @@ impl Graph {
         &self.labels[edge.label as usize]
     }
 
-    /// The memory the edges take, roughly: what grows with the state space.
+    /// The memory the edges and the values take, roughly: what grows with the state space.
     pub fn bytes(&self) -> u64 {
-        (self.edges.len() * CHUNK * size_of::<Edge>()) as u64
+        (self.edges.len() * CHUNK * size_of::<Edge>()) as u64 + self.value_bytes
     }
 
     /// Writes the graph.
@@ -106,16 +119,15 @@ impl Graph {
 
     fn write_dot(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "digraph everypath {{")?;
-        writeln!(out, "  node [shape=circle];")?;
-        if self.states > 0 {
-            writeln!(out, "  0 [shape=doublecircle];")?;
-        }
-        for state in 1..self.states {
-            writeln!(out, "  {state};")?;
+        writeln!(out, "  node [shape={}];", if self.values.is_empty() { "circle" } else { "box" })?;
+        for state in 0..self.states {
+            write!(out, "  {state} [label=\"{state}")?;
+            let lines = self.values.get(state as usize).map_or("", String::as_str).lines();
+            lines.map(escaped).try_for_each(|line| write!(out, "\\n{line}"))?;
+            writeln!(out, "\"{}];", if state == 0 { ", peripheries=2" } else { "" })?;
         }
         for edge in self.edges() {
-            let label = self.label(edge).replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
-            writeln!(out, "  {} -> {} [label=\"{label}\"];", edge.source, edge.target)?;
+            writeln!(out, "  {} -> {} [label=\"{}\"];", edge.source, edge.target, escaped(self.label(edge)))?;
         }
         writeln!(out, "}}")
     }
@@ -129,6 +141,11 @@ impl Graph {
         }
         writeln!(out, "]}}")
     }
+}
+
+/// Text between the quotes of Graphviz.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ")
 }
 
 /// The formats a graph can be written in.
@@ -192,7 +209,13 @@ mod tests {
     fn graphviz() {
         let text = written(GraphFormat::Dot);
         assert!(text.contains("0 -> 1 [label=\"a \\\"b\\\" \\\\\"];"), "{text}");
-        assert!(text.contains("  2;\n"), "{text}");
+        assert!(text.contains("  2 [label=\"2\"];\n") && text.contains("  0 [label=\"0\", peripheries=2];\n"), "{text}");
+        let mut graph = Graph::new();
+        graph.set_values(1, "x = 1\ns = \"a\"".to_owned());
+        let mut out = Vec::new();
+        graph.write(GraphFormat::Dot, &mut out).expect("memory takes everything");
+        let text = String::from_utf8(out).expect("text");
+        assert!(text.contains("  1 [label=\"1\\nx = 1\\ns = \\\"a\\\"\"];\n"), "{text}");
     }
 
     #[test]

@@ -290,6 +290,21 @@ pub fn properties(judged: &[Judged], trace: Option<&[StepJson]>) -> Vec<Property
     judged.iter().map(json).collect()
 }
 
+/// What a depth-first probe before the search has done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProbeJson {
+    /// States it visited.
+    pub states: u64,
+    /// Steps between them.
+    pub transitions: u64,
+    /// Wall-clock time, which is part of that of the whole.
+    pub seconds: f64,
+    /// The number of steps to the violation it found, if it found one.
+    pub found: Option<u64>,
+    /// Whether the answer and the numbers are its own.
+    pub answers: bool,
+}
+
 /// The answer of `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckJson {
@@ -307,6 +322,11 @@ pub struct CheckJson {
     /// What is worth knowing about the model, such as properties that were not checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The order of the search that the numbers are about: `bfs`, `dfs` or `dfs-shared`.
+    pub search: &'static str,
+    /// The depth-first probe before the search, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeJson>,
     /// The numbers.
     #[serde(flatten)]
     pub numbers: NumbersJson,
@@ -327,14 +347,16 @@ pub struct CheckJson {
 }
 
 impl CheckJson {
-    /// The answer to `check`. `steps` belong to the outcome's trace.
-    pub fn new(outcome: &Outcome, steps: Vec<StepJson>, advice: Option<String>, measured: Measured) -> CheckJson {
+    /// The answer to `check`, from a search in the order of that name. `steps` belong to the outcome's trace.
+    pub fn new(outcome: &Outcome, search: &'static str, steps: Vec<StepJson>, advice: Option<String>, measured: Measured) -> CheckJson {
         let mut json = CheckJson {
             verdict: "holds",
             reason: None,
             message: None,
             advice,
             warnings: Vec::new(),
+            search,
+            probe: None,
             numbers: NumbersJson::new(&outcome.statistics, measured),
             properties: Vec::new(),
             violation: None,

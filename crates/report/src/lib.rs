@@ -14,6 +14,6 @@ mod witness;
 
 pub use chart::Chart;
 pub use graph::{Graph, GraphFormat};
-pub use outcome::{Measured, check_text, fault_text, space_text};
+pub use outcome::{Measured, Told, check_text, fault_text, space_text};
 pub use steps::{Printer, processes_text, values_text};
 pub use witness::{Witness, WitnessError};

@@ -14,15 +14,22 @@ pub struct Measured {
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// The answer to `check`. `advice` says what to try if there is none.
-pub fn check_text(
-    program: &Verified,
-    outcome: &Outcome,
-    steps: &[Step],
-    properties: &[Judged],
-    advice: Option<&str>,
-    measured: Measured,
-) -> String {
+/// What is told of an outcome beside its verdict and its numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told<'a> {
+    /// The steps of its trace.
+    pub steps: &'a [Step],
+    /// What was asked for, with the answer for each.
+    pub properties: &'a [Judged],
+    /// A sentence on how it was found.
+    pub remark: Option<&'a str>,
+    /// What to try if the answer is not known.
+    pub advice: Option<&'a str>,
+}
+
+/// The answer to `check`.
+pub fn check_text(program: &Verified, outcome: &Outcome, told: &Told<'_>, measured: Measured) -> String {
+    let Told { steps, properties, remark, advice } = *told;
     let mut out = String::new();
     // Writing to a `String` cannot fail.
     let _ = match &outcome.verdict {
@@ -37,6 +44,9 @@ pub fn check_text(
         }
     };
     out.push_str(&properties_text(properties));
+    if let Some(remark) = remark {
+        let _ = writeln!(out, "{remark}\n");
+    }
     out.push_str(&numbers(&outcome.statistics, measured));
     out
 }

@@ -25,6 +25,11 @@ impl<'p> Printer<'p> {
         Printer { program, view: view(program, state).ok(), number: 0 }
     }
 
+    /// A printer for steps that go on in `state`, after so many others.
+    pub fn after(program: &'p Verified, state: &[u8], steps: usize) -> Printer<'p> {
+        Printer { number: steps, ..Printer::new(program, state) }
+    }
+
     /// All steps of a trace; a loop is marked where it begins.
     pub fn trace(&mut self, steps: &[Step], loop_start: Option<usize>) -> String {
         let mut out = String::new();

@@ -18,6 +18,8 @@ pub struct Witness {
     pub model: String,
     /// What is at the end of the trace; nothing for a mere run.
     pub violation: Option<ViolationJson>,
+    /// The way from the folder of the trace file to the one that names of files start from, if it is known.
+    pub folder: Option<String>,
     /// The program as assembly text.
     pub program: String,
     /// The trace.
@@ -30,6 +32,8 @@ struct File {
     model: String,
     #[serde(default)]
     violation: Option<ViolationJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
     trace: String,
     program: String,
 }
@@ -64,6 +68,7 @@ impl Witness {
             format: FORMAT.to_owned(),
             model: self.model.clone(),
             violation: self.violation.clone(),
+            folder: self.folder.clone(),
             trace: self.trace.to_string(),
             program: self.program.clone(),
         };
@@ -80,7 +85,7 @@ impl Witness {
             return Err(WitnessError::Format(file.format.chars().take(80).collect()));
         }
         let trace = file.trace.parse().map_err(WitnessError::Trace)?;
-        Ok(Witness { model: file.model, violation: file.violation, program: file.program, trace })
+        Ok(Witness { model: file.model, violation: file.violation, folder: file.folder, program: file.program, trace })
     }
 }
 
@@ -93,6 +98,7 @@ mod tests {
         Witness {
             model: "m.epa".to_owned(),
             violation: Some(ViolationJson { kind: "invalid end state".to_owned(), message: "stuck".to_owned(), file: None, line: Some(3) }),
+            folder: Some("..".to_owned()),
             program: "line one\n\"two\"\n".to_owned(),
             trace: Trace {
                 initial: vec![1, 2],

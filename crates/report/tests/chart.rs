@@ -104,7 +104,7 @@ fn witness(trace: Trace) -> Witness {
         file: Some("a&b.epa".to_owned()),
         line: Some(3),
     };
-    Witness { model: "model.epa".to_owned(), violation: Some(violation), program: String::new(), trace }
+    Witness { model: "model.epa".to_owned(), violation: Some(violation), folder: None, program: String::new(), trace }
 }
 
 /// Demands that a text is XML, as far as we write any: elements that close, attributes in quotes and once each, known entities. Gives the names of

@@ -60,7 +60,7 @@ fn load<W: StoreWorker>(reader: &mut Reader<'_>, worker: &mut W, depth: u64) -> 
         for index in 0..reader.number()? {
             reader.state(&mut state)?;
             let hash = worker.hash(&state);
-            let id = worker.insert(hash, &state).map_err(CheckpointError::Full)?.id;
+            let id = worker.insert(hash, &state).map_err(|full| reader.refused(full))?.id;
             let bytes = if worker.keeps(id) { None } else { Some(&state[..]) };
             frontier.push(id, Link::from_bits(first).after(index as usize), depth, bytes);
         }
@@ -196,11 +196,12 @@ impl<T: Store> Search<'_, T> {
                 self.team.close();
             }
             chunks = self.level.rest();
-            let stopped = self.monitor.stopped();
-            if self.level.pause.swap(false, Ordering::Relaxed) || stopped {
+            if self.level.pause.swap(false, Ordering::Relaxed) || self.monitor.stopped() {
                 self.save(expander, &chunks, next, depth, before);
+                // Whoever wants to stop meanwhile need not wait for another checkpoint, which would be the same.
+                self.monitor.had_enough();
             }
-            if stopped || self.best.length() <= depth {
+            if self.monitor.stopped() || self.best.length() <= depth {
                 return;
             }
         }
@@ -240,7 +241,7 @@ impl<T: Store> Search<'_, T> {
             transitions: transitions + expander.transitions,
             expanded: states.saturating_sub(waiting),
             elapsed: before + self.monitor.elapsed(),
-            truncated: false,
+            cut: None,
         };
         writer.header(Order::Breadth, self.task.label, &standing)?;
         writer.store(self.store, states)?;

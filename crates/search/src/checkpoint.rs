@@ -6,14 +6,15 @@
 //! Whatever is wrong with a stream, reading it gives an error before the search goes on. Files are the caller's business, as is
 //! replacing an old checkpoint by a new one in one step.
 
-use contract::{NotRestored, Statistics, Store, StoreWorker};
+use crate::patience::Patience;
+use contract::{NotRestored, Outcome, Statistics, Store, StoreFull, StoreWorker, Verdict};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
 /// What a store without a form of its own is saved in.
 const STATES: &str = "states";
-const MAGIC: &[u8; 16] = b"everypath-save-3";
+const MAGIC: &[u8; 16] = b"everypath-save-4";
 /// No state is longer; a length beyond is a sign of damage, not a reason to allocate.
 const MOST_STATE_BYTES: u32 = 1 << 30;
 /// States up to this length are believed to be as long as they say before they are read.
@@ -46,7 +47,11 @@ pub enum CheckpointError {
     /// forgets, which could not tell those it still needs.
     OtherStore,
     /// The store has no room for what was seen before.
-    Full(contract::StoreFull),
+    Full(StoreFull),
+    /// A depth-first search that was cut off at this depth, which cannot go deeper: it does not know any more where it was cut off.
+    CutOff(u64),
+    /// The time was up, or someone asked to stop, while the checkpoint was read: this is the answer of the search.
+    GivenUp(Box<Outcome>),
 }
 
 impl fmt::Display for CheckpointError {
@@ -63,6 +68,12 @@ impl fmt::Display for CheckpointError {
                 f.write_str("the checkpoint was written over another kind of store, and this one cannot take it over")
             }
             CheckpointError::Full(full) => write!(f, "the checkpoint does not fit: {full}"),
+            CheckpointError::CutOff(depth) => write!(
+                f,
+                "the search was cut off at depth {depth}, and a depth-first search cannot take up what it cut off: begin again with a greater \
+                 `--depth`, or with `--search bfs`, which can go deeper from its checkpoint"
+            ),
+            CheckpointError::GivenUp(outcome) => write!(f, "the checkpoint was not read to its end ({:?})", outcome.verdict),
         }
     }
 }
@@ -100,8 +111,8 @@ pub(crate) struct Standing {
     pub transitions: u64,
     pub expanded: u64,
     pub elapsed: Duration,
-    /// The depth limit has cut something off.
-    pub truncated: bool,
+    /// Depth-first: the depth limit that has cut something off.
+    pub cut: Option<u64>,
 }
 
 impl Standing {
@@ -157,7 +168,8 @@ impl<'w> Writer<'w> {
         self.number(standing.transitions)?;
         self.number(standing.expanded)?;
         self.number(standing.elapsed.as_nanos() as u64)?;
-        self.number(standing.truncated.into())
+        // A limit and one more, so that nothing is nothing.
+        self.number(standing.cut.map_or(0, |depth| depth.saturating_add(1)))
     }
 
     /// Writes a store nobody is changing, in which `states` states were new.
@@ -187,17 +199,49 @@ impl<'w> Writer<'w> {
 pub(crate) struct Reader<'r> {
     from: &'r mut dyn Read,
     sum: Sum,
+    patience: Patience,
+    /// What was read since it was last asked whether to go on, in bytes.
+    unasked: usize,
+    /// How far the search was, once that is known.
+    standing: Standing,
 }
 
+/// What is read between two looks at the clock, in bytes.
+const LOOK_EVERY: usize = 1 << 16;
+
 impl<'r> Reader<'r> {
-    pub fn new(from: &'r mut dyn Read) -> Self {
-        Reader { from, sum: Sum::default() }
+    pub fn new(from: &'r mut dyn Read, patience: Patience) -> Self {
+        Reader { from, sum: Sum::default(), patience, unasked: 0, standing: Standing::default() }
+    }
+
+    /// So many bytes were read.
+    fn count(&mut self, bytes: usize) -> Result<(), CheckpointError> {
+        self.unasked += bytes;
+        if self.unasked < LOOK_EVERY {
+            return Ok(());
+        }
+        self.unasked = 0;
+        self.go_on()
+    }
+
+    /// An error if there is no time to go on.
+    fn go_on(&self) -> Result<(), CheckpointError> {
+        let Some(reason) = self.patience.now() else { return Ok(()) };
+        let elapsed = self.standing.elapsed + self.patience.start().elapsed();
+        let statistics = Statistics { elapsed, ..self.standing.statistics() };
+        Err(CheckpointError::GivenUp(Box::new(Outcome { verdict: Verdict::Unknown(reason), statistics })))
+    }
+
+    /// The store took no more: for want of room, or because it was told to give up.
+    pub fn refused(&self, full: StoreFull) -> CheckpointError {
+        self.go_on().err().unwrap_or(CheckpointError::Full(full))
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], CheckpointError> {
         let mut bytes = [0; N];
         self.from.read_exact(&mut bytes)?;
         self.sum.add(&bytes);
+        self.count(N)?;
         Ok(bytes)
     }
 
@@ -220,7 +264,7 @@ impl<'r> Reader<'r> {
             return Err(CheckpointError::Read(io::ErrorKind::UnexpectedEof.into()));
         }
         self.sum.add(out);
-        Ok(())
+        self.count(out.len())
     }
 
     pub fn header(&mut self, label: &[u8]) -> Result<(Order, Standing), CheckpointError> {
@@ -243,8 +287,9 @@ impl<'r> Reader<'r> {
             transitions: self.number()?,
             expanded: self.number()?,
             elapsed: Duration::from_nanos(self.number()?),
-            truncated: self.number()? != 0,
+            cut: self.number()?.checked_sub(1),
         };
+        self.standing = standing.clone();
         Ok((order, standing))
     }
 
@@ -257,7 +302,7 @@ impl<'r> Reader<'r> {
             let mut state = form;
             while self.piece(&mut state)? {
                 let hash = worker.hash(&state);
-                worker.insert(hash, &state).map_err(CheckpointError::Full)?;
+                worker.insert(hash, &state).map_err(|full| self.refused(full))?;
             }
             return Ok(());
         }
@@ -273,7 +318,10 @@ impl<'r> Reader<'r> {
         });
         // What could not be read was not the store's fault.
         match read? {
-            true => Err(restored.err().map_or(CheckpointError::Damaged, CheckpointError::from)),
+            true => match restored {
+                Err(NotRestored::Full(full)) => Err(self.refused(full)),
+                restored => Err(restored.err().map_or(CheckpointError::Damaged, CheckpointError::from)),
+            },
             false => Ok(restored?),
         }
     }

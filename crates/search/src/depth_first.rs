@@ -7,6 +7,7 @@
 
 use crate::checkpoint::{CheckpointError, Checkpoints, Order, Reader, Standing, Writer};
 use crate::monitor::{self, Monitor};
+use crate::patience::Patience;
 use crate::retrace::{unviolated, violated};
 use crate::stack::{Stack, Top};
 use crate::task::Task;
@@ -15,10 +16,14 @@ use contract::{
     Trace, TraceStep,
 };
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Records taken from the stack between two looks at the limits.
 const POLL_EVERY: u64 = 256;
+/// If that takes longer, it looks at the limits after every record.
+const SLOW: Duration = Duration::from_millis(5);
+/// Steps of a trace that are read between two looks at the clock.
+const LOOK_EVERY: usize = 4096;
 
 /// Explores `system` depth-first, remembering states in `store`, which must be empty.
 pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
@@ -39,6 +44,10 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
     standing: Standing,
     worker: T::Worker<'_>,
 ) -> Result<Outcome, CheckpointError> {
+    // What was cut off is in the store, and nothing tells it from what was expanded.
+    if let Some(cut) = standing.cut.filter(|&cut| task.limits.depth.is_none_or(|limit| limit > cut)) {
+        return Err(CheckpointError::CutOff(cut));
+    }
     let mut walk = Walk::new(system.clone(), worker, task);
     let mut state = Vec::new();
     for _ in 0..reader.number()? {
@@ -48,14 +57,14 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
         let hash = walk.store.hash(&state);
         walk.stack.push(&state, hash, action);
         if open {
-            let id = walk.store.insert(hash, &state).map_err(CheckpointError::Full)?.id;
+            let id = walk.store.insert(hash, &state).map_err(|full| reader.refused(full))?.id;
             walk.stack.open(id);
             walk.depth += 1;
         }
     }
     reader.finish()?;
     walk.statistics = standing.statistics();
-    (walk.expanded, walk.truncated) = (standing.expanded, standing.truncated);
+    (walk.expanded, walk.cut) = (standing.expanded, standing.cut);
     Ok(walk.finish(store, standing.elapsed))
 }
 
@@ -75,7 +84,10 @@ struct Walk<'a, S, W> {
     chosen: Vec<u32>,
     /// The number of open states.
     depth: u64,
-    truncated: bool,
+    /// The depth limit that has cut something off.
+    cut: Option<u64>,
+    /// How many states were expanded when the last checkpoint was taken.
+    saved: Option<u64>,
     expanded: u64,
     statistics: Statistics,
 }
@@ -93,7 +105,8 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
             state: Vec::new(),
             chosen: Vec::new(),
             depth: 0,
-            truncated: false,
+            cut: None,
+            saved: None,
             expanded: 0,
             statistics: Statistics::default(),
         }
@@ -108,6 +121,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 // Whatever ended the search before its answer was known, it can go on from here.
                 if found.is_none()
                     && monitor.stopped()
+                    && self.saved != Some(self.expanded)
                     && let Some(checkpoints) = self.task.checkpoints
                 {
                     self.save(checkpoints, store, &monitor, before);
@@ -121,10 +135,10 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         };
         let verdict = match found {
             Some((finding, step)) => {
-                let trace = self.trace(step).map_err(storage_failed).ok();
+                let trace = self.trace(step, monitor.patience()).map_err(storage_failed).ok().flatten();
                 violated(&self.system, finding, trace)
             }
-            None => unviolated(monitor.reason(), self.truncated, T::EXACT),
+            None => unviolated(monitor.reason(), self.cut.is_some(), T::EXACT),
         };
         let mut statistics = std::mem::take(&mut self.statistics);
         statistics.expanded_by_worker = vec![self.expanded];
@@ -137,16 +151,18 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
     }
 
     /// Takes a checkpoint.
-    fn save<T: Store>(&self, checkpoints: &dyn Checkpoints, store: &T, monitor: &Monitor<'_>, before: Duration) {
-        if let Err(error) = checkpoints.save(&mut |to| self.write(to, store, before + monitor.elapsed())) {
-            monitor.notice(&format!("no checkpoint could be written: {error}"));
+    fn save<T: Store>(&mut self, checkpoints: &dyn Checkpoints, store: &T, monitor: &Monitor<'_>, before: Duration) {
+        match checkpoints.save(&mut |to| self.write(to, store, before + monitor.elapsed())) {
+            // A search that is stopped before it has expanded another state need not be saved again.
+            Ok(()) => self.saved = Some(self.expanded),
+            Err(error) => monitor.notice(&format!("no checkpoint could be written: {error}")),
         }
     }
 
     fn write<T: Store>(&self, to: &mut dyn Write, store: &T, elapsed: Duration) -> io::Result<()> {
         let mut writer = Writer::new(to);
         let Statistics { depth, states, transitions, .. } = self.statistics;
-        let standing = Standing { depth, states, transitions, expanded: self.expanded, elapsed, truncated: self.truncated };
+        let standing = Standing { depth, states, transitions, expanded: self.expanded, elapsed, cut: self.cut };
         writer.header(Order::Depth, self.task.label, &standing)?;
         writer.store(store, states)?;
         writer.number(self.stack.len())?;
@@ -159,10 +175,12 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
     }
 
     fn run<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>, before: Duration) -> io::Result<Option<Found>> {
-        let mut until_poll = 0;
+        let (mut until_poll, mut polled) = (0, Instant::now());
         loop {
             if until_poll == 0 {
-                until_poll = POLL_EVERY;
+                // Where states take long, each of them may be the last.
+                let last = std::mem::replace(&mut polled, Instant::now());
+                until_poll = if polled - last > SLOW { 1 } else { POLL_EVERY };
                 if let Some(checkpoints) = self.task.checkpoints
                     && checkpoints.due()
                 {
@@ -217,6 +235,10 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 continue;
             }
             self.statistics.states += 1;
+            if self.task.states.is_some_and(|most| self.statistics.states > most) {
+                monitor.stop(StopReason::States);
+                return Ok(None);
+            }
             self.statistics.depth = self.statistics.depth.max(self.depth);
             self.stack.open(inserted.id);
             self.depth += 1;
@@ -227,8 +249,8 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                     Answer::Stop(finding) => return Ok(Some((finding, None))),
                 }
             }
-            if self.task.limits.depth.is_some_and(|limit| self.depth > limit) {
-                self.truncated = true;
+            if let Some(limit) = self.task.limits.depth.filter(|&limit| self.depth > limit) {
+                self.cut = Some(limit.max(self.cut.unwrap_or(0)));
                 continue;
             }
             if let Some(found) = self.expand(inserted.id) {
@@ -322,15 +344,18 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         None
     }
 
-    /// The path the search is on, and `last` after it.
-    fn trace(&self, last: Option<TraceStep>) -> io::Result<Trace> {
+    /// The path the search is on, and `last` after it; nothing if there is no time for it.
+    fn trace(&self, last: Option<TraceStep>, patience: &Patience) -> io::Result<Option<Trace>> {
         let mut steps: Vec<TraceStep> = last.into_iter().collect();
         let mut initial: Option<TraceStep> = None;
+        let mut in_time = true;
         self.stack.open_states(|state, _, action| {
             steps.extend(initial.replace(TraceStep { action, state: Some(state.to_vec()) }));
-            true
+            in_time = !steps.len().is_multiple_of(LOOK_EVERY) || !patience.is_over();
+            in_time
         })?;
         steps.reverse();
-        Ok(Trace { initial: initial.and_then(|step| step.state).unwrap_or_default(), steps, loop_start: None })
+        let initial = initial.and_then(|step| step.state).unwrap_or_default();
+        Ok(in_time.then_some(Trace { initial, steps, loop_start: None }))
     }
 }

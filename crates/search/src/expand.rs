@@ -11,9 +11,14 @@ use crate::task::Task;
 use contract::{Answer, Edge, Finding, Inserted, Selection, StateId, Store, StoreFull, StoreWorker, Successors, System};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Successors generated before any is inserted. From 64 to 512 makes no difference; more leaves the first-level cache.
 const BATCH: usize = 256;
+
+/// A batch that takes longer than this is cut short. The clock is looked at every few states, or at each if the last batch was slow.
+const SLOW: Duration = Duration::from_millis(5);
+const LOOK_EVERY: usize = 16;
 
 /// A violation, before its trace is known.
 pub(crate) struct Found {
@@ -66,6 +71,8 @@ pub(crate) struct Expander<'a, S, T: Store + 'a> {
     states_wanted: bool,
     edges_wanted: bool,
     reduced: bool,
+    /// The last batch took long.
+    slow: bool,
     batch: Batch,
 }
 
@@ -120,6 +127,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             states_wanted: interest.states,
             edges_wanted: interest.edges,
             reduced: !task.reduction.is_identity(),
+            slow: true,
             batch: Batch::default(),
         }
     }
@@ -183,7 +191,16 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     /// First pass: successors, hashes, prefetches.
     fn generate(&mut self, chunk: &Chunk, mut index: usize, level: u64) -> usize {
         self.batch.clear();
+        let begun = Instant::now();
+        let first = index;
         while index < chunk.waiting.len() && self.batch.out.len() < BATCH {
+            // Where states take long, a whole batch would make a limit late.
+            if index > first && (self.slow || (index - first).is_multiple_of(LOOK_EVERY)) {
+                self.slow = begun.elapsed() > SLOW;
+                if self.slow {
+                    break;
+                }
+            }
             let batch = &mut self.batch;
             let (id, link) = (chunk.waiting[index], chunk.link(index));
             let depth = chunk.depth(index, level);

@@ -396,7 +396,7 @@ mod tests {
                 bytes
             };
             let mut from = &saved[..];
-            let mut reader = Reader::new(&mut from);
+            let mut reader = Reader::new(&mut from, crate::patience::Patience::endless());
             let loaded = [Links::load(&mut reader).unwrap(), Links::load(&mut reader).unwrap()];
             for (link, path) in &paths {
                 assert_eq!(super::path(&loaded, *link).as_ref(), Some(path));

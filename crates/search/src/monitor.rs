@@ -3,6 +3,7 @@
 //! All workers share one monitor. Each publishes its numbers once per batch, in a place of its own, and looks at the limits every
 //! few batches; the first reason to stop is kept and stops everyone.
 
+use crate::patience::Patience;
 use crate::sync::lock;
 use crate::task::Task;
 use contract::{Progress, StopReason, Store};
@@ -13,12 +14,14 @@ use std::time::{Duration, Instant};
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// Measuring the process takes some microseconds.
 const MEASURE_EVERY: Duration = Duration::from_millis(10);
-/// Calls of [`Monitor::poll`] between two looks at limits that cost more than a glance.
+/// Calls of [`Monitor::poll`] between two looks at limits that cost more than a glance; and the time, where a batch takes long.
 const LOOK_EVERY: u64 = 8;
+const LOOK_AFTER: Duration = Duration::from_millis(10);
 
 pub(crate) struct Monitor<'a> {
     task: &'a Task<'a>,
     start: Instant,
+    patience: Patience,
     workers: Vec<Published>,
     stop: AtomicBool,
     reason: Mutex<Option<StopReason>>,
@@ -44,6 +47,8 @@ struct Published {
     search_bytes: AtomicU64,
     depth: AtomicU64,
     polls: AtomicU64,
+    /// When it last looked at the limits, in microseconds since the search began.
+    looked: AtomicU64,
 }
 
 /// Where a worker stands.
@@ -58,12 +63,14 @@ pub(crate) struct Standing {
 
 impl<'a> Monitor<'a> {
     pub fn new<T: Store>(task: &'a Task<'a>, workers: usize, store: &T) -> Self {
-        let start = Instant::now();
-        let (cancel, time) = (task.cancel.clone(), task.limits.time);
-        store.give_up_when(Arc::new(move || cancel.is_cancelled() || time.is_some_and(|limit| start.elapsed() >= limit)));
+        let patience = Patience::new(task);
+        let start = patience.start();
+        let asked = patience.clone();
+        store.give_up_when(Arc::new(move || asked.is_over()));
         Monitor {
             task,
             start,
+            patience,
             workers: (0..workers.max(1)).map(|_| Published::default()).collect(),
             stop: AtomicBool::new(false),
             reason: Mutex::new(None),
@@ -86,7 +93,9 @@ impl<'a> Monitor<'a> {
         published.depth.store(standing.depth, Ordering::Relaxed);
         let polls = published.polls.load(Ordering::Relaxed);
         published.polls.store(polls + 1, Ordering::Relaxed);
-        if polls.is_multiple_of(LOOK_EVERY) {
+        let now = self.start.elapsed().as_micros() as u64;
+        if polls.is_multiple_of(LOOK_EVERY) || now - published.looked.load(Ordering::Relaxed) > LOOK_AFTER.as_micros() as u64 {
+            published.looked.store(now, Ordering::Relaxed);
             self.look(store);
         }
         !self.stopped()
@@ -111,8 +120,10 @@ impl<'a> Monitor<'a> {
         if limits.memory.is_some() {
             store.leave_room(search_bytes + outside);
         }
-        if let Some(reason) = self.had_enough(now) {
+        if let Some(reason) = self.patience.at(now) {
             self.stop(reason);
+        } else if self.task.states.is_some_and(|most| sum(|w| &w.states) >= most) {
+            self.stop(StopReason::States);
         } else if limits.memory.is_some_and(|limit| bytes > limit) && !store.yields() {
             self.stop(StopReason::Memory);
         }
@@ -169,18 +180,23 @@ impl<'a> Monitor<'a> {
         self.task.observer.notice(text);
     }
 
-    /// Why to stop, whatever the store says.
-    fn had_enough(&self, now: Instant) -> Option<StopReason> {
-        if self.task.cancel.is_cancelled() {
-            return Some(StopReason::Interrupted);
+    /// Who knows when to stop, whatever the store says.
+    pub fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
+    /// Stops if there is a reason that has nothing to do with the search; whether there is one.
+    pub fn had_enough(&self) -> bool {
+        if let Some(reason) = self.patience.now() {
+            self.stop(reason);
         }
-        self.task.limits.time.filter(|&limit| now.duration_since(self.start) >= limit).map(|_| StopReason::Time)
+        self.stopped()
     }
 
     /// The store took a state no more: for want of memory, or because it was told to give up.
     #[cold]
     pub fn store_refused(&self) {
-        self.stop(self.had_enough(Instant::now()).unwrap_or(StopReason::Memory));
+        self.stop(self.patience.now().unwrap_or(StopReason::Memory));
     }
 
     /// Stops all workers; the first reason counts.

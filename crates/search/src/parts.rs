@@ -92,7 +92,7 @@ pub(crate) fn conclude<S: System + Clone, T: Store>(
             let mut system = system.clone();
             let trace = path(&logs, found.at).and_then(|mut path| {
                 path.extend(found.step);
-                retrace(&mut system, &path)
+                retrace(&mut system, &path, monitor.patience())
             });
             violated(&system, found.finding, trace)
         }

@@ -15,6 +15,8 @@ pub struct Task<'a> {
     pub observer: &'a dyn Observer,
     /// What may be used.
     pub limits: Limits,
+    /// The search ends when it has visited about so many states: with one worker always at the same one.
+    pub states: Option<u64>,
     /// How to interrupt the search.
     pub cancel: Cancel,
     /// How many workers share the search; 0 and 1 mean one. Orders that cannot be shared use one.
@@ -37,6 +39,7 @@ impl Default for Task<'_> {
             reduction: &FullExpansion,
             observer: &Quiet,
             limits: Limits::default(),
+            states: None,
             cancel: Cancel::default(),
             threads: 1,
             spill: None,

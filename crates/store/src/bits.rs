@@ -19,6 +19,8 @@ const LINE_BITS: u64 = 511;
 const LINE_BYTES: u64 = 64;
 /// Lines that are saved together at most.
 const SAVED_LINES: usize = 512;
+/// Lines that are looked at to estimate how often states collide, at most: 4 MiB.
+const SAMPLED_LINES: usize = 1 << 16;
 
 /// A few bits of each state. Not exact, not readable, of fixed size.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub struct Bits {
     /// The most bytes an array that is restored may have.
     most: u64,
     len: AtomicU64,
+    /// Bits that are set.
+    ones: AtomicU64,
 }
 
 /// How well a bit array was used.
@@ -52,7 +56,15 @@ impl Bits {
     pub fn new(bytes: u64, functions: u32, seed: u64) -> Self {
         let lines = (bytes / LINE_BYTES).max(1);
         let words = usize::try_from(lines).ok().and_then(|lines| Words::new(lines.checked_mul(LINE_WORDS)?));
-        Bits { words, lines, functions: functions.clamp(1, 8), seed, most: lines * LINE_BYTES, len: AtomicU64::new(0) }
+        Bits {
+            words,
+            lines,
+            functions: functions.clamp(1, 8),
+            seed,
+            most: lines * LINE_BYTES,
+            len: AtomicU64::new(0),
+            ones: AtomicU64::new(0),
+        }
     }
 
     /// Allows an array that is restored to have `bytes` bytes, if it was larger than a new one would be.
@@ -65,22 +77,24 @@ impl Bits {
         self.functions
     }
 
-    /// What the bits that are set say about the states that were omitted. Reads the whole array.
+    /// What the bits that are set say about the states that were omitted. To read the whole of a large array takes seconds, so it reads lines here
+    /// and there: hashes spread states evenly, and as many as these tell the rate of collisions to one in a hundred.
     pub fn report(&self) -> BitsReport {
         let words = self.words.as_ref().map_or(&[][..], Words::get);
         let functions = self.functions as i32;
-        let (mut ones, mut collision) = (0u64, 0.0);
-        for line in words.chunks(LINE_WORDS) {
+        let lines = words.len() / LINE_WORDS;
+        let apart = lines.div_ceil(SAMPLED_LINES).max(1);
+        let (mut sampled, mut collision) = (0, 0.0);
+        for line in words.chunks(LINE_WORDS).step_by(apart) {
             let set: u32 = line.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum();
-            ones += u64::from(set);
+            sampled += 1;
             collision += (f64::from(set) / LINE_BITS as f64).powi(functions);
         }
-        let lines = (words.len() / LINE_WORDS).max(1) as f64;
-        let bits = lines * LINE_BITS as f64;
-        let collision = collision / lines;
+        let bits = lines.max(1) as f64 * LINE_BITS as f64;
+        let collision = collision / f64::from(sampled.max(1));
         BitsReport {
             hash_factor: bits / (self.len() as f64).max(1.0),
-            fill: ones as f64 / bits,
+            fill: self.ones.load(Ordering::Relaxed) as f64 / bits,
             collision,
             // The array filled evenly from nothing to what it is, and collisions grew with the power of the functions.
             coverage: 1.0 - collision / f64::from(functions + 1),
@@ -95,7 +109,7 @@ impl Store for Bits {
     type Worker<'s> = BitsWorker<'s>;
 
     fn worker(&self) -> BitsWorker<'_> {
-        BitsWorker { store: self, inserted: 0 }
+        BitsWorker { store: self, inserted: 0, ones: 0 }
     }
 
     fn len(&self) -> u64 {
@@ -147,6 +161,7 @@ impl Store for Bits {
         self.len = AtomicU64::new(states);
         let words = self.words.as_ref().ok_or(StoreFull { needed, budget: 0 })?.get();
         let mut piece = Vec::new();
+        let mut ones = 0;
         while next(&mut piece) {
             let mut fields = Fields(&piece);
             let first = usize::try_from(fields.number()?).ok().and_then(|line| line.checked_mul(LINE_WORDS));
@@ -154,7 +169,9 @@ impl Store for Bits {
             while !fields.is_empty() {
                 let line = lines.next().ok_or(NotRestored::Malformed)?;
                 for word in line {
-                    word.store(fields.number()?, Ordering::Relaxed);
+                    let bits = fields.number()?;
+                    ones += u64::from(bits.count_ones());
+                    word.store(bits, Ordering::Relaxed);
                 }
                 // Nobody would ever let go of it.
                 if line[LINE_WORDS - 1].load(Ordering::Relaxed) & HELD != 0 {
@@ -162,6 +179,7 @@ impl Store for Bits {
                 }
             }
         }
+        self.ones = AtomicU64::new(ones);
         Ok(())
     }
 
@@ -177,6 +195,7 @@ impl Store for Bits {
 pub struct BitsWorker<'s> {
     store: &'s Bits,
     inserted: u64,
+    ones: u64,
 }
 
 impl BitsWorker<'_> {
@@ -233,7 +252,9 @@ impl StoreWorker for BitsWorker<'_> {
             wait_until(|| last.fetch_or(HELD, Ordering::Acquire) & HELD == 0);
             for (word, mask) in bits {
                 let before = word.load(Ordering::Relaxed);
-                new |= before & mask == 0;
+                let unset = before & mask == 0;
+                new |= unset;
+                self.ones += u64::from(unset);
                 word.store(before | mask, Ordering::Relaxed);
             }
             last.fetch_and(!HELD, Ordering::Release);
@@ -259,5 +280,6 @@ impl StoreWorker for BitsWorker<'_> {
 impl Drop for BitsWorker<'_> {
     fn drop(&mut self) {
         self.store.len.fetch_add(self.inserted, Ordering::Relaxed);
+        self.store.ones.fetch_add(self.ones, Ordering::Relaxed);
     }
 }

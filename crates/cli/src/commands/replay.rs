@@ -24,8 +24,8 @@ struct ReplayJson {
 
 pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
     let path = &arguments.trace;
-    let witness = input::witness(path)?;
-    let program = input::program_of(path, &witness)?;
+    let mut witness = input::witness(path)?;
+    let program = input::program_of(path, &mut witness)?;
     let narrator = Narrator::new(Arc::clone(&program));
     let wrong = |error| Failure::Replay { path: path.clone(), error };
     let steps = narrator.replay_from(&witness.trace).map_err(wrong)?;

@@ -1,23 +1,19 @@
 //! `everypath simulate`: one run, random or chosen step by step.
-//!
-//! Prompts go to standard error, so that standard output is the run and nothing else.
 
 use crate::args::SimulateArguments;
+use crate::dialogue::{Dialogue, Place, Wish};
 use crate::failure::Failure;
 use crate::input::{self, Model};
 use crate::output::Output;
-use crate::{Exit, interrupt, say};
+use crate::{Exit, interrupt, paths, say};
 use contract::{Cancel, Fault, Trace, TraceStep};
-use replay::{Moves, Narrator, ReplayError, Step};
+use replay::{Narrator, ReplayError, Step};
 use report::json::{self, ProcessJson, StepJson, ViolationJson};
 use report::{Printer, Witness, fault_text, processes_text, values_text};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +35,14 @@ impl End {
             End::Fault(_) => "violated",
             End::Steps => "steps",
             End::Quit => "interrupted",
+        }
+    }
+
+    /// Why a run cannot go on.
+    fn sentence(&self) -> String {
+        match self {
+            End::Fault(fault) => format!("violated: {}", fault_text(fault)),
+            _ => "the run ends here: nothing is left to do".to_owned(),
         }
     }
 }
@@ -68,7 +72,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let seed = arguments.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos().into()));
     let cancel = interrupt::on_signal();
     let mut chooser = match arguments.interactive {
-        true => Chooser::Person(Lines::of_standard_input(cancel.clone()).map_err(|error| Failure::read("-", error))?),
+        true => Chooser::Person(Dialogue::new(cancel.clone()).map_err(|error| Failure::read("-", error))?),
         false => Chooser::Random(seed),
     };
 
@@ -78,7 +82,8 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         say(&format!("{}{how}\n{}", model.name, values_text(&model.program, &start)));
     }
     let outputs = Outputs::new(arguments, &model)?;
-    let mut run = Run { model: &model, narrator, trace: Trace { initial: start, ..Trace::default() }, steps: Vec::new() };
+    let mut run =
+        Run { model: &model, narrator, trace: Trace { initial: start, ..Trace::default() }, steps: Vec::new(), undone: Vec::new() };
     let end = match fault {
         Some(fault) => End::Fault(fault),
         None => run.walk(arguments, &mut chooser, &cancel, talk)?,
@@ -119,6 +124,8 @@ fn start(arguments: &SimulateArguments, narrator: &Narrator) -> Result<(Vec<u8>,
 struct Outputs {
     state: Option<Output>,
     trace: Option<Output>,
+    /// The way from the trace to the folder we are in.
+    folder: Option<String>,
 }
 
 impl Outputs {
@@ -127,7 +134,7 @@ impl Outputs {
         let state = arguments.save.as_deref().map(|path| Output::new(path, &model.files)).transpose()?;
         let others: Vec<_> = model.files.iter().chain(&arguments.from).chain(&arguments.save).collect();
         let trace = arguments.trace.as_deref().map(|path| Output::new(path, &others)).transpose()?;
-        Ok(Outputs { state, trace })
+        Ok(Outputs { state, trace, folder: arguments.trace.as_deref().and_then(paths::way_here) })
     }
 }
 
@@ -137,11 +144,14 @@ struct Run<'m> {
     narrator: Narrator,
     trace: Trace,
     steps: Vec<Step>,
+    /// Steps that were undone, the first to be made again last.
+    undone: Vec<Step>,
 }
 
 impl Run<'_> {
     fn walk(&mut self, arguments: &SimulateArguments, chooser: &mut Chooser, cancel: &Cancel, talk: bool) -> Result<End, Failure> {
-        let mut printer = Printer::new(&self.model.program, &self.trace.initial);
+        let model = self.model;
+        let mut printer = Printer::new(&model.program, &self.trace.initial);
         loop {
             if cancel.is_cancelled() {
                 return Ok(End::Quit);
@@ -150,24 +160,81 @@ impl Run<'_> {
                 return Ok(End::Steps);
             }
             let state = self.trace.last_state().to_vec();
-            let mut enabled = self.narrator.moves(&state).map_err(|error| Failure::Call(error.to_string()))?;
-            if enabled.is_empty() {
-                return Ok(self.narrator.deadlock(&state).map_or(End::Finished, End::Fault));
-            }
-            let Some(choice) = chooser.choose(&mut enabled, || values_text(&self.model.program, &state)) else { return Ok(End::Quit) };
-            let Some(step) = enabled.tell(choice) else { return Ok(End::Quit) };
-            if talk {
-                say(&printer.step(&step));
-                if let (true, Some(state)) = (arguments.values, &step.state) {
-                    say(&format!("{}{}", values_text(&self.model.program, state), processes_text(&self.model.program, state)));
+            // A step that failed for good leads nowhere, so there is nothing to ask for.
+            let fault = self.steps.last().and_then(|step| step.fault.clone());
+            let narrator = self.narrator.clone();
+            let mut enabled = narrator.moves(&state).map_err(|error| Failure::Call(error.to_string()))?;
+            let end = match fault {
+                Some(fault) => Some(End::Fault(fault)),
+                None if enabled.is_empty() => Some(narrator.deadlock(&state).map_or(End::Finished, End::Fault)),
+                None => None,
+            };
+            let wish = match (&mut *chooser, &end) {
+                (Chooser::Random(_), Some(_)) => Wish::Quit,
+                (Chooser::Random(state), None) => Wish::Take(random(state, enabled.len())),
+                (Chooser::Person(dialogue), end) => {
+                    let why = end.as_ref().map(End::sentence);
+                    let values = || format!("{}{}", values_text(&model.program, &state), processes_text(&model.program, &state));
+                    let place = Place { made: &self.steps, undone: self.undone.len(), values: &values, end: why.as_deref() };
+                    dialogue.ask(&mut enabled, &place)
+                }
+            };
+            match wish {
+                Wish::Quit => return Ok(end.unwrap_or(End::Quit)),
+                Wish::Take(_) if end.is_some() => {}
+                Wish::Take(choice) => {
+                    let Some(step) = enabled.tell(choice) else { return Ok(End::Quit) };
+                    self.take(step);
+                    if talk {
+                        self.show(&mut printer, self.steps.len() - 1, arguments.values);
+                    }
+                }
+                Wish::Jump(target) => {
+                    let from = self.steps.len();
+                    self.jump(target);
+                    if talk && target < from {
+                        say(&format!("   … back to the state after step {target} …"));
+                        printer = Printer::after(&model.program, self.trace.last_state(), target);
+                    }
+                    (from..target).filter(|_| talk).for_each(|index| self.show(&mut printer, index, arguments.values));
                 }
             }
-            let fault = step.fault.clone();
-            self.trace.steps.push(TraceStep { action: step.action, state: step.state.clone() });
-            self.steps.push(step);
-            if let Some(fault) = fault {
-                return Ok(End::Fault(fault));
-            }
+        }
+    }
+
+    /// Prints the step at a position.
+    fn show(&self, printer: &mut Printer<'_>, index: usize, values: bool) {
+        let step = &self.steps[index];
+        say(&printer.step(step));
+        if let (true, Some(state)) = (values, &step.state) {
+            say(&format!("{}{}", values_text(&self.model.program, state), processes_text(&self.model.program, state)));
+        }
+    }
+
+    /// Adds a step. What was undone can be made again only as long as it is made again as it was.
+    fn take(&mut self, step: Step) {
+        match self.undone.pop() {
+            Some(undone) if (undone.action, &undone.state) == (step.action, &step.state) => {}
+            _ => self.undone.clear(),
+        }
+        self.push(step);
+    }
+
+    fn push(&mut self, step: Step) {
+        self.trace.steps.push(TraceStep { action: step.action, state: step.state.clone() });
+        self.steps.push(step);
+    }
+
+    /// Goes back to the state after `target` steps, or forward to it through steps that were undone.
+    fn jump(&mut self, target: usize) {
+        while self.steps.len() > target {
+            self.trace.steps.pop();
+            self.undone.extend(self.steps.pop());
+        }
+        while self.steps.len() < target
+            && let Some(step) = self.undone.pop()
+        {
+            self.push(step);
         }
     }
 
@@ -181,6 +248,7 @@ impl Run<'_> {
             let witness = Witness {
                 model: self.model.name.clone(),
                 violation: if let End::Fault(fault) = end { Some(fault.into()) } else { None },
+                folder: outputs.folder.clone(),
                 program: input::assembly(&self.model.program),
                 trace: self.trace.clone(),
             };
@@ -207,76 +275,14 @@ impl Run<'_> {
 enum Chooser {
     /// A sequence of pseudo-random numbers (splitmix64): small, and the same on every machine.
     Random(u64),
-    /// The user, by lines.
-    Person(Lines),
+    /// The user.
+    Person(Dialogue),
 }
 
-/// Lines of standard input, waited for in a way that a request to stop ends.
-struct Lines {
-    lines: Receiver<String>,
-    cancel: Cancel,
-}
-
-impl Lines {
-    fn of_standard_input(cancel: Cancel) -> io::Result<Lines> {
-        let (sender, lines) = mpsc::channel();
-        // Ends with the input, or with the process.
-        let listen = move || io::stdin().lines().map_while(Result::ok).all(|line| sender.send(line).is_ok());
-        thread::Builder::new().spawn(listen)?;
-        Ok(Lines { lines, cancel })
-    }
-
-    /// The next line; nothing when there is none left, or the user wants no more.
-    fn next(&self) -> Option<String> {
-        loop {
-            match self.lines.recv_timeout(LISTEN_EVERY) {
-                Ok(line) => return Some(line),
-                Err(RecvTimeoutError::Timeout) if !self.cancel.is_cancelled() => {}
-                Err(_) => return None,
-            }
-        }
-    }
-}
-
-/// How long a request to stop may wait to be heard.
-const LISTEN_EVERY: Duration = Duration::from_millis(50);
-
-impl Chooser {
-    /// The position of the next step; nothing to end the run. `values` are shown on demand.
-    fn choose(&mut self, enabled: &mut Moves<'_>, values: impl Fn() -> String) -> Option<usize> {
-        match self {
-            Chooser::Random(state) => {
-                *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                Some(((mixed ^ (mixed >> 31)) % enabled.len() as u64) as usize)
-            }
-            Chooser::Person(lines) => ask(lines, enabled, &values),
-        }
-    }
-}
-
-/// Lets the user choose. The end of the input is the end of the run.
-fn ask(lines: &Lines, enabled: &mut Moves<'_>, values: &dyn Fn() -> String) -> Option<usize> {
-    // A prompt that nobody sees is no reason to stop.
-    let tell = |text: &str| {
-        let _ = write!(io::stderr(), "{text}");
-        let _ = io::stderr().flush();
-    };
-    for index in 0..enabled.len() {
-        let label = enabled.tell(index).map_or_else(String::new, |step| step.label());
-        tell(&format!("{:>6}  {label}\n", index + 1));
-    }
-    loop {
-        tell("step (number, v for values, q to quit): ");
-        match lines.next()?.trim() {
-            "q" | "quit" => return None,
-            "v" | "values" => tell(&values()),
-            "" if enabled.len() == 1 => return Some(0),
-            number => match number.parse() {
-                Ok(number) if (1..=enabled.len()).contains(&number) => return Some(number - 1),
-                _ => tell(&format!("there is no `{number}`\n")),
-            },
-        }
-    }
+/// The next number of the sequence that is below `bound`.
+fn random(state: &mut u64, bound: usize) -> usize {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) % bound as u64) as usize
 }

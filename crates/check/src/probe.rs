@@ -1,0 +1,132 @@
+//! A short depth-first search before the breadth-first one.
+//!
+//! A violation that lies deep is often found at once depth-first, and not at all breadth-first: there are too many states before it. So
+//! the order `auto` begins with a probe. If that finds nothing, the breadth-first search gives the answer as if there had been no probe. If
+//! it does, the breadth-first search looks for the shortest path among a bounded number of states, and only if that is not enough the
+//! path of the probe is shortened and shown. All bounds are numbers of states, not times: one worker gives the same answer every time.
+
+use crate::plan::{Order, Plan};
+use crate::stores;
+use contract::{Cancel, FaultKind, Limits, Outcome, System, Verdict, Violation};
+use search::{CheckpointError, Task};
+use std::io::Read;
+use std::time::{Duration, Instant};
+use store::Plain;
+
+/// States a probe visits, about.
+const STATES: u64 = 1 << 15;
+/// Memory it may take, and which part of the budget at most.
+const BYTES: u64 = 32 << 20;
+const SHARE: u64 = 8;
+/// States the breadth-first search visits, about, once a violation is known.
+const SHORTEST_STATES: u64 = 1 << 19;
+/// States that are expanded to make the path of a probe shorter.
+const SHORTENING: u64 = 1 << 17;
+
+/// What a depth-first probe before the search has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// States it visited.
+    pub states: u64,
+    /// Steps between them.
+    pub transitions: u64,
+    /// Wall-clock time.
+    pub elapsed: Duration,
+    /// The number of steps to the violation it found, if it found one.
+    pub found: Option<u64>,
+    /// Whether the answer is its own, with its numbers: the breadth-first search met no violation within its bounds. The path is then
+    /// shorter than the one that was found, as far as that was possible, and perhaps not the shortest.
+    pub answers: bool,
+}
+
+/// Searches as the plan has it, with a probe before it if the order wants one.
+pub(crate) fn search<S: System + Clone>(
+    system: &S,
+    plan: &Plan,
+    task: &Task<'_>,
+    from: Option<&mut dyn Read>,
+) -> Result<(Outcome, Option<Probe>), CheckpointError> {
+    if plan.order != Order::Auto || plan.property.is_none() || from.is_some() {
+        return Ok((stores::search(system, plan, task, from)?, None));
+    }
+    let clock = Clock { begun: Instant::now(), limit: task.limits.time, cancel: task.cancel.clone() };
+    let Outcome { verdict, statistics } = probe(system, plan, task);
+    let mut probe =
+        Probe { states: statistics.states, transitions: statistics.transitions, elapsed: statistics.elapsed, found: None, answers: false };
+    let rest = Task { limits: Limits { time: clock.left(), ..task.limits }, ..task.clone() };
+    let Verdict::Violated(violation) = verdict else {
+        let mut outcome = stores::search(system, plan, &rest, None)?;
+        outcome.statistics.elapsed = clock.elapsed();
+        return Ok((outcome, Some(probe)));
+    };
+    probe.found = Some(violation.trace.steps.len() as u64);
+    // There will be an answer, so there is nothing to save.
+    let bounded = Task { states: Some(SHORTEST_STATES), checkpoints: None, ..rest };
+    let mut outcome = stores::search(system, plan, &bounded, None)?;
+    if !matches!(outcome.verdict, Verdict::Violated(_)) {
+        probe.answers = true;
+        outcome = Outcome { verdict: Verdict::Violated(Box::new(shorter(system, *violation, &clock))), statistics };
+    }
+    outcome.statistics.elapsed = clock.elapsed();
+    Ok((outcome, Some(probe)))
+}
+
+fn probe<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome {
+    let bytes = plan.limits.memory.map_or(BYTES, |budget| BYTES.min(budget / SHARE));
+    // The tables are small; that the whole process keeps its budget is seen to by the search that follows.
+    let limits = Limits { memory: Some(bytes), ..task.limits };
+    let task = Task { states: Some(STATES), limits, threads: 1, checkpoints: None, spill: None, resident: None, ..task.clone() };
+    search::depth_first(system, &Plain::with_budget(bytes), &task)
+}
+
+/// The same violation at the end of a path that is not longer.
+fn shorter<S: System + Clone>(system: &S, violation: Violation, clock: &Clock) -> Violation {
+    let Violation { fault, trace } = violation;
+    // A deadlock is a matter of the last state, everything else of the last step.
+    let fixed = fault.kind != FaultKind::Deadlock;
+    let trace = search::shorten(&mut system.clone(), trace, fixed, SHORTENING, &|| clock.is_over());
+    Violation { fault, trace }
+}
+
+/// The time of all searches together.
+struct Clock {
+    begun: Instant,
+    limit: Option<Duration>,
+    cancel: Cancel,
+}
+
+impl Clock {
+    fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn left(&self) -> Option<Duration> {
+        self.limit.map(|limit| limit.saturating_sub(self.elapsed()))
+    }
+
+    fn is_over(&self) -> bool {
+        self.cancel.is_cancelled() || self.left().is_some_and(|left| left.is_zero())
+    }
+}
+
+impl Probe {
+    /// The order of the search that gave the answer and its numbers.
+    pub fn order(&self) -> Order {
+        if self.answers { Order::Depth } else { Order::Breadth }
+    }
+
+    /// What is worth knowing about a violation that is shown after `steps` steps.
+    pub fn remark(&self, steps: usize) -> Option<String> {
+        let found = self.found?;
+        if !self.answers {
+            return (found > steps as u64).then(|| {
+                format!("a depth-first probe met a violation after {found} steps; the breadth-first search found this shorter path")
+            });
+        }
+        let shortened = if found > steps as u64 { format!(", shortened from {found} steps to {steps}") } else { String::new() };
+        Some(format!(
+            "found by a depth-first probe{shortened}; the breadth-first search met no violation within its bounds, so a shorter path \
+             may exist: `--search bfs` looks for the shortest. The numbers are those of the probe"
+        ))
+    }
+}

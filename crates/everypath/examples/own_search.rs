@@ -1,0 +1,33 @@
+//! A search of one's own over the states of a program: how many states are there at each distance from the initial one?
+//!
+//! A state is a string of bytes; [`Program::system`] gives the successors without words, into a buffer that is used again.
+
+use everypath::{Error, Program, Successors, System};
+use std::collections::HashSet;
+
+/// Three counters to three.
+const MODEL: &str = "active [3] proctype Counter() { byte n; do :: n < 3 -> n++ :: else -> break od }";
+
+fn main() -> Result<(), Error> {
+    let program = Program::load("counters.pml", MODEL.as_bytes())?;
+    let mut system = program.system();
+    let mut out = Successors::new();
+    let mut level = vec![program.initial()?];
+    let mut seen: HashSet<Vec<u8>> = level.iter().cloned().collect();
+    let mut depth = 0;
+    while !level.is_empty() {
+        println!("{depth}: {} states", level.len());
+        let mut next = Vec::new();
+        for state in &level {
+            out.clear();
+            system.successors(state, &mut out);
+            for (_, target) in out.iter() {
+                next.extend(target.filter(|target| seen.insert(target.to_vec())).map(<[u8]>::to_vec));
+            }
+        }
+        level = next;
+        depth += 1;
+    }
+    println!("{} states in all", seen.len());
+    Ok(())
+}

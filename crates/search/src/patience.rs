@@ -1,0 +1,56 @@
+//! When to stop, whatever the search is busy with: someone asked for it, or the time is up.
+//!
+//! The monitor asks every few batches; whoever is busy with something else for long (reading a checkpoint, running a path again) asks too.
+
+use crate::task::Task;
+use contract::{Cancel, StopReason};
+use std::time::{Duration, Instant};
+
+/// Knows when to stop.
+#[derive(Clone)]
+pub(crate) struct Patience {
+    cancel: Cancel,
+    start: Instant,
+    limit: Option<Duration>,
+}
+
+impl Patience {
+    /// The time of the task begins to run.
+    pub fn new(task: &Task<'_>) -> Patience {
+        Patience { cancel: task.cancel.clone(), start: Instant::now(), limit: task.limits.time }
+    }
+
+    /// Never ends.
+    #[cfg(test)]
+    pub fn endless() -> Patience {
+        Patience::new(&Task::default())
+    }
+
+    /// When the time began.
+    pub fn start(&self) -> Instant {
+        self.start
+    }
+
+    /// Why to stop, if there is a reason at this moment.
+    pub fn at(&self, now: Instant) -> Option<StopReason> {
+        if self.cancel.is_cancelled() {
+            return Some(StopReason::Interrupted);
+        }
+        self.limit.filter(|&limit| now.duration_since(self.start) >= limit).map(|_| StopReason::Time)
+    }
+
+    /// Why to stop now, if there is a reason.
+    pub fn now(&self) -> Option<StopReason> {
+        self.at(Instant::now())
+    }
+
+    /// Whether there is one.
+    pub fn is_over(&self) -> bool {
+        self.now().is_some()
+    }
+
+    /// What is left of the time.
+    pub fn left(&self) -> Option<Duration> {
+        self.limit.map(|limit| limit.saturating_sub(self.start.elapsed()))
+    }
+}

@@ -303,10 +303,10 @@ fn properties_come_back() {
 /// A depth-first search does not know where it was cut off: it says so, and never goes deeper from a checkpoint as if nothing were missing.
 #[test]
 fn a_depth_first_search_that_was_cut_off_does_not_go_deeper() {
-    let folder = Folder::with("model.pml", model(30, NEVER));
+    let folder = Folder::with("model.pml", model(20, NEVER));
     let check = |options: &[&str]| folder.run(&[&["check", "model.pml", "--json", "--search", "dfs"], options].concat());
-    let whole = check(&["--depth", "60"]).exits(3).json();
-    let run = check(&["--depth", "60", "--checkpoint", "saved"]).exits(3);
+    let whole = check(&["--depth", "40"]).exits(3).json();
+    let run = check(&["--depth", "40", "--checkpoint", "saved"]).exits(3);
     assert!(!folder.has("saved") && !folder.has("saved.partial"), "there is nothing to go on with");
     assert!(run.err.contains("saved: the search ended at its depth limit and is not saved") && !run.err.contains("--resume"), "{run:?}");
     let advised =
@@ -314,17 +314,17 @@ fn a_depth_first_search_that_was_cut_off_does_not_go_deeper() {
     assert!(advised(&run.json()), "{run:?}");
 
     // One that was saved on its way goes on to the same end, but no deeper.
-    let run = check(&["--depth", "60", "--checkpoint", "saved", "--checkpoint-every", "5ms"]).exits(3);
+    let run = check(&["--depth", "40", "--checkpoint", "saved", "--checkpoint-every", "1ms"]).exits(3);
     assert!(folder.has("saved") && run.err.contains("saved before its end"), "{run:?}");
     let resumed = folder.run(&["check", "--resume", "saved", "--json"]).exits(3).json();
     assert_eq!(essence(&resumed), essence(&whole));
     assert!(advised(&resumed), "{resumed}");
     let deeper = folder.run(&["check", "--resume", "saved", "--json", "--depth", "1000"]).exits(2);
-    assert!(deeper.err.contains("cut off at depth 60") && deeper.err.contains("--search bfs"), "{deeper:?}");
+    assert!(deeper.err.contains("cut off at depth 40") && deeper.err.contains("--search bfs"), "{deeper:?}");
 
     // Before anything was cut off, a greater depth is as good as if it had been given at once.
     std::fs::remove_file(folder.path("saved")).expect("it is there");
-    check(&["--depth", "100000", "--checkpoint", "saved", "--checkpoint-every", "5ms"]).exits(0);
+    check(&["--depth", "100000", "--checkpoint", "saved", "--checkpoint-every", "1ms"]).exits(0);
     let deeper = folder.run(&["check", "--resume", "saved", "--json", "--depth", "200000"]).exits(0).json();
     assert_eq!(essence(&deeper), essence(&check(&[]).exits(0).json()));
 }

@@ -27,7 +27,7 @@ pub use ids::{Addr, AtomId, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalI
 pub use layout::{ChannelLayout, Component, Layout, LayoutError, ProcessLayout, Shape, Slot, StateMap};
 pub use locations::Locations;
 pub use ops::{FieldMask, MAX_FIELDS, Mode, Op, REGISTERS, Receive};
-pub use passed::Passed;
+pub use passed::{FOLLOW_ONCE_AFTER, Passed};
 pub use program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
 pub use property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, PropertyBody, PropertyEntry};
 pub use verify::{INSTRUCTIONS_MAX, PATHS_MAX, Place, STACK_MAX, Table, Verified, VerifyError, VerifyErrorKind, verify};

@@ -1,10 +1,15 @@
 //! The states that a sequence of invisible steps has passed through (S-ENDLESS of `docs/bytecode.md`).
 //!
-//! Each state is kept once, and as it is. But a sequence may pass through a million states before its end is known, and a state may have a million
+//! Each state is kept once, and as it is. But a sequence may pass through millions of states before its end is known, and a state may have a million
 //! bytes: beyond some megabytes the long ones are kept as 128 bits of a hash, whose keys are drawn anew for each sequence. To meet two states with
 //! the same bits among a million has a probability of less than 2⁻⁸⁷, and nobody can write a model that does better.
+//!
+//! There is no limit here: a sequence that only is long goes on. Whoever follows it looks at the memory that is held, and at the time.
 
 use std::hash::{BuildHasher, RandomState};
+
+/// How many continuations a transition follows before it follows each state once only (S-ENDLESS).
+pub const FOLLOW_ONCE_AFTER: usize = 4096;
 
 /// Up to this many states are looked through one by one, as they are: most sequences are a step or two long.
 const SHORT: usize = 16;
@@ -73,8 +78,15 @@ impl Passed {
     }
 
     /// How many continuations have been followed.
-    pub fn count(&self) -> usize {
+    #[cfg(test)]
+    fn count(&self) -> usize {
         self.count
+    }
+
+    /// Memory to reckon with: twice what is held, because what grows has its old and its new place for a while.
+    pub fn bytes(&self) -> u64 {
+        let states = self.states.capacity() * size_of::<State>() + self.way.capacity() * size_of::<u32>();
+        2 * (self.bytes.capacity() + states + self.table.capacity() * size_of::<Entry>()) as u64
     }
 
     /// Forgets everything; of the room, as much is kept as the next sequence may need.

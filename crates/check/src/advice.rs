@@ -9,7 +9,10 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     let resume = if saved { "resume the search with more" } else { "give it more" };
     let sentence = match reason {
         StopReason::Memory if mostly_our_own(plan, outcome) => {
-            format!("{resume} memory (`--memory`): most of what was allowed is what the program itself needs before it knows a state")
+            format!(
+                "{resume} memory (`--memory`): most of what was allowed is what the program itself needs before it knows a state, and what \
+                 one step holds while it is under way"
+            )
         }
         StopReason::Memory => {
             let fewer_bytes = match plan.store {

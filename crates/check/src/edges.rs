@@ -4,7 +4,7 @@
 //! the initial state number 0.
 
 use crate::plan::{Plan, StoreKind};
-use crate::run::{Checked, Refusal, Surroundings, run_with};
+use crate::run::{Checked, Refusal, Surroundings, enough, run_with};
 use bytecode::Verified;
 use contract::{Action, Answer, Cancel, Edge, Interest, Property, StateId, StopReason, Verdict};
 use replay::{Narrator, View};
@@ -43,18 +43,13 @@ pub fn run_with_edges(
     // One worker, because the numbering is part of the answer; and the store whose names for states never change.
     let plan = Plan { threads: 1, store: StoreKind::Plain, property: None, ..*plan };
     let cancel = surroundings.cancel.clone();
+    let mut narrator = Narrator::new(Arc::clone(program));
+    narrator.give_up_when(enough(&plan, &cancel));
     let recorder = Recorder {
         budget: plan.limits.memory.unwrap_or(u64::MAX),
         resident: surroundings.resident,
         cancel,
-        inner: Mutex::new(Inner {
-            narrator: Narrator::new(Arc::clone(program)),
-            sink,
-            numbers: HashMap::new(),
-            labels: HashMap::new(),
-            labelled: None,
-            full: false,
-        }),
+        inner: Mutex::new(Inner { narrator, sink, numbers: HashMap::new(), labels: HashMap::new(), labelled: None, full: false }),
     };
     let mut checked = run_with(program, &plan, &recorder, surroundings)?;
     let mut inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);

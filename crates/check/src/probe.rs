@@ -7,7 +7,7 @@
 
 use crate::plan::{Order, Plan};
 use crate::stores;
-use contract::{Cancel, FaultKind, Limits, Outcome, System, Verdict, Violation};
+use contract::{Cancel, Enough, FaultKind, Limits, Outcome, System, Verdict, Violation};
 use search::{CheckpointError, Task};
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -84,11 +84,15 @@ fn shorter<S: System + Clone>(system: &S, violation: Violation, clock: &Clock) -
     let Violation { fault, trace } = violation;
     // A deadlock is a matter of the last state, everything else of the last step.
     let fixed = fault.kind != FaultKind::Deadlock;
-    let trace = search::shorten(&mut system.clone(), trace, fixed, SHORTENING, &|| clock.is_over());
+    let mut system = system.clone();
+    let inside = clock.clone();
+    system.give_up_when(Enough::when(move |_| inside.is_over()));
+    let trace = search::shorten(&mut system, trace, fixed, SHORTENING, &|| clock.is_over());
     Violation { fault, trace }
 }
 
 /// The time of all searches together.
+#[derive(Clone)]
 struct Clock {
     begun: Instant,
     limit: Option<Duration>,

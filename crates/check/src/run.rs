@@ -5,7 +5,7 @@ use crate::probe::{self, Probe};
 use crate::property;
 use crate::saved;
 use bytecode::Verified;
-use contract::{Cancel, Judged, NoProperty, Observer, Outcome, Property, Quiet, Statistics, StopReason, Trace, Verdict, Violation};
+use contract::{Cancel, Enough, Judged, NoProperty, Observer, Outcome, Property, Quiet, Statistics, StopReason, Trace, Verdict, Violation};
 use replay::{Narrator, Step};
 use search::{CheckpointError, Checkpoints, Spill, Task};
 use std::fmt;
@@ -151,7 +151,8 @@ fn carry_out(
         plan.refuse_saving()?;
     }
     let deadline = plan.limits.time.map(|time| Instant::now() + time);
-    let narrator = Narrator::new(Arc::clone(program));
+    let mut narrator = Narrator::new(Arc::clone(program));
+    narrator.give_up_when(enough(plan, &surroundings.cancel));
     if let Some(checked) = broken_at_birth(&narrator, plan) {
         return Ok(judged(program, plan, checked));
     }
@@ -203,6 +204,15 @@ fn judged(program: &Verified, plan: &Plan, mut checked: Checked) -> Checked {
     checked.outcome.verdict = verdict;
     checked.properties = properties;
     checked
+}
+
+/// When whoever tells of steps is to give one up: the time of the run is over, its memory used up, or somebody asks to stop.
+pub(crate) fn enough(plan: &Plan, cancel: &Cancel) -> Enough {
+    let (began, limits, cancel) = (Instant::now(), plan.limits, cancel.clone());
+    Enough::when(move |bytes| {
+        let late = limits.time.is_some_and(|limit| began.elapsed() >= limit);
+        late || cancel.is_cancelled() || limits.memory.is_some_and(|limit| bytes > limit)
+    })
 }
 
 /// The program in native code, if the plan asks for that and there is any.

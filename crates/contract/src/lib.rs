@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod effort;
 mod fault;
 mod outcome;
 mod property;
@@ -25,6 +26,7 @@ pub mod testing;
 mod trace;
 mod written;
 
+pub use effort::{Effort, Enough};
 pub use fault::{Fault, FaultCode, FaultKind, Position};
 pub use outcome::{BitArray, Cancel, Limits, Observer, Omission, Outcome, Progress, Quiet, Statistics, StopReason, Verdict, Violation};
 pub use property::{Answer, Edge, Finding, Interest, NoProperty, Property, Safety};

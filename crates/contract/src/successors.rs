@@ -94,6 +94,7 @@ pub struct Successors {
     entries: Vec<Successor>,
     count: usize,
     source: u32,
+    cut_short: bool,
 }
 
 /// Free room in a [`Successors`] buffer, for a generator that makes entries itself.
@@ -121,6 +122,19 @@ impl Successors {
         self.used = 0;
         self.count = 0;
         self.source = 0;
+        self.cut_short = false;
+    }
+
+    /// The steps of the present source are not known: finding them was given up. Called by a system that was asked to give up when it is enough,
+    /// instead of appending some of them.
+    pub fn cut_short(&mut self) {
+        self.cut_short = true;
+    }
+
+    /// Whether the steps of the present source are not known.
+    #[inline]
+    pub fn is_cut_short(&self) -> bool {
+        self.cut_short
     }
 
     /// Entries committed from now on come from source number `source`. Called by the search, never by a system.

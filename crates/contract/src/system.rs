@@ -3,6 +3,7 @@
 //! Later extensions have their place here as further methods with defaults: atomic propositions for temporal properties, footprints
 //! of actions for partial-order reduction.
 
+use crate::effort::Enough;
 use crate::fault::{Fault, FaultCode, FaultKind};
 use crate::successors::Successors;
 
@@ -16,8 +17,14 @@ pub trait System: Send {
     fn initial(&mut self, out: &mut Successors);
 
     /// Appends the steps that leave `state`: successors, each with where it may differ from `state`, and fatal faults. Never clears, never
-    /// looks at what is already there.
+    /// looks at what is already there. If a step is given up ([`give_up_when`](Self::give_up_when)), appends nothing and says so
+    /// ([`Successors::cut_short`]).
     fn successors(&mut self, state: &[u8], out: &mut Successors);
+
+    /// From now on, gives up a step that takes long when it is enough. A system whose steps are short need not care.
+    fn give_up_when(&mut self, enough: Enough) {
+        let _ = enough;
+    }
 
     /// Whether `state`, which has no successors, is an accepted end; if not, it is a deadlock.
     fn is_valid_end(&mut self, state: &[u8]) -> bool;
@@ -41,6 +48,10 @@ impl<S: System + ?Sized> System for Box<S> {
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         (**self).successors(state, out);
+    }
+
+    fn give_up_when(&mut self, enough: Enough) {
+        (**self).give_up_when(enough);
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {

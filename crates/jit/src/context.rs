@@ -8,7 +8,7 @@ use crate::helpers::Cursor;
 use crate::source::{ChannelAt, ProcessAt, Source};
 use crate::tables::Tables;
 use bytecode::{Passed, Shape, StateMap, Verified};
-use contract::{Successors, Written};
+use contract::{Effort, Successors, Written};
 use std::sync::Arc;
 
 /// The part of a [`Context`] that describes the state native code works on. Saved and restored as a whole.
@@ -58,6 +58,7 @@ impl Default for View {
 
 /// What the helpers do with the ends of paths.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(u32)]
 pub(crate) enum Purpose {
     /// Hand them to the search as they come, as long as none has to go on first.
     #[default]
@@ -114,6 +115,9 @@ pub(crate) struct Context {
     pub values: [i32; 32],
     /// The fields of the pending offer.
     pub offer: [i32; 32],
+    pub purpose: Purpose,
+    /// How many paths succeeded, for [`Purpose::Probe`].
+    pub hits: u32,
     // From here on for the run time only.
     pub program: Arc<Verified>,
     pub tables: Arc<Tables>,
@@ -121,8 +125,6 @@ pub(crate) struct Context {
     pub out: *mut Successors,
     /// Whether code was missing: what was given is not complete, and the interpreter must expand the state.
     pub code_is_missing: bool,
-    pub purpose: Purpose,
-    pub hits: u32,
     pub ends: Vec<End>,
     pub end_bytes: Vec<u8>,
     pub at_once: crate::at_once::AtOnce,
@@ -148,12 +150,12 @@ pub(crate) struct Context {
     /// The state kept to find endless deterministic sequences.
     pub kept: Option<Vec<u8>>,
     pub kept_steps: u32,
+    /// How long a step may take.
+    pub effort: Effort,
     pub map: StateMap,
     pub prologue_fault: u32,
     /// Whether something must be set in a state before it is shown.
     pub must_finish: bool,
-    /// Whether that is so even if no step is atomic and nobody has the privilege.
-    pub must_finish_all: bool,
     /// Whether there are variables to be reset then.
     pub has_scratch: bool,
     pub uses_priorities: bool,
@@ -164,8 +166,7 @@ impl Context {
         let scratch = |v: &[bytecode::Variable]| v.iter().any(|v| v.scratch);
         let declared = program.program();
         let has_scratch = scratch(&declared.globals) || declared.processes.iter().any(|p| scratch(&p.locals));
-        let must_finish_all = program.layout().last.is_some() || has_scratch;
-        let must_finish = must_finish_all || program.layout().exclusive.is_some();
+        let must_finish = has_scratch || program.layout().exclusive.is_some();
         let uses_priorities = program.layout().processes.iter().any(|p| p.priority.is_some());
         Context {
             view: View::default(),
@@ -205,10 +206,10 @@ impl Context {
             save_base: 0,
             kept: None,
             kept_steps: 0,
+            effort: Effort::default(),
             map: StateMap::default(),
             prologue_fault: 0,
             must_finish,
-            must_finish_all,
             has_scratch,
             uses_priorities,
         }

@@ -57,11 +57,6 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Whether this is the path a transition begins with, not a continuation of it.
-    pub fn is_first_path(&self) -> bool {
-        self.deterministic.is_none()
-    }
-
     /// Whether nothing has happened on this path but tests: what follows can be a function of its own.
     fn is_fresh(&self) -> bool {
         !self.dirty && !self.offered && self.deterministic.is_none() && self.temps.is_empty()
@@ -570,6 +565,14 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         let old = self.b.use_var(self.succeeded);
         let new = self.b.ins().iadd_imm_s(old, 1);
         self.b.def_var(self.succeeded, new);
+    }
+
+    /// What TIMEOUT gives: in the first path of a transition, and in the deterministic sequence it begins, what the view says.
+    pub fn timeout(&mut self) -> Value {
+        match self.kind {
+            Kind::Prologue => self.int(0),
+            _ => self.b.ins().load(types::I32, trusted(), self.ctx, view!(timeout)),
+        }
     }
 
     pub fn int(&mut self, value: i32) -> Value {

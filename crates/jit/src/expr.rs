@@ -1,6 +1,6 @@
 //! Native code for expressions.
 
-use crate::emit::{Emitter, Env, Kind, field, trusted, view};
+use crate::emit::{Emitter, Env, field, trusted};
 use crate::helpers;
 use bytecode::{Fault, FaultKind};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -151,10 +151,7 @@ impl Emitter<'_, '_, '_> {
                 }
                 None => self.int(0),
             },
-            Expr::Timeout => match self.kind {
-                Kind::Expand if env.is_first_path() => self.b.ins().load(types::I32, trusted(), self.ctx, view!(timeout)),
-                _ => self.int(0),
-            },
+            Expr::Timeout => self.timeout(),
             Expr::NoProgress => {
                 let memory = self.memory(env);
                 let count = self.process_count(env);
@@ -164,7 +161,8 @@ impl Emitter<'_, '_, '_> {
                 let number = self.expr(*operand, env, next);
                 let memory = self.memory(env);
                 let len = self.present_length(env);
-                self.call("enabled", &[self.ctx, memory, len, number])
+                let timeout = self.timeout();
+                self.call("enabled", &[self.ctx, memory, len, number, timeout])
             }
             Expr::LocationOf(operand) => {
                 let found = self.whereabouts(*operand, env, next);

@@ -3,12 +3,7 @@
 //! Native code keeps the ends of paths; here they are followed in order, exactly as the reference interpreter does.
 
 use crate::context::{Context, End, FATAL, Purpose, View, view_like, view_of};
-use bytecode::{Fault, FaultKind, Mode, Passed};
-
-/// Most continuations followed from one first path (S-ENDLESS).
-const MAX_FOLLOWED: usize = 1 << 20;
-/// How many continuations a transition follows before it follows each state once only (S-ENDLESS).
-const FOLLOW_ONCE_AFTER: usize = 4096;
+use bytecode::{FOLLOW_ONCE_AFTER, Fault, FaultKind, Mode, Passed};
 
 /// A state of a sequence: which kept ends are its own, and which of them are left to follow.
 pub(crate) struct Level {
@@ -31,7 +26,7 @@ impl Context {
     pub fn follow_kept(&mut self) {
         let mut first = 0;
         let kept = self.ends.len();
-        while first < kept {
+        while first < kept && !self.effort.is_over() {
             let end = self.ends[first];
             self.follow(end);
             first += 1;
@@ -79,14 +74,15 @@ impl Context {
         let (mut fruitful, mut cut) = (false, false);
         let mut end = first;
         loop {
+            self.effort.hold(passed.bytes() + self.held());
+            if self.effort.spend(1 + end.len as u64 / 64) {
+                return;
+            }
             if end.mode != Mode::Invisible as u8 {
                 fruitful = true;
                 self.show(&end);
             } else if !passed.enter(end.process, self.end_state(&end), FOLLOW_ONCE_AFTER) {
                 cut = true;
-            } else if passed.count() > MAX_FOLLOWED {
-                self.endless();
-                return;
             } else {
                 let level = Level { first: self.ends.len(), bytes: self.end_bytes.len(), next: self.ends.len(), until: 0, passed: 1 };
                 self.go_inside(&end);
@@ -131,6 +127,13 @@ impl Context {
             level = Level { passed: done.passed + level.passed, next: done.first, ..done };
         }
         levels.push(Level { until: self.ends.len(), ..level });
+    }
+
+    /// Memory of the kept ends, and of what the search's buffer has.
+    fn held(&self) -> u64 {
+        // SAFETY: the search's buffer, exclusively ours during the expansion.
+        let out = unsafe { &*self.out }.bytes();
+        (out + self.end_bytes.capacity() + self.ends.capacity() * size_of::<End>()) as u64
     }
 
     fn endless(&mut self) {

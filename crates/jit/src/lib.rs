@@ -30,7 +30,7 @@ pub use compile::CompileError;
 use background::Translation;
 use bytecode::{Op, Verified};
 use context::{Context, Purpose, View, view_of};
-use contract::{FaultCode, Successors, System, Written};
+use contract::{Effort, Enough, FaultCode, Successors, System, Written};
 use std::sync::Arc;
 use std::time::Duration;
 use vm::Interpreter;
@@ -205,12 +205,18 @@ impl Native {
     /// Takes back what was given for a state, and lets the interpreter expand it.
     #[cold]
     fn interpret(&mut self, state: &[u8], before: usize, out: &mut Successors) {
+        self.take_back(before, out);
+        self.interpreter.successors(state, out);
+    }
+
+    /// Takes back what was given for a state.
+    #[cold]
+    fn take_back(&mut self, before: usize, out: &mut Successors) {
         let context = &mut *self.context;
         (context.code_is_missing, context.unfinished, context.next_part) = (false, 0, 0);
         context.ends.clear();
         context.end_bytes.clear();
         out.rollback(out.mark_before(out.len() - before));
-        self.interpreter.successors(state, out);
     }
 }
 
@@ -239,11 +245,21 @@ impl System for Native {
             self.expand();
             self.context.settle();
             self.context.out = std::ptr::null_mut();
+            if self.context.effort.is_over() {
+                self.context.effort.begin();
+                self.take_back(before, out);
+                return out.cut_short();
+            }
             if !self.context.code_is_missing {
                 return;
             }
         }
         self.interpret(state, before, out);
+    }
+
+    fn give_up_when(&mut self, enough: Enough) {
+        self.context.effort = Effort::new(enough.clone());
+        self.interpreter.give_up_when(enough);
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {

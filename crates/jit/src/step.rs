@@ -3,6 +3,7 @@
 //! A step ends a path: its state is handed over, an offer is put to the other processes, or the sequence of deterministic steps that it
 //! belongs to goes on, within the same function.
 
+use crate::context::Purpose;
 use crate::emit::{Emitter, Env, TooMuchCode, field, trusted};
 use crate::parts::Sequence;
 use crate::touched::Touched;
@@ -43,6 +44,13 @@ impl Emitter<'_, '_, '_> {
         self.write_to_copy(&mut env);
         if let Some(location) = self.program.locations().after_step(addr) {
             self.set_location(location, &mut env);
+        }
+        if let Some(at) = self.program.layout().last
+            && mode != Mode::Deterministic
+        {
+            let dst = self.b.use_var(self.dst);
+            self.b.ins().istore8(trusted(), self.pid, dst, at as i32);
+            env.touched.fixed(at..at + 1);
         }
         if env.offered {
             if mode == Mode::Deterministic {
@@ -85,6 +93,21 @@ impl Emitter<'_, '_, '_> {
         Ok(())
     }
 
+    /// Who only asks whether a path succeeds does not wait for the sequence it begins.
+    fn end_probe(&mut self, next: Block) {
+        let purpose = self.b.ins().load(types::I32, trusted(), self.ctx, field!(purpose));
+        let probing = self.b.ins().icmp_imm_s(IntCC::Equal, purpose, Purpose::Probe as i64);
+        let (hit, go_on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(hit);
+        self.b.ins().brif(probing, hit, &[], go_on, &[]);
+        self.b.switch_to_block(hit);
+        let hits = self.b.ins().load(types::I32, trusted(), self.ctx, field!(hits));
+        let hits = self.b.ins().iadd_imm_s(hits, 1);
+        self.b.ins().store(trusted(), hits, self.ctx, field!(hits));
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(go_on);
+    }
+
     /// Goes on within a deterministic sequence.
     pub fn deterministic_step(&mut self, addr: Addr, env: Env, next: Block) -> Result<(), TooMuchCode> {
         let Some(location) = self.program.locations().after_step(addr) else { return Err(TooMuchCode) };
@@ -92,6 +115,7 @@ impl Emitter<'_, '_, '_> {
             Some(begun) => begun,
             None => {
                 self.count_success();
+                self.end_probe(next);
                 let zero = self.int(0);
                 self.b.def_var(self.steps, zero);
                 (next, env.saves)

@@ -3,8 +3,9 @@
 //! Most of those who ask want one step of many: the one a trace took, the one that was chosen. A sequence of invisible steps may have
 //! thousands of outcomes, each thousands of statements away, so only the wanted one is put into words.
 
+use crate::narrator::ReplayError;
 use crate::step::{LeftOut, Statement, Step};
-use bytecode::{Addr, LayoutError, ProcessId, Shape, StateMap, format};
+use bytecode::{Addr, ProcessId, Shape, StateMap, format};
 use contract::{FaultCode, Position, System, TraceStep};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,11 +29,12 @@ struct Telling {
 }
 
 impl<'n> Moves<'n> {
-    pub(crate) fn new(interpreter: &'n Interpreter, state: &[u8]) -> Result<Moves<'n>, LayoutError> {
-        interpreter.check_state(state)?;
+    pub(crate) fn new(interpreter: &'n Interpreter, state: &[u8]) -> Result<Moves<'n>, ReplayError> {
+        interpreter.check_state(state).map_err(ReplayError::State)?;
         let mut before = StateMap::default();
-        before.read(interpreter.program().layout(), state)?;
-        Ok(Moves { interpreter, before, explained: interpreter.explain(state), statements: HashMap::new() })
+        before.read(interpreter.program().layout(), state).map_err(ReplayError::State)?;
+        let explained = interpreter.explain(state).map_err(|_| ReplayError::Stopped)?;
+        Ok(Moves { interpreter, before, explained, statements: HashMap::new() })
     }
 
     /// How many steps there are.

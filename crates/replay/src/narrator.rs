@@ -4,7 +4,7 @@ use crate::moves::Moves;
 use crate::step::Step;
 use crate::values::view;
 use bytecode::{LayoutError, Verified};
-use contract::{Fault, FaultKind, Position, Successors, System, Trace, Violation};
+use contract::{Enough, Fault, FaultKind, Position, Successors, System, Trace, Violation};
 use std::fmt;
 use std::sync::Arc;
 use vm::Interpreter;
@@ -20,7 +20,7 @@ pub enum ReplayError {
     Violation(Fault),
     /// The bytes are no state of the program.
     State(LayoutError),
-    /// Someone asked to stop before the end of the trace.
+    /// Someone asked to stop before the end of the trace, or a step took too long.
     Stopped,
 }
 
@@ -50,6 +50,11 @@ impl Narrator {
         Narrator { interpreter: Interpreter::new(program) }
     }
 
+    /// From now on, gives up a step that takes long when it is enough: questions about it are answered with [`ReplayError::Stopped`].
+    pub fn give_up_when(&mut self, enough: Enough) {
+        self.interpreter.give_up_when(enough);
+    }
+
     /// The program.
     pub fn program(&self) -> &Arc<Verified> {
         self.interpreter.program()
@@ -67,7 +72,7 @@ impl Narrator {
 
     /// The steps that leave a state, in the order in which a search sees them, to be told one by one.
     pub fn moves(&self, state: &[u8]) -> Result<Moves<'_>, ReplayError> {
-        Moves::new(&self.interpreter, state).map_err(ReplayError::State)
+        Moves::new(&self.interpreter, state)
     }
 
     /// The same, all told.
@@ -81,7 +86,7 @@ impl Narrator {
         self.interpreter.check_state(state).map_err(ReplayError::State)?;
         let mut out = Successors::new();
         self.interpreter.clone().successors(state, &mut out);
-        Ok(!out.entries().is_empty())
+        if out.is_cut_short() { Err(ReplayError::Stopped) } else { Ok(!out.entries().is_empty()) }
     }
 
     /// Whether a state without steps is an accepted end.

@@ -154,7 +154,7 @@ impl<T: Store> Search<'_, T> {
                 self.run_level(expander, workers, level, depth, &mut next, before);
                 depth += 1;
             }
-            None if expander.initial(&mut next).is_err() => self.monitor.store_refused(),
+            None if expander.initial(&mut next).is_err() => self.monitor.refused(),
             None => {}
         }
         loop {
@@ -297,7 +297,7 @@ impl<T: Store> Search<'_, T> {
                     Ok(end) => index = end,
                     Err(cut_short) => {
                         index = cut_short.at;
-                        self.monitor.store_refused();
+                        self.monitor.refused();
                     }
                 }
                 let standing = monitor::Standing {

@@ -18,6 +18,11 @@ use contract::{
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
+/// What a checkpoint says of a record of the stack: a state to be looked at, an open one, or an open one whose steps were given up.
+const CANDIDATE: u64 = 0;
+const OPEN: u64 = 1;
+const UNEXPANDED: u64 = 2;
+
 /// Records taken from the stack between two looks at the limits.
 const POLL_EVERY: u64 = 256;
 /// If that takes longer, it looks at the limits after every record.
@@ -51,15 +56,17 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
     let mut walk = Walk::new(system.clone(), worker, task);
     let mut state = Vec::new();
     for _ in 0..reader.number()? {
-        let open = reader.number()? != 0;
+        let open = reader.number()?;
         let action = Action::from_bits(reader.number()?);
         reader.state(&mut state)?;
         let hash = walk.store.hash(&state);
         walk.stack.push(&state, hash, action);
-        if open {
+        if open != CANDIDATE {
             let id = walk.store.insert(hash, &state).map_err(|full| reader.refused(full))?.id;
             walk.stack.open(id);
             walk.depth += 1;
+            walk.unexpanded = (open == UNEXPANDED).then_some(id);
+            walk.state.clone_from(&state);
         }
     }
     reader.finish()?;
@@ -82,6 +89,8 @@ struct Walk<'a, S, W> {
     /// The open state on top.
     state: Vec<u8>,
     chosen: Vec<u32>,
+    /// The open state on top if its steps are not known yet: they were given up.
+    unexpanded: Option<StateId>,
     /// The number of open states.
     depth: u64,
     /// The depth limit that has cut something off.
@@ -104,6 +113,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
             hashes: Vec::new(),
             state: Vec::new(),
             chosen: Vec::new(),
+            unexpanded: None,
             depth: 0,
             cut: None,
             saved: None,
@@ -115,6 +125,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
     /// Searches from what is on the stack to the end. `before` is the time spent in earlier runs.
     fn finish<T: Store>(mut self, store: &T, before: Duration) -> Outcome {
         let monitor = Monitor::new(self.task, 1, store);
+        self.system.give_up_when(monitor.enough(0));
         let storage_failed = |error: io::Error| monitor.stop(StopReason::Storage(error.to_string()));
         let found = match self.run(store, &monitor, before) {
             Ok(found) => {
@@ -165,9 +176,16 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         let standing = Standing { depth, states, transitions, expanded: self.expanded, elapsed, cut: self.cut };
         writer.header(Order::Depth, self.task.label, &standing)?;
         writer.store(store, states)?;
-        writer.number(self.stack.len())?;
+        let records = self.stack.len();
+        writer.number(records)?;
+        let mut left = records;
         self.stack.records(|state, open, action| {
-            writer.number(open.into())?;
+            left -= 1;
+            writer.number(match (open, self.unexpanded) {
+                (false, _) => CANDIDATE,
+                (true, Some(_)) if left == 0 => UNEXPANDED,
+                (true, _) => OPEN,
+            })?;
             writer.number(action.to_bits())?;
             writer.state(state)
         })?;
@@ -201,6 +219,14 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 }
             }
             until_poll -= 1;
+            if let Some(id) = self.unexpanded {
+                match self.expand(id) {
+                    Some(found) => return Ok(Some(found)),
+                    None if self.unexpanded.is_some() => monitor.refused(),
+                    None => continue,
+                }
+                return Ok(None);
+            }
             let Some((state, top, action)) = self.stack.top() else { return Ok(None) };
             let hash = match top {
                 Top::Open { id } => {
@@ -212,7 +238,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 Top::Candidate { hash } => hash,
             };
             let Ok(inserted) = self.store.insert(hash, state) else {
-                monitor.store_refused();
+                monitor.refused();
                 return Ok(None);
             };
             self.state.clear();
@@ -253,17 +279,19 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 self.cut = Some(limit.max(self.cut.unwrap_or(0)));
                 continue;
             }
-            if let Some(found) = self.expand(inserted.id) {
-                return Ok(Some(found));
-            }
+            self.unexpanded = Some(inserted.id);
         }
     }
 
-    /// Pushes the successors of the open state on top, which is also in `self.state` and named `id`.
+    /// Pushes the successors of the open state on top, which is also in `self.state` and named `id`. It stays unexpanded if they are given up.
     fn expand(&mut self, id: StateId) -> Option<Found> {
-        self.expanded += 1;
         self.out.clear();
         self.system.successors(&self.state, &mut self.out);
+        if self.out.is_cut_short() {
+            return None;
+        }
+        self.unexpanded = None;
+        self.expanded += 1;
         if self.out.is_empty() {
             let valid = self.system.is_valid_end(&self.state);
             return match self.task.property.terminal(&self.state, valid) {

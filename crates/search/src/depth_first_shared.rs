@@ -32,7 +32,7 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
         let mut expander = Expander::new(system, store, task, &best, number);
         let mut stash = Stash::default();
         if number == 0 && expander.initial(&mut stash).is_err() {
-            monitor.store_refused();
+            monitor.refused();
         }
         while let Some(chunk) = stash.take(TAKE).or_else(|| pool.next()) {
             // A chunk from the pool is large; its states go onto the stack first.
@@ -84,7 +84,7 @@ fn work_off<S: System, T: Store>(chunk: &Chunk, expander: &mut Expander<'_, S, T
         match expander.expand(chunk, index, 0, stash) {
             Ok(end) => index = end,
             Err(_) => {
-                monitor.store_refused();
+                monitor.refused();
                 return false;
             }
         }

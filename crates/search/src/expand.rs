@@ -31,7 +31,7 @@ pub(crate) struct Found {
     pub length: u64,
 }
 
-/// The store took no more states.
+/// The store took no more states, or a step was given up.
 pub(crate) struct CutShort {
     /// The number, in its chunk, of the first state that is not fully expanded.
     pub at: usize,
@@ -174,11 +174,12 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     /// state not expanded. `level` is the depth of states that do not say theirs.
     pub fn expand(&mut self, chunk: &Chunk, index: usize, level: u64, next: &mut impl Sink) -> Result<usize, CutShort> {
         let index = self.generate(chunk, index, level);
+        let given_up = self.batch.out.is_cut_short();
         // Once a violation at the next level is known, only a deadlock at this one could be shorter, and that needs no insertion.
         if self.best.length() > level.saturating_add(1) {
             self.insert(next)?;
         }
-        Ok(index)
+        if given_up { Err(CutShort { at: index }) } else { Ok(index) }
     }
 
     fn keep(&mut self, found: Found) {
@@ -188,7 +189,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         }
     }
 
-    /// First pass: successors, hashes, prefetches.
+    /// First pass: successors, hashes, prefetches. Ends before a state whose steps were given up.
     fn generate(&mut self, chunk: &Chunk, mut index: usize, level: u64) -> usize {
         self.batch.clear();
         let begun = Instant::now();
@@ -220,6 +221,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             let first = batch.out.len();
             batch.out.begin_source(batch.sources.len() as u32);
             self.system.successors(state, &mut batch.out);
+            if batch.out.is_cut_short() {
+                return index;
+            }
             let start = batch.source_bytes.len();
             if self.edges_wanted || self.reduced {
                 batch.source_bytes.extend_from_slice(state);

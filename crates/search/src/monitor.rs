@@ -6,7 +6,7 @@
 use crate::patience::Patience;
 use crate::sync::lock;
 use crate::task::Task;
-use contract::{Progress, StopReason, Store};
+use contract::{Enough, Progress, StopReason, Store};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -31,11 +31,23 @@ pub(crate) struct Monitor<'a> {
     /// Memory of the process that neither the store nor the search accounts for, the most that was measured; and when to measure again.
     outside: AtomicU64,
     next_measure: Mutex<Instant>,
+    inside: Arc<Inside>,
     /// The number of states there will be, by the latest estimate; [`NO_ESTIMATE`] without one.
     expected: AtomicU64,
 }
 
 const NO_ESTIMATE: u64 = u64::MAX;
+
+/// A step may hold this share of the memory limit, whatever else holds: the store gives way.
+const SHARE_OF_A_STEP: u64 = 16;
+
+/// Memory as steps under way see it.
+struct Inside {
+    /// What each worker's step holds.
+    steps: Vec<AtomicU64>,
+    /// What everything else holds.
+    elsewhere: AtomicU64,
+}
 
 /// What one worker last said of itself. On cache lines of its own, lest workers disturb each other.
 #[derive(Default)]
@@ -78,8 +90,19 @@ impl<'a> Monitor<'a> {
             peak_search_bytes: AtomicU64::new(0),
             outside: AtomicU64::new(0),
             next_measure: Mutex::new(start),
+            inside: Arc::new(Inside { steps: (0..workers.max(1)).map(|_| AtomicU64::new(0)).collect(), elsewhere: AtomicU64::new(0) }),
             expected: AtomicU64::new(NO_ESTIMATE),
         }
+    }
+
+    /// When the system of `worker` is to give up a step.
+    pub fn enough(&self, worker: usize) -> Enough {
+        let (patience, memory, inside) = (self.patience.clone(), self.task.limits.memory, Arc::clone(&self.inside));
+        Enough::when(move |bytes| {
+            inside.steps[worker].store(bytes, Ordering::Relaxed);
+            let room = |limit: u64| limit.saturating_sub(inside.elsewhere.load(Ordering::Relaxed)).max(limit / SHARE_OF_A_STEP);
+            patience.is_over() || memory.is_some_and(|limit| bytes > room(limit))
+        })
     }
 
     /// Publishes where `worker` stands and says whether it may go on.
@@ -93,6 +116,8 @@ impl<'a> Monitor<'a> {
         published.depth.store(standing.depth, Ordering::Relaxed);
         let polls = published.polls.load(Ordering::Relaxed);
         published.polls.store(polls + 1, Ordering::Relaxed);
+        // Who asks is not inside a step.
+        self.inside.steps[worker].store(0, Ordering::Relaxed);
         let now = self.start.elapsed().as_micros() as u64;
         if polls.is_multiple_of(LOOK_EVERY) || now - published.looked.load(Ordering::Relaxed) > LOOK_AFTER.as_micros() as u64 {
             published.looked.store(now, Ordering::Relaxed);
@@ -114,11 +139,13 @@ impl<'a> Monitor<'a> {
         let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum::<u64>();
         let search_bytes = sum(|w| &w.search_bytes);
         self.peak_search_bytes.fetch_max(search_bytes, Ordering::Relaxed);
-        let known = search_bytes + store.bytes();
+        let steps = self.inside.steps.iter().map(|step| step.load(Ordering::Relaxed)).sum::<u64>();
+        let known = search_bytes + store.bytes() + steps;
         let outside = self.measure(now, known);
         let bytes = known + outside;
+        self.inside.elsewhere.store(bytes - steps, Ordering::Relaxed);
         if limits.memory.is_some() {
-            store.leave_room(search_bytes + outside);
+            store.leave_room(search_bytes + steps + outside);
         }
         if let Some(reason) = self.patience.at(now) {
             self.stop(reason);
@@ -193,9 +220,9 @@ impl<'a> Monitor<'a> {
         self.stopped()
     }
 
-    /// The store took a state no more: for want of memory, or because it was told to give up.
+    /// The store took a state no more, or a system gave up a step: for want of memory, or because it was told to.
     #[cold]
-    pub fn store_refused(&self) {
+    pub fn refused(&self) {
         self.stop(self.patience.now().unwrap_or(StopReason::Memory));
     }
 

@@ -35,8 +35,13 @@ pub(crate) fn together<S: System + Clone, R: Send>(
     lead: impl FnOnce(usize, S) -> R,
     help: impl Fn(usize, S) -> R + Sync,
 ) -> Vec<Option<R>> {
-    let leaders = system.clone();
-    let others: Vec<S> = (1..workers).map(|_| system.clone()).collect();
+    let worker = |number: usize| {
+        let mut system = system.clone();
+        system.give_up_when(monitor.enough(number));
+        system
+    };
+    let leaders = worker(0);
+    let others: Vec<S> = (1..workers).map(worker).collect();
     std::thread::scope(|scope| {
         let mut helpers = Vec::new();
         for (index, system) in others.into_iter().enumerate() {
@@ -90,6 +95,7 @@ pub(crate) fn conclude<S: System + Clone, T: Store>(
     let verdict = match found {
         Some(found) => {
             let mut system = system.clone();
+            system.give_up_when(monitor.enough(0));
             let trace = path(&logs, found.at).and_then(|mut path| {
                 path.extend(found.step);
                 retrace(&mut system, &path, monitor.patience())

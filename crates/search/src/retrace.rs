@@ -24,6 +24,9 @@ pub(crate) fn retrace<S: System>(system: &mut S, choices: &[Choice], patience: &
         }
         out.clear();
         system.successors(&current, &mut out);
+        if out.is_cut_short() {
+            return None;
+        }
         let entry = out.entries().get(choice as usize)?;
         let state = out.state(entry).map(<[u8]>::to_vec);
         match &state {

@@ -1,7 +1,7 @@
 //! A search that is interrupted and resumed ends as if nothing had happened; a damaged or foreign checkpoint is refused.
 
 use contract::testing::{Graph, Random, grid};
-use contract::{Cancel, Limits, Outcome, Property, Safety, Statistics, Store, System, Verdict};
+use contract::{Cancel, Effort, Enough, Limits, Outcome, Property, Safety, Statistics, StopReason, Store, Successors, System, Verdict};
 use search::{CheckpointError, Checkpoints, Task, breadth_first, depth_first, resume};
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -346,4 +346,63 @@ fn a_store_that_cannot_list_its_states_or_a_full_disk_do_not_end_the_search() {
     }
     assert!(run(&Plain::new(), &FullDisk) > 0);
     assert!(run(&Mute(Bits::new(1 << 20, 3, 0)), &Every::new(2)) > 0);
+}
+
+/// A grid in which finding the steps of one state takes for ever, unless somebody has enough.
+#[derive(Clone)]
+struct Slow<S> {
+    inner: S,
+    at: Vec<u8>,
+    enough: Enough,
+}
+
+impl<S: System> System for Slow<S> {
+    fn initial(&mut self, out: &mut Successors) {
+        self.inner.initial(out);
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        if state != self.at {
+            return self.inner.successors(state, out);
+        }
+        let effort = Effort::new(self.enough.clone());
+        while !effort.spend(1) {}
+        out.cut_short();
+    }
+
+    fn give_up_when(&mut self, enough: Enough) {
+        self.enough = enough;
+    }
+
+    fn is_valid_end(&mut self, state: &[u8]) -> bool {
+        self.inner.is_valid_end(state)
+    }
+}
+
+/// A step that was given up is looked for again by the search that goes on.
+#[test]
+fn a_step_given_up_is_not_lost() {
+    let quick = grid(20);
+    let mut states = Successors::new();
+    quick.clone().initial(&mut states);
+    let mut at = states.state(&states.entries()[0]).unwrap().to_vec();
+    for _ in 0..5 {
+        states.clear();
+        quick.clone().successors(&at, &mut states);
+        at = states.state(states.entries().last().unwrap()).unwrap().to_vec();
+    }
+    let slow = Slow { inner: quick.clone(), at, enough: Enough::default() };
+    type Search<S> = fn(&S, &Plain, &Task<'_>) -> Outcome;
+    let searches: [(Search<Slow<_>>, Search<_>); 2] = [(breadth_first, breadth_first), (depth_first, depth_first)];
+    for (search, whole) in searches {
+        let every = Every::new(u64::MAX);
+        let limits = Limits { time: Some(std::time::Duration::from_millis(20)), ..Limits::default() };
+        let task = Task { checkpoints: Some(&every), label: LABEL, limits, ..Task::new(&Safety { deadlocks: false, faults: true }) };
+        let stopped = search(&slow, &Plain::new(), &task);
+        assert_eq!(stopped.verdict, Verdict::Unknown(StopReason::Time));
+        let task = Task { checkpoints: None, limits: Limits::default(), ..task };
+        let whole = whole(&quick, &Plain::new(), &task);
+        let saved = every.saved.lock().unwrap().pop().expect("a checkpoint where it stopped");
+        same(&resume(&quick, &mut Plain::new(), &task, &mut &saved[..]).expect("a good checkpoint"), &whole);
+    }
 }

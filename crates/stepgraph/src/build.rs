@@ -77,7 +77,7 @@ enum Passed {
 }
 
 pub(crate) struct Builder<'p> {
-    program: &'p Verified,
+    pub program: &'p Verified,
     facts: &'p Facts,
     pub pool: Pool,
     pub nodes: Vec<Node>,

@@ -145,7 +145,7 @@ pub struct Traits {
     pub reads: bool,
     /// It is more than a constant, a temporary or a scalar variable.
     pub compound: bool,
-    /// It depends on the path that leads to it, not on the state alone: on a temporary, or on TIMEOUT.
+    /// It depends on the path that leads to it, not on the state alone: on a temporary, or on TIMEOUT, which ENABLED hands on.
     pub depends_on_path: bool,
 }
 
@@ -234,7 +234,7 @@ impl Pool {
         let own = match expr {
             Expr::Const(_) | Expr::Pid => Traits::default(),
             Expr::Temp(_) => Traits { depends_on_path: true, ..Traits::default() },
-            Expr::Timeout => Traits { reads: true, compound: true, depends_on_path: true, ..Traits::default() },
+            Expr::Timeout | Expr::Enabled(_) => Traits { reads: true, compound: true, depends_on_path: true, ..Traits::default() },
             Expr::Load(_) => Traits { reads: true, ..Traits::default() },
             Expr::Element(..) | Expr::RemoteElement(..) | Expr::Channel(..) | Expr::Poll { .. } => {
                 Traits { faults: true, reads: true, compound: true, ..Traits::default() }

@@ -139,11 +139,7 @@ impl StepGraph {
                     id = *next;
                 }
                 Node::Step(mode, step) => {
-                    so_far.writes.insert(Place::Location);
-                    if *mode == Mode::Terminate {
-                        so_far.reads.insert(Place::Processes);
-                        so_far.writes.insert(Place::Processes);
-                    }
+                    self.end(*mode, &mut so_far);
                     found.push(Alternative { mode: *mode, step: *step, footprint: so_far });
                     return;
                 }
@@ -180,17 +176,23 @@ impl StepGraph {
                     self.touch(effect, &mut all);
                     open.push(*next);
                 }
-                Node::Step(mode, _) => {
-                    all.writes.insert(Place::Location);
-                    if *mode == Mode::Terminate {
-                        all.reads.insert(Place::Processes);
-                        all.writes.insert(Place::Processes);
-                    }
-                }
+                Node::Step(mode, _) => self.end(*mode, &mut all),
                 Node::Return | Node::Blocked => {}
             }
         }
         all
+    }
+
+    /// Adds what the end of a step touches.
+    fn end(&self, mode: Mode, into: &mut Footprint) {
+        into.writes.insert(Place::Location);
+        if mode == Mode::Terminate {
+            into.reads.insert(Place::Processes);
+            into.writes.insert(Place::Processes);
+        }
+        if self.records_last && mode != Mode::Deterministic {
+            into.writes.insert(Place::Last);
+        }
     }
 
     fn channels(&self, expr: ExprId) -> Channels {

@@ -31,6 +31,8 @@ pub struct StepGraph {
     locations: HashMap<(ProcessId, Location), NodeId>,
     prologues: HashMap<ProcessId, NodeId>,
     is_cut: bool,
+    /// Whether the program asks who moved last, so that steps record it.
+    records_last: bool,
 }
 
 impl StepGraph {
@@ -88,7 +90,8 @@ impl StepGraph {
     }
 
     fn from(builder: Builder<'_>, locations: HashMap<(ProcessId, Location), NodeId>, prologues: HashMap<ProcessId, NodeId>) -> StepGraph {
-        StepGraph { pool: builder.pool, nodes: builder.nodes, weights: builder.weights, locations, prologues, is_cut: false }
+        let records_last = builder.program.layout().last.is_some();
+        StepGraph { pool: builder.pool, nodes: builder.nodes, weights: builder.weights, locations, prologues, is_cut: false, records_last }
     }
 
     /// The expressions.

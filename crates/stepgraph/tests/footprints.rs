@@ -223,9 +223,8 @@ fn nothing_outside_the_footprint() {
     let (mut readings, mut writings) = (0, 0);
     for seed in 0..600 {
         let Some(program) = testkit::random::verified(seed) else { continue };
-        // Privilege, priorities and the last mover tie processes together by rules of the scheduler, not by steps.
+        // Privilege and priorities tie processes together by rules of the scheduler, not by steps.
         let tied = program.layout().exclusive.is_some()
-            || program.layout().last.is_some()
             || program.layout().processes.iter().any(|p| p.priority.is_some())
             || program.program().code.iter().any(|op| matches!(op, Op::Timeout {} | Op::Enabled {}))
             || program.program().globals.iter().any(|v| v.scratch)

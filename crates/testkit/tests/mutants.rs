@@ -7,11 +7,11 @@ use testkit::random;
 use testkit::rules::{Bench, cases, failures};
 
 /// Limits that a test can reach.
-const SMALL: Limits = Limits { deterministic: 300, invisible: 300, merge: 64, work: 200_000, recursion: 400 };
+const SMALL: Limits = Limits { merge: 64, work: 200_000, recursion: 400 };
 
 #[test]
 fn the_naive_evaluator_keeps_the_rules() {
-    let failures = failures(&Bench::with_limits(&|program| Box::new(Naive::new(program.program()).with_limits(SMALL)), SMALL));
+    let failures = failures(&Bench::new(&|program| Box::new(Naive::new(program.program()).with_limits(SMALL))));
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n\n"));
 }
 
@@ -22,7 +22,7 @@ fn every_mutant_is_noticed() {
         let make = move |program: Arc<bytecode::Verified>| -> Box<dyn contract::System> {
             Box::new(Naive::mutated(program.program(), Some(mutant)).with_limits(SMALL))
         };
-        let bench = Bench::with_limits(&make, SMALL);
+        let bench = Bench::new(&make);
         // A case about the very rule must notice, not some other one by accident.
         let noticed = cases().filter(|case| case.rules.contains(&rule)).any(|case| (case.check)(&bench).is_err());
         if !noticed {

@@ -12,8 +12,8 @@ mod memory;
 mod paths;
 mod scheduler;
 
-use bytecode::{Fault, FaultKind, Layout, LayoutError, Shape, StateMap, Verified};
-use contract::{Action, FaultCode, Position, Successors, System, Written};
+use bytecode::{FOLLOW_ONCE_AFTER, Fault, FaultKind, Layout, LayoutError, Shape, StateMap, Verified};
+use contract::{Action, Effort, Enough, FaultCode, Position, Successors, System, Written};
 use log::Silent;
 use memory::Memory;
 use scheduler::Scheduler;
@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 pub use history::{History, Omitted};
 pub use log::Event;
-pub use scheduler::SequenceLimits;
 
 /// A transition with everything that happened in it, for traces and simulation.
 #[derive(Clone)]
@@ -41,19 +40,25 @@ pub struct Explained {
 #[derive(Clone)]
 pub struct Interpreter {
     program: Arc<Verified>,
-    limits: SequenceLimits,
+    /// How many continuations a transition follows before it follows each state once only.
+    follow_once_after: usize,
+    enough: Enough,
 }
+
+/// A step was given up, because it was enough ([`System::give_up_when`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GivenUp;
 
 impl Interpreter {
     /// An interpreter of a verified program.
     pub fn new(program: Arc<Verified>) -> Self {
-        Interpreter { program, limits: SequenceLimits::default() }
+        Interpreter { program, follow_once_after: FOLLOW_ONCE_AFTER, enough: Enough::default() }
     }
 
-    /// One with other limits than the specification's, so that tests can reach them.
+    /// One that follows each state once only earlier than the specification says (S-ENDLESS), so that tests get there.
     #[doc(hidden)]
-    pub fn with_limits(program: Arc<Verified>, limits: SequenceLimits) -> Self {
-        Interpreter { program, limits }
+    pub fn following_once_after(program: Arc<Verified>, follow_once_after: usize) -> Self {
+        Interpreter { program, follow_once_after, enough: Enough::default() }
     }
 
     /// The program.
@@ -67,43 +72,58 @@ impl Interpreter {
     }
 
     /// The transitions of a state, each with what happens in it; the same, in the same order, as [`System::successors`] gives.
-    pub fn explain(&self, state: &[u8]) -> Vec<Explained> {
+    pub fn explain(&self, state: &[u8]) -> Result<Vec<Explained>, GivenUp> {
         let mut all = Vec::new();
         self.each_outcome::<History>(state, |action, outcome| {
             all.push(Explained { action, history: outcome.log, state: outcome.state.map(|m| m.bytes().to_vec()), fault: outcome.fault });
-        });
-        all
+        })?;
+        Ok(all)
     }
 
     /// Calls `each` with every outcome; an action is the initiator and the outcome's position among the initiator's.
-    fn each_outcome<L: log::Log>(&self, state: &[u8], mut each: impl FnMut(Action, scheduler::Outcome<L>)) {
-        let Some(memory) = Memory::load(self.program.layout(), state) else { return };
+    fn each_outcome<L: log::Log>(&self, state: &[u8], mut each: impl FnMut(Action, scheduler::Outcome<L>)) -> Result<(), GivenUp> {
+        let Some(memory) = Memory::load(self.program.layout(), state) else { return Ok(()) };
         let mut last = None;
         let mut choice = 0;
-        Scheduler::new(&self.program, self.limits).transitions(&memory, &mut |outcome: scheduler::Outcome<L>| {
+        let effort = Effort::new(self.enough.clone());
+        self.scheduler(&effort).transitions(&memory, &mut |outcome: scheduler::Outcome<L>| {
             choice = if last == Some(outcome.process) { choice + 1 } else { 0 };
             last = Some(outcome.process);
             each(Action::new(outcome.process as u32, choice), outcome);
         });
+        if effort.is_over() { Err(GivenUp) } else { Ok(()) }
+    }
+
+    fn scheduler<'p>(&'p self, effort: &'p Effort) -> Scheduler<'p> {
+        Scheduler::new(&self.program, self.follow_once_after, effort)
     }
 }
 
 impl System for Interpreter {
     fn initial(&mut self, out: &mut Successors) {
-        match Scheduler::new(&self.program, self.limits).initial() {
+        match self.scheduler(&Effort::default()).initial() {
             Ok((memory, fault)) => emit(out, &[], Action::default(), Some(memory.bytes()), fault),
             Err(fault) => emit(out, &[], Action::default(), None, Some(fault)),
         }
     }
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
-        self.each_outcome::<Silent>(state, |action, outcome| {
+        let before = out.mark();
+        let told = self.each_outcome::<Silent>(state, |action, outcome| {
             emit(out, state, action, outcome.state.as_ref().map(Memory::bytes), outcome.fault);
         });
+        if told.is_err() {
+            out.rollback(before);
+            out.cut_short();
+        }
+    }
+
+    fn give_up_when(&mut self, enough: Enough) {
+        self.enough = enough;
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {
-        Memory::load(self.program.layout(), state).is_none_or(|memory| Scheduler::new(&self.program, self.limits).is_valid_end(&memory))
+        Memory::load(self.program.layout(), state).is_none_or(|memory| self.scheduler(&Effort::default()).is_valid_end(&memory))
     }
 
     fn components(&self, state: &[u8], out: &mut Vec<u32>) {

@@ -7,6 +7,7 @@
 use crate::log::{Event, Log};
 use crate::memory::Memory;
 use bytecode::{Addr, Fault, FaultKind, FieldMask, Mode, Op, REGISTERS, Receive, Slot, Type, Verified};
+use contract::Effort;
 
 /// The circumstances of an activation.
 #[derive(Clone, Copy, Default)]
@@ -36,6 +37,8 @@ pub(crate) struct Path<L> {
     pub ending: Ending,
     pub fault: Option<Fault>,
     pub log: L,
+    /// What TIMEOUT gave on it.
+    pub timeout: bool,
 }
 
 /// An active process (M-ACTIVE).
@@ -50,6 +53,8 @@ struct Active<L> {
     answered: bool,
     fault: Option<Fault>,
     log: L,
+    /// Instructions executed since the work was last counted.
+    work: u64,
 }
 
 /// What is still to be tried.
@@ -77,11 +82,12 @@ enum Next {
 #[derive(Clone, Copy)]
 pub(crate) struct Paths<'p> {
     program: &'p Verified,
+    effort: &'p Effort,
 }
 
 impl<'p> Paths<'p> {
-    pub fn new(program: &'p Verified) -> Self {
-        Paths { program }
+    pub fn new(program: &'p Verified, effort: &'p Effort) -> Self {
+        Paths { program, effort }
     }
 
     /// The paths of `process` in `memory`, in order. A path that ends with an offer is replaced by the paths that answer it
@@ -92,7 +98,7 @@ impl<'p> Paths<'p> {
         paths
     }
 
-    /// Appends the paths of `process`, and says how many of them succeeded (I-ELSE).
+    /// Appends the paths of `process`, and says how many of them succeeded (I-ELSE). If the step is given up, that is not all.
     pub fn enumerate<L: Log>(
         &self,
         process: usize,
@@ -104,11 +110,18 @@ impl<'p> Paths<'p> {
     ) -> usize {
         let Some(pc) = self.location(process, &memory) else { return 0 };
         let mut active =
-            Active { process, pc, registers: [0; REGISTERS], stack: Vec::new(), memory, answered: false, fault, log: log.clone() };
+            Active { process, pc, registers: [0; REGISTERS], stack: Vec::new(), memory, answered: false, fault, log: log.clone(), work: 0 };
         let mut pending = Vec::new();
         let mut succeeded = 0;
+        // To copy the state for an alternative is work too.
+        let copied = active.memory.bytes().len() as u64 / 64;
         loop {
-            if let Some(path) = self.execute(&mut active, how, &mut pending, succeeded) {
+            active.work = 0;
+            let ended = self.execute(&mut active, how, &mut pending, succeeded);
+            if self.effort.spend(active.work + copied) {
+                return succeeded;
+            }
+            if let Some(path) = ended {
                 let offered = path.memory.offer.is_some() && matches!(path.ending, Ending::Step(..));
                 if offered {
                     let before = paths.len();
@@ -116,7 +129,7 @@ impl<'p> Paths<'p> {
                     succeeded += usize::from(paths.len() > before);
                 } else {
                     succeeded += 1;
-                    paths.push(path);
+                    paths.push(Path { timeout: how.timeout, ..path });
                 }
                 if how.first_only && succeeded > 0 {
                     return succeeded;
@@ -153,7 +166,7 @@ impl<'p> Paths<'p> {
         if let Ending::Step(Mode::Deterministic, step) = offered.ending {
             let fault = offered.fault.or(Some(Fault { kind: FaultKind::Rendezvous, addr: step }));
             let memory = offered.memory.clone();
-            paths.push(Path { process: offered.process, memory, ending: Ending::Fault, fault, log: offered.log.clone() });
+            paths.push(Path { memory, ending: Ending::Fault, fault, log: offered.log.clone(), ..*offered });
             return;
         }
         if let Ending::Step(Mode::Terminate, _) = offered.ending {
@@ -168,6 +181,7 @@ impl<'p> Paths<'p> {
     /// Runs one path to its end; the alternatives it passes go to `pending`. `None` if it is blocked.
     fn execute<L: Log>(&self, a: &mut Active<L>, how: Circumstances, pending: &mut Vec<Pending<L>>, succeeded: usize) -> Option<Path<L>> {
         loop {
+            a.work += 1;
             match self.instruction(a, how) {
                 Next::Continue => a.pc = a.pc.next(),
                 Next::Jump(target) => a.pc = target,
@@ -214,6 +228,11 @@ impl<'p> Paths<'p> {
             let (ty, at) = a.memory.process(process)?;
             let location = self.program.locations().after_step(step)?;
             self.program.layout().processes[ty.index()].set_location(&mut a.memory.bytes_mut()[at..], location);
+        }
+        if let Some(at) = self.program.layout().last
+            && mode != Mode::Deterministic
+        {
+            a.memory.bytes_mut()[at] = process as u8;
         }
         a.log.event(|| Event::Step { process, step });
         Some(a.path(Ending::Step(mode, step), a.fault))
@@ -342,7 +361,7 @@ impl<'p> Paths<'p> {
             Op::Enabled {} => {
                 let number = a.pop();
                 let asked = usize::try_from(number).ok().filter(|_| !how.enabled_query);
-                let answer = asked.is_some_and(|p| self.enabled(p, &a.memory, false));
+                let answer = asked.is_some_and(|p| self.enabled(p, &a.memory, how.timeout));
                 a.push(answer as i32);
             }
             Op::Pcval {} => {
@@ -460,6 +479,7 @@ impl<'p> Paths<'p> {
             answered: false,
             fault: None,
             log: crate::log::Silent,
+            work: 0,
         };
         loop {
             match self.instruction(&mut a, Circumstances::default()) {
@@ -648,7 +668,7 @@ impl<L: Log> Active<L> {
     /// The path that ends here, which nothing goes on from.
     fn path(&mut self, ending: Ending, fault: Option<Fault>) -> Path<L> {
         let (memory, log) = (std::mem::take(&mut self.memory), std::mem::take(&mut self.log));
-        Path { process: self.process, memory, ending, fault, log }
+        Path { process: self.process, memory, ending, fault, log, timeout: false }
     }
 
     /// F-CONTINUE: the first fault stays.

@@ -7,23 +7,7 @@ use crate::log::Log;
 use crate::memory::Memory;
 use crate::paths::{Circumstances, Ending, Path, Paths};
 use bytecode::{Addr, Fault, FaultKind, Mode, Passed, Verified};
-
-/// How long a transition may be (S-ENDLESS).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SequenceLimits {
-    /// Steps of a deterministic sequence.
-    pub deterministic: u32,
-    /// Continuations of an invisible sequence.
-    pub invisible: usize,
-    /// How many continuations a transition follows before it follows each state once only.
-    pub follow_once_after: usize,
-}
-
-impl Default for SequenceLimits {
-    fn default() -> Self {
-        SequenceLimits { deterministic: 1 << 24, invisible: 1 << 20, follow_once_after: 4096 }
-    }
-}
+use contract::Effort;
 
 /// The visible result of a transition.
 pub(crate) struct Outcome<L> {
@@ -40,18 +24,27 @@ struct Level<L> {
     paths: std::vec::IntoIter<Path<L>>,
     /// How many states have been passed through since the level before, this one included.
     passed: usize,
+    /// About how much memory they take.
+    bytes: u64,
 }
 
-/// The transitions of one state.
+/// Why a deterministic sequence has no end.
+enum NoEnd<L> {
+    Fault(Fault, L),
+    GivenUp,
+}
+
+/// The transitions of one state. If a step is given up, what was told of them is not all.
 pub(crate) struct Scheduler<'p> {
     program: &'p Verified,
     paths: Paths<'p>,
-    limits: SequenceLimits,
+    follow_once_after: usize,
+    effort: &'p Effort,
 }
 
 impl<'p> Scheduler<'p> {
-    pub fn new(program: &'p Verified, limits: SequenceLimits) -> Self {
-        Scheduler { program, paths: Paths::new(program), limits }
+    pub fn new(program: &'p Verified, follow_once_after: usize, effort: &'p Effort) -> Self {
+        Scheduler { program, paths: Paths::new(program, effort), follow_once_after, effort }
     }
 
     /// The initial state, or the fault that happens on the way to it (M-INITIAL).
@@ -97,7 +90,7 @@ impl<'p> Scheduler<'p> {
                     moved |= self.process_transitions(&free, process, timeout, emit);
                 }
             }
-            if moved {
+            if moved || self.effort.is_over() {
                 return;
             }
         }
@@ -131,49 +124,64 @@ impl<'p> Scheduler<'p> {
     /// Everything one first path leads to.
     fn follow<L: Log>(&self, initiator: usize, start: Addr, first: Path<L>, emit: &mut dyn FnMut(Outcome<L>)) {
         let mut passed = Passed::default();
-        let mut levels = vec![Level { paths: vec![first].into_iter(), passed: 0 }];
+        let mut levels = vec![Level { paths: vec![first].into_iter(), passed: 0, bytes: 0 }];
         let (mut fruitful, mut cut) = (false, false);
+        // Memory of the levels, and of what has been emitted.
+        let (mut waiting, mut emitted) = (0, 0);
+        let mut emit = |outcome: Outcome<L>| {
+            emitted += outcome.state.as_ref().map_or(0, cost);
+            emit(outcome);
+            emitted
+        };
+        let mut held = 0;
         while let Some(level) = levels.last_mut() {
+            self.effort.hold(passed.bytes() + waiting + held);
+            if self.effort.is_over() {
+                return;
+            }
             let Some(path) = level.paths.next() else {
                 passed.leave(level.passed);
+                waiting -= level.bytes;
                 levels.pop();
                 continue;
             };
             let path = match self.deterministic(start, path) {
                 Ok(path) => path,
-                Err((fault, log)) => {
+                Err(NoEnd::Fault(fault, log)) => {
                     fruitful = true;
-                    emit(Outcome { process: initiator, state: None, fault: Some(fault), log });
+                    held = emit(Outcome { process: initiator, state: None, fault: Some(fault), log });
                     continue;
                 }
+                Err(NoEnd::GivenUp) => return,
             };
             if !matches!(path.ending, Ending::Step(Mode::Invisible, _)) {
                 fruitful = true;
-                emit(self.visible(initiator, path));
+                held = emit(self.visible(initiator, path));
                 continue;
             }
-            if !passed.enter(path.process as u32, path.memory.bytes(), self.limits.follow_once_after) {
+            if !passed.enter(path.process as u32, path.memory.bytes(), self.follow_once_after) {
                 cut = true;
                 continue;
-            }
-            if passed.count() > self.limits.invisible {
-                let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
-                emit(Outcome { process: initiator, state: None, fault, log: path.log });
-                return;
             }
             let next = match self.outranked(&path.memory, path.process, false) {
                 true => Vec::new(),
                 false => self.paths.of(path.process, path.memory.clone(), path.fault, &path.log, Circumstances::default()),
             };
+            if self.effort.is_over() {
+                return;
+            }
+            let bytes = next.len() as u64 * cost(&path.memory);
             // Each path has an outcome or a fault or is cut, sooner or later: so only a state without paths is blocked.
             if next.is_empty() {
                 fruitful = true;
                 passed.leave(1);
-                emit(self.visible(initiator, path));
+                held = emit(self.visible(initiator, path));
             } else if level.paths.len() == 0 {
-                *level = Level { paths: next.into_iter(), passed: level.passed + 1 };
+                waiting = waiting - level.bytes + bytes;
+                *level = Level { paths: next.into_iter(), passed: level.passed + 1, bytes };
             } else {
-                levels.push(Level { paths: next.into_iter(), passed: 1 });
+                waiting += bytes;
+                levels.push(Level { paths: next.into_iter(), passed: 1, bytes });
             }
         }
         if cut && !fruitful {
@@ -183,16 +191,15 @@ impl<'p> Scheduler<'p> {
     }
 
     /// S-DETERMINISTIC: follows a deterministic sequence to the first path that ends otherwise.
-    fn deterministic<L: Log>(&self, start: Addr, mut path: Path<L>) -> Result<Path<L>, (Fault, L)> {
-        let how = Circumstances { deterministic: true, first_only: true, ..Circumstances::default() };
+    fn deterministic<L: Log>(&self, start: Addr, mut path: Path<L>) -> Result<Path<L>, NoEnd<L>> {
+        let how = Circumstances { timeout: path.timeout, deterministic: true, first_only: true, ..Circumstances::default() };
         // Brent's cycle finding: the state kept is renewed at each power of two.
         let mut kept: Option<Memory> = None;
-        let mut steps = 0_u32;
+        let mut steps = 0_u64;
         let mut next = Vec::new();
         while let Ending::Step(Mode::Deterministic, _) = path.ending {
-            let returned = kept.as_ref().is_some_and(|k| k.bytes() == path.memory.bytes());
-            if returned || steps >= self.limits.deterministic {
-                return Err((Fault { kind: FaultKind::Endless, addr: start }, path.log));
+            if kept.as_ref().is_some_and(|k| k.bytes() == path.memory.bytes()) {
+                return Err(NoEnd::Fault(Fault { kind: FaultKind::Endless, addr: start }, path.log));
             }
             if steps.is_power_of_two() {
                 kept = Some(path.memory.clone());
@@ -203,8 +210,9 @@ impl<'p> Scheduler<'p> {
             // The state is given away, not copied: a sequence may have millions of steps.
             self.paths.enumerate(process, memory, fault, &log, how, &mut next);
             path = match next.drain(..).next() {
+                _ if self.effort.is_over() => return Err(NoEnd::GivenUp),
                 Some(next) => next,
-                None => return Err((fault.unwrap_or(Fault { kind: FaultKind::Blocked, addr }), log)),
+                None => return Err(NoEnd::Fault(fault.unwrap_or(Fault { kind: FaultKind::Blocked, addr }), log)),
             };
         }
         Ok(path)
@@ -212,14 +220,11 @@ impl<'p> Scheduler<'p> {
 
     /// The state an observer sees at the end of a transition (S-NORMAL, S-ATOMIC, S-SCRATCH), or the fault.
     fn visible<L: Log>(&self, initiator: usize, path: Path<L>) -> Outcome<L> {
-        let Path { process, mut memory, ending, fault, log } = path;
+        let Path { process, mut memory, ending, fault, log, .. } = path;
         let Ending::Step(mode, _) = ending else { return Outcome { process: initiator, state: None, fault, log } };
         let layout = self.program.layout();
         if let Some(at) = layout.exclusive {
             memory.bytes_mut()[at] = if mode == Mode::Atomic { process as u8 + 1 } else { 0 };
-        }
-        if let Some(at) = layout.last {
-            memory.bytes_mut()[at] = initiator as u8;
         }
         self.reset_scratch(&mut memory);
         Outcome { process: initiator, state: Some(memory), fault, log }
@@ -248,4 +253,9 @@ impl<'p> Scheduler<'p> {
         let program = self.program.program();
         (0..memory.process_count()).all(|p| self.paths.location(p, memory).is_some_and(|at| program.may_end_at(at)))
     }
+}
+
+/// About how much memory a state takes that waits or was emitted.
+fn cost(memory: &Memory) -> u64 {
+    memory.bytes().len() as u64 + 256
 }

@@ -97,7 +97,7 @@ fn what_is_explained_is_what_happens() {
             let bytes = naive.encode(&state);
             let mut out = Successors::new();
             interpreter.clone().successors(&bytes, &mut out);
-            let explained = interpreter.explain(&bytes);
+            let explained = interpreter.explain(&bytes).expect("nobody gives up");
             let plain: Vec<_> = out.iter().map(|(entry, state)| (entry.action, state.map(<[u8]>::to_vec))).collect();
             assert_eq!(plain, explained.iter().map(|e| (e.action, e.state.clone())).collect::<Vec<_>>());
             for (outcome, explained) in outcomes.iter().zip(&explained) {

@@ -3,18 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use testkit::naive::Limits;
 use testkit::rules::{Bench, failures};
-use vm::{Interpreter, SequenceLimits};
+use vm::Interpreter;
 
 #[test]
 fn the_interpreter_keeps_the_rules() {
-    // Where sequences of steps end is asked with limits that can be reached in no time; the specification's are the default.
-    let default = SequenceLimits::default();
-    assert_eq!((default.deterministic, default.invisible, default.follow_once_after), (1 << 24, 1 << 20, 4096));
-    let limits = Limits { deterministic: 300, invisible: 300, merge: 64, ..Limits::default() };
-    let small = SequenceLimits { deterministic: 300, invisible: 300, follow_once_after: 64 };
-    let failures = failures(&Bench::with_limits(&move |program| Box::new(Interpreter::with_limits(program, small)), limits));
+    // From when on states are followed once only is asked with a number that is reached in no time; the specification's is the default.
+    assert_eq!(bytecode::FOLLOW_ONCE_AFTER, 4096);
+    let failures = failures(&Bench::new(&|program| Box::new(Interpreter::following_once_after(program, 64))));
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n\n"));
 }
 
@@ -45,7 +41,12 @@ fn prints(interpreter: &Interpreter, state: &[u8]) -> Vec<Vec<(usize, u16, Vec<i
         vm::Event::Print { process, format, values } => Some((*process, format.0, values.clone())),
         _ => None,
     };
-    interpreter.explain(state).iter().map(|explained| explained.history.events().into_iter().filter_map(printed).collect()).collect()
+    interpreter
+        .explain(state)
+        .expect("nobody gives up")
+        .iter()
+        .map(|explained| explained.history.events().into_iter().filter_map(printed).collect())
+        .collect()
 }
 
 /// The names of rules in a text: a capital letter, a hyphen, capitals.

@@ -1,9 +1,9 @@
-// An atomic sequence that counts for ever never comes back to where it was. It is a violation all the same, after a million
-// rounds. SPIN says that the search was too deep, and counts no error.
+// An atomic sequence that counts comes back to where it was when the counter overflows, and so never ends. SPIN says that the
+// search was too deep, and counts no error.
 //
 // expect: states=1 transitions=0 verdict=violated violation="endless sequence"
 
-int x;
+short x;
 active proctype P() {
 	atomic {
 		do

@@ -5,8 +5,8 @@ use crate::dialogue::{Dialogue, Place, Wish};
 use crate::failure::Failure;
 use crate::input::{self, Model};
 use crate::output::Output;
-use crate::{Exit, interrupt, paths, say};
-use contract::{Cancel, Fault, Trace, TraceStep};
+use crate::{Exit, interrupt, memory, paths, say};
+use contract::{Cancel, Enough, Fault, Trace, TraceStep};
 use replay::{Narrator, ReplayError, Step};
 use report::json::{self, ProcessJson, StepJson, ViolationJson};
 use report::{Printer, Witness, fault_text, processes_text, values_text};
@@ -67,10 +67,13 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         return Err(Failure::Call("standard input cannot give both the model and the choices: put the model into a file".to_owned()));
     }
     let model = input::model(&arguments.model.model, &arguments.model.defines)?;
-    let narrator = Narrator::new(Arc::clone(&model.program));
+    let mut narrator = Narrator::new(Arc::clone(&model.program));
     let (start, fault) = start(arguments, &narrator)?;
     let seed = arguments.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos().into()));
     let cancel = interrupt::on_signal();
+    let stop = cancel.clone();
+    let budget = memory::budget().unwrap_or(u64::MAX);
+    narrator.give_up_when(Enough::when(move |bytes| stop.is_cancelled() || bytes > budget));
     let mut chooser = match arguments.interactive {
         true => Chooser::Person(Dialogue::new(cancel.clone()).map_err(|error| Failure::read("-", error))?),
         false => Chooser::Random(seed),
@@ -163,7 +166,12 @@ impl Run<'_> {
             // A step that failed for good leads nowhere, so there is nothing to ask for.
             let fault = self.steps.last().and_then(|step| step.fault.clone());
             let narrator = self.narrator.clone();
-            let mut enabled = narrator.moves(&state).map_err(|error| Failure::Call(error.to_string()))?;
+            let mut enabled = match narrator.moves(&state) {
+                Ok(enabled) => enabled,
+                Err(ReplayError::Stopped) if cancel.is_cancelled() => return Ok(End::Quit),
+                Err(ReplayError::Stopped) => return Err(Failure::Call("the next step needs more memory than there is".to_owned())),
+                Err(error) => return Err(Failure::Call(error.to_string())),
+            };
             let end = match fault {
                 Some(fault) => Some(End::Fault(fault)),
                 None if enabled.is_empty() => Some(narrator.deadlock(&state).map_or(End::Finished, End::Fault)),

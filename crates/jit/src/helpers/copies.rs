@@ -80,7 +80,9 @@ pub(super) extern "C" fn restore(ctx: Ctx, slot: u32) -> *mut u8 {
     ctx.view.dst
 }
 
-/// Whether a deterministic sequence of `steps` steps goes on for ever (S-ENDLESS); asked at each step once it is long. Fails if so.
+/// Whether a deterministic sequence of `steps` steps is not to be followed further; asked at each step once it is long. If it goes on for ever
+/// (S-ENDLESS), fails. Nothing counts if the step is given up. The states are compared as Brent's cycle finding does: the one kept is renewed at
+/// each power of two.
 pub(super) extern "C" fn endless(ctx: Ctx, process: u32, steps: u32) -> u32 {
     // SAFETY: see the module's head.
     let context = unsafe { context(ctx) };
@@ -88,11 +90,14 @@ pub(super) extern "C" fn endless(ctx: Ctx, process: u32, steps: u32) -> u32 {
         context.kept = None;
     }
     context.kept_steps = steps;
+    if context.effort.spend(1 + context.view.dst_len as u64 / 64) {
+        return 1;
+    }
     let returned = context.kept.as_deref().is_some_and(|kept| {
         // SAFETY: as in `dst`.
         kept == unsafe { std::slice::from_raw_parts(context.view.dst, context.view.dst_len) }
     });
-    if returned || steps >= 1 << 24 {
+    if returned {
         context.kept = None;
         let fault = Fault { kind: FaultKind::Endless, addr: context.start_addr() };
         fail(ctx, process, 0, fault.code());

@@ -108,7 +108,7 @@ impl Context {
     pub(super) fn open_anew(&mut self) {
         let usual = self.purpose == Purpose::Direct
             && self.at_once.following != Following::GivenUp
-            && !self.must_finish_all
+            && !self.has_scratch
             && self.asked_exclusive == 0;
         let state_len = self.view.src_len;
         // A transition in the usual way is no longer than the state it leaves.

@@ -8,11 +8,10 @@ use bytecode::Mode;
 use contract::{Action, FaultCode, Written};
 
 impl Context {
-    /// Sets what an observer sees besides the steps' own effects: the privilege, who moved last, scratch variables (S-NORMAL, S-ATOMIC,
-    /// S-SCRATCH). Says where the state differs by that from the one asked about.
+    /// Sets what an observer sees besides the steps' own effects: the privilege, scratch variables (S-NORMAL, S-ATOMIC, S-SCRATCH). Says
+    /// where the state differs by that from the one asked about.
     fn finish_dst(&mut self, len: usize, holder: Option<u32>) -> Written {
-        let layout = self.program.layout();
-        let (exclusive, last) = (layout.exclusive, layout.last);
+        let exclusive = self.program.layout().exclusive;
         self.view.dst_len = len;
         let mut written = Written::NOTHING;
         let mut set = |byte: &mut u8, at: usize, before: u8, value: u8| {
@@ -24,10 +23,6 @@ impl Context {
         if let Some(at) = exclusive {
             let before = self.asked_exclusive;
             set(&mut self.dst()[at], at, before, holder.map_or(0, |h| h as u8 + 1));
-        }
-        if let Some(at) = last {
-            let (initiator, last) = (self.initiator as u8, &mut self.dst()[at]);
-            set(last, at, *last, initiator);
         }
         if self.has_scratch {
             let mut map = std::mem::take(&mut self.map);

@@ -58,7 +58,7 @@ pub(crate) const HELPERS: &[Helper] = &[
     helper("fail", fail as *const u8, &[I64, I32, I32, I32], None),
     helper("has_answer", has_answer as *const u8, &[I64, I32], Some(I32)),
     helper("offer", offer as *const u8, &[I64, I64, I32, I32, I64, I64, I64], Some(I32)),
-    helper("enabled", enabled as *const u8, &[I64, I64, I64, I32], Some(I32)),
+    helper("enabled", enabled as *const u8, &[I64, I64, I64, I32, I32], Some(I32)),
     helper("whereabouts", whereabouts as *const u8, &[I64, I64, I32, I32], Some(I32)),
     helper("instance", instance as *const u8, &[I64, I32, I32, I32], Some(I64)),
     helper("priority_at", priority_at as *const u8, &[I64, I32, I32], Some(I64)),

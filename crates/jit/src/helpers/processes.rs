@@ -58,10 +58,10 @@ impl Context {
 }
 
 /// ENABLED.
-pub(super) extern "C" fn enabled(ctx: Ctx, state: *const u8, len: usize, process: i32) -> u32 {
+pub(super) extern "C" fn enabled(ctx: Ctx, state: *const u8, len: usize, process: i32, timeout: u32) -> u32 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    u32::try_from(process).is_ok_and(|p| ctx.probe(state, len, p, 0)) as u32
+    u32::try_from(process).is_ok_and(|p| ctx.probe(state, len, p, timeout)) as u32
 }
 
 /// Type and location of a process, as `type << 16 | location`; −1 if there is none.

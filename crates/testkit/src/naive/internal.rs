@@ -371,7 +371,7 @@ impl Naive {
     /// **I-ENABLED**.
     fn i_enabled(&self, a: &mut Active) -> Result<(), Stop> {
         let number = a.pop()?;
-        let timeout = a.how.timeout && self.is(Mutant::EnabledTimesOut);
+        let timeout = a.how.timeout && !self.is(Mutant::EnabledNeverTimesOut);
         let within = a.how.within_enabled && !self.is(Mutant::EnabledNests);
         let enabled = !within && a.state.process(number).is_some() && self.is_enabled(&a.state, number as usize, timeout)?;
         a.push(i32::from(enabled));

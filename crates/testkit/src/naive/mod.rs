@@ -20,13 +20,9 @@ use bytecode::{Addr, Fault, FormatId, Mode, Op, Program};
 use contract::{Action, FaultCode, Successors, System};
 use std::cell::Cell;
 
-/// Where sequences of steps end (rule S-ENDLESS), and how much work one question may cost.
+/// When states are followed once only (rule S-ENDLESS), and how much work one question may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most `STEP D` in a row.
-    pub deterministic: u32,
-    /// Most `STEP I` in a row.
-    pub invisible: u32,
     /// Once more continuations than this were followed within one transition, none is followed twice.
     pub merge: usize,
     /// Most work to answer one question: instructions executed and components copied.
@@ -37,7 +33,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { deterministic: 1 << 24, invisible: 1 << 20, merge: 4096, work: 100_000, recursion: 400 }
+        Limits { merge: 4096, work: 100_000, recursion: 400 }
     }
 }
 

@@ -48,8 +48,8 @@ mutants! {
     "I-RUN": ParametersBackwards, NoPrologue;
     "I-PID": PidFromOne;
     "I-NRPR": NrprWithoutSelf;
-    "I-LAST": LastIsNotRecorded;
-    "I-ENABLED": EnabledTimesOut, EnabledNests;
+    "I-LAST": LastIsNotRecorded, LastIsTheOneThatOffers, InvisibleStepsAreNotLast, DeterministicStepsAreLast;
+    "I-ENABLED": EnabledNeverTimesOut, EnabledNests;
     "I-PCVAL": PcvalIsTheAddress;
     "I-AT": AtIgnoresTheType;
     "I-TIMEOUT": NeverTimeout;
@@ -74,11 +74,11 @@ mutants! {
     "S-DETERMINISTIC": DeterministicTriesAll, BlockedDeterministicEnds;
     "S-RENDEZVOUS": AnswersItself, OnlyTheFirstAnswers, OffererKeepsThePrivilege;
     "S-PRIVILEGE": PrivilegeIsNeverLost;
-    "S-TIMEOUT": TimeoutGoesOn, AnswersTimeOut, PrivilegeOutlivesTimeout;
+    "S-TIMEOUT": TimeoutGoesOn, TimeoutEndsWithAStep, AnswersTimeOut, PrivilegeOutlivesTimeout;
     "S-PRIORITY": PrioritiesIgnored, InvisibleIgnoresPriorities;
     "S-SCRATCH": ScratchStays;
     "S-END": OnlyLabelsEnd;
-    "S-ENDLESS": EndlessInvisibleIsBlocked, EndlessDeterministicIsBlocked;
+    "S-ENDLESS": EndlessInvisibleIsBlocked, EndlessDeterministicIsBlocked, LongSequencesAreEndless;
     "F-FATAL": FaultsDoNotSucceed;
     "F-CONTINUE": LastFaultIsCarried, FatalFaultsReplace;
 }

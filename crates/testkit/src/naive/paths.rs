@@ -85,6 +85,8 @@ pub(super) struct Path {
     pub offer: Option<Offer>,
     pub received: bool,
     pub log: Log,
+    /// What `TIMEOUT` gave on it.
+    pub timeout: bool,
 }
 
 impl Active {
@@ -270,7 +272,13 @@ impl Naive {
                 process.location = location;
             }
         }
-        Ok(vec![Path { end: End::Step(mode), state: a.state, offer: a.offer, received: a.received, log: a.log }])
+        let within_deterministic = mode == Mode::Deterministic && !self.is(Mutant::DeterministicStepsAreLast);
+        let passed_over = within_deterministic || mode == Mode::Invisible && self.is(Mutant::InvisibleStepsAreNotLast);
+        let answered = a.how.answers.is_some() && self.is(Mutant::LastIsTheOneThatOffers);
+        if self.has_last && !passed_over && !answered && !self.is(Mutant::LastIsNotRecorded) {
+            a.state.last = a.p;
+        }
+        Ok(vec![Path { end: End::Step(mode), state: a.state, offer: a.offer, received: a.received, log: a.log, timeout: a.how.timeout }])
     }
 
     /// **E-TERM**: the process and the channels it owns are removed: those created between its own creation and the next process's.
@@ -292,6 +300,6 @@ impl Naive {
 
     /// **F-FATAL**: the path ends without a state.
     fn f_fatal(&self, a: Active, fault: Fault) -> Path {
-        Path { end: End::Fault(fault), state: a.state, offer: a.offer, received: a.received, log: a.log }
+        Path { end: End::Fault(fault), state: a.state, offer: a.offer, received: a.received, log: a.log, timeout: a.how.timeout }
     }
 }

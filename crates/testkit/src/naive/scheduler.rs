@@ -5,6 +5,9 @@ use super::{Mutant, Naive, Outcome, Refusal, State};
 use bytecode::{Addr, Fault, FaultKind, Mode, Op};
 use std::collections::HashSet;
 
+/// Where a mutant takes a sequence that is only long for one that never ends.
+const LONG: usize = 200;
+
 /// A state inside a transition, and who goes on from it.
 type Inside = (State, usize);
 
@@ -19,8 +22,6 @@ struct Sequence {
     /// All states that a `STEP I` led to and that were followed, and how many times any was.
     followed: HashSet<Inside>,
     times: usize,
-    /// Whether too many were followed: nothing else is.
-    over: bool,
     /// How many steps go on at present.
     depth: usize,
 }
@@ -95,8 +96,7 @@ impl Naive {
         for path in self.paths_of(&free, p, Circumstances { timeout, ..Circumstances::default() })? {
             let began_at = self.location_of(&free, p);
             let log = path.log.clone();
-            let mut sequence =
-                Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, over: false, depth: 0 };
+            let mut sequence = Sequence { initiator: p, began_at, way: Vec::new(), followed: HashSet::new(), times: 0, depth: 0 };
             let found = self.outcomes_of(&mut sequence, p, path)?;
             let endless = found.outcomes.is_empty() && found.cut;
             outcomes.extend(if endless { self.endless(&sequence, log).outcomes } else { found.outcomes });
@@ -108,9 +108,6 @@ impl Naive {
     fn outcomes_of(&self, sequence: &mut Sequence, p: usize, path: Path) -> Result<Found, Refusal> {
         if sequence.depth > self.limits.recursion {
             return Err(Refusal::TooMuchWork);
-        }
-        if sequence.over {
-            return Ok(Found::default());
         }
         let mode = match path.end {
             End::Fault(fault) => return Ok(self.fatal(sequence, path.log, fault)),
@@ -141,9 +138,6 @@ impl Naive {
                 declared.filter(|(variable, _)| variable.scratch).for_each(|(variable, values)| *values = self.initial_values(variable));
             }
         }
-        if self.has_last && !self.is(Mutant::LastIsNotRecorded) {
-            state.last = sequence.initiator;
-        }
         Found::one(Outcome { process: sequence.initiator, fault: log.carried, prints: log.prints, state: Some(state) })
     }
 
@@ -167,7 +161,8 @@ impl Naive {
 
     /// What `p` may do next within the transition.
     fn going_on(&self, path: &Path, continues_deterministic: bool) -> Circumstances {
-        let timeout = self.is(Mutant::TimeoutGoesOn);
+        let within = continues_deterministic && path.timeout && !self.is(Mutant::TimeoutEndsWithAStep);
+        let timeout = within || self.is(Mutant::TimeoutGoesOn);
         Circumstances { timeout, continues_deterministic, log: path.log.clone(), ..Circumstances::default() }
     }
 
@@ -181,8 +176,7 @@ impl Naive {
         if sequence.way.contains(&inside) || again {
             return Ok(Found { cut: !self.is(Mutant::EndlessInvisibleIsBlocked), ..Found::default() });
         }
-        if sequence.times >= self.limits.invisible as usize {
-            sequence.over = true;
+        if sequence.times >= LONG && self.is(Mutant::LongSequencesAreEndless) {
             return Ok(self.endless(sequence, path.log));
         }
         sequence.times += 1;
@@ -206,7 +200,8 @@ impl Naive {
     fn s_deterministic(&self, sequence: &mut Sequence, p: usize, mut path: Path) -> Result<Found, Refusal> {
         let mut been_in = HashSet::new();
         loop {
-            if !been_in.insert(path.state.clone()) || been_in.len() > self.limits.deterministic as usize {
+            let too_long = been_in.len() >= LONG && self.is(Mutant::LongSequencesAreEndless);
+            if !been_in.insert(path.state.clone()) || too_long {
                 let blocked = self.is(Mutant::EndlessDeterministicIsBlocked);
                 return Ok(if blocked { self.blocked(sequence, p, path) } else { self.endless(sequence, path.log) });
             }
@@ -267,7 +262,7 @@ impl Naive {
                 let first = sequence.way.is_empty();
                 if first {
                     sequence.followed.clear();
-                    (sequence.times, sequence.over) = (0, false);
+                    sequence.times = 0;
                 }
                 let log = answer.log.clone();
                 let answered = self.outcomes_of(sequence, mover, answer)?;

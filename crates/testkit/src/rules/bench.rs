@@ -1,6 +1,6 @@
 //! What the cases use to ask an engine: load a program, go somewhere, look at the transitions.
 
-use crate::naive::{Limits, Naive, State};
+use crate::naive::{Naive, State};
 use crate::{assembly, naive};
 use bytecode::{Fault, Verified};
 use contract::{Successors, System};
@@ -15,8 +15,6 @@ pub type Make<'a> = &'a dyn Fn(Arc<Verified>) -> Box<dyn System>;
 /// A place where an engine can be asked.
 pub struct Bench<'a> {
     make: Make<'a>,
-    /// Where the engine ends sequences of steps (rule S-ENDLESS): an evaluator may have lower limits than the rules, to be asked about them.
-    pub limits: Limits,
 }
 
 /// One transition, in words: `1:5,6!Assertion` is a transition of process 1 to a state with these values and with this fault; without values it
@@ -28,14 +26,9 @@ fn words(process: usize, values: Option<Vec<String>>, fault: Option<Fault>) -> S
 }
 
 impl<'a> Bench<'a> {
-    /// A bench for an engine that ends sequences where the rules say.
+    /// A bench for an engine.
     pub fn new(make: Make<'a>) -> Bench<'a> {
-        Bench { make, limits: Limits::default() }
-    }
-
-    /// A bench for an engine with other limits.
-    pub fn with_limits(make: Make<'a>, limits: Limits) -> Bench<'a> {
-        Bench { make, limits }
+        Bench { make }
     }
 
     /// Loads a program.

@@ -7,12 +7,12 @@ pub(super) const CASES: &[Case] = &[
     case!("I-RUN" => prologues),
     case!("I-RUN" "M-ACTIVE" => a_prologue_has_its_own_registers),
     case!("I-PID" "I-NRPR" => numbers),
-    case!("I-LAST" "S-SCRATCH" => the_last_to_move),
+    case!("I-LAST" "E-STEP" => the_last_to_move),
     case!("I-ENABLED" => enabled_processes),
     case!("I-ENABLED" => enabled_in_the_present_state),
     case!("I-ENABLED" "I-SEND" => a_process_that_waits_for_a_partner_is_not_enabled),
     case!("I-ENABLED" => enabled_asks_no_further),
-    case!("I-ENABLED" "I-TIMEOUT" => enabled_does_not_time_out),
+    case!("I-ENABLED" "I-TIMEOUT" => enabled_times_out_with_the_one_that_asks),
     case!("I-PCVAL" => control_locations_by_number),
     case!("I-AT" => control_locations_by_name),
     case!("I-NP" => progress),
@@ -83,19 +83,33 @@ fn the_last_to_move(b: &Bench<'_>) -> Verdict {
     b.expect(text, "x", "0:0 1:0")?;
     b.expect_after(text, &[1], "x", "0:1 1:1")?;
     b.expect_after(text, &[1, 0], "x", "0:0 1:0")?;
-    // In a rendezvous it is the one that offers; and within a transition it is still the one before.
+    // In a rendezvous it is the one that receives; before the receiver's step is complete, the one that offers.
     let text = "global int x = 9 | channel c = [0] of { byte }
         process p() { | LDC c | LDC 1 | SEND 1 | STEP N | NEX | }
         process q() { | LDC c | RECV 1, {}, first | LAST | STG x | STEP N | LAST | STG x | STEP N | NEX | }
         start q, p";
-    b.expect(text, "x", "1:0")?;
-    b.expect_after(text, &[0], "x", "0:1")?;
+    b.expect(text, "x", "1:1")?;
+    b.expect_after(text, &[0], "x", "0:0")?;
+    // Invisible and atomic steps count at once, deterministic ones when the sequence is over.
+    let steps = |mode: &str| {
+        format!(
+            "global int x = 9 | channel c = [1] of {{ byte }}
+             process p() {{ | STEP {mode} | LAST | STG x | STEP N | LAST | STG x | STEP N | NEX | }}
+             process q() {{ | NEX | }}
+             start q, p"
+        )
+    };
+    b.expect(&steps("I"), "x", "1:1")?;
+    b.expect_after(&steps("I"), &[0], "x", "1:1")?;
+    b.expect_after(&steps("A"), &[0], "x", "1:1")?;
+    b.expect(&steps("D"), "x", "1:0")?;
+    b.expect_after(&steps("D"), &[0], "x", "1:1")?;
+    // So does the end of a process, whose number stays.
     let text = "global int x = 9
-        process p() { | STEP I | LAST | STG x | STEP N | LAST | STG x | STEP N | NEX | }
-        process q() { | NEX | }
-        start q, p";
-    b.expect(text, "x", "1:0")?;
-    b.expect_after(text, &[0], "x", "1:1")
+        process p() { | LAST | STG x | STEP N | NEX | }
+        process q() { | STEP T | }
+        start p, q";
+    b.expect_after(text, &[1], "x", "0:1")
 }
 
 /// What ENABLED says about process 1, whose first instructions are given.
@@ -176,12 +190,20 @@ fn enabled_asks_no_further(b: &Bench<'_>) -> Verdict {
     first_of(b, text, "0:1")
 }
 
-fn enabled_does_not_time_out(b: &Bench<'_>) -> Verdict {
-    let text = "global int x = 9
-        process p() { | TIMEOUT | NEXZ | LDC 1 | ENABLED | STG x | STEP N | NEX | }
-        process q() { | TIMEOUT | NEXZ | STEP N | NEX | }
-        start p, q";
-    b.expect(text, "x", "0:0 1:9")
+fn enabled_times_out_with_the_one_that_asks(b: &Bench<'_>) -> Verdict {
+    let asks = |code: &str| {
+        format!(
+            "global int x = 9
+             process p() {{ | {code} | STEP N | NEX | }}
+             process q() {{ | TIMEOUT | NEXZ | STEP N | NEX | }}
+             start p, q"
+        )
+    };
+    b.expect(&asks("TIMEOUT | NEXZ | LDC 1 | ENABLED | STG x"), "x", "0:1 1:9")?;
+    b.expect(&asks("LDC 1 | ENABLED | NEXZ | LDC 2 | STG x"), "x", "0:2 1:9")?;
+    b.expect(&asks("LDC 1 | ENABLED | STG x"), "x", "0:0")?;
+    b.expect(&asks("TIMEOUT | NEXZ | STEP I | LDC 1 | ENABLED | STG x"), "x", "0:0 1:9")?;
+    b.expect(&asks("TIMEOUT | NEXZ | STEP D | LDC 1 | ENABLED | STG x"), "x", "0:1 1:9")
 }
 
 fn control_locations_by_number(b: &Bench<'_>) -> Verdict {

@@ -15,7 +15,7 @@ pub(super) const CASES: &[Case] = &[
     case!("S-RENDEZVOUS" => a_new_process_answers),
     case!("S-RENDEZVOUS" "F-FATAL" => faults_of_an_answer),
     case!("S-TIMEOUT" "I-TIMEOUT" => timeout_only_if_nothing_else),
-    case!("S-TIMEOUT" => timeout_in_the_first_path_alone),
+    case!("S-TIMEOUT" => timeout_in_the_first_path_and_its_deterministic_sequence),
     case!("S-TIMEOUT" "S-PRIVILEGE" => timeout_and_privilege),
     case!("S-PRIORITY" => higher_priorities_first),
     case!("S-PRIORITY" "S-TIMEOUT" => priorities_and_timeout),
@@ -162,14 +162,14 @@ fn timeout_only_if_nothing_else(b: &Bench<'_>) -> Verdict {
     b.expect(&text("TIMEOUT | LDC 5 | ADD | STG x | STEP N | NEX"), "x", "1:5")
 }
 
-fn timeout_in_the_first_path_alone(b: &Bench<'_>) -> Verdict {
-    for mode in ["I", "D"] {
+fn timeout_in_the_first_path_and_its_deterministic_sequence(b: &Bench<'_>) -> Verdict {
+    for (mode, expected) in [("I", "0:1,0"), ("D", "0:1,1"), ("D | STEP D", "0:1,1"), ("I | STEP D", "0:1,0"), ("D | STEP I", "0:1,0")] {
         let text = format!(
             "global byte x = 9 | global byte y = 9
              process p() {{ | TIMEOUT | NEXZ | TIMEOUT | STG x | STEP {mode} | TIMEOUT | STG y | STEP N | NEX | }}
              start p"
         );
-        b.expect(&text, "x y", "0:1,0")?;
+        b.expect(&text, "x y", expected)?;
     }
     // One that answers does not see it, and neither does one that is asked whether it would.
     let text = "global byte x = 9 | channel c = [0] of { byte }

@@ -1,0 +1,92 @@
+//! Steps that only are long run on, on both engines; a limit or a request to stop reaches into them and ends in *unknown*.
+
+use bytecode::Verified;
+use check::{Engine, Order, Plan};
+use contract::{Cancel, Limits, Quiet, StopReason, Verdict};
+use languages::{NoFiles, Source};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn program(text: &str) -> Arc<Verified> {
+    let source = Source { name: "long.pml", bytes: text.as_bytes(), defines: &[], files: &mut NoFiles };
+    let loaded = languages::load(source).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
+    Arc::new(loaded.program)
+}
+
+/// Counts through all values of an `int` before a state comes back: for as long as anybody waits.
+const COUNTING: [&str; 4] = [
+    "int x; active proctype P() { d_step { do :: x++ od } }",
+    "int x; active proctype P() { atomic { do :: x++ od } }",
+    // A choice at each step, and very many outcomes.
+    "int x; active proctype P() { atomic { do :: x++ :: x = x + 2 :: break od } }",
+    // The question whether another process can move goes through a long step too.
+    "int x; active proctype P() { d_step { do :: x++ od } } active proctype Q() { atomic { do :: enabled(0) -> x++ od } }",
+];
+
+fn verdict(text: &str, plan: &Plan, cancel: &Cancel) -> Verdict {
+    check::run(&program(text), plan, cancel, &Quiet).expect("a sound plan").outcome.verdict
+}
+
+#[test]
+fn a_long_step_has_its_end() {
+    // More statements than either engine would follow before it called them endless: 2^24 in a d_step, 2^20 in an atomic sequence.
+    let deterministic = "int x; active proctype P() { d_step { do :: x < 9000000 -> x++ :: else -> break od }; assert(x == 9000000) }";
+    let atomic = "int x; active proctype P() { atomic { do :: x < 600000 -> x++ :: else -> break od }; assert(x == 600000) }";
+    for (text, engine) in [(deterministic, Engine::Native), (atomic, Engine::Native), (atomic, Engine::Interpreter)] {
+        assert_eq!(verdict(text, &Plan { engine, ..Plan::check() }, &Cancel::default()), Verdict::Holds, "{text}");
+        let wrong = text.replace("assert(x ==", "assert(x !=");
+        if engine == Engine::Native && text == atomic {
+            // Found by one engine, confirmed by the other.
+            assert!(matches!(verdict(&wrong, &Plan { engine, ..Plan::check() }, &Cancel::default()), Verdict::Violated(_)), "{wrong}");
+        }
+    }
+}
+
+#[test]
+fn time_is_up_inside_a_step() {
+    let limits = Limits { time: Some(Duration::from_millis(100)), ..Limits::default() };
+    for text in COUNTING {
+        for engine in [Engine::Native, Engine::Interpreter] {
+            for (order, threads) in [(Order::Breadth, 1), (Order::Breadth, 2), (Order::Depth, 1), (Order::DepthShared, 2)] {
+                let plan = Plan { engine, order, threads, limits, ..Plan::check() };
+                assert_eq!(verdict(text, &plan, &Cancel::default()), Verdict::Unknown(StopReason::Time), "{engine:?} {order:?} {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_is_used_up_inside_a_step() {
+    let limits = Limits { memory: Some(8 << 20), ..Limits::default() };
+    for text in &COUNTING[1..3] {
+        for engine in [Engine::Native, Engine::Interpreter] {
+            for order in [Order::Breadth, Order::Depth] {
+                let plan = Plan { engine, order, limits, ..Plan::check() };
+                assert_eq!(verdict(text, &plan, &Cancel::default()), Verdict::Unknown(StopReason::Memory), "{engine:?} {order:?} {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_to_stop_is_heard_inside_a_step() {
+    for text in COUNTING {
+        for engine in [Engine::Native, Engine::Interpreter] {
+            let cancel = Cancel::default();
+            cancel.cancel();
+            let plan = Plan { engine, ..Plan::check() };
+            assert_eq!(verdict(text, &plan, &cancel), Verdict::Unknown(StopReason::Interrupted), "{engine:?} {text}");
+        }
+    }
+}
+
+/// What native code finds in no time may take the interpreter long to confirm: that is not known then, and what was found is told.
+#[test]
+fn a_violation_that_takes_long_to_confirm_is_told_as_such() {
+    let text =
+        "int x, y; active proctype P() { d_step { do :: x < 1500 * 1000 * 1000 -> x = x + 15 :: else -> break od }; assert(y == 1) }";
+    let limits = Limits { time: Some(Duration::from_secs(2)), ..Limits::default() };
+    let verdict = verdict(text, &Plan { limits, ..Plan::check() }, &Cancel::default());
+    // On a slow machine the search itself may take too long.
+    assert!(matches!(verdict, Verdict::Unknown(StopReason::TraceLost(_) | StopReason::Time)), "{verdict:?}");
+}

@@ -6,6 +6,7 @@ mod conformance;
 mod engines;
 mod fuzz;
 mod install;
+mod ltl;
 mod models;
 mod stress;
 
@@ -39,6 +40,8 @@ enum Command {
     Fuzz(fuzz::Arguments),
     /// Install the program and the library for C, with its header and its `pkg-config` file
     Install(install::Arguments),
+    /// Compare automata of temporal formulas with the best known sizes, and random ones with the definition
+    Ltl(ltl::Arguments),
     /// Repeat searches with several workers and compare them with one; stress the lock-free stores; try the limits
     Stress(stress::Arguments),
 }
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::RecallMemory => bench::child::touch_memory(),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Install(arguments) => install::run(&arguments),
+        Command::Ltl(arguments) => ltl::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
     };
     match result {

@@ -33,6 +33,8 @@ pub enum Command {
     Replay(ReplayArguments),
     /// Translate to byte-code
     Compile(CompileArguments),
+    /// Show the Büchi automaton of a temporal formula
+    Ltl(LtlArguments),
 }
 
 /// `everypath check`
@@ -133,6 +135,43 @@ pub struct CompileArguments {
     pub output: OutputArguments,
 }
 
+/// `everypath ltl`
+#[derive(Debug, Args)]
+pub struct LtlArguments {
+    /// The formula, in SPIN's syntax: [] <> ! U W V X -> <-> && ||
+    #[arg(required_unless_present = "file", allow_hyphen_values = true)]
+    pub formula: Option<String>,
+    /// Translate the negation, as a search does
+    #[arg(long, conflicts_with = "file")]
+    pub negate: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: AutomatonFormat,
+    /// Print the automaton with generalised acceptance on edges
+    #[arg(long)]
+    pub generalised: bool,
+    /// Read an automaton instead, in the Hanoi format or as a never claim; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "formula")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// How an automaton is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AutomatonFormat {
+    /// A table
+    Text,
+    /// The Hanoi format, version 1
+    Hoa,
+    /// A never claim, as SPIN reads it
+    Never,
+    /// One JSON object, as with `--json`
+    Json,
+    /// A graph for `dot`
+    Dot,
+}
+
 /// The program to work on.
 #[derive(Debug, Args)]
 pub struct ModelArguments {
@@ -222,6 +261,7 @@ impl Command {
             Command::Simulate(arguments) => arguments.output.json,
             Command::Replay(arguments) => arguments.output.json,
             Command::Compile(arguments) => arguments.output.json,
+            Command::Ltl(arguments) => arguments.output.json || arguments.format == AutomatonFormat::Json,
         }
     }
 }

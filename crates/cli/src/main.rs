@@ -82,6 +82,7 @@ fn work() -> ExitCode {
         Command::Simulate(arguments) => commands::simulate::run(arguments),
         Command::Replay(arguments) => commands::replay::run(arguments),
         Command::Compile(arguments) => commands::compile::run(arguments),
+        Command::Ltl(arguments) => commands::ltl::run(arguments),
     };
     let exit = result.unwrap_or_else(|failure| {
         complain(&failure);

@@ -11,9 +11,10 @@ use crate::lasso::Lasso;
 use crate::merge::merge;
 use crate::obligation::obligation;
 use crate::product::disjoint;
+use crate::simplify::Simplifier;
 use crate::simulation;
 use crate::tableau::{self, Bounds};
-use crate::translate::{base, orders, translate};
+use crate::translate::{QUESTIONS, base, orders, translate};
 
 /// Sizes of automata, added up over an audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +40,14 @@ pub fn audit(formulas: &mut Formulas, root: Id, words: &[Lasso]) -> Result<Audit
     let (plain, negated) = (formulas.normal_form(root, false), formulas.normal_form(root, true));
     judge.formula("negation normal form", formulas, plain, true)?;
     judge.formula("negated normal form", formulas, negated, false)?;
-    let simple = [plain, negated];
+    let mut simple = [plain, negated];
+    for (formula, positive) in simple.iter_mut().zip([true, false]) {
+        for questions in [0, QUESTIONS] {
+            let simplified = Simplifier::new(formulas, work, questions).simplify(*formula);
+            judge.formula("simplification", formulas, simplified, positive)?;
+            *formula = simplified;
+        }
+    }
     let mut bases = Vec::new();
     for (formula, positive) in [(plain, true), (simple[0], true), (simple[1], false)] {
         work.left = BUDGET;

@@ -31,6 +31,9 @@ struct Node {
     high: Bdd,
 }
 
+/// A guard of more cubes than this counts as an overflow.
+const CUBES: usize = 20_000;
+
 /// The atom of the two constants: behind all others.
 const LEAF: u32 = u32::MAX;
 
@@ -187,6 +190,9 @@ impl Bdds {
 
     /// Cubes whose union lies between `least` and `most`; gives the union.
     fn between(&mut self, least: Bdd, most: Bdd, prefix: Cube, cubes: &mut Vec<Cube>) -> Bdd {
+        if cubes.len() > CUBES {
+            self.overflowed = true;
+        }
         if least == Bdd::NONE || self.overflowed {
             return Bdd::NONE;
         }
@@ -213,7 +219,6 @@ impl Bdds {
     }
 
     /// The set of letters of a list of cubes.
-    #[cfg(test)]
     pub fn guard(&mut self, guard: &Guard) -> Bdd {
         let mut set = Bdd::NONE;
         for cube in &guard.cubes {

@@ -256,6 +256,11 @@ impl Graph {
         self.edges.iter().all(|list| (0..list.len()).all(|i| (0..i).all(|j| !bdds.meet(list[i].guard, list[j].guard))))
     }
 
+    /// Whether every state has an edge for every letter.
+    pub fn complete(&self, bdds: &mut Bdds) -> bool {
+        self.edges.iter().all(|list| list.iter().fold(Bdd::NONE, |all, edge| bdds.or(all, edge.guard)) == Bdd::ALL)
+    }
+
     /// What a search for accepted runs has to do.
     pub fn strength(&self, bdds: &mut Bdds) -> Strength {
         let components = self.components();
@@ -285,11 +290,40 @@ impl Graph {
         });
         Automaton { atoms: atoms.to_vec(), states: states.collect(), initial: self.initial as usize, sets: self.sets, state_based }
     }
+
+    /// The graph of plain data.
+    pub fn from_open(automaton: &Automaton, bdds: &mut Bdds) -> Graph {
+        let edge =
+            |bdds: &mut Bdds, edge: &OpenEdge| Edge { guard: bdds.guard(&edge.guard), marks: edge.marks, target: edge.target as u32 };
+        let edges = automaton.states.iter().map(|state| state.edges.iter().map(|e| edge(bdds, e)).collect()).collect();
+        Graph { edges, initial: automaton.initial as u32, sets: automaton.sets }
+    }
+
+    /// Keeps only what can be reached through edges that some letter takes, in the order in which it is there.
+    pub fn keep_reachable(&mut self, bdds: &mut Bdds) {
+        for list in &mut self.edges {
+            list.retain(|edge| !edge.guard.is_none());
+        }
+        let (of, _) = self.partition();
+        let mut number = vec![0u32; self.len()];
+        let mut next = 0;
+        for state in (0..self.len()).filter(|&state| of[state] != Components::NONE) {
+            number[state] = next;
+            next += 1;
+        }
+        let mut edges = Vec::with_capacity(next as usize);
+        for (state, list) in std::mem::take(&mut self.edges).into_iter().enumerate() {
+            if of[state] != Components::NONE {
+                edges.push(join_equal(list.into_iter().map(|edge| Edge { target: number[edge.target as usize], ..edge }).collect(), bdds));
+            }
+        }
+        self.edges = edges;
+        self.initial = number[self.initial as usize];
+    }
 }
 
-/// Joins edges with the same target and marks, and takes from each what another edge to the same target reads with more
-/// marks.
-pub fn join(mut list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
+/// Joins edges with the same target and marks.
+fn join_equal(mut list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
     list.sort_by_key(|edge| (edge.target, edge.marks));
     let mut joined: Vec<Edge> = Vec::with_capacity(list.len());
     for edge in list {
@@ -298,6 +332,13 @@ pub fn join(mut list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
             _ => joined.push(edge),
         }
     }
+    joined
+}
+
+/// Joins edges with the same target and marks, and takes from each what another edge to the same target reads with more
+/// marks.
+pub fn join(list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
+    let mut joined = join_equal(list, bdds);
     for i in 0..joined.len() {
         for j in 0..joined.len() {
             let (weak, strong) = (joined[i], joined[j]);

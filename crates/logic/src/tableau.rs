@@ -9,6 +9,7 @@
 //! Formulas are in negation normal form.
 
 use crate::bdd::{Bdd, Bdds};
+use crate::convert::letters_of;
 use crate::formula::{Formulas, Id, Node};
 use crate::graph::{Edge, Graph, Work};
 use rustc_hash::FxHashMap;
@@ -31,6 +32,9 @@ pub struct Bounds {
     /// Edges in all.
     pub edges: usize,
 }
+
+/// More pairs of moves than this are not combined.
+const PAIRS: usize = 400_000;
 
 struct Tableau<'a> {
     formulas: &'a Formulas,
@@ -140,16 +144,12 @@ impl Tableau<'_> {
         if let Some(known) = self.moves.get(&id) {
             return Some(known.clone());
         }
-        let plain = |letters| vec![Move { letters, next: Vec::new(), promises: 0 }];
         let node = self.formulas.node(id).clone();
         let moves = match node {
-            Node::True => plain(Bdd::ALL),
-            Node::False => Vec::new(),
-            Node::Atom(atom) => plain(self.work.bdds.literal(atom, true)),
-            Node::Not(inner) => match *self.formulas.node(inner) {
-                Node::Atom(atom) => plain(self.work.bdds.literal(atom, false)),
-                _ => return None,
-            },
+            _ if self.formulas.shape(id).boolean => {
+                let letters = letters_of(self.formulas, id, &mut self.work.bdds)?;
+                if letters.is_none() { Vec::new() } else { vec![Move { letters, next: Vec::new(), promises: 0 }] }
+            }
             Node::And(list) => self.moves_of_all(&list)?,
             Node::Or(list) => {
                 let mut moves = Vec::new();
@@ -180,7 +180,8 @@ impl Tableau<'_> {
                 let held = self.moves_of(b)?;
                 self.both(&held, &released)?
             }
-            Node::Implies(..) | Node::Equivalent(..) => return None,
+            // Constants and literals are Boolean, and the others have no place in a negation normal form.
+            _ => return None,
         };
         self.moves.insert(id, moves.clone());
         Some(moves)
@@ -191,6 +192,10 @@ impl Tableau<'_> {
     }
 
     fn both(&mut self, left: &[Move], right: &[Move]) -> Option<Vec<Move>> {
+        let pairs = left.len().saturating_mul(right.len());
+        if pairs > PAIRS || !self.work.spend(pairs as u64) {
+            return None;
+        }
         let mut moves = Vec::new();
         for a in left {
             for b in right {

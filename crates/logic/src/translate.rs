@@ -11,6 +11,7 @@ use crate::formula::{Formulas, Id};
 use crate::graph::{Graph, Work};
 use crate::merge::merge;
 use crate::obligation::{Obligation, obligation};
+use crate::simplify::Simplifier;
 use crate::simulation;
 use crate::tableau::{self, Bounds};
 use std::fmt;
@@ -23,6 +24,8 @@ const STATES_MAX: usize = 4000;
 const EDGES_MAX: usize = 40_000;
 /// Nodes of guards.
 const NODES_MAX: usize = 1 << 20;
+/// Questions of implication that automata answer while a formula is simplified.
+pub(crate) const QUESTIONS: u32 = 150;
 /// Larger automata are not merged pair by pair.
 const MERGED_MAX: usize = 70;
 
@@ -64,6 +67,16 @@ impl Class {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooLarge(String);
 
+impl TooLarge {
+    pub(crate) fn of(what: &str) -> TooLarge {
+        TooLarge(what.to_owned())
+    }
+
+    pub(crate) fn guards() -> TooLarge {
+        TooLarge::of("the guards of the automaton are too large")
+    }
+}
+
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -103,13 +116,13 @@ pub fn translate(formulas: &mut Formulas, root: Id) -> Result<Translation, TooLa
     }
     let copied = formulas.copy(root, &mut own);
     let mut work = Work::new(NODES_MAX, 0);
-    let found = Search { formulas: &mut own, work: &mut work }.run(copied)?;
+    let found = Search { formulas: &mut own, work: &mut work, left: STEPS }.run(copied)?;
     let deterministic = found.buchi.deterministic(&mut work.bdds);
     let strength = found.buchi.strength(&mut work.bdds);
     let buchi = found.buchi.open(&names, true, &mut work.bdds);
     let generalised = found.generalised.open(&names, false, &mut work.bdds);
     if work.bdds.overflowed() {
-        return Err(TooLarge("the guards of the automaton are too large".to_owned()));
+        return Err(TooLarge::guards());
     }
     let simplified = own.copy(found.simplified, formulas);
     Ok(Translation { generalised, buchi, deterministic, strength, class: found.class, simplified })
@@ -125,7 +138,13 @@ struct Found {
 struct Search<'a> {
     formulas: &'a mut Formulas,
     work: &'a mut Work,
+    /// Steps left for everything that is tried beyond the first automaton.
+    left: u64,
 }
+
+/// Steps for everything that is tried beyond the first automaton, and for one attempt.
+const STEPS: u64 = 12_000_000;
+const ATTEMPT: u64 = 4_000_000;
 
 /// The automaton of a formula in negation normal form, reduced by what needs no complement.
 pub(crate) fn base(formulas: &Formulas, root: Id, work: &mut Work) -> Option<Graph> {
@@ -164,19 +183,29 @@ fn keep(best: &mut Option<Graph>, graph: Graph, work: &mut Work) {
 }
 
 impl Search<'_> {
+    /// Does something with a part of the budget.
+    fn within<T>(&mut self, act: impl FnOnce(&mut Work) -> T) -> T {
+        let granted = ATTEMPT.min(self.left);
+        self.work.left = granted;
+        let result = act(self.work);
+        self.left -= granted.saturating_sub(self.work.left);
+        result
+    }
+
     fn run(mut self, root: Id) -> Result<Found, TooLarge> {
         let (plain, negated) = (self.formulas.normal_form(root, false), self.formulas.normal_form(root, true));
-        let simplified = plain;
-        let simplified_negation = negated;
+        let simplified = Simplifier::new(self.formulas, self.work, QUESTIONS).simplify(plain);
+        let simplified_negation = Simplifier::new(self.formulas, self.work, QUESTIONS).simplify(negated);
         let first = base(self.formulas, simplified, self.work);
-        let first = first.ok_or_else(|| TooLarge("the automaton of this formula is too large".to_owned()))?;
+        let first = first.ok_or_else(|| TooLarge::of("the automaton of this formula is too large"))?;
         let complement = base(self.formulas, simplified_negation, self.work);
 
-        let weak = complement.as_ref().and_then(|complement| {
-            self.work.left = 10_000_000;
-            obligation(&first, complement, self.work)
-        });
+        let weak = complement.as_ref().and_then(|complement| self.within(|work| obligation(&first, complement, work)));
         let mut starts = vec![first.clone()];
+        // Simplifying helps nearly always; where it does not, the formula as it stands may.
+        if plain != simplified {
+            starts.extend(base(self.formulas, plain, self.work));
+        }
         starts.extend(weak.as_ref().map(|weak| weak.graph.clone()));
         let mut generalised = None;
         let mut plain_starts = Vec::new();
@@ -199,13 +228,16 @@ impl Search<'_> {
         }
         for start in &plain_starts {
             for order in orders(start.sets) {
-                self.work.left = 8_000_000;
+                // The first one must be there; the others are tried while the budget lasts.
+                if buchi.is_some() && self.left == 0 {
+                    break;
+                }
                 if let Some(graph) = degeneralise(start, &order, Place::States, STATES_MAX, self.work) {
                     self.finish(&graph, complement.as_ref(), &mut buchi);
                 }
             }
         }
-        let too_large = || TooLarge("the guards of the automaton are too large".to_owned());
+        let too_large = || TooLarge::guards();
         let (generalised, buchi) = (generalised.ok_or_else(too_large)?, buchi.ok_or_else(too_large)?);
         let class = self.class(&first, complement.as_ref(), weak.as_ref());
         Ok(Found { generalised, buchi, class, simplified })
@@ -216,18 +248,14 @@ impl Search<'_> {
         if graph.len() > MERGED_MAX {
             return None;
         }
-        self.work.left = 4_000_000;
-        let merged = merge(graph, complement, state_based, backwards, self.work)?;
-        self.work.left = 4_000_000;
-        Some(simulation::reduce(merged, state_based, self.work))
+        let merged = self.within(|work| merge(graph, complement, state_based, backwards, work))?;
+        Some(self.within(|work| simulation::reduce(merged, state_based, work)))
     }
 
     /// Reduces an automaton with accepting states in several ways and keeps the best.
     fn finish(&mut self, graph: &Graph, complement: Option<&Graph>, best: &mut Option<Graph>) {
-        self.work.left = 4_000_000;
-        let mut reduced = simulation::reduce(graph.clone(), true, self.work);
-        self.work.left = 4_000_000;
-        if let Some(delayed) = simulation::delayed(&reduced, self.work) {
+        let mut reduced = self.within(|work| simulation::reduce(graph.clone(), true, work));
+        if let Some(delayed) = self.within(|work| simulation::delayed(&reduced, work)) {
             reduced = delayed;
         }
         if let Some(complement) = complement {

@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Few and small models: two minutes
     #[arg(long)]
     quick: bool,
+    /// Only the sizes of automata of temporal formulas beside the best known ones
+    #[arg(long)]
+    ltl: bool,
     /// The project's own models only
     #[arg(long, conflicts_with = "quick")]
     own: bool,
@@ -80,6 +83,9 @@ pub struct Arguments {
 
 /// Measures what was asked for.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.ltl {
+        return crate::ltl::table(None, false);
+    }
     if arguments.compile_times {
         return compile_times::run(&arguments.corpus, &arguments.only);
     }

@@ -1,0 +1,250 @@
+//! `everypath ltl`: the automaton of a formula, or one that was made elsewhere, its size and its kind.
+
+use crate::args::{AutomatonFormat, LtlArguments};
+use crate::failure::Failure;
+use crate::{Exit, input, say};
+use logic::{Automaton, Facts, Formulas, Remarks};
+use report::json;
+use serde::Serialize;
+use source::{Diagnostic, SourceMap, Span};
+use std::path::Path;
+
+/// Everything there is to tell.
+struct Answer {
+    name: String,
+    negated: bool,
+    formula: Option<Translated>,
+    buchi: Automaton,
+    buchi_facts: Facts,
+    generalised: Automaton,
+    generalised_facts: Facts,
+}
+
+struct Translated {
+    simplified: String,
+    class: &'static str,
+    stutter_invariant: bool,
+}
+
+#[derive(Serialize)]
+struct AnswerJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    formula: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    negated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simplified: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stutter_invariant: Option<bool>,
+    class: Option<&'static str>,
+    states: usize,
+    transitions: usize,
+    deterministic: bool,
+    complete: bool,
+    strength: &'static str,
+    generalised: GeneralisedJson,
+    atoms: &'a [String],
+    automaton: AutomatonJson,
+}
+
+#[derive(Serialize)]
+struct GeneralisedJson {
+    states: usize,
+    transitions: usize,
+    sets: u32,
+    deterministic: bool,
+    strength: &'static str,
+    automaton: AutomatonJson,
+}
+
+#[derive(Serialize)]
+struct AutomatonJson {
+    initial: usize,
+    states: Vec<StateJson>,
+}
+
+#[derive(Serialize)]
+struct StateJson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepting: Option<bool>,
+    component: Option<usize>,
+    kind: Option<&'static str>,
+    edges: Vec<EdgeJson>,
+}
+
+#[derive(Serialize)]
+struct EdgeJson {
+    /// Each is a product of atoms, those that must be true and those that must be false; one of them must hold.
+    guard: Vec<CubeJson>,
+    target: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sets: Option<Vec<u32>>,
+}
+
+#[derive(Serialize)]
+struct CubeJson {
+    #[serde(rename = "true")]
+    positive: Vec<usize>,
+    #[serde(rename = "false")]
+    negative: Vec<usize>,
+}
+
+pub fn run(arguments: &LtlArguments) -> Result<Exit, Failure> {
+    let answer = match (&arguments.file, &arguments.formula) {
+        (Some(path), _) => read(path)?,
+        (None, Some(formula)) => translate(formula, arguments.negate)?,
+        (None, None) => return Err(Failure::Call("a FORMULA or `--file FILE` is needed".to_owned())),
+    };
+    let (automaton, facts) = match arguments.generalised {
+        true => (&answer.generalised, &answer.generalised_facts),
+        false => (&answer.buchi, &answer.buchi_facts),
+    };
+    let format = if arguments.output.json { AutomatonFormat::Json } else { arguments.format };
+    if format == AutomatonFormat::Never && arguments.generalised {
+        return Err(Failure::Call("a never claim has accepting states: `--generalised` does not go with it".to_owned()));
+    }
+    let title = answer.title();
+    say(&match format {
+        AutomatonFormat::Json => answer.json(),
+        AutomatonFormat::Text => answer.text(automaton),
+        AutomatonFormat::Hoa => {
+            let remarks = Remarks { name: &title, deterministic: facts.deterministic, complete: facts.complete };
+            logic::write_hoa(automaton, remarks)
+        }
+        AutomatonFormat::Never => logic::write_never(automaton, &title),
+        AutomatonFormat::Dot => logic::dot(automaton, &title),
+    });
+    Ok(Exit::Fine)
+}
+
+fn wrong(map: SourceMap, diagnostic: Diagnostic) -> Failure {
+    Failure::Model { map, diagnostics: vec![diagnostic] }
+}
+
+fn translate(text: &str, negate: bool) -> Result<Answer, Failure> {
+    let mut map = SourceMap::new();
+    let file = map.add("formula", text);
+    let mut formulas = Formulas::new();
+    let parsed = match logic::parse(&mut formulas, text, file, 0) {
+        Ok(parsed) => parsed,
+        Err(error) => return Err(wrong(map, error)),
+    };
+    let root = if negate { formulas.not(parsed.root) } else { parsed.root };
+    let translated = logic::translate(&mut formulas, root).and_then(|translation| {
+        let facts = (logic::facts(&translation.buchi)?, logic::facts(&translation.generalised)?);
+        Ok((translation, facts))
+    });
+    match translated {
+        Ok((translation, (buchi_facts, generalised_facts))) => Ok(Answer {
+            name: text.trim().to_owned(),
+            negated: negate,
+            formula: Some(Translated {
+                simplified: formulas.text(translation.simplified),
+                class: translation.class.name(),
+                stutter_invariant: !formulas.has_next(translation.simplified),
+            }),
+            buchi: translation.buchi,
+            buchi_facts,
+            generalised: translation.generalised,
+            generalised_facts,
+        }),
+        Err(error) => {
+            let whole = Span::new(file, 0, text.len());
+            Err(wrong(map, Diagnostic::error(whole, error.to_string()).with_hint("split the formula into several")))
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Answer, Failure> {
+    let text = input::text(path)?;
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let mut map = SourceMap::new();
+    let file = map.add(name.clone(), text.clone());
+    let claim = text.contains("never") && !text.trim_start().starts_with("HOA:");
+    let automaton = if claim { logic::read_never(&text, file) } else { logic::read_hoa(&text, file) };
+    let automaton = automaton.map_err(|error| wrong(map, error))?;
+    let too_large = |error: logic::TooLarge| Failure::Call(format!("{name}: {error}"));
+    let generalised = logic::tidy(&automaton).map_err(too_large)?;
+    let buchi = logic::to_buchi(&generalised).map_err(too_large)?;
+    let buchi_facts = logic::facts(&buchi).map_err(too_large)?;
+    let generalised_facts = logic::facts(&generalised).map_err(too_large)?;
+    Ok(Answer { name, negated: false, formula: None, buchi, buchi_facts, generalised, generalised_facts })
+}
+
+impl Answer {
+    fn title(&self) -> String {
+        if self.negated { format!("!({})", self.name) } else { self.name.clone() }
+    }
+
+    fn text(&self, automaton: &Automaton) -> String {
+        let facts = &self.buchi_facts;
+        let mut out = format!("{}\n", self.title());
+        if let Some(formula) = &self.formula {
+            out.push_str(&format!("as translated: {}\nclass: {}\n", formula.simplified, formula.class));
+        }
+        out.push_str(&format!(
+            "Büchi automaton: {}, {}, {}, {}\n",
+            plural(self.buchi.state_count(), "state"),
+            plural(self.buchi.transition_count(), "transition"),
+            if facts.deterministic { "deterministic" } else { "not deterministic" },
+            facts.strength.name(),
+        ));
+        out.push_str(&format!(
+            "generalised, on edges: {}, {}, {}\n\n",
+            plural(self.generalised.state_count(), "state"),
+            plural(self.generalised.transition_count(), "transition"),
+            plural(self.generalised.sets as usize, "acceptance set"),
+        ));
+        out.push_str(&logic::text(automaton));
+        out
+    }
+
+    fn json(&self) -> String {
+        let facts = &self.buchi_facts;
+        json::line(&AnswerJson {
+            formula: self.formula.as_ref().map(|_| self.name.as_str()),
+            file: self.formula.is_none().then_some(self.name.as_str()),
+            negated: self.negated,
+            simplified: self.formula.as_ref().map(|formula| formula.simplified.as_str()),
+            stutter_invariant: self.formula.as_ref().map(|formula| formula.stutter_invariant),
+            class: self.formula.as_ref().map(|formula| formula.class),
+            states: self.buchi.state_count(),
+            transitions: self.buchi.transition_count(),
+            deterministic: facts.deterministic,
+            complete: facts.complete,
+            strength: facts.strength.name(),
+            generalised: GeneralisedJson {
+                states: self.generalised.state_count(),
+                transitions: self.generalised.transition_count(),
+                sets: self.generalised.sets,
+                deterministic: self.generalised_facts.deterministic,
+                strength: self.generalised_facts.strength.name(),
+                automaton: automaton_json(&self.generalised, &self.generalised_facts),
+            },
+            atoms: &self.buchi.atoms,
+            automaton: automaton_json(&self.buchi, facts),
+        })
+    }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+fn automaton_json(automaton: &Automaton, facts: &Facts) -> AutomatonJson {
+    let bits = |mask: u64| (0..64).filter(move |bit| mask >> bit & 1 == 1);
+    let atoms = |mask: u64| bits(mask).collect::<Vec<usize>>();
+    let edge = |edge: &logic::Edge| EdgeJson {
+        guard: edge.guard.cubes.iter().map(|cube| CubeJson { positive: atoms(cube.positive), negative: atoms(cube.negative) }).collect(),
+        target: edge.target,
+        sets: (!automaton.state_based).then(|| bits(edge.marks).map(|set| set as u32).collect()),
+    };
+    let states = automaton.states.iter().zip(&facts.component).map(|(state, component)| StateJson {
+        accepting: automaton.state_based.then_some(state.accepting),
+        component: *component,
+        kind: component.map(|component| facts.kinds[component].name()),
+        edges: state.edges.iter().map(edge).collect(),
+    });
+    AutomatonJson { initial: automaton.initial, states: states.collect() }
+}

@@ -1,0 +1,172 @@
+//! Automata as text: the Hanoi format (HOA, version 1), a never claim as SPIN reads it, a table, and a graph for `dot`.
+
+use crate::automaton::{Automaton, Cube, Guard, State};
+use crate::formula::quoted;
+use std::fmt::Write;
+
+/// What is worth telling beside the automaton itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Remarks<'a> {
+    /// A name: the formula, or where the automaton comes from.
+    pub name: &'a str,
+    /// It has at most one run for each word.
+    pub deterministic: bool,
+    /// It has a run for each word.
+    pub complete: bool,
+}
+
+/// The automaton in the Hanoi format.
+pub fn hoa(automaton: &Automaton, remarks: Remarks<'_>) -> String {
+    let mut out = String::from("HOA: v1\n");
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(out, "name: {}", string(remarks.name));
+    let _ = writeln!(out, "States: {}\nStart: {}", automaton.states.len(), automaton.initial);
+    let _ = write!(out, "AP: {}", automaton.atoms.len());
+    for atom in &automaton.atoms {
+        let _ = write!(out, " {}", string(atom));
+    }
+    let sets: Vec<String> = (0..automaton.sets).map(|set| format!("Inf({set})")).collect();
+    let _ = match automaton.sets {
+        0 => writeln!(out, "\nacc-name: all\nAcceptance: 0 t"),
+        1 => writeln!(out, "\nacc-name: Buchi\nAcceptance: 1 Inf(0)"),
+        count => writeln!(out, "\nacc-name: generalized-Buchi {count}\nAcceptance: {count} {}", sets.join("&")),
+    };
+    out.push_str("properties: trans-labels explicit-labels");
+    out.push_str(if automaton.state_based { " state-acc" } else { " trans-acc" });
+    out.push_str(if remarks.deterministic { " deterministic" } else { "" });
+    out.push_str(if remarks.complete { " complete" } else { "" });
+    out.push_str("\n--BODY--\n");
+    for (number, state) in automaton.states.iter().enumerate() {
+        let on_state = automaton.state_based && automaton.sets > 0 && state.accepting;
+        let _ = writeln!(out, "State: {number}{}", if on_state { " {0}" } else { "" });
+        for edge in &state.edges {
+            let _ = write!(out, "[{}] {}", guard(&edge.guard, &|atom| atom.to_string(), ["&", " | ", "t", "f"]), edge.target);
+            if !automaton.state_based && edge.marks != 0 {
+                let marks: Vec<String> = marks(edge.marks).map(|set| set.to_string()).collect();
+                let _ = write!(out, " {{{}}}", marks.join(" "));
+            }
+            out.push('\n');
+        }
+    }
+    out.push_str("--END--\n");
+    out
+}
+
+/// A string of the Hanoi format.
+fn string(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " "))
+}
+
+fn marks(marks: u64) -> impl Iterator<Item = u32> {
+    (0..64).filter(move |set| marks >> set & 1 == 1)
+}
+
+/// A guard as text. `signs` are *and*, *or*, *true* and *false*.
+fn guard(guard: &Guard, atom: &dyn Fn(usize) -> String, signs: [&str; 4]) -> String {
+    let [and, or, yes, no] = signs;
+    let cube = |cube: &Cube| {
+        let literals = (0..64).filter_map(|number| {
+            let bit = 1u64 << number;
+            let negated = cube.negative & bit != 0;
+            (negated || cube.positive & bit != 0).then(|| format!("{}{}", if negated { "!" } else { "" }, atom(number)))
+        });
+        let text = literals.collect::<Vec<String>>().join(and);
+        if text.is_empty() { yes.to_owned() } else { text }
+    };
+    match guard.cubes.as_slice() {
+        [] => no.to_owned(),
+        cubes => cubes.iter().map(cube).collect::<Vec<String>>().join(or),
+    }
+}
+
+fn named(automaton: &Automaton, letters: &Guard) -> String {
+    let one = letters.cubes.len() <= 1;
+    let atom = |number: usize| automaton.atoms.get(number).map_or_else(|| "?".to_owned(), |atom| quoted(atom));
+    let text = guard(letters, &atom, [" && ", ") || (", "true", "false"]);
+    if one { text } else { format!("({text})") }
+}
+
+/// Whether the state accepts whatever comes.
+fn accepts_all(number: usize, state: &State) -> bool {
+    state.accepting && matches!(state.edges.as_slice(), [edge] if edge.target == number && edge.guard.is_true())
+}
+
+/// A never claim. The automaton must have accepting states, not edges; the first state of a claim is where it begins.
+pub fn never(automaton: &Automaton, name: &str) -> String {
+    let label = |number: usize| {
+        let state = &automaton.states[number];
+        match (number == automaton.initial, state.accepting) {
+            (true, true) => "accept_init".to_owned(),
+            (true, false) => "T0_init".to_owned(),
+            (false, true) if accepts_all(number, state) => "accept_all".to_owned(),
+            (false, true) => format!("accept_S{number}"),
+            (false, false) => format!("T0_S{number}"),
+        }
+    };
+    let comment = name.replace("*/", "* /").replace(['\n', '\r'], " ");
+    let mut out = format!("never {{    /* {comment} */\n");
+    // What accepts everything comes last, because `skip` goes on with what follows; the end of a claim is a match.
+    let everything = |number: &usize| *number != automaton.initial && accepts_all(*number, &automaton.states[*number]);
+    let ordinary = (0..automaton.states.len()).filter(|number| *number != automaton.initial && !everything(number));
+    for number in [automaton.initial].into_iter().chain(ordinary) {
+        let state = &automaton.states[number];
+        let _ = writeln!(out, "{}:", label(number));
+        if state.edges.is_empty() {
+            out.push_str("\tfalse;\n");
+            continue;
+        }
+        out.push_str("\tif\n");
+        for edge in &state.edges {
+            let atom = |number: usize| automaton.atoms.get(number).map_or_else(|| "?".to_owned(), |atom| format!("({atom})"));
+            let text = guard(&edge.guard, &atom, [" && ", ") || (", "true", "false"]);
+            let _ = writeln!(out, "\t:: ({text}) -> goto {}", label(edge.target));
+        }
+        out.push_str("\tfi;\n");
+    }
+    if (0..automaton.states.len()).any(|number| everything(&number)) {
+        out.push_str("accept_all:\n\tskip\n");
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// A table for people.
+pub fn text(automaton: &Automaton) -> String {
+    let mut out = String::new();
+    for (number, state) in automaton.states.iter().enumerate() {
+        let first = if number == automaton.initial { ", initial" } else { "" };
+        let accepting = if automaton.state_based && state.accepting { ", accepting" } else { "" };
+        let _ = writeln!(out, "state {number}{first}{accepting}");
+        for edge in &state.edges {
+            let _ = write!(out, "  {} -> {}", named(automaton, &edge.guard), edge.target);
+            if !automaton.state_based && edge.marks != 0 {
+                let marks: Vec<String> = marks(edge.marks).map(|set| set.to_string()).collect();
+                let _ = write!(out, " {{{}}}", marks.join(", "));
+            }
+            out.push('\n');
+        }
+        if state.edges.is_empty() {
+            out.push_str("  no edges\n");
+        }
+    }
+    out
+}
+
+/// A graph for `dot`.
+pub fn dot(automaton: &Automaton, name: &str) -> String {
+    let escape = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
+    let mut out = format!("digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=circle];\n  start [shape=point];\n", escape(name));
+    let _ = writeln!(out, "  start -> {};", automaton.initial);
+    for (number, state) in automaton.states.iter().enumerate() {
+        let shape = if automaton.state_based && state.accepting { " [shape=doublecircle]" } else { "" };
+        let _ = writeln!(out, "  {number}{shape};");
+        for edge in &state.edges {
+            let marks: Vec<String> = marks(edge.marks).map(|set| set.to_string()).collect();
+            let marks = if automaton.state_based || edge.marks == 0 { String::new() } else { format!("\\n{{{}}}", marks.join(", ")) };
+            let label = escape(&named(automaton, &edge.guard));
+            let _ = writeln!(out, "  {number} -> {} [label=\"{label}{marks}\"];", edge.target);
+        }
+    }
+    out.push_str("}\n");
+    out
+}

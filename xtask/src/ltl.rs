@@ -1,0 +1,160 @@
+//! Automata of temporal formulas: their sizes beside the best known ones, and random formulas against the definition.
+//!
+//! The published collections with the best known sizes lie beside the repository and may be absent.
+
+use crate::{Failure, root};
+use logic::random::Random;
+use logic::{Formulas, Lasso, audit};
+use source::FileId;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// `cargo xtask ltl`
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Compare every stage of the translation of N random formulas with the definition of the logic, on random words
+    #[arg(long, value_name = "N")]
+    random: Option<usize>,
+    /// Begin the random formulas here
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Folder of the collections, with `formulas.tsv` and `best.tsv`
+    #[arg(long, value_name = "FOLDER")]
+    collections: Option<PathBuf>,
+    /// Print every formula, not only those that differ from the best known size
+    #[arg(long)]
+    all: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match arguments.random {
+        Some(count) => random(count, arguments.seed),
+        None => table(arguments.collections.as_deref(), arguments.all),
+    }
+}
+
+/// Words for each random formula.
+const WORDS: usize = 16;
+
+fn random(count: usize, seed: u64) -> Result<(), Failure> {
+    let mut random = Random::new(seed);
+    let (mut states, mut generalised, mut automata, mut slowest) = (0, 0, 0, 0f64);
+    for round in 0..count {
+        let mut formulas = Formulas::new();
+        let size = 3 + random.below(13);
+        let formula = random.formula(&mut formulas, size, 3);
+        let words: Vec<Lasso> = (0..WORDS).map(|_| random.lasso(3)).collect();
+        let begun = Instant::now();
+        logic::translate(&mut formulas, formula).map_err(|error| format!("{}: {error}", formulas.text(formula)))?;
+        slowest = slowest.max(begun.elapsed().as_secs_f64());
+        let audited = audit::audit(&mut formulas, formula, &words);
+        let audited = audited.map_err(|error| format!("formula {round}, {}: {error}", formulas.text(formula)))?;
+        states += audited.states;
+        generalised += audited.generalised;
+        automata += audited.automata;
+    }
+    println!(
+        "{count} formulas, {automata} automata on {WORDS} words each: all agree with the definition. \
+         States in all: {states}, with generalised acceptance {generalised}. The slowest translation took {slowest:.3} s."
+    );
+    Ok(())
+}
+
+/// What the table says of one collection.
+#[derive(Default)]
+struct Sum {
+    states: usize,
+    transitions: usize,
+    best_states: usize,
+    best_transitions: usize,
+    generalised: usize,
+    worst: i64,
+    slowest: f64,
+}
+
+/// Prints the sizes of the automata of the published collections beside the best known ones.
+pub fn table(folder: Option<&Path>, all: bool) -> Result<(), Failure> {
+    let folder = folder.map_or_else(|| root().join("../shared/ltl"), Path::to_path_buf);
+    let read = |name: &str| fs::read_to_string(folder.join(name));
+    let (Ok(formulas), Ok(best)) = (read("formulas.tsv"), read("best.tsv")) else {
+        println!(
+            "Sizes of automata: passed over, the collections are not in {}. `--collections FOLDER` names another place.",
+            folder.display()
+        );
+        return Ok(());
+    };
+    let best: Vec<Vec<&str>> = best.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    let mut sums: Vec<(String, Sum)> = Vec::new();
+    for line in formulas.lines().skip(1) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [collection, name, text, ..] = cells.as_slice() else { return Err(format!("a row of too few cells: {line}")) };
+        for negated in ["0", "1"] {
+            let known = best.iter().find(|row| row.len() > 4 && row[0] == *collection && row[1] == *name && row[2] == negated);
+            let known = known.ok_or_else(|| format!("{collection} {name} has no row in best.tsv"))?;
+            let number = |cell: &str| cell.parse::<usize>().map_err(|error| format!("best.tsv, {collection} {name}: {error}"));
+            let (best_states, best_transitions) = (number(known[3])?, number(known[4])?);
+            let mut table = Formulas::new();
+            let parsed = logic::parse(&mut table, text, FileId::default(), 0).map_err(|error| format!("{text}: {}", error.message))?;
+            let formula = if negated == "1" { table.not(parsed.root) } else { parsed.root };
+            let begun = Instant::now();
+            let result = logic::translate(&mut table, formula).map_err(|error| format!("{text}: {error}"))?;
+            let seconds = begun.elapsed().as_secs_f64();
+            let (states, transitions) = (result.buchi.state_count(), result.buchi.transition_count());
+            let title = format!("{collection}{}", if negated == "1" { ", negated" } else { "" });
+            if all || states != best_states {
+                println!(
+                    "{title:<16} {name:<42} {states:>3}/{transitions:<4} best {best_states:>3}/{best_transitions:<4} generalised {:>3}  {}  {seconds:.3} s",
+                    result.generalised.state_count(),
+                    result.class.name()
+                );
+            }
+            let place = sums.iter().position(|(known, _)| *known == title);
+            let place = place.unwrap_or_else(|| {
+                sums.push((title, Sum::default()));
+                sums.len() - 1
+            });
+            let sum = &mut sums[place].1;
+            sum.states += states;
+            sum.transitions += transitions;
+            sum.best_states += best_states;
+            sum.best_transitions += best_transitions;
+            sum.generalised += result.generalised.state_count();
+            sum.worst = sum.worst.max(states as i64 - best_states as i64);
+            sum.slowest = sum.slowest.max(seconds);
+        }
+    }
+    print_sums(&sums);
+    Ok(())
+}
+
+fn print_sums(sums: &[(String, Sum)]) {
+    println!("\n| collection | states/transitions | best known | ratio | generalised | furthest above the best | slowest |");
+    println!("|---|---|---|---|---|---|---|");
+    let mut total = Sum::default();
+    for (title, sum) in sums {
+        print_sum(title, sum);
+        total.states += sum.states;
+        total.transitions += sum.transitions;
+        total.best_states += sum.best_states;
+        total.best_transitions += sum.best_transitions;
+        total.generalised += sum.generalised;
+        total.worst = total.worst.max(sum.worst);
+        total.slowest = total.slowest.max(sum.slowest);
+    }
+    print_sum("in all", &total);
+}
+
+fn print_sum(title: &str, sum: &Sum) {
+    println!(
+        "| {title} | {}/{} | {}/{} | {:.3} | {} | {} | {:.3} s |",
+        sum.states,
+        sum.transitions,
+        sum.best_states,
+        sum.best_transitions,
+        sum.states as f64 / sum.best_states.max(1) as f64,
+        sum.generalised,
+        sum.worst.max(0),
+        sum.slowest
+    );
+}

@@ -31,6 +31,8 @@ struct Node {
     high: Bdd,
 }
 
+/// Steps of work for each node of the limit.
+const STEPS_A_NODE: usize = 4;
 /// A guard of more cubes than this counts as an overflow.
 const CUBES: usize = 20_000;
 
@@ -64,6 +66,22 @@ impl Bdds {
     /// Whether the limit was reached: results since then are meaningless.
     pub fn overflowed(&self) -> bool {
         self.overflowed
+    }
+
+    /// Forgets that the limit was reached and moves it. What was made before that is right still, what was made since is
+    /// not.
+    pub fn recover(&mut self) {
+        if self.overflowed {
+            self.overflowed = false;
+            self.limit += self.limit / 2;
+        }
+    }
+
+    /// Counts a step of work: each is an entry of the cache, so the limit bounds the work, too.
+    fn remember(&mut self) {
+        if self.ands.len() >= self.limit.saturating_mul(STEPS_A_NODE) {
+            self.overflowed = true;
+        }
     }
 
     fn make(&mut self, atom: u32, low: Bdd, high: Bdd) -> Bdd {
@@ -115,7 +133,10 @@ impl Bdds {
         let low = self.and(a0, b0);
         let high = self.and(a1, b1);
         let result = self.make(atom, low, high);
-        self.ands.insert(key, result);
+        self.remember();
+        if !self.overflowed {
+            self.ands.insert(key, result);
+        }
         result
     }
 
@@ -134,8 +155,10 @@ impl Bdds {
         let low = self.not(node.low);
         let high = self.not(node.high);
         let result = self.make(node.atom, low, high);
-        self.nots.insert(a, result);
-        self.nots.insert(result, a);
+        if !self.overflowed {
+            self.nots.insert(a, result);
+            self.nots.insert(result, a);
+        }
         result
     }
 

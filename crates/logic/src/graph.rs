@@ -253,7 +253,14 @@ impl Graph {
 
     /// Whether no state has two edges for one letter.
     pub fn deterministic(&self, bdds: &mut Bdds) -> bool {
-        self.edges.iter().all(|list| (0..list.len()).all(|i| (0..i).all(|j| !bdds.meet(list[i].guard, list[j].guard))))
+        self.edges.iter().all(|list| {
+            let mut read = Bdd::NONE;
+            list.iter().all(|edge| {
+                let again = bdds.meet(read, edge.guard);
+                read = bdds.or(read, edge.guard);
+                !again
+            })
+        })
     }
 
     /// Whether every state has an edge for every letter.
@@ -322,6 +329,9 @@ impl Graph {
     }
 }
 
+/// More edges between the same two states are not compared with each other.
+const COMPARED: usize = 256;
+
 /// Joins edges with the same target and marks.
 fn join_equal(mut list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
     list.sort_by_key(|edge| (edge.target, edge.marks));
@@ -339,13 +349,22 @@ fn join_equal(mut list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
 /// marks.
 pub fn join(list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
     let mut joined = join_equal(list, bdds);
-    for i in 0..joined.len() {
-        for j in 0..joined.len() {
-            let (weak, strong) = (joined[i], joined[j]);
-            if weak.target == strong.target && weak.marks != strong.marks && weak.marks & !strong.marks == 0 {
-                joined[i].guard = bdds.minus(weak.guard, strong.guard);
+    // Edges to one target lie together.
+    let mut first = 0;
+    while first < joined.len() {
+        let target = joined[first].target;
+        let end = first + joined[first..].iter().take_while(|edge| edge.target == target).count();
+        if end - first <= COMPARED {
+            for i in first..end {
+                for j in first..end {
+                    let (weak, strong) = (joined[i], joined[j]);
+                    if weak.marks != strong.marks && weak.marks & !strong.marks == 0 {
+                        joined[i].guard = bdds.minus(weak.guard, strong.guard);
+                    }
+                }
             }
         }
+        first = end;
     }
     joined.retain(|edge| !edge.guard.is_none());
     joined

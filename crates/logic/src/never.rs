@@ -11,7 +11,7 @@ use crate::formula::Formulas;
 use crate::graph::{Edge, Graph};
 use crate::parse::parse;
 use crate::translate::ATOMS_MAX;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Diagnostic, FileId, did_you_mean};
 
 const STATES_MAX: usize = 100_000;
@@ -39,11 +39,12 @@ enum Statement<'a> {
 struct Reader<'a> {
     cursor: Cursor<'a>,
     file: FileId,
-    formulas: Formulas,
+    /// The texts of the atoms, by number.
+    atoms: Vec<String>,
     bdds: Bdds,
     statements: Vec<Statement<'a>>,
     labels: FxHashMap<&'a str, usize>,
-    accepting: Vec<usize>,
+    accepting: FxHashSet<usize>,
 }
 
 /// Reads a claim.
@@ -51,11 +52,11 @@ pub fn read(text: &str, file: FileId) -> Result<Automaton, Diagnostic> {
     let mut reader = Reader {
         cursor: Cursor::new(text, file),
         file,
-        formulas: Formulas::new(),
+        atoms: Vec::new(),
         bdds: Bdds::new(NODES_MAX),
         statements: Vec::new(),
         labels: FxHashMap::default(),
-        accepting: Vec::new(),
+        accepting: FxHashSet::default(),
     };
     reader.claim()?;
     reader.automaton()
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
                 return Err(self.cursor.error(start, format!("the label `{name}` is there already")));
             }
             if name.starts_with("accept") {
-                self.accepting.push(self.statements.len());
+                self.accepting.insert(self.statements.len());
             }
             return Ok(());
         }
@@ -252,12 +253,18 @@ impl<'a> Reader<'a> {
             at += 1;
         }
         let text = &self.cursor.text[start..at];
-        let parsed = parse(&mut self.formulas, text, self.file, start)?;
+        // A table for each guard, so that a long claim is read in linear time; the atoms are the same in all.
+        let mut formulas = Formulas::new();
+        for atom in &self.atoms {
+            formulas.atom_number(atom);
+        }
+        let parsed = parse(&mut formulas, text, self.file, start)?;
         self.cursor.at = at;
-        if self.formulas.atoms().len() > ATOMS_MAX {
+        if formulas.atoms().len() > ATOMS_MAX {
             return Err(self.cursor.error(start, format!("the claim has more than {ATOMS_MAX} atoms")));
         }
-        match letters_of(&self.formulas, parsed.root, &mut self.bdds) {
+        self.atoms = formulas.atoms().to_vec();
+        match letters_of(&formulas, parsed.root, &mut self.bdds) {
             Some(letters) => Ok(letters),
             None => Err(self.cursor.error(start, "a temporal operator has no place in the guard of a claim")),
         }
@@ -271,28 +278,42 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The statement that is executed in the place of this one.
-    fn resolved(&self, mut place: usize) -> Result<usize, Diagnostic> {
-        for _ in 0..=self.statements.len() {
-            match self.statements.get(place) {
-                Some(Statement::Goto(label, at)) => place = self.place(label, *at)?,
-                _ => return Ok(place),
-            }
+    /// For each statement the one that is executed in its place; the end of the claim stands for itself.
+    fn resolved(&self) -> Result<Vec<usize>, Diagnostic> {
+        let end = self.statements.len();
+        let mut known: Vec<Option<usize>> = vec![None; end + 1];
+        for start in 0..=end {
+            let (mut place, mut path) = (start, Vec::new());
+            let found = loop {
+                match (known[place], self.statements.get(place)) {
+                    (Some(found), _) => break found,
+                    (None, Some(Statement::Goto(label, at))) => {
+                        path.push(place);
+                        if path.len() > end {
+                            return Err(self.cursor.error_here("the claim runs through `goto` for ever"));
+                        }
+                        place = self.place(label, *at)?;
+                    }
+                    _ => break place,
+                }
+            };
+            path.into_iter().chain([start]).for_each(|place| known[place] = Some(found));
         }
-        Err(self.cursor.error_here("the claim runs through `goto` for ever"))
+        Ok(known.into_iter().map(|place| place.unwrap_or(end)).collect())
     }
 
     fn automaton(mut self) -> Result<Automaton, Diagnostic> {
         let end = self.statements.len();
-        let mut graph = Graph { edges: Vec::with_capacity(end + 1), initial: self.resolved(0)? as u32, sets: 1 };
+        let resolved = self.resolved()?;
+        let mut graph = Graph { edges: Vec::with_capacity(end + 1), initial: resolved[0] as u32, sets: 1 };
         for (number, statement) in self.statements.iter().enumerate() {
             let mark = u64::from(self.accepting.contains(&number));
             let mut edges = Vec::new();
             if let Statement::Choice(options) = statement {
                 for (guard, target) in options {
                     let target = match *target {
-                        Target::Label(label, at) => self.resolved(self.place(label, at)?)?,
-                        Target::Next => self.resolved(number + 1)?,
+                        Target::Label(label, at) => resolved[self.place(label, at)?],
+                        Target::Next => resolved[number + 1],
                         Target::Same => number,
                         Target::End => end,
                     };
@@ -303,7 +324,7 @@ impl<'a> Reader<'a> {
         }
         graph.edges.push(vec![Edge { guard: Bdd::ALL, marks: 1, target: end as u32 }]);
         let accepting: Vec<bool> = (0..=end).map(|state| state == end || self.accepting.contains(&state)).collect();
-        let mut automaton = graph.open(self.formulas.atoms(), true, &mut self.bdds);
+        let mut automaton = graph.open(&self.atoms, true, &mut self.bdds);
         for (state, accepting) in automaton.states.iter_mut().zip(accepting) {
             let state: &mut State = state;
             state.accepting = accepting;

@@ -117,6 +117,8 @@ pub fn translate(formulas: &mut Formulas, root: Id) -> Result<Translation, TooLa
     let copied = formulas.copy(root, &mut own);
     let mut work = Work::new(NODES_MAX, 0);
     let found = Search { formulas: &mut own, work: &mut work, left: STEPS }.run(copied)?;
+    // Something that was tried and dropped may have met the limit.
+    work.bdds.recover();
     let deterministic = found.buchi.deterministic(&mut work.bdds);
     let strength = found.buchi.strength(&mut work.bdds);
     let buchi = found.buchi.open(&names, true, &mut work.bdds);
@@ -239,6 +241,7 @@ impl Search<'_> {
         }
         let too_large = || TooLarge::guards();
         let (generalised, buchi) = (generalised.ok_or_else(too_large)?, buchi.ok_or_else(too_large)?);
+        self.work.bdds.recover();
         let class = self.class(&first, complement.as_ref(), weak.as_ref());
         Ok(Found { generalised, buchi, class, simplified })
     }

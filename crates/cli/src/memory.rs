@@ -24,8 +24,10 @@ pub fn budget() -> Option<u64> {
         let taken = kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?;
         Some(address_space(&limits)?.saturating_sub(taken))
     });
-    let free = machine.into_iter().chain(container()).chain(allowed).min()?;
-    Some(free / 8 * 7)
+    let most_of = |free: u64| free / 8 * 7;
+    // Tables and stacks reserve addresses that they do not use yet, and a vector that grows has two places for a moment. So only
+    // a quarter of a limited address space can hold what a search counts.
+    machine.into_iter().chain(container()).map(most_of).chain(allowed.map(|left| left / 4)).min()
 }
 
 /// The number of bytes this process may have at all (`ulimit -v`), if that is limited.

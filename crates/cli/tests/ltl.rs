@@ -12,7 +12,7 @@ fn json_tells_size_and_class() {
         ("<>p", 2, 3, true, "guarantee"),
         ("[](p -> <>q)", 2, 4, true, "recurrence"),
         ("<>[]p", 2, 3, false, "persistence"),
-        ("[]<>p -> []<>q", 4, 8, false, "reactivity"),
+        ("[]<>p -> []<>q", 3, 6, false, "reactivity"),
         ("true", 1, 1, true, "bounded"),
         ("false", 1, 0, true, "bounded"),
         ("p && X !p", 3, 3, true, "bounded"),

@@ -134,6 +134,10 @@ impl Decisions<'_> {
                     program.code.push(Op::Add {});
                 }
             }
+            // A value too many: likewise.
+            if self.below(3) == 2 {
+                program.code.push(Op::Nrpr {});
+            }
             program.code.push(Op::Ret {});
         }
         let count = self.below(4);

@@ -3,8 +3,9 @@
 //! A model is a tree, so that a model that shows a difference can be cut down piece by piece and printed
 //! again. Everything that decides about control states occurs: choices in choices, `else` anywhere,
 //! `atomic`, `d_step`, `unless` in each other, jumps, rendezvous and buffered channels, `timeout`,
-//! `run`. What is likely is chosen so that most models have between ten and ten thousand states: few
-//! processes, variables of few values, short bodies.
+//! `run`, `_last`, `enabled`, `pc_value`, polls, values that are cut. What SPIN gets wrong is left out
+//! (the table of differences in `docs/promela.md`). What is likely is chosen so that most models have
+//! between ten and ten thousand states: few processes, variables of few values, short bodies.
 
 use contract::testing::Random;
 use std::fmt::Write;
@@ -18,6 +19,8 @@ pub struct Model {
     pub channels: Vec<u8>,
     /// Whether priorities are used.
     pub priorities: bool,
+    /// Whether there is a claim that asks for progress: SPIN has `np_` nowhere else. Neither side follows it, but it must be understood.
+    pub claim: bool,
 }
 
 /// A process type.
@@ -68,8 +71,22 @@ pub fn model(seed: u64) -> Model {
         escape: false,
         main: false,
         declared: 0,
+        buffered: Vec::new(),
+        narrow: false,
+        asks: Asks::Nothing,
+        own: 0,
     }
     .model()
+}
+
+/// What the processes of a model ask about each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    Nothing,
+    /// Whether this process can move.
+    Enabled(usize),
+    /// Whether the first two processes, which have the same type, are at the same place: the numbers themselves are not SPIN's.
+    Places,
 }
 
 struct Generator {
@@ -86,6 +103,14 @@ struct Generator {
     main: bool,
     /// How many variables have been declared in blocks.
     declared: usize,
+    /// The channels with room.
+    buffered: Vec<usize>,
+    /// Whether the first field of messages is received into a bit. Then no message has a value that does
+    /// not fit, because SPIN puts it back cut.
+    narrow: bool,
+    asks: Asks,
+    /// The process being made.
+    own: usize,
 }
 
 /// Where a statement stands.
@@ -109,13 +134,31 @@ impl Generator {
         self.channels = 1 + self.below(2);
         let channels: Vec<u8> = (0..self.channels).map(|_| [0, 0, 1, 2][self.below(4)]).collect();
         self.rendezvous = channels.contains(&0);
+        self.buffered = (0..channels.len()).filter(|&c| channels[c] > 0).collect();
+        self.narrow = self.chance(15);
         // SPIN refuses priorities beside rendezvous.
-        let priorities = self.chance(8) && channels.iter().all(|&c| c > 0);
+        let priorities = self.chance(8) && !self.rendezvous;
         let count = 2 + self.below(2);
+        self.asks = match self.below(10) {
+            // It refuses `enabled` there too; and one that asks about itself, which a process that is run later may happen to do.
+            0..=2 if !self.rendezvous && !priorities => Asks::Enabled(self.below(count)),
+            3 => Asks::Places,
+            _ => Asks::Nothing,
+        };
+        if matches!(self.asks, Asks::Enabled(_)) {
+            self.runs = 1;
+        }
         let mut processes = Vec::new();
         for i in 0..count {
             let last = i + 1 == count;
-            let active = if last && self.chance(25) { 0 } else { 1 };
+            self.own = i;
+            let asks = self.asks;
+            let active = match asks {
+                Asks::Places if i == 0 => 2,
+                Asks::Enabled(_) => 1,
+                _ if last && self.chance(25) => 0,
+                _ => 1,
+            };
             self.labels = 1 + self.below(2);
             self.loops = 0;
             let mut body = self.sequence(3, Where::Plain, true);
@@ -125,14 +168,14 @@ impl Generator {
                 let places: Vec<usize> = (0..body.len()).filter(|&i| !is_jump(&body[i])).collect();
                 let Some(&at) = places.get(self.below(places.len())) else { break };
                 let stmt = body[at].clone();
-                let name = ["L", "end_L"][usize::from(self.chance(20))];
+                let name = ["L", "L", "L", "end_L", "progress_L"][self.below(5)];
                 body[at] = Stmt::Label(format!("{name}{label}"), Box::new(stmt));
             }
             fix_jumps(&mut body);
             let priority = if priorities { 1 + self.below(3) as u8 } else { 1 };
             processes.push(Process { active, priority, provided: self.chance(5), body });
         }
-        Model { processes, channels, priorities }
+        Model { processes, channels, priorities, claim: self.chance(5) }
     }
 
     fn sequence(&mut self, depth: usize, place: Where, top: bool) -> Vec<Stmt> {
@@ -143,13 +186,18 @@ impl Generator {
     fn options(&mut self, depth: usize, place: Where) -> Vec<Vec<Stmt>> {
         let count = 1 + self.below(3);
         let mut options: Vec<Vec<Stmt>> = (0..count).map(|_| self.sequence(depth, place, false)).collect();
-        if self.chance(35) || place == Where::DStep {
+        if self.has_else() && (self.chance(35) || place == Where::DStep) {
             let mut rest = if self.chance(60) { self.sequence(depth.min(1), place, false) } else { Vec::new() };
             rest.insert(0, Stmt::Else);
             let at = self.below(options.len() + 1);
             options.insert(at, rest);
         }
         options
+    }
+
+    /// Whether the process being made may have `else`: SPIN does not know whether one that rests there is enabled.
+    fn has_else(&self) -> bool {
+        self.asks != Asks::Enabled(self.own)
     }
 
     fn statement(&mut self, depth: usize, place: Where, first: bool) -> Stmt {
@@ -177,7 +225,8 @@ impl Generator {
                 Stmt::Do(options)
             }
             (6 | 7, Where::Plain) => Stmt::Atomic(self.sequence(depth - 1, Where::Atomic, false)),
-            (8, Where::Plain | Where::Atomic) => {
+            // Without `else` most of them would block.
+            (8, Where::Plain | Where::Atomic) if self.has_else() => {
                 let loops = std::mem::take(&mut self.loops);
                 let body = self.sequence(depth.min(2) - 1, Where::DStep, false);
                 self.loops = loops;
@@ -193,7 +242,7 @@ impl Generator {
                 let mut escape = self.sequence(depth.min(2) - 1, place, false);
                 self.escape = outer;
                 let alone = !outer && !outside && !has_escape(&mut main);
-                if alone && self.chance(20) {
+                if alone && self.chance(40) {
                     escape.insert(0, Stmt::Basic(self.send()));
                 }
                 Stmt::Unless(main, escape)
@@ -207,8 +256,9 @@ impl Generator {
     }
 
     fn value(&mut self) -> String {
-        match self.below(8) {
-            0..=3 => self.below(3).to_string(),
+        match self.below(9) {
+            8 if self.chance(40) => "_last".into(),
+            0..=3 | 8 => self.below(3).to_string(),
             4 => format!("({} + 1) % 3", self.variable()),
             5 => "_pid".into(),
             6 => self.variable().into(),
@@ -218,7 +268,34 @@ impl Generator {
 
     fn guard(&mut self) -> String {
         let op = ["==", "==", "!=", "<", ">="][self.below(5)];
-        match self.below(10) {
+        match (self.below(14), self.asks) {
+            (10, Asks::Enabled(process)) if process != self.own => format!("enabled({process})"),
+            (11, Asks::Enabled(process)) if process != self.own => format!("!enabled({process}) && {} {op} 1", self.variable()),
+            (10 | 11, Asks::Places) => {
+                let equal = ["==", "!="][self.below(2)];
+                format!("_nr_pr >= 2 && pc_value(0) {equal} pc_value(1)")
+            }
+            (12, _) => format!("_last {op} {}", self.below(3)),
+            (13, _) if !self.buffered.is_empty() => self.poll(),
+            (number, _) => self.plain_guard(number, op),
+        }
+    }
+
+    /// A look into a channel, at all fields of a message or at the first.
+    fn poll(&mut self) -> String {
+        let number = self.below(self.buffered.len());
+        let channel = self.buffered[number];
+        let op = ["?", "??"][self.below(2)];
+        let first = [self.below(3).to_string(), format!("eval({})", self.variable())][self.below(2)].clone();
+        match self.below(3) {
+            0 => format!("c{channel}{op}[{first},{}]", self.below(2)),
+            1 => format!("!(c{channel}{op}[{first}])"),
+            _ => format!("c{channel}{op}[{first}]"),
+        }
+    }
+
+    fn plain_guard(&mut self, number: usize, op: &str) -> String {
+        match number % 10 {
             0..=6 => format!("{} {op} {}", self.variable(), self.below(3)),
             7 => format!("{} {op} {} && y != {}", self.variable(), self.below(3), self.below(3)),
             8 => format!("len({}) {op} {}", self.channel(), self.below(2)),
@@ -231,7 +308,8 @@ impl Generator {
     }
 
     fn field(&mut self) -> String {
-        match self.below(5) {
+        match self.below(6) {
+            5 if self.narrow => "b".into(),
             0 => self.below(3).to_string(),
             1 => "_".into(),
             2 => format!("eval({})", self.variable()),
@@ -244,6 +322,8 @@ impl Generator {
         self.declared += 1;
         let (name, high) = (format!("v{}", self.declared), self.below(3));
         match self.below(if place == Where::DStep { 4 } else { 7 }) {
+            // These have an `else`.
+            2 | 3 if !self.has_else() => format!("byte {name}"),
             0 => format!("byte {name} = {}", self.value()),
             1 => format!("byte {name}"),
             2 => format!("for (l : 0 .. {high}) {{ x = (x + l) % 3 }}"),
@@ -255,8 +335,12 @@ impl Generator {
     }
 
     fn send(&mut self) -> String {
-        let op = if self.chance(15) { "!!" } else { "!" };
-        format!("{}{op}{},{}", self.channel(), self.value(), self.below(2))
+        let sorted = self.chance(15);
+        let op = if sorted { "!!" } else { "!" };
+        let first = if self.narrow { self.below(2).to_string() } else { self.value() };
+        // A value that does not fit is cut, but SPIN finds the place of one before.
+        let second = self.below(if sorted { 2 } else { 4 });
+        format!("{}{op}{first},{second}", self.channel())
     }
 
     fn basic(&mut self, place: Where) -> String {
@@ -268,8 +352,11 @@ impl Generator {
                 let channel = self.channel();
                 let (first, mut second) = (self.field(), ["_", "b", "1"][self.below(3)].to_owned());
                 // SPIN undoes a receive wrongly that changes what it has matched.
-                if first == "eval(b)" {
+                if first == "eval(b)" || first == "b" {
                     second = "_".into();
+                }
+                if self.chance(10) && !first.contains('y') {
+                    second = "y".into();
                 }
                 match self.below(8) {
                     0 => format!("{channel}??{first},{second}"),
@@ -369,12 +456,15 @@ impl Model {
             let is_run = process.active == 0;
             runs |= is_run;
             let name = if is_run { "R".to_owned() } else { format!("P{i}") };
-            let active = if is_run { "" } else { "active " };
+            let active = ["", "active ", "active [2] "][usize::from(process.active.min(2))];
             let priority = if self.priorities && !is_run { format!(" priority {}", process.priority) } else { String::new() };
             let provided = if process.provided { " provided (x != 2)" } else { "" };
             put(&mut out, format_args!("{active}proctype {name}(){priority}{provided} {{\n\tbyte l;\n"));
             sequence(&mut out, &process.body, 1);
             out.push_str("}\n");
+        }
+        if self.claim {
+            out.push_str("never {\n\tdo\n\t:: np_\n\t:: !np_\n\tod\n}\n");
         }
         if !runs {
             out.push_str("proctype R() {\n\tbyte l;\n\tx = 1\n}\n");
@@ -559,9 +649,28 @@ mod tests {
     #[test]
     fn everything_occurs() {
         let all: String = (0..300).map(|seed| model(seed).text()).collect();
-        for word in
-            ["atomic", "d_step", "unless", "else", "goto", "break", "timeout", "run R()", "??", "!!", "provided", "priority", "= [0]"]
-        {
+        for word in [
+            "atomic",
+            "d_step",
+            "unless",
+            "else",
+            "goto",
+            "break",
+            "timeout",
+            "run R()",
+            "??",
+            "!!",
+            "provided",
+            "priority",
+            "= [0]",
+            "active [2]",
+            "_last",
+            "np_",
+            "enabled(",
+            "pc_value(",
+            "?[",
+            "??[",
+        ] {
             assert!(all.contains(word), "{word}");
         }
     }

@@ -81,6 +81,7 @@ fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, 
         ("max search depth too small", "too deep for SPIN"),
         ("rv-attempt in d_step", "a rendezvous offer in a d_step, which SPIN gives up at"),
         ("too many processes", "more processes than SPIN's search survives"),
+        ("used: enabled(pid=thisproc)", "a process that asks whether itself is enabled, which SPIN gives up at"),
     ] {
         if all.contains(sign) {
             return Err(why.to_owned());

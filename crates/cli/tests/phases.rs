@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// What a run may do after it was asked to stop. Most need a tenth of it.
-const LATE: Duration = Duration::from_millis(600);
+const LATE: Duration = Duration::from_millis(1000);
 
 /// Six counters up and down: more states than anybody has memory for, wide and deep.
 const VAST: &str = "active [6] proctype P() { byte i; do :: i < 200 -> i++ :: i > 0 -> i-- od }\n";

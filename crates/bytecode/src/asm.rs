@@ -1,9 +1,11 @@
-//! The text form of programs, `.epa`: written by hand for examples and tests, printed to see what a front-end made.
+//! The text form of programs, `.epa`. People write it for examples and tests, and the program
+//! prints it to show what a front-end has made.
 //!
-//! The language is described in `docs/assembly.md`. It is line-oriented, so each line is understood, or complained about, by itself:
-//! `lexer` cuts a line into tokens, `parser` turns lines into declarations and leaves the operands of instructions as tokens, and
-//! `resolve` gives names their numbers, reading operands through the operation table. `print` goes the other way. For every program whose
-//! tables the verifier accepts, assembling what was printed gives the same program.
+//! The language is described in `docs/assembly.md`. It is line-oriented, so each line is parsed, or
+//! reported as wrong, by itself: `lexer` cuts a line into tokens, `parser` turns lines into
+//! declarations and leaves the operands of instructions as tokens, and `resolve` replaces names by
+//! numbers and reads operands through the operation table. `print` does the reverse. For every
+//! program whose tables the verifier accepts, assembling the printed text gives the same program.
 
 mod lexer;
 mod parser;
@@ -13,10 +15,11 @@ mod resolve;
 use crate::program::Program;
 use source::{Diagnostic, FileId, SourceMap, Span};
 
-/// After so many complaints the rest of a file is not worth reading.
+/// After this many errors the rest of a file is not read.
 const DIAGNOSTICS_MAX: usize = 100;
 
-/// Makes a program of an assembly file. It is not yet verified. All errors that can be found are given, up to a hundred.
+/// Makes a program of an assembly file. The program is not yet verified. All errors are reported,
+/// up to a hundred.
 pub fn assemble(map: &SourceMap, file: FileId) -> Result<Program, Vec<Diagnostic>> {
     let mut complaints = Complaints::default();
     if map.get(file).is_none() {
@@ -24,14 +27,15 @@ pub fn assemble(map: &SourceMap, file: FileId) -> Result<Program, Vec<Diagnostic
     }
     let unit = parser::parse(map.text(file), file, &mut complaints);
     let program = resolve::program(unit, map, file, &mut complaints);
-    // In the order in which a reader meets them, not in the order of our passes.
+    // Errors are sorted by their position in the file, not by the pass that found them.
     complaints.0.sort_by_key(|diagnostic| diagnostic.span.start);
     if complaints.0.is_empty() { Ok(program) } else { Err(complaints.0) }
 }
 
 /// The text of a program.
 ///
-/// It is a text for every program; that it assembles to the same program holds for those whose tables are as rule V-TABLES demands.
+/// Every program can be printed. Assembling the text gives the same program if the tables satisfy
+/// rule V-TABLES.
 pub fn disassemble(program: &Program) -> String {
     print::program(program)
 }

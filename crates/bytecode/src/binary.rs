@@ -1,9 +1,10 @@
 //! The binary form of programs, `.epb`.
 //!
-//! `docs/assembly.md` describes it byte by byte. A head says what it is and in which version; sections follow, each with its length, so that
-//! a reader can pass over what it does not know; the last one says that it is the last, so that no file that was cut off passes for a shorter
-//! program. Numbers are in LEB128, as in DWARF and WebAssembly: small ones take one byte. The reader trusts nothing: no count makes it allocate
-//! before the bytes that would justify it are there.
+//! `docs/assembly.md` describes the format byte by byte. A head names the format and its version.
+//! Sections follow, each with its length, so that a reader can skip unknown ones. The last section
+//! marks the end, so that a truncated file is not taken for a shorter program. Numbers are in
+//! LEB128, as in DWARF and WebAssembly: small ones take one byte. The reader trusts nothing: it
+//! allocates memory only for bytes that are really there.
 
 mod property;
 mod read;
@@ -14,18 +15,19 @@ use std::fmt;
 pub use read::decode;
 pub use write::encode;
 
-/// The first bytes of every binary program. The first one is no text in any encoding of use.
+/// The first bytes of every binary program. The first byte does not begin a text in any common
+/// encoding.
 pub const MAGIC: [u8; 4] = [0x89, b'E', b'P', b'B'];
 
 /// The version this module reads and writes.
 pub const VERSION: u16 = 2;
 
-/// Sections with this bit may be passed over by a reader that does not know them.
+/// A reader may skip a section with this bit if it does not know the section.
 const OPTIONAL: u8 = 0x80;
 
 macro_rules! sections {
     ($($(#[$meta:meta])* $name:ident = $code:literal,)*) => {
-        /// The parts of a binary program, in the order in which they must stand.
+        /// The sections of a binary program, in the order in which they must come.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
         #[repr(u8)]
         pub enum Section { $($(#[$meta])* $name = $code,)* }
@@ -72,7 +74,7 @@ sections! {
     Properties = 14,
     /// The checksum of all bytes before it.
     Checksum = 126,
-    /// The end: empty, and the only section that may not be missing.
+    /// The end: empty, and the only section that must be present.
     End = 127,
 }
 
@@ -85,21 +87,21 @@ pub enum DecodeErrorKind {
     Version(u16),
     /// The input ends inside something, or without [`Section::End`].
     Truncated,
-    /// A number does not fit what it stands for.
+    /// A number that is too large for its purpose.
     Number,
     /// A text is not UTF-8.
     Text,
-    /// A section that is not known and may not be passed over.
+    /// An unknown section that must not be skipped.
     UnknownSection(u8),
-    /// A section before which it should not stand, or twice the same.
+    /// A section that comes too late or twice.
     SectionOrder(Section),
-    /// A section has bytes behind its contents.
+    /// A section has bytes after its contents.
     SectionLength(Section),
-    /// Bytes behind [`Section::End`].
+    /// Bytes after [`Section::End`].
     Trailing,
     /// An instruction that does not exist.
     Opcode(u8),
-    /// A code that stands for nothing: a type, a mode, a flag.
+    /// An invalid code of a type, a mode or a flag.
     Code(u8),
     /// The checksum is another one.
     Checksum,
@@ -117,7 +119,7 @@ pub struct DecodeError {
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            DecodeErrorKind::NotAProgram => write!(f, "this is no binary program"),
+            DecodeErrorKind::NotAProgram => write!(f, "this is not a binary program"),
             DecodeErrorKind::Version(version) => write!(f, "the program has version {version}, and only version {VERSION} can be read"),
             DecodeErrorKind::Truncated => write!(f, "the program ends too early"),
             DecodeErrorKind::Number => write!(f, "a number is too large"),
@@ -127,7 +129,7 @@ impl fmt::Display for DecodeError {
             DecodeErrorKind::SectionLength(section) => write!(f, "the section {section:?} is longer than its contents"),
             DecodeErrorKind::Trailing => write!(f, "something follows the end of the program"),
             DecodeErrorKind::Opcode(code) => write!(f, "no instruction has the code {code:#04x}"),
-            DecodeErrorKind::Code(code) => write!(f, "the code {code:#04x} stands for nothing here"),
+            DecodeErrorKind::Code(code) => write!(f, "the code {code:#04x} has no meaning here"),
             DecodeErrorKind::Checksum => write!(f, "the checksum is wrong: the program was damaged"),
         }?;
         write!(f, " (byte {})", self.offset)
@@ -141,7 +143,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// CRC-32 as in Ethernet and zip: enough against damage, nothing against malice.
+/// CRC-32 as in Ethernet and zip. It detects damage, but is no protection against forgery.
 fn checksum(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })

@@ -1,7 +1,7 @@
 //! What can go wrong while a step executes.
 //!
-//! A fault is a value that travels with the transition in which it happened: four bytes, the kind above the address, so that native code can
-//! hand it over without help.
+//! A fault is a value that belongs to the transition in which it happened. It takes four bytes,
+//! with the kind above the address, so that native code can pass it on as a number.
 
 use crate::ids::Addr;
 
@@ -16,7 +16,8 @@ macro_rules! faults {
             /// Every kind.
             pub const ALL: &'static [FaultKind] = &[$(FaultKind::$name,)*];
 
-            /// Whether the step ends here without a successor; otherwise it goes on, and the transition carries the fault.
+            /// Whether the step ends here without a successor. Otherwise the step continues, and
+            /// the transition carries the fault.
             pub const fn is_fatal(self) -> bool {
                 match self { $(FaultKind::$name => $fatal,)* }
             }
@@ -54,7 +55,7 @@ faults! {
     TooManyProcesses = 6 true "too many processes" "more than 255 processes",
     /// CHNEW where 255 channels exist.
     TooManyChannels = 7 true "too many channels" "more than 255 channels",
-    /// A deterministic sequence that cannot go on.
+    /// A deterministic sequence that cannot continue.
     Blocked = 8 true "block in d_step" "a deterministic sequence blocks",
     /// A deterministic or invisible sequence without end.
     Endless = 9 true "endless sequence" "the sequence never ends: no other process will ever run",
@@ -66,6 +67,8 @@ faults! {
     ExclusiveSend = 12 false "xs violated" "a second process sends to a channel declared to have one sender",
     /// A priority outside 1 to 255.
     Priority = 13 true "invalid priority" "a priority must be between 1 and 255",
+    /// ADDV, SUBV, MULV or RANGE found a value that does not fit.
+    Overflow = 14 true "overflow" "the value does not fit its type",
 }
 
 /// A fault: what happened, and at which instruction.
@@ -78,7 +81,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Addresses must be below this for a fault to fit its four bytes.
+    /// Addresses must be below this, so that a fault fits into four bytes.
     pub const MAX_ADDR: u32 = 1 << 24;
 
     /// The fault as four bytes; never zero.

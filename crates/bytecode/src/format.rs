@@ -1,8 +1,10 @@
-//! The formats of PRINT: text with places for values.
+//! The formats of PRINT: text with conversions for values.
 //!
-//! They are C's, cut down to what makes sense for 32-bit integers: `%d` (or `%i`), `%u`, `%o`, `%x`, `%c`, and `%e` for the name a value has
-//! in the table of symbols. Between `%` and the letter may stand `-` (to the left), `0` (filled with zeros) and a width up to 255. `%%` is a
-//! percent sign. Anything else behind a `%` is an error, so that the verifier can count what a format asks for.
+//! They are C's formats, limited to what makes sense for 32-bit integers: `%d` (or `%i`), `%u`,
+//! `%o`, `%x`, `%c`, and `%e` for the name that a value has in the table of symbols. Between `%`
+//! and the letter there may be `-` (left-aligned), `0` (filled with zeros) and a width up to 255.
+//! `%%` is a percent sign. Anything else after a `%` is an error, so that the verifier can count
+//! the values that a format needs.
 
 use std::fmt::{self, Write};
 
@@ -22,7 +24,7 @@ pub enum Conversion {
     Hexadecimal,
     /// `%c`: the character with the low eight bits as its code.
     Character,
-    /// `%e`: the value's name, its decimal number if it has none.
+    /// `%e`: the value's name, or its decimal number if it has none.
     Symbol,
 }
 
@@ -37,17 +39,17 @@ pub enum Piece<'a> {
         conversion: Conversion,
         /// How many characters at least.
         width: usize,
-        /// Whether blanks go behind it.
+        /// Whether blanks are added after it.
         left: bool,
         /// Whether zeros instead of blanks go before it.
         zeros: bool,
     },
 }
 
-/// What is wrong with a format: the byte at which a `%` begins nothing that is known.
+/// An error in a format: the position of a `%` that does not begin a known conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormatError {
-    /// Where the `%` stands.
+    /// The position of the `%`.
     pub offset: usize,
 }
 
@@ -78,7 +80,7 @@ pub fn parse(format: &str) -> Result<Vec<Piece<'_>>, FormatError> {
     Ok(pieces)
 }
 
-/// The piece whose text, without its `%`, begins `text`, and what follows it.
+/// The conversion at the beginning of `text`, which follows a `%`, and the rest of the text.
 fn value(text: &str) -> Option<(Piece<'_>, &str)> {
     if let Some(behind) = text.strip_prefix('%') {
         return Some((Piece::Text(&text[..1]), behind));
@@ -105,7 +107,8 @@ pub fn arguments(format: &str) -> Result<usize, FormatError> {
     Ok(parse(format)?.iter().filter(|piece| matches!(piece, Piece::Value { .. })).count())
 }
 
-/// The text of a format with values in their places; `symbol` names values for `%e`. Values that are missing are 0.
+/// The text of a format with the values inserted; `symbol` names values for `%e`. Missing values
+/// are 0.
 pub fn render<'s>(format: &str, values: &[i32], symbol: impl Fn(i32) -> Option<&'s str>) -> Result<String, FormatError> {
     let mut text = String::new();
     let mut values = values.iter().copied();

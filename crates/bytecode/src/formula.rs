@@ -1,8 +1,8 @@
 //! Formulas of linear temporal logic over the atoms of a program.
 //!
 //! A formula is kept in postfix order: operands first, then their operator. Such a list needs no
-//! pointers, so a file cannot make a reader recurse, and the binary form is the list itself. The text
-//! form is infix, with SPIN's operators; [`Formula::write`] and [`Formula::parse`] work with explicit
+//! pointers, so no file can make a reader recurse, and the binary form is the list itself. The text
+//! form is infix, with SPIN's operators. [`Formula::write`] and [`Formula::parse`] use explicit
 //! stacks for the same reason.
 
 use crate::ids::AtomId;
@@ -81,9 +81,9 @@ operators! {
         Equivalent = 3 "<->" "equivalent",
         /// The first until the second, which comes.
         Until = 4 "U" "until" "stronguntil",
-        /// The first until the second, which need not come.
+        /// The first holds until the second, which need not become true.
         WeakUntil = 5 "W" "weakuntil",
-        /// The second up to and including the state in which the first is true.
+        /// The second holds up to and including the state in which the first is true.
         Release = 6 "V" "release",
     }
 }
@@ -104,7 +104,7 @@ impl BinaryOp {
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Default)]
 pub struct Formula(pub Vec<FormulaNode>);
 
-/// Why a text is no formula: at which byte, and what is wrong.
+/// Why a text is not a formula: the byte offset, and what is wrong there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormulaError {
     /// The byte.
@@ -122,7 +122,7 @@ impl fmt::Display for FormulaError {
 impl std::error::Error for FormulaError {}
 
 impl Formula {
-    /// Whether every operator has its operands, one formula is left, and it is not too long.
+    /// Whether every operator has its operands, the list is one formula, and it is not too long.
     pub fn is_well_formed(&self) -> bool {
         let mut depth = 0_usize;
         for node in &self.0 {
@@ -265,7 +265,7 @@ enum Waiting {
 }
 
 impl Waiting {
-    /// Whether it takes the operand before an operator of `level`.
+    /// Whether this operator binds its left operand before an operator of `level`.
     fn binds(&self, level: u8) -> bool {
         match self {
             Waiting::Open(_) => false,
@@ -278,7 +278,8 @@ impl Waiting {
         match self {
             Waiting::Unary(op) => FormulaNode::Unary(op),
             Waiting::Binary(op) => FormulaNode::Binary(op),
-            // Never asked of a parenthesis; this one would be noticed by the verifier.
+            // This is never asked about a parenthesis. If it were, the verifier would notice the
+            // wrong formula.
             Waiting::Open(_) => FormulaNode::False,
         }
     }
@@ -331,7 +332,7 @@ pub(crate) fn is_reserved(word: &str) -> bool {
     matches!(word, "true" | "false") || UnaryOp::from_sign(word).is_some() || BinaryOp::from_sign(word).is_some()
 }
 
-/// A name in single quotes, and how long it is with them. `\'` and `\\` stand for themselves.
+/// A name in single quotes, and its length with the quotes. `\'` and `\\` are escapes.
 fn quoted(text: &str) -> Option<(usize, String)> {
     let mut name = String::new();
     let mut chars = text.char_indices().skip(1);

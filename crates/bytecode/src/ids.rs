@@ -1,6 +1,7 @@
 //! Typed dense indices into the tables of a [`Program`](crate::Program).
 //!
-//! A plain `usize` would let a global's number be used where a local's is meant; these cost nothing and cannot be mixed.
+//! With a plain `usize`, the number of a global could be used as the number of a local. These types
+//! cost nothing and cannot be mixed up.
 
 macro_rules! dense_index {
     ($($(#[$meta:meta])* $name:ident($repr:ty) $prefix:literal;)*) => {$(

@@ -1,14 +1,15 @@
 //! Where everything lies in a state.
 //!
-//! A state is one flat byte string, the same on every host, complete in itself (rule M-STATE):
+//! A state is one flat byte string, the same on every host and complete in itself (rule M-STATE):
 //!
 //! ```text
 //! [exclusive] [last] globals | static channel … | component …
 //! ```
 //!
-//! The first two bytes exist only in programs that use them. Static channels have fixed places. Then, in the order of creation, come processes
-//! and the channels they created, each beginning with its shape, so that a state can be walked without knowing how it came to be. Numbers are
-//! little-endian. What is unused is zero, so equal states are equal strings.
+//! The first two bytes exist only in programs that use them. Static channels have fixed offsets.
+//! Processes, and the channels they created, follow in the order of creation. Each begins with its
+//! shape, so that a state can be read without knowing how it was reached. Numbers are
+//! little-endian. Unused bytes are zero, so equal states are equal strings.
 
 use crate::ids::{ChannelTypeId, Location, ProcessId};
 use crate::locations::Locations;
@@ -16,7 +17,7 @@ use crate::ops::{Mode, Op};
 use crate::program::{Program, Type, Variable};
 use std::fmt;
 
-/// No process, no channel: process and channel numbers are below this.
+/// The number that means no process or no channel. All process and channel numbers are below it.
 pub const LIMIT: usize = 255;
 
 /// Largest size of the globals and static channels together, and of any other component.
@@ -34,7 +35,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The place of an element; `None` outside the array.
+    /// The place of an element, or `None` outside the array.
     pub fn element(&self, index: i32) -> Option<usize> {
         let index = usize::try_from(index).ok()?;
         (index < self.elements).then(|| self.offset + index * self.ty.width())
@@ -84,7 +85,8 @@ pub struct ChannelLayout {
     pub size: usize,
     /// How many messages fit.
     pub capacity: usize,
-    /// Where the claims are: receiver then sender, each a process number plus one, in programs that use claims.
+    /// Where the claims are: receiver then sender, each a process number plus one, in programs that
+    /// use claims.
     pub claims: Option<usize>,
     /// Where the messages begin.
     pub messages: usize,
@@ -108,11 +110,12 @@ pub enum Shape {
 pub struct Component {
     /// What it is.
     pub shape: Shape,
-    /// Where it begins; for a channel created at run time, behind the shape.
+    /// The offset at which it begins; for a channel created at run time, the offset after the
+    /// shape.
     pub offset: usize,
 }
 
-/// Why a program has no layout, or a byte string is no state.
+/// Why a program has no layout, or why a byte string is not a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LayoutError {
     /// More process and channel types than a shape can name.
@@ -144,7 +147,7 @@ impl fmt::Display for LayoutError {
 
 impl std::error::Error for LayoutError {}
 
-/// Where everything lies in the states of one program.
+/// The offsets of everything in the states of one program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// Where the exclusive process's number plus one is, in programs with atomic steps.
@@ -232,7 +235,7 @@ impl Layout {
         Ok(Layout { exclusive, last, globals, globals_range, channels, fixed: end, processes, channel_types })
     }
 
-    /// The byte that stands for a shape.
+    /// The byte that represents a shape.
     pub fn shape_code(&self, shape: Shape) -> u8 {
         match shape {
             Shape::Process(p) => p.0,
@@ -240,7 +243,7 @@ impl Layout {
         }
     }
 
-    /// The shape a byte stands for.
+    /// The shape that a byte represents.
     pub fn shape(&self, code: u8) -> Option<Shape> {
         let code = code as usize;
         if code < self.processes.len() {
@@ -263,7 +266,8 @@ impl Layout {
         if self.channel_types[ty.index()].capacity == 0 { 0 } else { state[offset] as usize }
     }
 
-    /// Checks that a byte string is a state of the program: every component whole, every number in range.
+    /// Checks that a byte string is a state of the program: every component whole, every number in
+    /// range.
     pub fn check(&self, state: &[u8], locations: &Locations) -> Result<(), LayoutError> {
         let mut map = StateMap::default();
         map.read(self, state)?;
@@ -289,14 +293,14 @@ impl Layout {
     }
 }
 
-/// Advances `end` by `size` and gives where it was.
+/// Advances `end` by `size` and returns its previous value.
 fn replace_add(end: &mut usize, size: usize) -> usize {
     let start = *end;
     *end += size;
     start
 }
 
-/// Places variables one behind the other.
+/// Places variables one after the other.
 fn place(variables: &[Variable], end: &mut usize) -> Result<Vec<Slot>, LayoutError> {
     let mut slots = Vec::with_capacity(variables.len());
     for v in variables {

@@ -1,7 +1,8 @@
-//! Control locations: the places where a process can rest.
+//! Control locations: the points of the code at which a process can wait between two steps.
 //!
-//! A process rests at its entry and behind each STEP, with unconditional jumps followed (rule E-STEP), so that two ways to the same statement
-//! are one location. Each type's locations are numbered densely in the order of addresses; a state holds the number, not the address.
+//! A process waits at its entry and after each STEP, with unconditional jumps followed (rule
+//! E-STEP), so that two ways to the same statement are one location. Each type's locations are
+//! numbered densely in the order of addresses. A state holds the number, not the address.
 
 use crate::ids::{Addr, Location, ProcessId};
 use crate::ops::{Mode, Op};
@@ -12,13 +13,13 @@ use crate::program::Program;
 pub struct Locations {
     /// For each type, its resumption addresses, ascending.
     addresses: Vec<Vec<Addr>>,
-    /// For each instruction, the location a STEP there leads to or, for an address that is a location, nothing to do with it.
+    /// For each STEP, the location it leads to. For other addresses the value has no meaning.
     after_step: Vec<Option<Location>>,
 }
 
 impl Locations {
-    /// The locations of a program; `None` if a resumption address does not exist, a chain of jumps never ends, or a type has more than
-    /// 65,536 locations.
+    /// The locations of a program; `None` if a resumption address does not exist, a chain of jumps
+    /// never ends, or a type has more than 65,536 locations.
     pub fn of(program: &Program) -> Option<Locations> {
         let landings = landings(program);
         let landing = |addr: Addr| landings.get(addr.index()).copied().flatten();
@@ -73,7 +74,8 @@ impl Locations {
     }
 }
 
-/// For each address what [`Program::follow_jumps`] says of it, all together in linear time: long chains of jumps are followed once.
+/// The result of [`Program::follow_jumps`] for each address, computed for all addresses in linear
+/// time: long chains of jumps are followed once.
 pub(crate) fn landings(program: &Program) -> Vec<Option<Addr>> {
     let mut landings: Vec<Option<Addr>> = vec![None; program.code.len()];
     let mut seen = vec![false; program.code.len()];
@@ -83,7 +85,7 @@ pub(crate) fn landings(program: &Program) -> Vec<Option<Addr>> {
         let end = loop {
             match program.code.get(at) {
                 None => break None,
-                // Either it is known where this leads, or the chain has come back to itself and leads nowhere.
+                // Either the target is known, or the chain is a cycle and has no target.
                 Some(_) if seen[at] => break landings[at],
                 Some(Op::Jmp { target }) => {
                     seen[at] = true;

@@ -1,9 +1,10 @@
 //! The operation table.
 //!
-//! One table yields everything that must agree about the instruction set: the [`Op`] type, its opcodes, the walk over operands that the binary
-//! encoder, the disassembler and the listing share ([`OperandSink`]), the construction from operands that the decoder and the assembler share
-//! ([`OperandSource`]), the stack effect the verifier uses, and the [`Visitor`] through which engines handle every operation: one that is
-//! forgotten does not compile. The meaning of each operation is a numbered rule of `docs/bytecode.md`; the rule's name stands in the table.
+//! One table yields everything that must agree about the instruction set: the [`Op`] type, its
+//! opcodes, the walk over operands that the binary encoder, the disassembler and the listing share
+//! ([`OperandSink`]), the construction from operands that the decoder and the assembler share
+//! ([`OperandSource`]), and the stack effect the verifier uses. The meaning of each operation is a
+//! numbered rule of `docs/bytecode.md`; the rule's name stands in the table.
 
 use crate::ids::{Addr, ChannelTypeId, FormatId, GlobalId, LocalId, ProcessId, Register};
 
@@ -24,7 +25,7 @@ macro_rules! word_enum {
             /// Every value, in the order of the codes.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
-            /// The word that stands for it in assembly.
+            /// Its word in assembly.
             pub const fn word(self) -> &'static str {
                 match self { $($name::$variant => $word,)* }
             }
@@ -34,7 +35,7 @@ macro_rules! word_enum {
                 match code { $($code => Some($name::$variant),)* _ => None }
             }
 
-            /// The value this assembly word stands for.
+            /// The value of this assembly word.
             pub fn from_word(word: &str) -> Option<$name> {
                 match word { $($word => Some($name::$variant),)* _ => None }
             }
@@ -43,15 +44,17 @@ macro_rules! word_enum {
 }
 
 word_enum! {
-    /// How a step ends, and with it who may run next and what an observer sees.
+    /// How a step ends. This decides which process may run next and whether the state is visible.
     Mode {
         /// Visible; any process may run next.
         Normal = 0 "N",
         /// Visible; this process keeps the exclusive privilege to run.
         Atomic = 1 "A",
-        /// Not visible: the same process goes on within the same transition, in every way it can.
+        /// Not visible: the same process continues within the same transition, along all its
+        /// alternatives.
         Invisible = 2 "I",
-        /// Not visible: the same process goes on within the same transition, in the first way it can.
+        /// Not visible: the same process continues within the same transition, along its first
+        /// executable alternative.
         Deterministic = 3 "D",
         /// Visible; the process ends and is removed.
         Terminate = 4 "T",
@@ -59,7 +62,7 @@ word_enum! {
 }
 
 word_enum! {
-    /// Which message a receive looks at, and whether it takes it.
+    /// Which message a receive reads, and whether it removes it.
     Receive {
         /// Take the oldest message.
         First = 0 "first",
@@ -73,7 +76,7 @@ word_enum! {
 }
 
 impl Receive {
-    /// Whether messages behind the oldest are looked at.
+    /// Whether messages after the oldest are looked at.
     pub const fn searches(self) -> bool {
         matches!(self, Receive::Any | Receive::PeekAny)
     }
@@ -107,14 +110,15 @@ impl FieldMask {
 
 macro_rules! operand_kinds {
     ($($(#[$meta:meta])* $method:ident: $ty:ty;)*) => {
-        /// Where operands go: the binary encoder, the disassembler, an analysis.
+        /// The destination of operands: the binary encoder, the disassembler, an analysis.
         pub trait OperandSink {
             /// What can go wrong.
             type Error;
             $($(#[$meta])* fn $method(&mut self, value: $ty) -> Result<(), Self::Error>;)*
         }
 
-        /// Where operands come from: the binary decoder, the assembler, a generator of random programs.
+        /// The origin of operands: the binary decoder, the assembler, a generator of random
+        /// programs.
         pub trait OperandSource {
             /// What can go wrong.
             type Error;
@@ -155,7 +159,7 @@ operand_kinds! {
 }
 
 macro_rules! operations {
-    ($($(#[$meta:meta])* $opcode:literal $name:ident $method:ident $word:literal $rule:literal
+    ($($(#[$meta:meta])* $opcode:literal $name:ident $word:literal $rule:literal
         ($($operand:ident: $kind:ident: $ty:ty),*) $pops:expr => $pushes:literal;)*) => {
         /// One instruction.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -170,7 +174,7 @@ macro_rules! operations {
                 match self { $(Op::$name { .. } => $opcode,)* }
             }
 
-            /// The word that stands for the operation in assembly.
+            /// The word for the operation in assembly.
             pub const fn mnemonic(&self) -> &'static str {
                 match self { $(Op::$name { .. } => $word,)* }
             }
@@ -185,7 +189,8 @@ macro_rules! operations {
                 match mnemonic { $($word => Some($opcode),)* _ => None }
             }
 
-            /// Builds the operation with this opcode from its operands; `None` if there is no such operation.
+            /// Builds the operation with this opcode from its operands; `None` if there is no such
+            /// operation.
             pub fn build<S: OperandSource>(opcode: u8, source: &mut S) -> Result<Option<Op>, S::Error> {
                 let _ = &source;
                 Ok(Some(match opcode {
@@ -211,19 +216,6 @@ macro_rules! operations {
             pub const fn pushes(&self) -> usize {
                 match self { $(Op::$name { .. } => $pushes,)* }
             }
-
-            /// Calls the visitor's method for this operation.
-            pub fn accept<V: Visitor>(&self, visitor: &mut V) -> V::Out {
-                match *self { $(Op::$name { $($operand),* } => visitor.$method($($operand),*),)* }
-            }
-        }
-
-        /// One method for each operation.
-        #[allow(missing_docs)]
-        pub trait Visitor {
-            /// What handling an operation gives.
-            type Out;
-            $(fn $method(&mut self, $($operand: $ty),*) -> Self::Out;)*
         }
     };
 }
@@ -231,151 +223,159 @@ macro_rules! operations {
 operations! {
     // Constants, variables, registers.
     /// Push a constant.
-    0x01 Ldc ldc "LDC" "I-LDC" (value: constant: i32) 0 => 1;
+    0x01 Ldc "LDC" "I-LDC" (value: constant: i32) 0 => 1;
     /// Push a global variable.
-    0x02 Ldg ldg "LDG" "I-LDV" (var: global: GlobalId) 0 => 1;
+    0x02 Ldg "LDG" "I-LDV" (var: global: GlobalId) 0 => 1;
     /// Store into a global variable.
-    0x03 Stg stg "STG" "I-STV" (var: global: GlobalId) 1 => 0;
+    0x03 Stg "STG" "I-STV" (var: global: GlobalId) 1 => 0;
     /// Push an element of a global array.
-    0x04 Ldgx ldgx "LDGX" "I-LDX" (var: global: GlobalId) 1 => 1;
+    0x04 Ldgx "LDGX" "I-LDX" (var: global: GlobalId) 1 => 1;
     /// Store into an element of a global array.
-    0x05 Stgx stgx "STGX" "I-STX" (var: global: GlobalId) 2 => 0;
+    0x05 Stgx "STGX" "I-STX" (var: global: GlobalId) 2 => 0;
     /// Push a local variable.
-    0x06 Ldl ldl "LDL" "I-LDV" (var: local: LocalId) 0 => 1;
+    0x06 Ldl "LDL" "I-LDV" (var: local: LocalId) 0 => 1;
     /// Store into a local variable.
-    0x07 Stl stl "STL" "I-STV" (var: local: LocalId) 1 => 0;
+    0x07 Stl "STL" "I-STV" (var: local: LocalId) 1 => 0;
     /// Push an element of a local array.
-    0x08 Ldlx ldlx "LDLX" "I-LDX" (var: local: LocalId) 1 => 1;
+    0x08 Ldlx "LDLX" "I-LDX" (var: local: LocalId) 1 => 1;
     /// Store into an element of a local array.
-    0x09 Stlx stlx "STLX" "I-STX" (var: local: LocalId) 2 => 0;
+    0x09 Stlx "STLX" "I-STX" (var: local: LocalId) 2 => 0;
     /// Push a local variable of another process.
-    0x0a Ldr ldr "LDR" "I-LDR" (var: remote_local: (ProcessId, LocalId)) 1 => 1;
+    0x0a Ldr "LDR" "I-LDR" (var: remote_local: (ProcessId, LocalId)) 1 => 1;
     /// Push an element of a local array of another process.
-    0x0b Ldrx ldrx "LDRX" "I-LDR" (var: remote_local: (ProcessId, LocalId)) 2 => 1;
+    0x0b Ldrx "LDRX" "I-LDR" (var: remote_local: (ProcessId, LocalId)) 2 => 1;
     /// Check an index against a length.
-    0x0c Chk chk "CHK" "I-CHK" (length: count: u32) 1 => 1;
+    0x0c Chk "CHK" "I-CHK" (length: count: u32) 1 => 1;
     /// Push a register.
-    0x0d Push push "PUSH" "I-PUSH" (reg: register: Register) 0 => 1;
+    0x0d Push "PUSH" "I-PUSH" (reg: register: Register) 0 => 1;
     /// Pop into a register.
-    0x0e Pop pop "POP" "I-POP" (reg: register: Register) 1 => 0;
+    0x0e Pop "POP" "I-POP" (reg: register: Register) 1 => 0;
     /// Drop the top of the stack.
-    0x0f Drop drop_top "DROP" "I-DROP" () 1 => 0;
+    0x0f Drop "DROP" "I-DROP" () 1 => 0;
 
     // Arithmetic.
     /// Sum.
-    0x10 Add add "ADD" "I-OP" () 2 => 1;
+    0x10 Add "ADD" "I-OP" () 2 => 1;
     /// Difference.
-    0x11 Sub sub "SUB" "I-OP" () 2 => 1;
+    0x11 Sub "SUB" "I-OP" () 2 => 1;
     /// Product.
-    0x12 Mul mul "MUL" "I-OP" () 2 => 1;
+    0x12 Mul "MUL" "I-OP" () 2 => 1;
     /// Quotient, towards zero.
-    0x13 Div div "DIV" "I-DIV" () 2 => 1;
+    0x13 Div "DIV" "I-DIV" () 2 => 1;
     /// Remainder, with the sign of the dividend.
-    0x14 Mod rem "MOD" "I-DIV" () 2 => 1;
+    0x14 Mod "MOD" "I-DIV" () 2 => 1;
     /// Bitwise and.
-    0x15 And and "AND" "I-OP" () 2 => 1;
+    0x15 And "AND" "I-OP" () 2 => 1;
     /// Bitwise or.
-    0x16 Or or "OR" "I-OP" () 2 => 1;
+    0x16 Or "OR" "I-OP" () 2 => 1;
     /// Bitwise exclusive or.
-    0x17 Xor xor "XOR" "I-OP" () 2 => 1;
+    0x17 Xor "XOR" "I-OP" () 2 => 1;
     /// Shift left.
-    0x18 Shl shl "SHL" "I-SHIFT" () 2 => 1;
+    0x18 Shl "SHL" "I-SHIFT" () 2 => 1;
     /// Arithmetic shift right.
-    0x19 Shr shr "SHR" "I-SHIFT" () 2 => 1;
+    0x19 Shr "SHR" "I-SHIFT" () 2 => 1;
     /// Negation.
-    0x1a Neg neg "NEG" "I-OP" () 1 => 1;
+    0x1a Neg "NEG" "I-OP" () 1 => 1;
     /// Bitwise complement.
-    0x1b Not not "NOT" "I-OP" () 1 => 1;
+    0x1b Not "NOT" "I-OP" () 1 => 1;
     /// Logical complement.
-    0x1c Lnot lnot "LNOT" "I-OP" () 1 => 1;
+    0x1c Lnot "LNOT" "I-OP" () 1 => 1;
     /// Equal.
-    0x1d Eq eq "EQ" "I-CMP" () 2 => 1;
+    0x1d Eq "EQ" "I-CMP" () 2 => 1;
     /// Not equal.
-    0x1e Ne ne "NE" "I-CMP" () 2 => 1;
+    0x1e Ne "NE" "I-CMP" () 2 => 1;
     /// Less.
-    0x1f Lt lt "LT" "I-CMP" () 2 => 1;
+    0x1f Lt "LT" "I-CMP" () 2 => 1;
     /// Less or equal.
-    0x20 Le le "LE" "I-CMP" () 2 => 1;
+    0x20 Le "LE" "I-CMP" () 2 => 1;
     /// Greater.
-    0x21 Gt gt "GT" "I-CMP" () 2 => 1;
+    0x21 Gt "GT" "I-CMP" () 2 => 1;
     /// Greater or equal.
-    0x22 Ge ge "GE" "I-CMP" () 2 => 1;
+    0x22 Ge "GE" "I-CMP" () 2 => 1;
+    /// Sum that must fit.
+    0x23 Addv "ADDV" "I-OVERFLOW" () 2 => 1;
+    /// Difference that must fit.
+    0x24 Subv "SUBV" "I-OVERFLOW" () 2 => 1;
+    /// Product that must fit.
+    0x25 Mulv "MULV" "I-OVERFLOW" () 2 => 1;
+    /// Check a value against a range.
+    0x26 Range "RANGE" "I-RANGE" (least: constant: i32, greatest: constant: i32) 1 => 1;
 
     // Control flow.
     /// Jump.
-    0x30 Jmp jmp "JMP" "I-JMP" (target: addr: Addr) 0 => 0;
+    0x30 Jmp "JMP" "I-JMP" (target: addr: Addr) 0 => 0;
     /// Jump if zero.
-    0x31 Jmpz jmpz "JMPZ" "I-JMPZ" (target: addr: Addr) 1 => 0;
+    0x31 Jmpz "JMPZ" "I-JMPZ" (target: addr: Addr) 1 => 0;
     /// Jump if not zero.
-    0x32 Jmpnz jmpnz "JMPNZ" "I-JMPZ" (target: addr: Addr) 1 => 0;
+    0x32 Jmpnz "JMPNZ" "I-JMPZ" (target: addr: Addr) 1 => 0;
     /// Continue here and, as another possibility, at the target.
-    0x33 Ndet ndet "NDET" "I-NDET" (target: addr: Addr) 0 => 0;
+    0x33 Ndet "NDET" "I-NDET" (target: addr: Addr) 0 => 0;
     /// Continue here; at the target only if nothing here is executable.
-    0x34 Else else_jump "ELSE" "I-ELSE" (target: addr: Addr) 0 => 0;
+    0x34 Else "ELSE" "I-ELSE" (target: addr: Addr) 0 => 0;
     /// Continue at the target; here only if nothing there is executable.
-    0x35 Unless unless "UNLESS" "I-UNLESS" (target: addr: Addr) 0 => 0;
+    0x35 Unless "UNLESS" "I-UNLESS" (target: addr: Addr) 0 => 0;
     /// Call a subroutine.
-    0x36 Call call "CALL" "I-CALL" (target: addr: Addr) 0 => 1;
+    0x36 Call "CALL" "I-CALL" (target: addr: Addr) 0 => 1;
     /// Return from a subroutine.
-    0x37 Ret ret "RET" "I-RET" () 1 => 0;
+    0x37 Ret "RET" "I-RET" () 1 => 0;
     /// End the step.
-    0x38 Step step "STEP" "E-STEP" (mode: mode: Mode) 0 => 0;
+    0x38 Step "STEP" "E-STEP" (mode: mode: Mode) 0 => 0;
     /// Not executable.
-    0x39 Nex nex "NEX" "E-NEX" () 0 => 0;
+    0x39 Nex "NEX" "E-NEX" () 0 => 0;
     /// Not executable if zero.
-    0x3a Nexz nexz "NEXZ" "E-NEXZ" () 1 => 0;
+    0x3a Nexz "NEXZ" "E-NEXZ" () 1 => 0;
 
     // Processes.
     /// Start a process; push its number.
-    0x40 Run run "RUN" "I-RUN" (args: count: u32, process: process: ProcessId) args as usize => 1;
+    0x40 Run "RUN" "I-RUN" (args: count: u32, process: process: ProcessId) args as usize => 1;
     /// Push the number of this process.
-    0x41 Pid pid "PID" "I-PID" () 0 => 1;
+    0x41 Pid "PID" "I-PID" () 0 => 1;
     /// Push the number of processes.
-    0x42 Nrpr nrpr "NRPR" "I-NRPR" () 0 => 1;
+    0x42 Nrpr "NRPR" "I-NRPR" () 0 => 1;
     /// Push the number of the process that made the last transition.
-    0x43 Last last "LAST" "I-LAST" () 0 => 1;
+    0x43 Last "LAST" "I-LAST" () 0 => 1;
     /// Push whether a process can execute a step.
-    0x44 Enabled enabled "ENABLED" "I-ENABLED" () 1 => 1;
+    0x44 Enabled "ENABLED" "I-ENABLED" () 1 => 1;
     /// Push the control location of a process.
-    0x45 Pcval pcval "PCVAL" "I-PCVAL" () 1 => 1;
+    0x45 Pcval "PCVAL" "I-PCVAL" () 1 => 1;
     /// Push whether a process is at a control location.
-    0x46 At at "AT" "I-AT" (place: remote_addr: (ProcessId, Addr)) 1 => 1;
-    /// Push whether nothing else in the system can move.
-    0x47 Timeout timeout "TIMEOUT" "I-TIMEOUT" () 0 => 1;
+    0x46 At "AT" "I-AT" (place: remote_addr: (ProcessId, Addr)) 1 => 1;
+    /// Push whether no process in the system can move.
+    0x47 Timeout "TIMEOUT" "I-TIMEOUT" () 0 => 1;
     /// Push whether no process is at a progress location.
-    0x48 Np np "NP" "I-NP" () 0 => 1;
+    0x48 Np "NP" "I-NP" () 0 => 1;
     /// Push the priority of a process.
-    0x49 Getprio getprio "GETPRIO" "I-PRIO" () 1 => 1;
+    0x49 Getprio "GETPRIO" "I-PRIO" () 1 => 1;
     /// Set the priority of a process.
-    0x4a Setprio setprio "SETPRIO" "I-PRIO" () 2 => 0;
+    0x4a Setprio "SETPRIO" "I-PRIO" () 2 => 0;
 
     // Channels.
     /// Create a channel; push its number.
-    0x50 Chnew chnew "CHNEW" "I-CHNEW" (ty: channel_type: ChannelTypeId) 0 => 1;
+    0x50 Chnew "CHNEW" "I-CHNEW" (ty: channel_type: ChannelTypeId) 0 => 1;
     /// Append a message.
-    0x51 Send send "SEND" "I-SEND" (fields: count: u32) fields as usize + 1 => 0;
+    0x51 Send "SEND" "I-SEND" (fields: count: u32) fields as usize + 1 => 0;
     /// Insert a message before the first larger one.
-    0x52 Sends sends "SENDS" "I-SENDS" (fields: count: u32) fields as usize + 1 => 0;
+    0x52 Sends "SENDS" "I-SENDS" (fields: count: u32) fields as usize + 1 => 0;
     /// Receive a message into the registers.
-    0x53 Recv recv "RECV" "I-RECV" (fields: count: u32, mask: mask: FieldMask, how: receive: Receive) mask.len() + 1 => 0;
+    0x53 Recv "RECV" "I-RECV" (fields: count: u32, mask: mask: FieldMask, how: receive: Receive) mask.len() + 1 => 0;
     /// Push whether a receive would find a message.
-    0x54 Poll poll "POLL" "I-POLL" (fields: count: u32, mask: mask: FieldMask, how: receive: Receive) mask.len() + 1 => 1;
+    0x54 Poll "POLL" "I-POLL" (fields: count: u32, mask: mask: FieldMask, how: receive: Receive) mask.len() + 1 => 1;
     /// Push the number of messages in a channel.
-    0x55 Len len "LEN" "I-LEN" () 1 => 1;
+    0x55 Len "LEN" "I-LEN" () 1 => 1;
     /// Push whether a channel has no message.
-    0x56 Empty empty "EMPTY" "I-LEN" () 1 => 1;
+    0x56 Empty "EMPTY" "I-LEN" () 1 => 1;
     /// Push whether a channel has no room.
-    0x57 Full full "FULL" "I-LEN" () 1 => 1;
+    0x57 Full "FULL" "I-LEN" () 1 => 1;
     /// Claim to be the only receiver of a channel.
-    0x58 Xr xr "XR" "I-CLAIM" () 1 => 0;
+    0x58 Xr "XR" "I-CLAIM" () 1 => 0;
     /// Claim to be the only sender of a channel.
-    0x59 Xs xs "XS" "I-CLAIM" () 1 => 0;
+    0x59 Xs "XS" "I-CLAIM" () 1 => 0;
 
     // Observation.
     /// A value that must not be zero.
-    0x60 Assert assert "ASSERT" "I-ASSERT" () 1 => 0;
+    0x60 Assert "ASSERT" "I-ASSERT" () 1 => 0;
     /// Print.
-    0x61 Print print "PRINT" "I-PRINT" (format: format: FormatId, args: count: u32) args as usize => 0;
+    0x61 Print "PRINT" "I-PRINT" (format: format: FormatId, args: count: u32) args as usize => 0;
 }
 
 impl Op {
@@ -390,6 +390,21 @@ impl Op {
             | Op::Unless { target }
             | Op::Call { target } => Some(target),
             _ => None,
+        }
+    }
+
+    /// The operation with other addresses: `moved` says where each is now.
+    pub fn readdressed(self, moved: impl Fn(Addr) -> Addr) -> Op {
+        match self {
+            Op::Jmp { target } => Op::Jmp { target: moved(target) },
+            Op::Jmpz { target } => Op::Jmpz { target: moved(target) },
+            Op::Jmpnz { target } => Op::Jmpnz { target: moved(target) },
+            Op::Ndet { target } => Op::Ndet { target: moved(target) },
+            Op::Else { target } => Op::Else { target: moved(target) },
+            Op::Unless { target } => Op::Unless { target: moved(target) },
+            Op::Call { target } => Op::Call { target: moved(target) },
+            Op::At { place: (process, addr) } => Op::At { place: (process, moved(addr)) },
+            op => op,
         }
     }
 

@@ -1,7 +1,8 @@
 //! A program: code and the tables beside it.
 //!
-//! Everything a front-end hands over and everything an engine needs is here as plain data. A [`Program`] may be malformed; only
-//! [`verify`](crate::verify()) turns it into a [`Verified`](crate::Verified) one, and only those are run.
+//! A program contains, as plain data, everything that a front-end produces and everything that an
+//! engine needs. A [`Program`] may be malformed; only [`verify`](crate::verify()) turns it into a
+//! [`Verified`](crate::Verified) program, and engines run only those.
 
 use crate::ids::{Addr, ChannelTypeId, FileIndex, GlobalId, LocalId, ProcessId};
 use crate::ops::{Mode, Op};
@@ -71,7 +72,7 @@ impl Type {
     }
 }
 
-/// How values of a variable or field are shown to people; the machine does not care.
+/// How values of a variable or field are shown to people. It has no effect on the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Shown {
     /// As a number.
@@ -100,7 +101,7 @@ pub struct Variable {
     pub init: Vec<i32>,
     /// How to show it.
     pub shown: Shown,
-    /// Whether it goes back to its initial value when a transition ends (rule S-SCRATCH).
+    /// Whether it is reset to its initial value when a transition ends (rule S-SCRATCH).
     pub scratch: bool,
 }
 
@@ -173,7 +174,7 @@ pub struct ProcessType {
     pub params: u16,
     /// Parameters and local variables.
     pub locals: Vec<Variable>,
-    /// Where its instructions begin; they end where the next type's begin.
+    /// The address of its first instruction. Its code ends where the next type's begins.
     pub start: Addr,
     /// Where instances begin to execute.
     pub entry: Addr,
@@ -183,10 +184,10 @@ pub struct ProcessType {
     pub priority: u8,
 }
 
-/// What a label says about the control location it stands at.
+/// What a label says about its control location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LabelKind {
-    /// A process may rest here for ever.
+    /// A process may wait here for ever.
     pub end: bool,
     /// Passing here is progress.
     pub progress: bool,
@@ -199,13 +200,13 @@ pub struct LabelKind {
 pub struct Label {
     /// Its name; unique in its process type.
     pub name: String,
-    /// Where it stands.
+    /// Its address.
     pub addr: Addr,
     /// What it means.
     pub kind: LabelKind,
 }
 
-/// Where the instructions from `addr` up to the next entry come from.
+/// The source position of the instructions from `addr` up to the next entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
     /// The first instruction.
@@ -235,7 +236,7 @@ pub struct Program {
     pub processes: Vec<ProcessType>,
     /// The instances that exist at the start, in the order of their numbers.
     pub instances: Vec<ProcessId>,
-    /// The code of the process types, and behind it that of the atoms.
+    /// The code of the process types, followed by that of the atoms.
     pub code: Vec<Op>,
     /// Named addresses, in the order of addresses.
     pub labels: Vec<Label>,
@@ -249,7 +250,7 @@ pub struct Program {
     pub symbols: Vec<(i32, String)>,
     /// The expressions its properties speak of, in the order of their code.
     pub atoms: Vec<Atom>,
-    /// What it states besides its assertions, end states and labels.
+    /// The properties it states, besides its assertions, end states and labels.
     pub properties: Vec<PropertyEntry>,
 }
 
@@ -278,8 +279,9 @@ impl Program {
         same.then_some(span)
     }
 
-    /// Where the text of an instruction's statement stands itself, if that is not where it is executed: in a macro, in an inline. Its
-    /// position is the one before that of the statement, at the same address.
+    /// The position of the text of an instruction's statement, if the statement is in a macro or an
+    /// inline and executed elsewhere. This position comes before that of the statement, at the same
+    /// address.
     pub fn origin_at(&self, addr: Addr) -> Option<&Span> {
         let after = self.spans.partition_point(|s| s.addr <= addr);
         let (before, last) = self.spans[..after].split_last_chunk::<2>().map(|(_, [before, last])| (before, last))?;
@@ -296,12 +298,14 @@ impl Program {
         })
     }
 
-    /// Whether a process at an address may end there (S-END): the place has an end label, or nothing is left but to go.
+    /// Whether a process at an address may end there (S-END): the location has an end label, or the
+    /// process can only terminate.
     pub fn may_end_at(&self, addr: Addr) -> bool {
         matches!(self.code.get(addr.index()), Some(Op::Step { mode: Mode::Terminate })) || self.label_kind_at(addr).end
     }
 
-    /// The address behind a chain of unconditional jumps; `None` if the chain never ends or leaves the code.
+    /// The address after a chain of unconditional jumps; `None` if the chain never ends or leaves
+    /// the code.
     pub fn follow_jumps(&self, mut addr: Addr) -> Option<Addr> {
         for _ in 0..=self.code.len() {
             match self.code.get(addr.index())? {

@@ -1,9 +1,9 @@
 //! What a program is to be checked for, as data: atoms, formulas, and automata over atoms.
 //!
-//! Assertions and end states need no entry here: the code has them. Everything temporal speaks of
-//! states through *atoms*, small pieces of code that compute a value from a state. A search that
-//! follows a property therefore needs the values of atoms and nothing else of the program. Labels with
-//! `accept` state a property too; they are in the table of labels.
+//! Assertions and end states need no entry here, because they are in the code. Temporal properties
+//! refer to states through *atoms*, small pieces of code that compute a value from a state. A
+//! search that follows a property therefore needs only the values of atoms. Labels with `accept`
+//! state a property too; they are in the table of labels.
 
 use crate::formula::Formula;
 use crate::ids::{Addr, AtomId, FileIndex};
@@ -11,8 +11,9 @@ use crate::program::{LabelKind, Program};
 
 /// An expression over a state. As a condition it is true if its value is not 0.
 ///
-/// Its code stands behind that of the process types, from `start` to the next atom, and ends in RET
-/// with one value on the stack (rule P-ATOM). The source position of its first instruction is its own.
+/// Its code follows that of the process types, from `start` to the next atom, and ends in RET with
+/// one value on the stack (rule P-ATOM). The source position of the atom is that of its first
+/// instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Atom {
     /// Its name; unique. Front-ends use the text of the expression.
@@ -21,7 +22,7 @@ pub struct Atom {
     pub start: Addr,
 }
 
-/// Where something stands in the user's text.
+/// A position in the user's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// The file, in [`Program::files`].
@@ -46,7 +47,7 @@ pub struct PropertyEntry {
 }
 
 impl PropertyEntry {
-    /// Forgets where it and its edges are stated: what is left is what it says.
+    /// Removes the positions of the automaton and its edges, so that only its meaning is compared.
     pub fn without_origins(&mut self) {
         self.origin = None;
         if let PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton) = &mut self.kind {
@@ -62,14 +63,14 @@ pub enum PropertyBody {
     Ltl(Formula),
     /// No run is accepted by the automaton, which moves in step with the program.
     Never(Automaton),
-    /// Every sequence of channel events is one of the automaton's.
+    /// Every sequence of channel events is a word of the automaton.
     Trace(Automaton),
-    /// No sequence of channel events is one of the automaton's.
+    /// No sequence of channel events is a word of the automaton.
     Notrace(Automaton),
 }
 
 impl PropertyBody {
-    /// The word for it in assembly.
+    /// Its word in assembly.
     pub const fn word(&self) -> &'static str {
         match self {
             PropertyBody::Ltl(_) => "ltl",
@@ -111,13 +112,13 @@ pub struct AutomatonState {
 pub struct AutomatonEdge {
     /// The state it leaves.
     pub source: u32,
-    /// The state it leads to; none if the automaton ends with it.
+    /// The state it leads to; `None` if the automaton ends with it.
     pub target: Option<u32>,
     /// When it can be taken.
     pub label: EdgeLabel,
-    /// Of the edges of a state only those of the lowest rank that has a possible edge can be taken.
+    /// Only the edges of the lowest rank that has an enabled edge can be taken in a state.
     pub rank: u32,
-    /// Whether the automaton goes on from the target in the same step.
+    /// Whether the automaton continues from the target in the same step.
     pub atomic: bool,
     /// Where it is stated.
     pub origin: Option<Origin>,
@@ -130,7 +131,7 @@ pub enum EdgeLabel {
     True,
     /// If the atom is true.
     When(AtomId),
-    /// If no edge of the same state and rank that stands before it can be taken.
+    /// True if no earlier edge of the same state and rank is enabled.
     Else,
     /// Always; it is a violation if the atom is false.
     Assert(AtomId),
@@ -145,7 +146,7 @@ pub enum EdgeLabel {
 pub struct Event {
     /// An expression for the channel's number.
     pub channel: AtomId,
-    /// For each field the expression it equals; none where any value will do.
+    /// For each field the expression that it must equal; `None` if any value is accepted.
     pub fields: Vec<Option<AtomId>>,
 }
 

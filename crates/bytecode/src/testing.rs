@@ -1,7 +1,9 @@
-//! For tests: programs made of arbitrary bytes, mutations of input, and what must hold of every input.
+//! For tests: programs made of arbitrary bytes, mutations of input, and properties that every input
+//! must satisfy.
 //!
-//! The oracles stand here and not in the fuzz targets, so that a fuzzer, a property test and a bounded run in CI check the same thing.
-//! Each takes any input and panics if the code under test has a bug; for wrong input it does nothing.
+//! The oracles are here and not in the fuzz targets, so that a fuzzer, a property test and a
+//! bounded run in CI check the same thing. Each accepts any input and panics if the code under test
+//! has a bug; wrong input is not a failure.
 
 mod generate;
 mod mutate;
@@ -13,21 +15,23 @@ use crate::program::Program;
 use crate::{asm, binary, verify};
 use source::SourceMap;
 
-/// What must hold of the binary reader: it gives an error or a program, and programs survive being written and read.
+/// The binary reader returns an error or a program, and programs can be written and read back.
 ///
 /// # Panics
 /// If that does not hold.
 pub fn check_decoder(bytes: &[u8]) {
     let Ok(program) = binary::decode(bytes) else { return };
     check_binary(&program);
-    // Whatever it is, printing it works; that the text is read back is promised of programs with good tables only.
+    // Printing must work for every program. Reading the text back is promised only for programs
+    // with correct tables.
     let text = asm::disassemble(&program);
     if let Ok(verified) = verify(program) {
         check_text(verified.program(), &text);
     }
 }
 
-/// What must hold of the assembler: it gives errors or a program, and its programs survive being printed and read, and written and read.
+/// The assembler returns errors or a program, and its programs can be printed and read back in both
+/// forms.
 ///
 /// # Panics
 /// If that does not hold.
@@ -52,7 +56,8 @@ pub fn check_assembler(text: &str) {
     }
 }
 
-/// What must hold of the verifier: it decides about every program, in reasonable time, and what it accepts survives both forms.
+/// The verifier decides about every program in reasonable time, and an accepted program can be
+/// written and read back in both forms.
 ///
 /// # Panics
 /// If that does not hold.
@@ -67,7 +72,7 @@ pub fn check_verifier(program: Program) {
     }
 }
 
-/// A program and its binary form are the same thing.
+/// The binary form of a program represents exactly this program.
 ///
 /// # Panics
 /// If they are not.

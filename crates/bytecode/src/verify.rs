@@ -1,8 +1,9 @@
 //! The verifier: rejects malformed programs before anything runs.
 //!
-//! It decides the rules V-… of `docs/bytecode.md`, in three parts: what can be seen in the tables and in single instructions
-//! (`tables`), what follows from walking the code (`flow`), and whether states have a layout. What passes is a [`Verified`]
-//! program, and engines may then index tables, pop the stack and run a step to its end without asking again.
+//! It decides the rules V-… of `docs/bytecode.md` in three parts: the tables and single
+//! instructions (`tables`), the paths through the code (`flow`), and the layout of states. The
+//! result is a [`Verified`] program. Engines may then index tables, pop the stack and run a step to
+//! its end without further checks.
 
 mod error;
 mod flow;
@@ -19,7 +20,8 @@ use crate::ops::Op;
 use crate::program::Program;
 use flow::Flow;
 
-/// A program that passed the verifier, with what was derived from it. The only thing engines accept.
+/// A program that has passed the verifier, with the data derived from it. Engines accept nothing
+/// else.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verified {
     program: Program,
@@ -44,7 +46,8 @@ impl Verified {
         &self.layout
     }
 
-    /// Whether some process may ever execute the instruction at an address, as far as the code alone can tell.
+    /// Whether some process may ever execute the instruction at an address, as far as the code
+    /// alone can tell.
     pub fn is_reachable(&self, addr: Addr) -> bool {
         self.flow.reachable.get(addr.index()).copied().unwrap_or(false)
     }
@@ -70,7 +73,8 @@ pub fn verify(program: Program) -> Result<Verified, VerifyError> {
     tables::check(&program)?;
     property::check(&program).map_err(|kind| VerifyError::new(&program, kind, None))?;
     let flow = flow::check(&program)?;
-    // Every STEP is reachable and no cycle is without one, so a resumption point always exists: only their number can be wrong.
+    // Every STEP is reachable and every cycle contains one, so a resumption point always exists.
+    // Only their number can be wrong.
     let locations = Locations::of(&program).ok_or_else(|| {
         let steps = |i: usize| program.code[code_range(&program, i)].iter().filter(|op| matches!(op, Op::Step { .. })).count();
         let process =

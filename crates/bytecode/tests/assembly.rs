@@ -1,4 +1,5 @@
-//! The text form: what it means, what is said about mistakes, and that printing and reading are inverse.
+//! The text form: what it means, what is said about mistakes, and that printing and reading are
+//! inverse.
 
 use bytecode::asm::{assemble, disassemble};
 use bytecode::{

@@ -103,7 +103,8 @@ fn damage_is_found_by_the_checksum() {
         for bit in 0..8 {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << bit;
-            // A changed section code may make the checksum optional and unknown; nothing else may hide.
+            // A changed section code may make the checksum optional and unknown; nothing else may
+            // hide.
             let sum = bytes.len() - 8;
             assert!(decode(&damaged).is_err() || (at == sum && bit == 7), "byte {at}, bit {bit}");
         }
@@ -127,7 +128,8 @@ fn contents_are_checked() {
     // A name of two bytes in a section of two.
     assert_eq!(error(&with(&[1, 2, 2, b'a'])), (Kind::Truncated, 9));
     assert_eq!(error(&with(&[1, 2, 1, 0xff])), (Kind::Text, 9));
-    // Code: one instruction that does not exist; a mode that does not; a number of six bytes; a register of nine bits.
+    // Code: one instruction that does not exist; a mode that does not; a number of six bytes; a
+    // register of nine bits.
     assert_eq!(error(&with(&[10, 2, 1, 0xee])), (Kind::Opcode(0xee), 9));
     assert_eq!(error(&with(&[10, 3, 1, 0x38, 9])), (Kind::Code(9), 10));
     assert_eq!(error(&with(&[10, 8, 1, 0x01, 0x80, 0x80, 0x80, 0x80, 0x80, 0])), (Kind::Number, 10));
@@ -137,7 +139,8 @@ fn contents_are_checked() {
     assert_eq!(error(&with(&[5, 5, 1, 0, 0x05, 0, 0])), (Kind::Code(5), 10));
     assert_eq!(error(&with(&[5, 5, 1, 0, 0x01, 8, 0])), (Kind::Code(8), 11));
     assert_eq!(error(&with(&[11, 4, 1, 0, 0, 8])), (Kind::Code(8), 11));
-    // Properties: an unknown kind, an unknown node of a formula, a flag that is neither 0 nor 1, an unknown label of an edge.
+    // Properties: an unknown kind, an unknown node of a formula, a flag that is neither 0 nor 1, an
+    // unknown label of an edge.
     assert_eq!(error(&with(&[14, 4, 1, 0, 0, 4])), (Kind::Code(4), 11));
     assert_eq!(error(&with(&[14, 6, 1, 0, 0, 0, 1, 0x14])), (Kind::Code(0x14), 13));
     assert_eq!(error(&with(&[14, 3, 1, 0, 2])), (Kind::Code(2), 10));

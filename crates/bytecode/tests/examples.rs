@@ -1,4 +1,5 @@
-//! The examples in `models/asm`: well-formed, verified, the same through both forms, and with a header that says what must be found.
+//! The examples in `models/asm`: well-formed, verified, the same through both forms, and with a
+//! header that says what must be found.
 //!
 //! That it is found is tested where there is a machine to run them.
 

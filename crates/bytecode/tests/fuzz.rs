@@ -1,4 +1,5 @@
-//! A bounded fuzz run that needs no fuzzer: seeded damage to the example programs, checked with the oracles of `bytecode::testing`.
+//! A bounded fuzz run that needs no fuzzer: seeded damage to the example programs, checked with the
+//! oracles of `bytecode::testing`.
 
 use bytecode::testing::{Random, check_assembler, check_decoder, check_verifier, mutate_bytes, mutate_text};
 use bytecode::{asm, binary};
@@ -20,7 +21,8 @@ fn binaries() -> Vec<Vec<u8>> {
         let mut map = SourceMap::new();
         let file = map.add("example.epa", text.as_str());
         let mut bytes = binary::encode(&asm::assemble(&map, file).expect("examples are well-formed"));
-        // Without the checksum (its section is the six bytes before the two of the end), damage gets past the door.
+        // Without the checksum (its section is the six bytes before the two of the end), damage
+        // gets past the door.
         bytes.drain(bytes.len() - 8..bytes.len() - 2);
         bytes
     };

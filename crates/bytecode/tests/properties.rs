@@ -127,7 +127,7 @@ fn mistakes_in_the_text_have_a_place() {
     assert_eq!(errors("never p {\nstate s\nstate s\n}\n"), ["s: there is another state called `s`"]);
     assert_eq!(errors("never p {\nstate s\nexit s when a\n}\n"), ["a: no atom is called `a`"]);
     assert_eq!(errors("never p {\nformula \"true\"\nstate s\n}\n"), ["p: an automaton has no formula"]);
-    assert_eq!(errors("ltl p {\nedges\n}\n"), ["edges: `edges` begins no line of a property"]);
+    assert_eq!(errors("ltl p {\nedges\n}\n"), ["edges: `edges` does not begin a line of a property"]);
     assert_eq!(errors("ltl p {\nformula \"true\"\n}\nltl p {\nformula \"true\"\n}\n"), ["p: there is another property called `p`"]);
     assert_eq!(errors("atom a {\n}\n"), ["a: an atom without instructions"]);
     assert_eq!(

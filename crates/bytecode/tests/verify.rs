@@ -1,6 +1,7 @@
 //! Each rule of the verifier, broken by a program that breaks nothing else.
 //!
-//! Every case starts from a program that passes, so that the one change is what the verifier speaks of.
+//! Every case starts from a program that passes, so that the one change is what the verifier speaks
+//! of.
 
 use bytecode::{
     Addr, ChannelType, ChannelTypeId, FieldMask, FileIndex, FormatId, GlobalId, Label, LabelKind, LayoutError, LocalId, MessageField, Mode,
@@ -310,7 +311,8 @@ fn the_stack_neither_underflows_nor_overflows() {
 #[test]
 fn one_depth_at_each_instruction() {
     assert_eq!(wrong([ldc(0), jmpz(3), ldc(1), N, T]), (Kind::Depth { first: 0, second: 1 }, Some(3)));
-    // The subroutine at 5 is called with one value below it, and with none: each call is a context of its own.
+    // The subroutine at 5 is called with one value below it, and with none: each call is a context
+    // of its own.
     let code = [ldc(0), call(5), Op::Drop {}, call(5), T, ldc(1), Op::Drop {}, Op::Ret {}];
     assert!(verify(program(code)).is_ok());
 }

@@ -1,7 +1,8 @@
-//! The verifier against a naive judge that runs every path of small programs, values and return addresses side by side.
+//! The verifier against a naive judge that runs every path of small programs, values and return
+//! addresses side by side.
 //!
-//! The judge knows no contexts and merges nothing: its states hold the whole stack and the set of written registers. It is exponential and
-//! obvious, which is the point.
+//! The judge knows no contexts and merges nothing: its states hold the whole stack and the set of
+//! written registers. It is exponential and obvious, which is the point.
 
 use bytecode::testing::Random;
 use bytecode::{Addr, Mode, Op, ProcessId, ProcessType, Program, Register, verify};
@@ -156,7 +157,8 @@ fn the_verifier_agrees_with_running_everything() {
         let program = Program { processes: vec![process], instances: vec![ProcessId(0)], code: code.clone(), ..Program::default() };
         let verdict = verify(program);
         let judged = Judge::judge(&code);
-        // With several errors the two may meet another one first; whether there is one is what counts.
+        // With several errors the two may meet another one first; whether there is one is what
+        // counts.
         assert_eq!(verdict.is_ok(), judged.is_ok(), "case {case}: {code:?}\nverifier {verdict:?}\njudge {judged:?}");
         accepted += usize::from(verdict.is_ok());
     }

@@ -1,27 +1,32 @@
-//! When a step takes too long: how whoever waits for it says so, and how a system hears it.
+//! How a step that takes too long is abandoned: the caller gives a condition, and the system asks
+//! it.
 //!
-//! A step of a system may consist of millions of statements, and nobody knows beforehand whether it ends. Limits and requests to stop must reach
-//! into it. So a system counts its work inside a step with an [`Effort`], which asks the [`Enough`] it was given now and then. A step that is
-//! given up has no result; the buffer says so ([`Successors::cut_short`](crate::Successors::cut_short)).
+//! A step of a system may consist of millions of statements, and it is not known beforehand whether
+//! it ends. Limits and requests to stop must take effect inside it. A system therefore counts its
+//! work inside a step with an [`Effort`], which evaluates the [`Enough`] condition from time to
+//! time. An abandoned step has no result, and the buffer records this
+//! ([`Successors::cut_short`](crate::Successors::cut_short)).
 
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-/// Units of work between two questions. An interpreter takes some microseconds for them.
+/// The units of work between two evaluations of the condition. An interpreter takes some
+/// microseconds for them.
 const ASK_EVERY: u64 = 256;
 
-/// Says whether a step under way, which holds so many bytes of memory, is to be given up. Without an answer of its own it never is.
+/// The condition under which a running step is abandoned. It is given the bytes of memory that the
+/// step holds. The default condition is never true.
 #[derive(Clone, Default)]
 pub struct Enough(Option<Arc<dyn Fn(u64) -> bool + Send + Sync>>);
 
 impl Enough {
-    /// Enough is when `answer` says so; asked many times a second, from any thread.
+    /// The condition `answer`. It is evaluated many times a second, from any thread.
     pub fn when(answer: impl Fn(u64) -> bool + Send + Sync + 'static) -> Enough {
         Enough(Some(Arc::new(answer)))
     }
 
-    /// Whether a step that holds so many bytes is to be given up.
+    /// Whether a step that holds `bytes` bytes of memory must be abandoned.
     pub fn is_reached(&self, bytes: u64) -> bool {
         self.0.as_ref().is_some_and(|answer| answer(bytes))
     }
@@ -43,32 +48,33 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Of a step that is given up when it is enough.
+    /// Counts the work of steps that are abandoned when `enough` is true.
     pub fn new(enough: Enough) -> Effort {
         Effort { enough, ..Effort::default() }
     }
 
-    /// Before a step: whatever became of the one before.
+    /// Begins a new step. The state of the step before is forgotten.
     #[inline]
     pub fn begin(&self) {
         self.over.set(false);
         self.held.set(0);
     }
 
-    /// The step under way holds so many bytes of memory.
+    /// Records how many bytes of memory the running step holds.
     #[inline]
     pub fn hold(&self, bytes: u64) {
         self.held.set(bytes);
     }
 
-    /// So much more work was done, about a statement or 64 bytes copied each. Says whether the step is to be given up; once it is, it stays so.
+    /// Adds to the work of the step. One unit is about one statement, or 64 bytes copied. Returns
+    /// whether the step must be abandoned; once it must, the answer stays the same.
     #[inline]
     pub fn spend(&self, work: u64) -> bool {
         self.work.set(self.work.get() + work);
         if self.work.get() >= ASK_EVERY { self.ask() } else { self.over.get() }
     }
 
-    /// Whether the step is to be given up, as far as was asked.
+    /// Whether an earlier evaluation has said that the step must be abandoned.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.over.get()

@@ -1,7 +1,8 @@
 //! What can go wrong in a step, as plain data.
 //!
-//! Inside a search a fault is a small number ([`FaultCode`]), because millions of steps carry the field; only the system that
-//! raised it can say what it means, and is asked once, when it is reported.
+//! Inside a search a fault is a small number ([`FaultCode`]), because millions of steps carry the
+//! field. Only the system that raised the fault can explain it, and it is asked once, when the
+//! fault is reported.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -35,7 +36,7 @@ impl FaultCode {
 /// The kinds of fault that reports and users distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum FaultKind {
+pub enum ViolationKind {
     /// A state without successors that is not an accepted end state.
     Deadlock,
     /// An assertion that does not hold.
@@ -48,7 +49,8 @@ pub enum FaultKind {
     InvalidChannel,
     /// A reference to a process that does not exist.
     InvalidProcess,
-    /// The model needs more than the machine offers: processes, channels, stack, steps in one transition.
+    /// The model needs more than the machine offers: processes, channels, stack, steps in one
+    /// transition.
     MachineLimit,
     /// A property of the user is broken.
     Property,
@@ -56,24 +58,24 @@ pub enum FaultKind {
     Other(&'static str),
 }
 
-impl FaultKind {
+impl ViolationKind {
     /// A short, stable name, fit for machine-readable output: SPIN's words where it has some.
     pub fn name(self) -> &'static str {
         match self {
-            FaultKind::Deadlock => "invalid end state",
-            FaultKind::Assertion => "assertion violated",
-            FaultKind::DivisionByZero => "division by zero",
-            FaultKind::IndexOutOfRange => "invalid array index",
-            FaultKind::InvalidChannel => "invalid channel",
-            FaultKind::InvalidProcess => "invalid process",
-            FaultKind::MachineLimit => "machine limit",
-            FaultKind::Property => "property",
-            FaultKind::Other(name) => name,
+            ViolationKind::Deadlock => "invalid end state",
+            ViolationKind::Assertion => "assertion violated",
+            ViolationKind::DivisionByZero => "division by zero",
+            ViolationKind::IndexOutOfRange => "invalid array index",
+            ViolationKind::InvalidChannel => "invalid channel",
+            ViolationKind::InvalidProcess => "invalid process",
+            ViolationKind::MachineLimit => "machine limit",
+            ViolationKind::Property => "property",
+            ViolationKind::Other(name) => name,
         }
     }
 }
 
-impl fmt::Display for FaultKind {
+impl fmt::Display for ViolationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -94,7 +96,7 @@ pub struct Position {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What sort of fault.
-    pub kind: FaultKind,
+    pub kind: ViolationKind,
     /// One sentence for the user.
     pub message: String,
     /// Where in the user's text, if anywhere.
@@ -103,7 +105,7 @@ pub struct Fault {
 
 impl Fault {
     /// A fault without a position.
-    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ViolationKind, message: impl Into<String>) -> Self {
         Fault { kind, message: message.into(), position: None }
     }
 }

@@ -1,7 +1,7 @@
 //! What a search is allowed, what it reports on its way, and what it finds.
 //!
-//! There are three verdicts, and why a search stopped early is a value of its own: nothing that was cut short or looked at through a
-//! lossy store ever says "holds".
+//! There are three verdicts. The reason why a search stopped early is a value of its own. A search
+//! that was cut short, or that used a lossy store, never says "holds".
 
 use crate::fault::Fault;
 use crate::trace::Trace;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a search may use; nothing means no limit.
+/// What a search may use. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Wall-clock time.
@@ -29,28 +29,36 @@ pub enum StopReason {
     Memory,
     /// Some state lies at the depth limit and was not expanded.
     Depth,
-    /// As many states were visited as were asked for.
+    /// The number of states that the caller asked for was reached.
     States,
     /// The time is up.
     Time,
-    /// Someone asked to stop.
+    /// The caller asked the search to stop.
     Interrupted,
-    /// The search completed, but its store may have taken new states for seen ones.
+    /// The search completed, but its store may have taken new states for known ones.
     LossyStore,
     /// A violation was found but the path to it could not be reconstructed within the limits.
     TraceLost(Fault),
     /// Reading or writing outside memory failed.
     Storage(String),
-    /// Everything was explored, but these properties are stated and nothing looks at them.
+    /// Everything was explored, but no search checks these stated properties.
     Unchecked(Vec<String>),
-    /// Of one property among several: the search ended with the violation of another one.
+    /// A reduction left out something that it must not, as the sentence says. Nothing is known
+    /// about the model.
+    Reduction(String),
+    /// The measure of progress is of no use here, as the sentence says.
+    Measure(String),
+    /// For one property among several: the search ended with a violation of another property.
     OtherViolation,
+    /// No violation was found, but a beam search left states out.
+    Narrow,
 }
 
 impl StopReason {
-    /// Whether the search explored all it could, so that going on with it would tell nothing more.
+    /// Whether the search explored everything it could, so that resuming it would give no new
+    /// answer.
     pub fn is_complete(&self) -> bool {
-        matches!(self, StopReason::LossyStore | StopReason::Unchecked(_))
+        matches!(self, StopReason::LossyStore | StopReason::Unchecked(_) | StopReason::Narrow)
     }
 
     /// A short, stable name, fit for machine-readable output.
@@ -65,7 +73,10 @@ impl StopReason {
             StopReason::TraceLost(_) => "trace-lost",
             StopReason::Storage(_) => "storage",
             StopReason::Unchecked(_) => "unchecked",
+            StopReason::Reduction(_) => "reduction",
+            StopReason::Measure(_) => "measure",
             StopReason::OtherViolation => "other-violation",
+            StopReason::Narrow => "narrow-beam",
         }
     }
 }
@@ -86,7 +97,10 @@ impl fmt::Display for StopReason {
                 let verb = if names.len() == 1 { "is" } else { "are" };
                 write!(f, "{} {verb} stated and cannot be checked yet; nothing else was found to be wrong", names.join(", "))
             }
+            StopReason::Reduction(how) => write!(f, "a choice of the partial-order reduction is wrong: {how}"),
+            StopReason::Measure(why) => f.write_str(why),
             StopReason::OtherViolation => f.write_str("the search ended with the violation of another property"),
+            StopReason::Narrow => f.write_str("no violation was found, but the beam was too narrow for all states"),
         }
     }
 }
@@ -107,7 +121,7 @@ pub enum Verdict {
     Holds,
     /// Something is wrong.
     Violated(Box<Violation>),
-    /// Not known, and why.
+    /// The answer is not known, for this reason.
     Unknown(StopReason),
 }
 
@@ -133,7 +147,8 @@ pub struct BitArray {
     pub coverage: f64,
     /// The states each run found, one run for each set of hash functions.
     pub runs: Vec<u64>,
-    /// The states found by all runs together, estimated to about one in a hundred; exactly those of the run if there was only one.
+    /// The states found by all runs together, estimated to about one in a hundred; exactly those of
+    /// the run if there was only one.
     pub union: u64,
 }
 
@@ -144,13 +159,15 @@ pub struct Statistics {
     pub states: u64,
     /// Steps between states: each successor of each expanded state counts once.
     pub transitions: u64,
-    /// Breadth-first: the most steps any state needs at least. Depth-first: the longest path that was on the stack.
+    /// Breadth-first: the greatest distance of a state from an initial state. Depth-first: the
+    /// length of the longest path that was on the stack.
     pub depth: u64,
     /// Wall-clock time.
     pub elapsed: Duration,
     /// Memory the store holds at the end.
     pub store_bytes: u64,
-    /// The most memory the store held: a table that grows needs its old and its new place for a while.
+    /// The most memory the store held. While a table grows, it needs its old and its new memory at
+    /// the same time.
     pub store_peak_bytes: u64,
     /// The most memory the search's own queues, stacks and links held.
     pub search_bytes: u64,
@@ -158,6 +175,44 @@ pub struct Statistics {
     pub expanded_by_worker: Vec<u64>,
     /// If the store is not exact, what it may have overlooked.
     pub omission: Option<Omission>,
+    /// If states were deleted layer by layer, how that went.
+    pub sweep: Option<Sweep>,
+    /// If the search went by estimates, what that took.
+    pub guided: Option<Guided>,
+    /// If several orders ran side by side, the one that gave the answer and these numbers.
+    pub answered_by: Option<&'static str>,
+}
+
+/// How a search went that deletes the states it has left behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sweep {
+    /// The most states that were stored at a time.
+    pub peak_states: u64,
+    /// Different values of the measure.
+    pub layers: u64,
+    /// Passes over the layers.
+    pub sweeps: u64,
+    /// States that steps back led to; they are never deleted.
+    pub persistent_states: u64,
+    /// Expansions of states: more than there are states if deleted ones were met again.
+    pub expanded_states: u64,
+    /// Steps on which the measure fell, each as often as it was met. Without any, the measure is
+    /// monotonic.
+    pub regress_steps: u64,
+}
+
+/// What a search that goes by estimates did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Guided {
+    /// Expansions: a state that was reached by a shorter path later counts again.
+    pub expanded: u64,
+    /// Initial states and results of steps, those that were known before included, up to the one
+    /// that ended the search.
+    pub generated: u64,
+    /// States that were expanded and then reached by a shorter path.
+    pub reopened: u64,
+    /// The estimate of the first initial state, if there is one.
+    pub estimate: Option<u32>,
 }
 
 /// Verdict and numbers.
@@ -169,29 +224,40 @@ pub struct Outcome {
     pub statistics: Statistics,
 }
 
-/// A request to stop, shared between a search and whoever may interrupt it.
+/// A request to stop, shared between a search and the callers that may interrupt it.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel {
+    own: Arc<AtomicBool>,
+    /// Requests to stop that include this one.
+    above: Vec<Arc<AtomicBool>>,
+}
 
 impl Cancel {
     /// Asks the search to stop. Safe to call from a signal handler.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.own.store(true, Ordering::Relaxed);
     }
 
-    /// The flag that a request raises, for handlers of signals, which can do no more than that.
+    /// A new request that this one includes: cancelling `self` cancels the part too, but not the
+    /// other way round.
+    pub fn part(&self) -> Cancel {
+        let above = self.above.iter().chain([&self.own]).cloned().collect();
+        Cancel { own: Arc::default(), above }
+    }
+
+    /// The flag that a request sets. A signal handler can do no more than set it.
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.own)
     }
 
-    /// Whether someone asked.
+    /// Whether the caller has asked to stop.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.own.load(Ordering::Relaxed) || self.above.iter().any(|above| above.load(Ordering::Relaxed))
     }
 }
 
-/// A glance at a running search.
+/// A snapshot of a running search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Distinct states so far.
@@ -206,7 +272,7 @@ pub struct Progress {
     pub bytes: u64,
     /// Time since the start.
     pub elapsed: Duration,
-    /// How many states are still to be found if things go on as they did lately; nothing where nothing can be said.
+    /// An estimate of how many states are still to be found. `None` if no estimate is possible.
     pub remaining: Option<u64>,
     /// The share of a bit array that is set, if there is one.
     pub fill: Option<f64>,
@@ -219,13 +285,14 @@ pub trait Observer: Sync {
         let _ = progress;
     }
 
-    /// Something the user should know, in one line: a store that changes its shape, a stack that goes to disk.
+    /// Something the user should know, in one line: a store that changes its shape, a stack that
+    /// goes to disk.
     fn notice(&self, text: &str) {
         let _ = text;
     }
 }
 
-/// Listens to nothing.
+/// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 

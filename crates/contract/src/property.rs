@@ -1,10 +1,11 @@
 //! What is to be shown, as a listener to the events of a search.
 //!
-//! A property answers each event with *continue*, *prune* (do not go on from here) or *stop* (this is a violation). It says
-//! beforehand which of the frequent events it wants, so that a search for deadlocks does not pay for a call per transition. Shared by
-//! all workers, hence `&self`.
+//! A property answers each event with *continue*, *prune* (do not go on from here) or *stop* (this
+//! is a violation). It declares beforehand which of the frequent events it wants, so that a search
+//! for deadlocks does not pay for a call per transition. All workers share one property, hence
+//! `&self`.
 
-use crate::fault::{Fault, FaultCode, FaultKind};
+use crate::fault::{Fault, FaultCode, ViolationKind};
 use crate::store::StateId;
 use crate::successors::Action;
 
@@ -73,7 +74,8 @@ pub trait Property: Sync {
         Answer::Continue
     }
 
-    /// A step that committed a fault; it leads to a state only if `goes_on`. Pruning it ignores its successor.
+    /// A step that committed a fault; it leads to a state only if `goes_on`. Pruning it ignores its
+    /// successor.
     fn fault(&self, code: FaultCode, goes_on: bool) -> Answer {
         let _ = (code, goes_on);
         Answer::Continue
@@ -115,7 +117,7 @@ impl Property for Safety {
     fn terminal(&self, _: &[u8], valid_end: bool) -> Answer {
         if self.deadlocks && !valid_end {
             let message = "no process can move, and this is not an accepted end state";
-            Answer::Stop(Finding::Explained(Fault::new(FaultKind::Deadlock, message)))
+            Answer::Stop(Finding::Explained(Fault::new(ViolationKind::Deadlock, message)))
         } else {
             Answer::Continue
         }

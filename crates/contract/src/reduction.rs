@@ -1,28 +1,48 @@
-//! Exploring less than everything: which of the enabled steps a search has to follow.
+//! Exploring less than everything: which steps of a state a search leaves out.
+//!
+//! A reduction sees all steps of a state, by their static numbers, and names processes whose steps
+//! are left out there. A search drops these steps before it hashes and stores what they lead to,
+//! which is most of the work. Whether that may stand is then up to the search: if a process was
+//! left out for ever along a cycle, a state could be overlooked. So a search makes sure that from
+//! each state a path of steps that are left leads to where a postponed process moves. That is the
+//! proviso. Where some step that is left leads to a new state, that state is expanded later, so it
+//! is enough that the proviso holds there. Otherwise the search looks ahead along the steps that
+//! are left, and if that does not help it follows those of the postponed processes as well. This
+//! needs no more than the store's answers, and that the choice depends on the state alone.
 
 use crate::successors::Successor;
 
-/// What a reduction decided for one state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Selection {
-    /// Follow every step.
-    All,
-    /// Follow the steps whose indices were written, ascending.
-    Subset,
+/// What is left out of the steps of a state: processes, a bit each. Those from number 64 on are
+/// never left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The processes whose steps are not followed.
+    pub processes: u64,
+    /// Those among them that must not be left out for ever.
+    pub postponed: u64,
 }
 
-/// Selects, for one state, the steps a search follows.
-///
-/// For now it sees only the enabled steps; what a sound reduction needs besides (footprints, visibility, the cycle proviso) comes
-/// with the first of them.
+impl LeftOut {
+    /// Nothing is left out.
+    pub const NOTHING: LeftOut = LeftOut { processes: 0, postponed: 0 };
+
+    /// Whether `processes`, a bit each, has the one that takes a step.
+    #[inline]
+    pub fn has(processes: u64, step: &Successor) -> bool {
+        processes.checked_shr(step.action.process).unwrap_or(0) & 1 != 0
+    }
+}
+
+/// Says, for one state, which processes a search need not follow.
 pub trait Reduction: Sync {
-    /// Whether the reduction never removes anything, so that a search need not ask.
+    /// Whether the reduction never leaves anything out, so that a search need not ask.
     fn is_identity(&self) -> bool {
         false
     }
 
-    /// Looks at the steps `enabled` in `state` and appends to `chosen` (empty at the call) the indices of those to follow.
-    fn select(&self, state: &[u8], enabled: &[Successor], chosen: &mut Vec<u32>) -> Selection;
+    /// What is left out of `steps`, which are all steps of `state`. The answer depends on these
+    /// alone. If no step is left, nothing is left out.
+    fn leave_out(&self, state: &[u8], steps: &[Successor]) -> LeftOut;
 }
 
 /// No reduction: every step is followed.
@@ -34,7 +54,7 @@ impl Reduction for FullExpansion {
         true
     }
 
-    fn select(&self, _: &[u8], _: &[Successor], _: &mut Vec<u32>) -> Selection {
-        Selection::All
+    fn leave_out(&self, _: &[u8], _: &[Successor]) -> LeftOut {
+        LeftOut::NOTHING
     }
 }

@@ -1,10 +1,10 @@
 //! Properties by name, and what a run says about each.
 //!
-//! A search asks a [`Property`](crate::Property) at each event and knows no names. Whoever runs searches knows which properties a
-//! model states and tells the answer for each, with these values.
+//! A search asks a [`Property`](crate::Property) at each event and knows no names. The caller knows
+//! which properties a model states, and reports the answer for each with these values.
 
-use crate::fault::{FaultKind, Position};
-use crate::outcome::Verdict;
+use crate::fault::{Position, ViolationKind};
+use crate::outcome::{Statistics, Verdict};
 
 /// What kind of thing is stated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,12 +12,14 @@ use crate::outcome::Verdict;
 pub enum PropertyKind {
     /// No assertion fails.
     Assertions,
-    /// Nothing stops but in a valid end state.
+    /// Every state without successors is a valid end state.
     EndStates,
     /// No step commits any other fault.
     Errors,
     /// A formula of linear temporal logic.
     Ltl,
+    /// A formula of branching time.
+    Ctl,
     /// A never claim.
     Never,
     /// The channel events are those of an automaton.
@@ -26,6 +28,8 @@ pub enum PropertyKind {
     Notrace,
     /// No run passes accept labels infinitely often.
     Acceptance,
+    /// Every infinite run passes progress labels again and again.
+    Progress,
 }
 
 impl PropertyKind {
@@ -36,23 +40,25 @@ impl PropertyKind {
             PropertyKind::EndStates => "end states",
             PropertyKind::Errors => "run-time errors",
             PropertyKind::Ltl => "ltl",
+            PropertyKind::Ctl => "ctl",
             PropertyKind::Never => "never",
             PropertyKind::Trace => "trace",
             PropertyKind::Notrace => "notrace",
             PropertyKind::Acceptance => "acceptance",
+            PropertyKind::Progress => "progress",
         }
     }
 
-    /// Whether a plain exploration decides it.
+    /// Whether a plain exploration can decide it.
     pub const fn is_safety(self) -> bool {
         matches!(self, PropertyKind::Assertions | PropertyKind::EndStates | PropertyKind::Errors)
     }
 
     /// The kind of property that a fault violates.
-    pub const fn violated_by(fault: FaultKind) -> PropertyKind {
+    pub const fn violated_by(fault: ViolationKind) -> PropertyKind {
         match fault {
-            FaultKind::Deadlock => PropertyKind::EndStates,
-            FaultKind::Assertion => PropertyKind::Assertions,
+            ViolationKind::Deadlock => PropertyKind::EndStates,
+            ViolationKind::Assertion => PropertyKind::Assertions,
             _ => PropertyKind::Errors,
         }
     }
@@ -70,17 +76,21 @@ pub struct Stated {
 }
 
 impl Stated {
-    /// A property that has the name of its kind and no place.
+    /// A property that has the name of its kind and no position.
     pub fn of_kind(kind: PropertyKind) -> Stated {
         Stated { name: kind.name().to_owned(), kind, position: None }
     }
 }
 
 /// A property and what a run says about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The property.
     pub property: Stated,
     /// The answer for this property alone.
     pub verdict: Verdict,
+    /// The statistics of the search for this property, if it had one of its own.
+    pub statistics: Option<Statistics>,
+    /// What kind of search that was, in a few words.
+    pub search: Option<&'static str>,
 }

@@ -1,17 +1,21 @@
 //! The buffer through which every transition of every search passes.
 //!
-//! One growing byte arena and one list of entries, both reused for ever: once they have reached the size a model needs, a
-//! transition costs no allocation and no clearing. A generator asks for a [`slot`](Successors::slot), writes a state into it (the
-//! native code of a compiled step writes straight into the arena), and [`commit`](Successors::commit)s it; a step that turns out not
-//! to be executable simply does not commit. A search may expand many states into one buffer before it looks at the result, which is
-//! what lets it hide the cache misses of the state table; each entry therefore names the source it came from.
+//! The buffer is one growing byte arena and one list of entries, both reused for ever. Once they
+//! have reached the size a model needs, a transition costs no allocation and no clearing. A
+//! generator asks for a [`slot`](Successors::slot), writes a state into it (native code writes
+//! directly into the arena), and [`commit`](Successors::commit)s it. A step that turns out not to
+//! be executable is not committed. A search may expand many states into one buffer before it looks
+//! at the result, so that it can hide the cache misses of the state table. Each entry therefore
+//! names the source it came from.
 
 use crate::fault::FaultCode;
-use crate::written::Written;
 use std::num::NonZeroU32;
 
-/// What was done to get from a state to its successor, in the system's own words: which process moved, and which of its choices it
-/// took. Searches never look inside.
+/// What was done to get from a state to its successor: which process moved, and which of its
+/// choices it took.
+///
+/// No two steps of a state have the same action: traces name steps by their actions. Fairness is
+/// defined by `process`. Only the system knows the meaning of a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(C)]
 pub struct Action {
@@ -39,29 +43,36 @@ impl Action {
 }
 
 /// Marks an entry that has no state: a step that failed and leads nowhere.
-const NO_STATE: usize = usize::MAX;
+const NO_STATE: u32 = u32::MAX;
 
-/// One step out of a source state: where its result lies in the buffer, what was done, and what went wrong, if anything.
+/// One step out of a source state: where its result lies in the buffer, what was done, and what
+/// went wrong, if anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Successor {
     start: usize,
-    len: usize,
+    len: u32,
+    /// The static number of the step in the system's description, the same wherever the step is
+    /// taken; [`NO_STEP`](Self::NO_STEP) if it has none. Reductions use it to look up what the step
+    /// reads and writes.
+    pub step: u32,
     /// What was done.
     pub action: Action,
     /// Which of the states expanded into this buffer it leaves; see [`Successors::begin_source`].
     pub source: u32,
     fault: u32,
-    /// Where its state may differ from the state it leaves.
-    pub written: Written,
 }
 
 impl Successor {
-    /// An entry for a generator that writes into [`room`](Successors::room) itself: its state begins `start` bytes from the start of the arena
-    /// and has `len`.
+    /// The step number of a step that has none, because the system does not number its steps or
+    /// because the step failed before it was complete.
+    pub const NO_STEP: u32 = u32::MAX;
+
+    /// An entry for a generator that writes into [`room`](Successors::room) itself. Its state
+    /// begins `start` bytes from the start of the arena and has `len` bytes, the tail included.
     #[inline(always)]
-    pub fn in_room(start: usize, len: usize, action: Action, source: u32, fault: u32, written: Written) -> Successor {
-        Successor { start, len, action, source, fault, written }
+    pub fn in_room(start: usize, len: usize, action: Action, source: u32, fault: u32, step: u32) -> Successor {
+        Successor { start, len: len as u32, step, action, source, fault }
     }
 
     /// The fault this step committed, if it did.
@@ -87,22 +98,25 @@ pub struct Mark {
 /// The reusable list of steps a [`System`](crate::System) appends to.
 #[derive(Clone, Debug, Default)]
 pub struct Successors {
-    /// Its length is the high-water mark; only `..used` belongs to entries.
+    /// Its length is the high-water mark. Only `..used` belongs to entries.
     arena: Vec<u8>,
     used: usize,
-    /// Likewise; only `..count` are entries.
+    /// Its length is the high-water mark. Only the first `count` are entries.
     entries: Vec<Successor>,
     count: usize,
     source: u32,
     cut_short: bool,
+    /// Bytes that follow each state and belong to its entry; see
+    /// [`set_tail`](Successors::set_tail).
+    tail: usize,
 }
 
 /// Free room in a [`Successors`] buffer, for a generator that makes entries itself.
 #[derive(Debug)]
 pub struct Room<'a> {
-    /// Entries to come.
+    /// Entries to be filled.
     pub entries: &'a mut [Successor],
-    /// Their states, one directly after the other.
+    /// Their states, one directly after the other, each followed by a [`tail`](Successors::tail).
     pub bytes: &'a mut [u8],
     /// How far from the start of the arena the first byte is.
     pub start: usize,
@@ -125,8 +139,8 @@ impl Successors {
         self.cut_short = false;
     }
 
-    /// The steps of the present source are not known: finding them was given up. Called by a system that was asked to give up when it is enough,
-    /// instead of appending some of them.
+    /// Records that the steps of the present source are not known, because the system abandoned the
+    /// expansion. The system calls this instead of appending some of the steps.
     pub fn cut_short(&mut self) {
         self.cut_short = true;
     }
@@ -137,21 +151,76 @@ impl Successors {
         self.cut_short
     }
 
-    /// Entries committed from now on come from source number `source`. Called by the search, never by a system.
+    /// Entries committed from now on belong to source number `source`. The caller that expands
+    /// several states into this buffer calls this before each of them.
     #[inline]
     pub fn begin_source(&mut self, source: u32) {
         self.source = source;
     }
 
-    /// A slot of `len` bytes at the end of the arena, holding arbitrary old bytes. It becomes an entry only by
-    /// [`commit`](Self::commit); asking again, or not committing, gives the same bytes back.
+    /// From now on each committed state is followed by a tail of `bytes` bytes, which belongs to
+    /// its entry and which the generator does not touch. Returns the previous length of the tail.
+    /// The state of an automaton travels with the state of a system in this way: the product sets
+    /// the tail, lets the system generate, fills the tails ([`tail_mut`](Self::tail_mut)) and
+    /// resets the tail.
+    pub fn set_tail(&mut self, bytes: usize) -> usize {
+        std::mem::replace(&mut self.tail, bytes)
+    }
+
+    /// How many bytes the tail has.
+    #[inline]
+    pub fn tail(&self) -> usize {
+        self.tail
+    }
+
+    /// The tail of entry number `index`, which was committed while the tail had its present length.
+    /// `None` for a fatal fault.
+    #[inline]
+    pub fn tail_mut(&mut self, index: usize) -> Option<&mut [u8]> {
+        let entry = self.entries[..self.count].get(index)?;
+        let end = entry.start + entry.len as usize;
+        if entry.has_state() { self.arena.get_mut(end - self.tail..end) } else { None }
+    }
+
+    /// Appends a copy of entry number `index` of another buffer, with another action. Its tail
+    /// comes along: both buffers must have tails of one length.
+    #[inline]
+    pub fn push_from(&mut self, other: &Successors, index: usize, action: Action) {
+        let entry = other.entries[..other.count][index];
+        let start = self.used;
+        self.add(Successor { start, action, source: self.source, ..entry });
+        if let Some(state) = other.state(&entry) {
+            let end = start + state.len();
+            if end > self.arena.len() {
+                self.grow(end);
+            }
+            self.arena[start..end].copy_from_slice(state);
+            self.used = end;
+        }
+    }
+
+    /// Shows `change` the action and the tail of each entry from number `first` on, made while the
+    /// tail was what it is now; the tail of a fatal fault is empty.
+    #[inline]
+    pub fn change_tails(&mut self, first: usize, mut change: impl FnMut(&mut Action, &mut [u8])) {
+        for entry in &mut self.entries[first..self.count] {
+            let end = entry.start + entry.len as usize;
+            let tail = if entry.has_state() { end - self.tail..end } else { 0..0 };
+            change(&mut entry.action, &mut self.arena[tail]);
+        }
+    }
+
+    /// A slot of `len` bytes at the end of the arena, holding arbitrary old bytes. It becomes an
+    /// entry only by [`commit`](Self::commit); asking again, or not committing, gives the same
+    /// bytes back.
     ///
-    /// A slot may be asked for several states at once: consecutive commits take consecutive parts of it.
+    /// A slot may be asked for several states at once: consecutive commits take consecutive parts
+    /// of it, tails included.
     #[inline]
     pub fn slot(&mut self, len: usize) -> &mut [u8] {
         let end = self.used + len;
-        if end > self.arena.len() {
-            self.grow(end);
+        if end + self.tail > self.arena.len() {
+            self.grow(end + self.tail);
         }
         &mut self.arena[self.used..end]
     }
@@ -170,14 +239,16 @@ impl Successors {
         self.arena.resize(target, 0);
     }
 
-    /// Makes the first `len` bytes of the slot an entry, which differs from its source at most where `written` says.
+    /// Makes the first `len` bytes of the slot an entry, together with its tail.
     ///
     /// # Panics
-    /// If fewer than `len` bytes were asked for: a mistake in the generator, not in its input.
+    /// If fewer than `len` bytes were asked for. This is a mistake in the generator, not in its
+    /// input.
     #[inline]
-    pub fn commit(&mut self, len: usize, action: Action, fault: Option<FaultCode>, written: Written) {
-        assert!(len <= self.arena.len() - self.used, "commit of {len} bytes exceeds the slot");
-        self.add(Successor { start: self.used, len, action, source: self.source, fault: FaultCode::to_bits(fault), written });
+    pub fn commit(&mut self, len: usize, action: Action, fault: Option<FaultCode>, step: u32) {
+        let len = len + self.tail;
+        assert!(len <= self.arena.len() - self.used && len < NO_STATE as usize, "commit of {len} bytes exceeds the slot");
+        self.add(Successor { start: self.used, len: len as u32, step, action, source: self.source, fault: FaultCode::to_bits(fault) });
         self.used += len;
     }
 
@@ -196,8 +267,9 @@ impl Successors {
         self.entries.resize(target, Successor::default());
     }
 
-    /// Room for at least so many entries, and so many bytes for their states. For generators through which every transition passes, and that
-    /// write entries without asking for each: what they have made they say afterwards, with [`advance`](Self::advance).
+    /// Free room for at least `entries` entries and `bytes` bytes of states. Generators that
+    /// produce very many transitions write their entries there directly and report them with
+    /// [`advance`](Self::advance).
     #[inline]
     pub fn room(&mut self, entries: usize, bytes: usize) -> Room<'_> {
         if self.count + entries > self.entries.len() {
@@ -212,7 +284,7 @@ impl Successors {
     /// Takes over entries that were made in [`room`](Self::room), and the bytes of their states.
     ///
     /// # Panics
-    /// If there was no room for so many: a mistake in the generator, not in its input.
+    /// If there was not enough room. This is a mistake in the generator, not in its input.
     #[inline]
     pub fn advance(&mut self, entries: usize, bytes: usize) {
         assert!(entries <= self.entries.len() - self.count && bytes <= self.arena.len() - self.used, "more than there was room for");
@@ -220,29 +292,25 @@ impl Successors {
         self.used += bytes;
     }
 
-    /// Appends a copy of `state`, reached by `action`.
+    /// Appends a copy of `state`, reached by `action`, a step without a number.
     #[inline]
     pub fn push(&mut self, state: &[u8], action: Action) {
         self.slot_from(state);
-        self.commit(state.len(), action, None, Written::EVERYTHING);
+        self.commit(state.len(), action, None, Successor::NO_STEP);
     }
 
-    /// Appends a copy of `state`, reached by `action`, which committed `fault` on the way but can go on.
+    /// Appends a copy of `state`, reached by `action`, which committed `fault` on the way but can
+    /// go on.
     pub fn push_faulty(&mut self, state: &[u8], action: Action, fault: FaultCode) {
         self.slot_from(state);
-        self.commit(state.len(), action, Some(fault), Written::EVERYTHING);
+        self.commit(state.len(), action, Some(fault), Successor::NO_STEP);
     }
 
-    /// Appends a step that fails for good: it has a fault and no successor state.
-    pub fn fail(&mut self, action: Action, fault: FaultCode) {
-        self.add(Successor {
-            start: self.used,
-            len: NO_STATE,
-            action,
-            source: self.source,
-            fault: FaultCode::to_bits(Some(fault)),
-            written: Written::NOTHING,
-        });
+    /// Appends a step that ends in a fatal fault and has no successor state. `step` is the number
+    /// of the step it began with, if that step was complete.
+    pub fn fail(&mut self, action: Action, fault: FaultCode, step: u32) {
+        let fault = FaultCode::to_bits(Some(fault));
+        self.add(Successor { start: self.used, len: NO_STATE, step, action, source: self.source, fault });
     }
 
     /// The present end, for [`rollback`](Self::rollback).
@@ -250,12 +318,26 @@ impl Successors {
         Mark { entries: self.count, used: self.used }
     }
 
-    /// Takes back everything committed since `mark`.
+    /// Removes everything committed since `mark`.
     pub fn rollback(&mut self, mark: Mark) {
         if mark.entries <= self.count && mark.used <= self.used {
             self.count = mark.entries;
             self.used = mark.used;
         }
+    }
+
+    /// Takes back those of the entries from number `first` on that are not to be kept. Their bytes
+    /// stay where they are until the buffer is cleared.
+    pub fn retain(&mut self, first: usize, keep: impl Fn(&Successor) -> bool) {
+        let mut kept = first;
+        for index in first..self.count {
+            let entry = self.entries[index];
+            if keep(&entry) {
+                self.entries[kept] = entry;
+                kept += 1;
+            }
+        }
+        self.count = kept;
     }
 
     /// The mark before the last `entries` entries.
@@ -286,16 +368,28 @@ impl Successors {
     /// The state of an entry of this buffer, or nothing for a fatal fault.
     #[inline]
     pub fn state(&self, entry: &Successor) -> Option<&[u8]> {
-        if entry.has_state() { Some(&self.arena[entry.start..entry.start + entry.len]) } else { None }
+        if entry.has_state() { Some(&self.arena[entry.start..entry.start + entry.len as usize]) } else { None }
     }
 
-    /// The state of entry number `index`, for changing it in place (bringing it to a canonical form).
+    /// The state of an entry that has one and no fault.
+    #[inline(always)]
+    pub fn state_without_fault(&self, entry: &Successor) -> Option<&[u8]> {
+        if entry.fault == 0 { self.state(entry) } else { None }
+    }
+
+    /// The state of an entry, if it has `len` bytes; nothing for an entry with a fault, whatever
+    /// its state is.
+    #[inline(always)]
+    pub fn state_of_length(&self, entry: &Successor, len: usize) -> Option<&[u8]> {
+        if entry.fault == 0 && entry.len as usize == len { self.arena.get(entry.start..)?.get(..len) } else { None }
+    }
+
+    /// The state of entry number `index`, for changing it in place (bringing it to a canonical
+    /// form).
     #[inline]
     pub fn state_mut(&mut self, index: usize) -> Option<&mut [u8]> {
-        let entry = self.entries[..self.count].get_mut(index)?;
-        entry.written = Written::EVERYTHING;
-        let entry = *entry;
-        if entry.has_state() { Some(&mut self.arena[entry.start..entry.start + entry.len]) } else { None }
+        let entry = *self.entries[..self.count].get(index)?;
+        if entry.has_state() { Some(&mut self.arena[entry.start..entry.start + entry.len as usize]) } else { None }
     }
 
     /// Entry and state, in order; the state is absent for a fatal fault.
@@ -318,17 +412,63 @@ mod tests {
         let mut out = Successors::new();
         out.slot(4).copy_from_slice(b"abcd");
         out.slot(2).copy_from_slice(b"xy");
-        out.commit(2, Action::new(1, 0), None, Written::NOTHING);
+        out.commit(2, Action::new(1, 0), None, 4);
         assert_eq!(out.len(), 1);
         assert_eq!(out.state(&out.entries()[0]), Some(&b"xy"[..]));
+    }
+
+    #[test]
+    fn tails_follow_states_and_belong_to_entries() {
+        let mut out = Successors::new();
+        out.push(b"without", Action::default());
+        assert_eq!(out.set_tail(2), 0);
+        out.push(b"ab", Action::new(0, 1));
+        out.fail(Action::new(0, 2), FaultCode::new(1).unwrap(), Successor::NO_STEP);
+        out.push(b"c", Action::new(0, 3));
+        out.tail_mut(1).unwrap().copy_from_slice(b"xy");
+        out.tail_mut(3).unwrap().copy_from_slice(b"zz");
+        assert!(out.tail_mut(2).is_none() && out.tail_mut(4).is_none());
+        let mut tails = Vec::new();
+        out.change_tails(1, |action, tail| {
+            *action = Action::new(7, action.choice);
+            tails.push(tail.to_vec());
+            tail.iter_mut().for_each(|byte| *byte += 1);
+        });
+        assert_eq!(tails, [&b"xy"[..], b"", b"zz"]);
+        assert_eq!(out.set_tail(0), 2);
+        let states: Vec<_> = out.iter().map(|(_, state)| state).collect();
+        assert_eq!(states, [Some(&b"without"[..]), Some(b"abyz"), None, Some(b"c{{")]);
+        let actions: Vec<_> = out.entries().iter().map(|entry| entry.action).collect();
+        assert_eq!(actions, [Action::default(), Action::new(7, 1), Action::new(7, 2), Action::new(7, 3)]);
+    }
+
+    #[test]
+    fn copies_take_their_tails_along() {
+        let mut steps = Successors::new();
+        steps.set_tail(1);
+        steps.push(b"ab", Action::new(0, 1));
+        steps.fail(Action::new(0, 2), FaultCode::new(1).unwrap(), 9);
+        let mut out = Successors::new();
+        out.begin_source(5);
+        for (target, action) in [(b'x', 3), (b'y', 4)] {
+            steps.tail_mut(0).unwrap()[0] = target;
+            out.push_from(&steps, 0, Action::new(0, action));
+        }
+        let mark = out.mark();
+        out.push_from(&steps, 1, Action::new(0, 5));
+        let copied: Vec<_> = out.iter().map(|(entry, state)| (entry.action.choice, state, entry.step, entry.source)).collect();
+        let no_step = Successor::NO_STEP;
+        assert_eq!(copied, [(3, Some(&b"abx"[..]), no_step, 5), (4, Some(b"aby"), no_step, 5), (5, None, 9, 5)]);
+        assert_eq!(out.entries()[2].fault(), FaultCode::new(1));
+        assert_eq!(out.mark_before(1), mark);
     }
 
     #[test]
     fn one_slot_serves_several_commits() {
         let mut out = Successors::new();
         out.slot(4).copy_from_slice(b"abcd");
-        out.commit(1, Action::new(0, 0), None, Written::NOTHING);
-        out.commit(3, Action::new(0, 1), FaultCode::new(7), Written::EVERYTHING);
+        out.commit(1, Action::new(0, 0), None, 4);
+        out.commit(3, Action::new(0, 1), FaultCode::new(7), 6);
         let states: Vec<_> = out.iter().map(|(_, s)| s.unwrap().to_vec()).collect();
         assert_eq!(states, [b"a".to_vec(), b"bcd".to_vec()]);
         assert_eq!(out.entries()[1].fault(), FaultCode::new(7));
@@ -342,7 +482,7 @@ mod tests {
         let mark = out.mark();
         out.begin_source(4);
         out.push(b"gone", Action::default());
-        out.fail(Action::default(), FaultCode::new(1).unwrap());
+        out.fail(Action::default(), FaultCode::new(1).unwrap(), 0);
         out.rollback(mark);
         assert_eq!(out.len(), 1);
         assert_eq!(out.entries()[0].source, 3);
@@ -358,8 +498,8 @@ mod tests {
         out.begin_source(7);
         let room = out.room(2, 3);
         room.bytes[..3].copy_from_slice(b"abc");
-        room.entries[0] = Successor::in_room(room.start, 1, Action::new(0, 0), room.source, 0, Written::NOTHING);
-        room.entries[1] = Successor::in_room(room.start + 1, 2, Action::new(0, 1), room.source, 5, Written::EVERYTHING);
+        room.entries[0] = Successor::in_room(room.start, 1, Action::new(0, 0), room.source, 0, 4);
+        room.entries[1] = Successor::in_room(room.start + 1, 2, Action::new(0, 1), room.source, 5, 6);
         out.advance(2, 3);
         let states: Vec<_> = out.iter().map(|(_, s)| s.unwrap().to_vec()).collect();
         assert_eq!(states, [b"first".to_vec(), b"a".to_vec(), b"bc".to_vec()]);
@@ -372,6 +512,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_kept_is_gone() {
+        let mut out = Successors::new();
+        for (choice, state) in [b"a", b"b", b"c", b"d"].into_iter().enumerate() {
+            out.push(state, Action::new(0, choice as u32));
+        }
+        out.retain(1, |entry| entry.action.choice == 2);
+        out.push(b"e", Action::new(0, 4));
+        let states: Vec<_> = out.iter().filter_map(|(_, state)| state).collect();
+        assert_eq!(states, [b"a", b"c", b"e"]);
+    }
+
+    #[test]
     #[should_panic(expected = "more than there was room for")]
     fn advancing_beyond_the_room_is_refused() {
         Successors::new().advance(1, 0);
@@ -380,7 +532,7 @@ mod tests {
     #[test]
     fn fatal_faults_have_no_state() {
         let mut out = Successors::new();
-        out.fail(Action::new(2, 5), FaultCode::new(9).unwrap());
+        out.fail(Action::new(2, 5), FaultCode::new(9).unwrap(), Successor::NO_STEP);
         assert!(!out.entries()[0].has_state());
         assert_eq!(out.state(&out.entries()[0]), None);
         assert_eq!(out.entries()[0].fault().unwrap().get(), 9);
@@ -390,7 +542,7 @@ mod tests {
     #[should_panic(expected = "exceeds the slot")]
     fn committing_more_than_the_slot_is_refused() {
         let mut out = Successors::new();
-        out.commit(1, Action::default(), None, Written::NOTHING);
+        out.commit(1, Action::default(), None, 4);
     }
 
     #[test]

@@ -1,43 +1,121 @@
 //! The system under test, as a search sees it: initial states, successors, accepted ends.
 //!
-//! Later extensions have their place here as further methods with defaults: atomic propositions for temporal properties, footprints
-//! of actions for partial-order reduction.
+//! Methods that only some searches need have defaults: the parts of a state for reductions, the
+//! truth of atomic propositions for temporal properties, the values of expressions for searches
+//! that are ordered by them.
 
 use crate::effort::Enough;
-use crate::fault::{Fault, FaultCode, FaultKind};
+use crate::fault::{Fault, FaultCode, ViolationKind};
 use crate::successors::Successors;
+use std::time::Duration;
 
 /// A transition system whose states are byte strings.
 ///
-/// One value serves one worker: it may hold scratch space, hence `&mut self`, and shares whatever is immutable. A parallel search
-/// clones it once per worker. Equal states are equal byte strings, and the successors of a state, their order included, depend on
-/// its bytes alone: searches re-execute steps and count on it.
+/// One value serves one worker: it may hold scratch space, hence `&mut self`, and shares its
+/// immutable parts. A parallel search clones it once per worker. Equal states are equal byte
+/// strings. The successors of a state, and their order, depend on its bytes alone, because searches
+/// re-execute steps.
 pub trait System: Send {
-    /// Appends the initial states. Their actions are meaningless.
+    /// Appends the initial states. Their actions have no meaning. An initial state may carry a
+    /// fault; an initial state that cannot be computed is a fatal fault.
     fn initial(&mut self, out: &mut Successors);
 
-    /// Appends the steps that leave `state`: successors, each with where it may differ from `state`, and fatal faults. Never clears, never
-    /// looks at what is already there. If a step is given up ([`give_up_when`](Self::give_up_when)), appends nothing and says so
+    /// Appends the steps that leave `state`: successors and fatal faults. No two have the same
+    /// action. This method neither clears the buffer nor reads what is already there. If the system
+    /// abandons a step ([`give_up_when`](Self::give_up_when)), it appends nothing and records this
     /// ([`Successors::cut_short`]).
     fn successors(&mut self, state: &[u8], out: &mut Successors);
 
-    /// From now on, gives up a step that takes long when it is enough. A system whose steps are short need not care.
+    /// Appends the steps that leave each of `states`, as [`successors`](Self::successors) does. The
+    /// steps of the first state belong to source number `source` of `out`, those of the others to
+    /// the numbers that follow. Returns the number of states that were expanded: a state whose
+    /// steps were abandoned does not count, nor do the states after it.
+    fn successors_of_all(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
+        for (number, state) in states.iter().enumerate() {
+            out.begin_source(source + number as u32);
+            self.successors(state, out);
+            if out.is_cut_short() {
+                return number;
+            }
+        }
+        states.len()
+    }
+
+    /// Gives the system a condition for abandoning a long step. A system whose steps are short may
+    /// ignore it.
     fn give_up_when(&mut self, enough: Enough) {
         let _ = enough;
+    }
+
+    /// Waits until a system that prepares something in the background has reached its full speed,
+    /// but at most for `most`. Returns whether it has. A search need not wait.
+    fn get_ready(&mut self, most: Duration) -> bool {
+        let _ = most;
+        true
     }
 
     /// Whether `state`, which has no successors, is an accepted end; if not, it is a deadlock.
     fn is_valid_end(&mut self, state: &[u8]) -> bool;
 
-    /// Appends the end of each component of `state` (globals, a channel, a process), ascending; the last is `state.len()`. Stores
-    /// that share equal components ask for it. Without a better idea, a state is one component.
-    fn components(&self, state: &[u8], out: &mut Vec<u32>) {
-        out.push(state.len() as u32);
+    /// Appends the parts of `state`: numbers of shares of its steps that can be generated one at a
+    /// time. In a system of processes a part is what one process does. A part may turn out to have
+    /// no steps.
+    ///
+    /// The steps of all parts, in this order, are those of [`successors`](Self::successors). By
+    /// default the whole state is one part.
+    fn parts(&mut self, state: &[u8], out: &mut Vec<u32>) {
+        let _ = state;
+        out.push(0);
+    }
+
+    /// Appends the steps of one of the [`parts`](Self::parts) of `state`. A step can be abandoned
+    /// as in [`successors`](Self::successors).
+    fn expand_part(&mut self, state: &[u8], part: u32, out: &mut Successors) {
+        let _ = part;
+        self.successors(state, out);
+    }
+
+    /// The truth of the atomic propositions that the system was given: bit *n* is set if
+    /// proposition *n* holds in `state`. If a proposition cannot be evaluated, the result is the
+    /// fault. A system without propositions returns 0.
+    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
+        let _ = state;
+        Ok(0)
+    }
+
+    /// Appends the values in `state` of the expressions with these numbers in the system's own
+    /// table of atoms: progress measures, heuristics. If one of them cannot be evaluated, the
+    /// result is the fault, and the appended values have no meaning. A system without such a table
+    /// appends zeros.
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        let _ = state;
+        out.extend(atoms.iter().map(|_| 0));
+        Ok(())
     }
 
     /// Explains a fault this system raised.
     fn describe_fault(&self, code: FaultCode) -> Fault {
-        Fault::new(FaultKind::Other("fault"), format!("fault number {}", code.get()))
+        Fault::new(ViolationKind::Other("fault"), format!("fault number {}", code.get()))
+    }
+}
+
+/// A system behind a pointer that can be copied for another worker. Every system that can be cloned
+/// is one.
+pub trait CloneSystem: System {
+    /// A copy for another worker.
+    fn clone_system(&self) -> Box<dyn CloneSystem>;
+}
+
+impl<S: System + Clone + 'static> CloneSystem for S {
+    fn clone_system(&self) -> Box<dyn CloneSystem> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn CloneSystem> {
+    fn clone(&self) -> Self {
+        // `self` is the box, which is a system too; the copy must be made of its contents.
+        (**self).clone_system()
     }
 }
 
@@ -50,16 +128,36 @@ impl<S: System + ?Sized> System for Box<S> {
         (**self).successors(state, out);
     }
 
+    fn successors_of_all(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
+        (**self).successors_of_all(states, source, out)
+    }
+
     fn give_up_when(&mut self, enough: Enough) {
         (**self).give_up_when(enough);
+    }
+
+    fn get_ready(&mut self, most: Duration) -> bool {
+        (**self).get_ready(most)
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {
         (**self).is_valid_end(state)
     }
 
-    fn components(&self, state: &[u8], out: &mut Vec<u32>) {
-        (**self).components(state, out);
+    fn parts(&mut self, state: &[u8], out: &mut Vec<u32>) {
+        (**self).parts(state, out);
+    }
+
+    fn expand_part(&mut self, state: &[u8], part: u32, out: &mut Successors) {
+        (**self).expand_part(state, part, out);
+    }
+
+    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
+        (**self).atoms(state)
+    }
+
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        (**self).values(state, atoms, out)
     }
 
     fn describe_fault(&self, code: FaultCode) -> Fault {

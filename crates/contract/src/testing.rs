@@ -1,26 +1,29 @@
 //! Toy systems and the laws every store must obey, for tests of anything that speaks this contract.
 //!
-//! A search is tested on graphs whose every fact is known, without any language or machine; a store is tested by
-//! [`store_laws`], the same for each implementation. Failures panic, as tests do.
+//! Searches are tested on graphs about which every fact is known, without any language or machine.
+//! Stores are tested by [`store_laws`], the same for each implementation. Failures panic, as tests
+//! do.
+
+mod stores;
+mod threads;
+
+pub use stores::{Delayed, LayerSets, LayerSetsWorker};
+pub use threads::{LocalFirst, ThreadStep, Threads, system_laws};
 
 use crate::fault::FaultCode;
 use crate::store::{StateId, Store, StoreWorker};
-use crate::successors::{Action, Successors};
+use crate::successors::{Action, Successor, Successors};
 use crate::system::System;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// A small deterministic generator of pseudo-random numbers (the splitmix64 sequence).
+/// Random numbers from a seed.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
 impl Random {
     /// The next number of the sequence.
     pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        splitmix::next(&mut self.0)
     }
 
     /// A number below `bound`, which must not be 0.
@@ -29,19 +32,25 @@ impl Random {
     }
 }
 
-/// An explicit graph. Node `n` is the state [`Graph::encode`]`(n)`; states have different lengths on purpose.
+/// An explicit graph. Node `n` is the state [`Graph::encode`]`(n)`; states have different lengths
+/// on purpose.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// The targets of each node, in order; the action of a step is (node, index).
     pub edges: Vec<Vec<usize>>,
     /// The initial nodes.
     pub initial: Vec<usize>,
+    /// A fault of the first initial node.
+    pub initial_fault: Option<FaultCode>,
     /// Nodes without successors that are accepted ends.
     pub ends: HashSet<usize>,
     /// Faults of steps, by (node, index).
     pub faults: HashMap<(usize, usize), FaultCode>,
-    /// Steps that fail for good, by node: after its other steps, the node has one that leads nowhere.
+    /// Steps that fail for good, by node: after its other steps, the node has one that leads
+    /// nowhere.
     pub fatal: HashMap<usize, FaultCode>,
+    /// For each atom, its value in each node; as a proposition it holds where that is not 0.
+    pub values: Vec<Vec<i64>>,
 }
 
 impl Graph {
@@ -117,8 +126,11 @@ pub struct Facts {
 
 impl System for Graph {
     fn initial(&mut self, out: &mut Successors) {
-        for &node in &self.initial {
-            out.push(&Graph::encode(node), Action::default());
+        for (index, &node) in self.initial.iter().enumerate() {
+            match self.initial_fault {
+                Some(fault) if index == 0 => out.push_faulty(&Graph::encode(node), Action::default(), fault),
+                _ => out.push(&Graph::encode(node), Action::default()),
+            }
         }
     }
 
@@ -132,16 +144,30 @@ impl System for Graph {
             }
         }
         if let Some(&fault) = self.fatal.get(&node) {
-            out.fail(Action::new(node as u32, self.edges[node].len() as u32), fault);
+            out.fail(Action::new(node as u32, self.edges[node].len() as u32), fault, Successor::NO_STEP);
         }
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {
         self.ends.contains(&Graph::decode(state))
     }
+
+    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
+        let node = Graph::decode(state);
+        let holds = |atom: &Vec<i64>| u64::from(atom.get(node).is_some_and(|&value| value != 0));
+        Ok(self.values.iter().enumerate().fold(0, |bits, (number, atom)| bits | holds(atom) << number))
+    }
+
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        let node = Graph::decode(state);
+        let value = |atom: u32| self.values.get(atom as usize).and_then(|values| values.get(node)).copied().unwrap_or(0);
+        out.extend(atoms.iter().map(|&atom| value(atom)));
+        Ok(())
+    }
 }
 
-/// A system given by its first state and a function that appends the successors of a state. Every end is accepted.
+/// A system given by its first state and a function that appends the successors of a state. Every
+/// end is accepted.
 #[derive(Clone, Debug)]
 pub struct Implicit<F> {
     /// The initial state.
@@ -164,7 +190,8 @@ impl<F: FnMut(&[u8], &mut Successors) + Send> System for Implicit<F> {
     }
 }
 
-/// States as 8 bytes, successors by a function on numbers: `0, 1, …, last` in a row is `numbers(|n, next| if n < last { next(n + 1) })`.
+/// States as 8 bytes, successors by a function on numbers: `0, 1, …, last` in a row is
+/// `numbers(|n, next| if n < last { next(n + 1) })`.
 pub fn numbers<F>(next: F) -> Implicit<impl FnMut(&[u8], &mut Successors) + Send + Clone>
 where
     F: Fn(u64, &mut dyn FnMut(u64)) + Send + Clone,
@@ -182,7 +209,8 @@ where
     }
 }
 
-/// Three counters that step independently: levels wide enough to be shared, every state reached in several ways.
+/// Three counters that step independently: levels wide enough to be shared, every state reached in
+/// several ways.
 pub fn grid(side: u64) -> impl System + Clone {
     numbers(move |n, next| {
         for factor in [1, side, side * side] {
@@ -193,8 +221,8 @@ pub fn grid(side: u64) -> impl System + Clone {
     })
 }
 
-/// Inserts `states` in order and compares every answer with a plain hash set, then reads everything back (if the store can). The
-/// store must be empty, exact, and large enough.
+/// Inserts `states` in order and compares every answer with a plain hash set, then reads everything
+/// back (if the store can). The store must be empty, exact, and large enough.
 pub fn compare_with_hash_set<S: Store>(store: &S, states: impl IntoIterator<Item = Vec<u8>>) {
     assert!(S::EXACT, "only an exact store equals a set");
     let mut reference: HashMap<Vec<u8>, StateId> = HashMap::new();
@@ -235,19 +263,19 @@ pub fn compare_with_hash_set<S: Store>(store: &S, states: impl IntoIterator<Item
         }
     }
     let mut visited = HashSet::new();
-    if store.visit(&mut |state| visited.insert(state.to_vec())) {
-        assert_eq!(visited.len(), reference.len(), "not every state is shown");
+    if let Some(saveable) = store.saveable().filter(|saveable| saveable.own_form().is_none()) {
+        assert!(saveable.save(store.len(), &mut |state| visited.insert(state.to_vec())), "a state is saved twice");
+        assert_eq!(visited.len(), reference.len(), "not every state is saved");
         assert!(visited.iter().all(|state| reference.contains_key(state)));
-    } else {
-        assert!(visited.is_empty(), "some states are shown, but not all, or one twice");
     }
     assert_eq!(store.len(), reference.len() as u64);
     assert_eq!(store.is_empty(), reference.is_empty());
 }
 
-/// The laws of an exact store: it is a set of byte strings of all lengths, for one worker and for several.
+/// The laws of an exact store: it is a set of byte strings of all lengths, for one worker and for
+/// several.
 pub fn store_laws<S: Store>(make: impl Fn() -> S) {
-    // Nothing.
+    // No state at all.
     compare_with_hash_set(&make(), []);
     // Every length, twice; the empty state too.
     let lengths = || (0..200usize).map(|n| vec![7; n]);
@@ -263,7 +291,8 @@ pub fn store_laws<S: Store>(make: impl Fn() -> S) {
             state
         }),
     );
-    // Many states of random lengths with few distinct bytes, so that some repeat; enough for tables to grow several times.
+    // Many states of random lengths with few distinct bytes, so that some repeat; enough for tables
+    // to grow several times.
     let mut random = Random(1);
     compare_with_hash_set(
         &make(),
@@ -279,7 +308,8 @@ pub fn store_laws<S: Store>(make: impl Fn() -> S) {
     store_laws_of_workers(&make());
 }
 
-/// Several workers at once insert overlapping sets: exactly one is told that a state is new, and all learn the same name.
+/// Several workers at once insert overlapping sets: exactly one is told that a state is new, and
+/// all learn the same name.
 fn store_laws_of_workers<S: Store>(store: &S) {
     const WORKERS: u64 = 4;
     const STATES: u64 = 30_000;
@@ -318,8 +348,9 @@ fn store_laws_of_workers<S: Store>(store: &S) {
     }
 }
 
-/// The laws of a store that is not exact: a state that was inserted is never new again, the number of states is that of new answers,
-/// and of `states` distinct states at most `most_omitted` are taken for seen.
+/// The laws of a store that is not exact: a state that was inserted is never new again; the number
+/// of states equals the number of answers "new"; and of `states` distinct states at most
+/// `most_omitted` are taken for known ones.
 pub fn lossy_store_laws<S: Store>(store: &S, states: u64, most_omitted: u64) {
     assert!(!S::EXACT);
     let state = |n: u64| [n.to_le_bytes().as_slice(), &vec![1; (n % 9) as usize]].concat();

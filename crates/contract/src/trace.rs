@@ -1,7 +1,8 @@
 //! A path through a system, with a text form that can be kept in a file and read back.
 //!
-//! A trace holds both what was done and which state was reached, so whoever replays it can check each step instead of trusting the
-//! search that found it. The text is one line per step, states in hexadecimal.
+//! A trace holds both the actions and the states reached, so a replay can check each step instead
+//! of trusting the search that found it. The text has one line per step, with states in
+//! hexadecimal.
 
 use crate::successors::Action;
 use std::fmt::{self, Write as _};
@@ -12,7 +13,7 @@ use std::str::FromStr;
 pub struct TraceStep {
     /// What was done.
     pub action: Action,
-    /// The state reached; absent if the step fails for good, which only the last can.
+    /// The state reached. Only the last step can have none, if it ends in a fatal fault.
     pub state: Option<Vec<u8>>,
 }
 
@@ -23,8 +24,8 @@ pub struct Trace {
     pub initial: Vec<u8>,
     /// What happens.
     pub steps: Vec<TraceStep>,
-    /// For an infinite path: the number of steps before the loop. The state reached after that many steps is reached again by the
-    /// last step.
+    /// For an infinite path: the number of steps before the loop. The state reached after that many
+    /// steps is reached again by the last step.
     pub loop_start: Option<usize>,
 }
 
@@ -37,7 +38,7 @@ impl Trace {
         }
     }
 
-    /// The last state of the trace. A step that fails for good adds none.
+    /// The last state of the trace. A step that ends in a fatal fault adds none.
     pub fn last_state(&self) -> &[u8] {
         self.steps.iter().rev().find_map(|step| step.state.as_deref()).unwrap_or(&self.initial)
     }

@@ -1,16 +1,19 @@
-//! Short sequences of invisible steps, followed where they begin (S-INVISIBLE of `docs/bytecode.md`).
+//! Short sequences of invisible steps, followed where they begin (S-INVISIBLE of
+//! `docs/bytecode.md`).
 //!
-//! Most such sequences are a step or two long. So when native code ends a path with an invisible step, the code of the state reached is called
-//! there and then, and what it gives goes to the search in the order the rules demand. Sequences that are long or come back to where they
-//! were are not tried here: all that the process has given is taken back, and [`follow`](crate::follow) begins again, which can do everything.
+//! Most such sequences are a step or two long. So when native code ends a path with an invisible
+//! step, the code of the state reached is called there and then, and what it gives goes to the
+//! search in the order the rules demand. Sequences that are long or come back to where they were
+//! are not tried here: all that the process has given is taken back, and [`follow`](crate::follow)
+//! begins again, which can do everything.
 
-use crate::context::{Context, View, view_like, view_of};
-use crate::source::Source;
-use contract::Written;
+use crate::context::{Context, View, view_of};
+use crate::expanded::ExpandedState;
 
 /// Longest sequence followed at once.
 const MAX_DEPTH: usize = 8;
-/// Most steps followed at once from one state; fewer than the rules allow before they demand more than this way can do (S-ENDLESS).
+/// Most steps followed at once from one state; fewer than the rules allow before they demand more
+/// than this way can do (S-ENDLESS).
 const MAX_STEPS: u32 = 1024;
 /// How many steps followed at once outweigh having given up.
 const PRICE: i32 = 16;
@@ -30,9 +33,9 @@ pub(crate) enum Following {
 
 /// A state passed through, and whose step led there.
 #[derive(Clone, Default)]
-struct Passed {
+struct OnTheWay {
     process: u32,
-    state: Source,
+    state: ExpandedState,
 }
 
 /// The sequence under way.
@@ -42,7 +45,7 @@ pub(crate) struct AtOnce {
     pub depth: usize,
     /// How many steps were followed from the state asked about.
     steps: u32,
-    way: Vec<Passed>,
+    way: Vec<OnTheWay>,
     /// What following at once was worth so far; below zero it is not tried any more.
     credit: i32,
 }
@@ -68,8 +71,9 @@ impl Context {
         true
     }
 
-    /// Goes on after an invisible step of `process` to the state in the copy, `len` bytes long; leaves a fresh copy.
-    pub(crate) fn go_on(&mut self, process: u32, len: usize, fault: u32, written: Written) {
+    /// Goes on after an invisible step of `process` to the state in the copy, `len` bytes long;
+    /// leaves a fresh copy.
+    pub(crate) fn go_on(&mut self, process: u32, len: usize, fault: u32, step: u32) {
         // SAFETY: the copy holds the state that just ended.
         let state = unsafe { std::slice::from_raw_parts(self.view.dst, len) };
         let depth = self.at_once.depth;
@@ -82,17 +86,17 @@ impl Context {
             return;
         }
         if way.len() == depth {
-            way.push(Passed::default());
+            way.push(OnTheWay::default());
         }
-        let present = self.view;
+        let len_before = self.view.src_len;
         let passed = &mut self.at_once.way[depth];
         passed.process = process;
         // A path that leaves the length alone leaves the components where they are.
-        let view = if len == present.src_len {
+        let view = if len == len_before {
             passed.state.take_in(state);
-            view_like(&passed.state, &present)
+            Ok(passed.state.bytes.as_ptr())
         } else if passed.state.load(&self.program, &self.tables, state).is_ok() {
-            view_of(&mut passed.state)
+            Err(view_of(&mut passed.state))
         } else {
             self.give_up();
             return;
@@ -101,11 +105,15 @@ impl Context {
         // Going on may make an offer while another is being answered.
         let pending = (self.offering > 0).then_some((self.offer_channel, self.offer));
         self.at_once.depth += 1;
-        self.visit(View { fault_in: fault, written, ..view }, |ctx| {
+        let go_on = |ctx: &mut Context| {
             if process < ctx.view.process_count {
                 ctx.call(process);
             }
-        });
+        };
+        match view {
+            Ok(state) => self.visit_alike(state, fault, step, go_on),
+            Err(view) => self.visit(View { fault_in: fault, step, ..view }, go_on),
+        }
         self.at_once.depth -= 1;
         if let Some(pending) = pending {
             (self.offer_channel, self.offer) = pending;
@@ -117,7 +125,7 @@ impl Context {
             let slot = unsafe { &mut *self.out }.slot(len);
             slot.copy_from_slice(&self.at_once.way[depth].state.bytes[..len]);
             self.view.dst = slot.as_mut_ptr();
-            self.commit(len, None, fault, written);
+            self.commit(len, None, fault, step);
         }
         self.renew_dst();
     }

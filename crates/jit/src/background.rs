@@ -1,13 +1,15 @@
 //! Making native code while searches run.
 //!
-//! A thread of its own translates one location after the other. Those where processes stood without code come first, the most often missed
-//! before the others; then the rest, in the order of the program. Code goes into the tables in batches, because making memory executable
-//! takes time. Whoever holds the program as a [`System`](contract::System) never waits for this thread: the tables say what there is, and when
-//! the last holder goes, the thread ends after the function it is at.
+//! A thread of its own translates one location after the other. Those where processes stood without
+//! code come first, the most often missed before the others; then the rest, in the order of the
+//! program. Code goes into the tables in batches, because making memory executable takes time.
+//! Whoever holds the program as a [`System`](contract::System) never waits for this thread: the
+//! tables say what there is, and when the last holder goes, the thread ends after the function it
+//! is at.
 
 use crate::compile::{CodeMemory, CompileError, Compiler, Made, host};
 use crate::tables::Tables;
-use bytecode::{Location, ProcessId, Verified};
+use bytecode::{AtomId, Location, ProcessId, Verified};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -58,7 +60,8 @@ struct Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Some(memory) = lock(&self.memory).take() {
-            // SAFETY: neither the thread nor the translation is there any more. Whoever could call the code holds the translation.
+            // SAFETY: neither the thread nor the translation is there any more. Whoever could call
+            // the code holds the translation.
             unsafe { memory.free() };
         }
     }
@@ -94,7 +97,8 @@ impl Translation {
         Ok(Translation { tables, shared })
     }
 
-    /// Waits until nothing more will be translated, or for a time; gives how far translation is then.
+    /// Waits until nothing more will be translated, or for a time; gives how far translation is
+    /// then.
     pub fn wait(&self, most: Option<Duration>) -> Progress {
         let until = most.map(|most| Instant::now() + most);
         let mut progress = lock(&self.shared.progress);
@@ -127,6 +131,7 @@ impl Drop for Ended<'_> {
 #[derive(Clone, Copy)]
 enum Item {
     Prologue(ProcessId),
+    Atom(AtomId),
     Location(ProcessId, Location),
 }
 
@@ -151,11 +156,13 @@ impl Worker<'_> {
         }
     }
 
-    /// Everything there is to be translated. A process is never seen in the middle of a deterministic sequence.
+    /// Everything there is to be translated. A process is never seen in the middle of a
+    /// deterministic sequence.
     fn items(&self, selection: Selection) -> Vec<Item> {
         let types = || (0..self.program.program().processes.len()).filter_map(ProcessId::new);
         let with_prologue = types().filter(|ty| self.program.program().processes[ty.index()].prologue.is_some());
         let mut items: Vec<Item> = with_prologue.map(Item::Prologue).collect();
+        items.extend((0..self.program.program().atoms.len()).filter_map(AtomId::new).map(Item::Atom));
         for ty in types() {
             let resting = stepgraph::resting(self.program, ty).into_iter().enumerate().filter(|(_, rests)| *rests);
             let locations = resting.filter_map(|(i, _)| Location::new(i)).filter(|&location| selection(ty, location));
@@ -167,7 +174,7 @@ impl Worker<'_> {
     /// Puts what is missed most to the end.
     fn sort(&self, left: &mut Vec<Item>) {
         let missed = |item: &Item| match item {
-            Item::Prologue(_) => u32::MAX,
+            Item::Prologue(_) | Item::Atom(_) => u32::MAX,
             Item::Location(ty, location) => self.tables.missed(*ty, *location),
         };
         let mut wanted: Vec<(u32, Item)> = left.iter().map(|item| (missed(item), *item)).filter(|(missed, _)| *missed > 0).collect();
@@ -190,6 +197,7 @@ impl Worker<'_> {
         {
             let functions = match item {
                 Item::Prologue(ty) => self.compiler.prologue(ty, &go_on),
+                Item::Atom(atom) => self.compiler.atom(atom, &go_on),
                 Item::Location(ty, location) => self.compiler.location(ty, location, &go_on),
             };
             // A generator that failed once is not asked again: the interpreter does the rest.
@@ -204,8 +212,13 @@ impl Worker<'_> {
         }
         self.compiler.finish().ok()?;
         for (item, functions) in &made {
+            if let Item::Atom(atom) = item {
+                self.tables.set_atom(*atom, self.compiler.value_of(functions));
+                continue;
+            }
             let (expand, answer) = self.compiler.code_of(functions);
             match item {
+                Item::Atom(_) => {}
                 Item::Prologue(ty) => self.tables.set_prologue(*ty, expand),
                 Item::Location(ty, location) => self.tables.set_location(*ty, *location, expand, answer),
             }

@@ -1,18 +1,18 @@
 //! Native code for sending and receiving.
 //!
-//! Where the channel is known when the code is made, a FIFO send or receive is inline; anything else goes through helpers, which look first
-//! and act after the copy exists.
+//! Where the channel is known when the code is made, a FIFO send or receive is inline; anything
+//! else goes through helpers, which look first and act after the copy exists.
 
 use crate::emit::{Emitter, Env, Kind, TooMuchCode, field, trusted};
 use crate::helpers;
-use bytecode::{Addr, ChannelLayout};
-use contract::Written;
+use bytecode::Addr;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use stepgraph::{Effect, ExprId, NodeId, Temp};
 
 impl Emitter<'_, '_, '_> {
-    /// Sends; `false` if the rest of the path was made here, once for a rendezvous and once for a buffer.
+    /// Sends; `false` if the rest of the path was made here, once for a rendezvous and once for a
+    /// buffer.
     #[allow(clippy::too_many_arguments)]
     pub fn send(
         &mut self,
@@ -62,7 +62,6 @@ impl Emitter<'_, '_, '_> {
             }
             let more = self.b.ins().iadd_imm_s(held, 1);
             self.b.ins().istore8(trusted(), more, dst, at as i32);
-            self.touch_message(env, channel, at, skip);
             return Ok(true);
         }
         let memory = self.memory(env);
@@ -105,8 +104,7 @@ impl Emitter<'_, '_, '_> {
         self.write_to_copy(env);
         self.pass_values(&values);
         let sorted = self.int(sorted as i32);
-        let stripes = self.call("send", &[self.ctx, number, sorted]);
-        self.touch_computed(env, stripes);
+        self.call("send", &[self.ctx, number, sorted]);
         self.node(after, env.clone(), next)?;
         Ok(false)
     }
@@ -167,11 +165,9 @@ impl Emitter<'_, '_, '_> {
                         self.b.ins().istore8(trusted(), zero, dst, (at + channel.messages + i) as i32);
                     }
                     self.b.ins().istore8(trusted(), zero, dst, at as i32);
-                    env.touched.fixed(at..at + channel.size);
                 } else {
                     let place = self.int(0);
-                    let stripes = self.call("take", &[self.ctx, number, place]);
-                    self.touch_computed(env, stripes);
+                    self.call("take", &[self.ctx, number, place]);
                 }
             }
             for (i, value) in received.into_iter().enumerate() {
@@ -193,25 +189,12 @@ impl Emitter<'_, '_, '_> {
         } else if how.takes() {
             let place = self.b.ins().load(types::I32, trusted(), self.ctx, field!(place));
             self.write_to_copy(env);
-            let stripes = self.call("take", &[self.ctx, number, place]);
-            self.touch_computed(env, stripes);
+            self.call("take", &[self.ctx, number, place]);
         }
     }
 
-    /// The length of a channel at a fixed place was written, and a message that lies `skip` bytes from the first.
-    fn touch_message(&mut self, env: &mut Env, channel: &ChannelLayout, at: usize, skip: Value) {
-        env.touched.fixed(at..at + 1);
-        let messages = at + channel.messages..at + channel.size;
-        let all = Written::range(messages.start, messages.end);
-        if all.to_bits().is_power_of_two() || channel.capacity == 1 || channel.message_size > Written::STRIPE {
-            env.touched.fixed(messages);
-        } else if channel.message_size > 0 {
-            let place = self.b.ins().iadd_imm_s(skip, messages.start as i64);
-            self.touch_at(env, place, channel.message_size);
-        }
-    }
-
-    /// Looks for a message; the values to match have been passed. Goes to the fault if there is one.
+    /// Looks for a message; the values to match have been passed. Goes to the fault if there is
+    /// one.
     #[allow(clippy::too_many_arguments)]
     pub fn find(&mut self, number: Value, fields: u8, mask: u32, how_code: u32, addr: Addr, env: &Env, next: Block) -> Value {
         let memory = self.memory(env);
@@ -233,7 +216,8 @@ impl Emitter<'_, '_, '_> {
         answer
     }
 
-    /// The type and offset of a static channel that carries messages of so many fields, if that is known.
+    /// The type and offset of a static channel that carries messages of so many fields, if that is
+    /// known.
     pub fn known_channel(&self, channel: ExprId, fields: usize) -> Option<(usize, usize)> {
         let number = usize::try_from(self.graph.pool().constant(channel)?).ok()?;
         let (ty, at) = *self.program.layout().channels.get(number.checked_sub(1)?)?;

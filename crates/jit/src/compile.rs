@@ -1,15 +1,17 @@
-//! From the steps of a location to native code: one function for all of them, one more if it can answer an offer.
+//! From the steps of a location to native code: one function for all of them, one more if it can
+//! answer an offer.
 //!
-//! A location inside a deterministic sequence is part of the functions of the locations from which the sequence is entered: no state of a search
-//! shows a process there. What would be too much code for one function becomes several (`parts`), because a code generator needs more than
-//! linear time for large ones. So each call here takes a few milliseconds, and whether to go on can be asked in between.
+//! A location inside a deterministic sequence is part of the functions of the locations from which
+//! the sequence is entered: no state of a search shows a process there. What would be too much code
+//! for one function becomes several (`parts`), because a code generator needs more than linear time
+//! for large ones. So each call here takes a few milliseconds, and whether to go on can be asked in
+//! between.
 
 use crate::emit::{Emitter, Kind, TooMuchCode};
 use crate::helpers::HELPERS;
 use crate::parts::{Part, Parts, Sequence};
-use crate::tables::{ChannelSet, Code};
-use crate::touched::KnownSets;
-use bytecode::{Location, ProcessId, Verified};
+use crate::tables::{ChannelSet, Code, ValueCode};
+use bytecode::{AtomId, Location, Op, ProcessId, Verified};
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{AbiParam, FuncRef, Function, Signature, UserFuncName};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
@@ -78,18 +80,15 @@ pub(crate) struct Functions {
     answer: Option<(ChannelSet, FuncId)>,
 }
 
-/// The memory that code lives in, and what it reads there.
-pub(crate) struct CodeMemory {
-    module: JITModule,
-    _known_sets: KnownSets,
-}
+/// The memory that code lives in.
+pub(crate) struct CodeMemory(JITModule);
 
 impl CodeMemory {
     /// # Safety
     /// Nobody calls the code any more, or ever will.
     pub unsafe fn free(self) {
         // SAFETY: as the caller promises.
-        unsafe { self.module.free_memory() };
+        unsafe { self.0.free_memory() };
     }
 }
 
@@ -103,7 +102,6 @@ pub(crate) struct Compiler<'p> {
     convention: CallConv,
     /// The length of the longest state that the code is made for, if there is one.
     longest: Option<usize>,
-    known_sets: KnownSets,
     /// The functions of deterministic sequences that were cut, and those of them still to be made.
     sequences: HashMap<Sequence, FuncId>,
     open_sequences: Vec<(Sequence, FuncId)>,
@@ -135,7 +133,6 @@ impl<'p> Compiler<'p> {
             context,
             convention,
             longest,
-            known_sets: KnownSets::default(),
             sequences: HashMap::new(),
             open_sequences: Vec::new(),
         })
@@ -146,7 +143,7 @@ impl<'p> Compiler<'p> {
         let Ok(graph) = StepGraph::at(self.program, &self.facts, ty, location, Parts::LIMIT as u64) else { return Ok(Made::LeftOut) };
         let node = graph.location(ty, location);
         let mut parts = Parts::of(&graph, ty);
-        let creates = graph.is_cut() || self.creates(&graph, ty, node);
+        let creates = self.type_creates(ty) && (graph.is_cut() || self.creates(&graph, ty, node));
         let whole = Part::Whole(node);
         let expand = self.declare()?;
         self.make(&graph, &mut parts, expand, Kind::Expand, &whole, creates)?;
@@ -170,6 +167,30 @@ impl<'p> Compiler<'p> {
         Ok(if done { Made::Functions(Functions { expand, answer: None }) } else { Made::Stopped })
     }
 
+    /// Makes the function that gives the value of an atom.
+    pub fn atom(&mut self, atom: AtomId, go_on: &dyn Fn() -> bool) -> Result<Made, CompileError> {
+        let code = self.program.program().code_of_atom(atom);
+        // Whether others can move is not asked for in the middle of nowhere.
+        let asks = |op: &Op| matches!(op, Op::Enabled {} | Op::Timeout {});
+        if self.program.program().code[code.start as usize..code.end as usize].iter().any(asks) {
+            return Ok(Made::LeftOut);
+        }
+        let Ok((graph, expr)) = StepGraph::of_atom(self.program, &self.facts, atom) else { return Ok(Made::LeftOut) };
+        // An atom belongs to no process, and its code asks for none.
+        let mut parts = Parts::of(&graph, ProcessId(0));
+        let value = self.module.declare_anonymous_function(&value_signature(self.convention)).map_err(generator)?;
+        match self.function(&graph, &mut parts, value, Kind::Value, &Part::Value { expr, dirty: false }, false) {
+            Ok(()) => {}
+            Err(Refused::TooLarge) => {
+                self.substitute(value, true)?;
+                return Ok(Made::LeftOut);
+            }
+            Err(Refused::Failed(error)) => return Err(error),
+        }
+        let done = self.rest(&graph, &mut parts, false, go_on)?;
+        Ok(if done { Made::Functions(Functions { expand: value, answer: None }) } else { Made::Stopped })
+    }
+
     /// Makes the functions that those made so far call. `false` if it was not to go on.
     fn rest(&mut self, graph: &StepGraph, parts: &mut Parts, creates: bool, go_on: &dyn Fn() -> bool) -> Result<bool, CompileError> {
         while let Some((part, kind, id)) = parts.open.pop() {
@@ -181,7 +202,8 @@ impl<'p> Compiler<'p> {
         Ok(true)
     }
 
-    /// Makes the functions of the sequences that functions made so far go on with. `false` if it was not to go on.
+    /// Makes the functions of the sequences that functions made so far go on with. `false` if it
+    /// was not to go on.
     fn sequences(&mut self, go_on: &dyn Fn() -> bool) -> Result<bool, CompileError> {
         while let Some((sequence, id)) = self.open_sequences.pop() {
             if !go_on() {
@@ -194,15 +216,17 @@ impl<'p> Compiler<'p> {
             };
             let mut parts = Parts::of(&graph, ty);
             // What came before may have created something.
-            self.make(&graph, &mut parts, id, Kind::Expand, &Part::Sequence { location, saves }, true)?;
-            if !self.rest(&graph, &mut parts, true, go_on)? {
+            let creates = self.type_creates(ty);
+            self.make(&graph, &mut parts, id, Kind::Expand, &Part::Sequence { location, saves }, creates)?;
+            if !self.rest(&graph, &mut parts, creates, go_on)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Makes a function that others call, or one in its place that leaves the state to the interpreter.
+    /// Makes a function that others call, or one in its place that leaves the state to the
+    /// interpreter.
     fn make(
         &mut self,
         graph: &StepGraph,
@@ -217,6 +241,12 @@ impl<'p> Compiler<'p> {
             Err(Refused::TooLarge) => self.substitute(id, kind == Kind::Value),
             Err(Refused::Failed(error)) => Err(error),
         }
+    }
+
+    /// Whether any process of a type creates something.
+    fn type_creates(&self, ty: ProcessId) -> bool {
+        let program = self.program.program();
+        program.code_of(ty).any(|at| matches!(program.code.get(at as usize), Some(Op::Run { .. } | Op::Chnew { .. })))
     }
 
     /// Whether the code from a node on, through deterministic steps, may create something.
@@ -239,7 +269,8 @@ impl<'p> Compiler<'p> {
         false
     }
 
-    /// The channels on which the paths from a node can receive an offer before their first step ends.
+    /// The channels on which the paths from a node can receive an offer before their first step
+    /// ends.
     fn answers(&self, graph: &StepGraph, start: NodeId) -> ChannelSet {
         let mut channels = ChannelSet::default();
         let mut seen = BTreeSet::new();
@@ -292,7 +323,6 @@ impl<'p> Compiler<'p> {
             convention: self.convention,
             helpers: &self.helpers,
             used: HashMap::new(),
-            known_sets: &mut self.known_sets,
             parts,
             sequences: &mut self.sequences,
             open_sequences: &mut self.open_sequences,
@@ -313,7 +343,8 @@ impl<'p> Compiler<'p> {
         Ok(())
     }
 
-    /// Makes a function that leaves the state to the interpreter, in place of one that is too large.
+    /// Makes a function that leaves the state to the interpreter, in place of one that is too
+    /// large.
     fn substitute(&mut self, id: FuncId, value: bool) -> Result<(), CompileError> {
         use cranelift_codegen::ir::InstBuilder;
         let signature = if value { value_signature(self.convention) } else { signature(self.convention) };
@@ -347,8 +378,14 @@ impl<'p> Compiler<'p> {
         (self.code(functions.expand), functions.answer.map(|(channels, id)| (channels, self.code(id))))
     }
 
+    /// The code of an atom's function, made before the last [`finish`](Self::finish).
+    pub fn value_of(&self, functions: &Functions) -> ValueCode {
+        // SAFETY: the functions of atoms are declared with the signature of `ValueCode`.
+        unsafe { std::mem::transmute::<*const u8, ValueCode>(self.module.get_finalized_function(functions.expand)) }
+    }
+
     pub fn into_memory(self) -> CodeMemory {
-        CodeMemory { module: self.module, _known_sets: self.known_sets }
+        CodeMemory(self.module)
     }
 }
 
@@ -379,7 +416,8 @@ pub(crate) fn signature(convention: CallConv) -> Signature {
     signature
 }
 
-/// The signature of those that evaluate an expression: the same, with the value in the lower half of the result and a fault in the other.
+/// The signature of those that evaluate an expression: the same, with the value in the lower half
+/// of the result and a fault in the other.
 fn value_signature(convention: CallConv) -> Signature {
     let mut signature = signature(convention);
     signature.returns.push(AbiParam::new(I64));
@@ -392,7 +430,6 @@ pub(crate) struct Imports<'m> {
     convention: CallConv,
     helpers: &'m HashMap<&'static str, FuncId>,
     used: HashMap<&'static str, FuncRef>,
-    pub known_sets: &'m mut KnownSets,
     pub parts: &'m mut Parts,
     sequences: &'m mut HashMap<Sequence, FuncId>,
     open_sequences: &'m mut Vec<(Sequence, FuncId)>,

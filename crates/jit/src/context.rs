@@ -1,17 +1,21 @@
 //! What native code and the run time share.
 //!
-//! A [`Context`] belongs to one worker. Its first part has a fixed shape that native code reads and writes by offset; what only the run time
-//! needs follows. Three [`Source`]s hold the states that can be under expansion at once: the state the search asked about, a state inside a
-//! sequence of invisible steps, and the half-done state of a rendezvous; queries about other processes use a fourth.
+//! A [`Context`] belongs to one worker. Its first part has a fixed shape that native code reads and
+//! writes by offset; what only the run time needs follows. Three [`ExpandedState`]s hold the states
+//! that can be under expansion at once: the state the search asked about, a state inside a sequence
+//! of invisible steps, and the half-done state of a rendezvous. Queries about other processes use a
+//! fourth.
 
+use crate::expanded::{ChannelAt, ExpandedState, ProcessAt};
 use crate::helpers::Cursor;
-use crate::source::{ChannelAt, ProcessAt, Source};
-use crate::tables::Tables;
-use bytecode::{Passed, Shape, StateMap, Verified};
-use contract::{Effort, Successors, Written};
+use crate::tables::{ChannelSet, Tables};
+use bytecode::{Shape, StateMap, Verified};
+use contract::{Effort, Successor, Successors};
 use std::sync::Arc;
+use vm::InnerStates;
 
-/// The part of a [`Context`] that describes the state native code works on. Saved and restored as a whole.
+/// The part of a [`Context`] that describes the state native code works on. Saved and restored as a
+/// whole.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct View {
@@ -32,8 +36,11 @@ pub(crate) struct View {
     pub timeout: u32,
     /// The fault the transition carries already.
     pub fault_in: u32,
-    /// Where this state may differ from the one asked about.
-    pub written: Written,
+    /// The number of the transition's first step, if that is complete; see [`Successor::step`].
+    pub step: u32,
+    /// The channels from which some process may receive where it stands, and perhaps more; all of
+    /// them as long as nobody has asked.
+    pub receivers: ChannelSet,
 }
 
 impl Default for View {
@@ -51,7 +58,8 @@ impl Default for View {
             dst_channel_count: 0,
             timeout: 0,
             fault_in: 0,
-            written: Written::NOTHING,
+            step: Successor::NO_STEP,
+            receivers: ChannelSet::ALL,
         }
     }
 }
@@ -79,8 +87,8 @@ pub(crate) struct End {
     pub start: usize,
     pub len: usize,
     pub fault: u32,
-    /// Where it may differ from the state asked about.
-    pub written: Written,
+    /// The number of the transition's first step.
+    pub step: u32,
     /// Whether the components are where they are in the state asked about.
     pub like_asked: bool,
 }
@@ -103,12 +111,16 @@ pub(crate) struct Context {
     /// The process whose transitions are looked for, and how many of them there are so far.
     pub initiator: u32,
     pub choice: u32,
-    /// Whether the process is not done with: the ends of its paths were kept, it must be begun again, or code is missing.
+    /// Whether the process is not done with: the ends of its paths were kept, it must be begun
+    /// again, or code is missing.
     pub unfinished: u32,
-    /// Between a function and one that was cut out of it: the fault carried, how many paths succeeded, how many steps a sequence has had.
+    /// Between a function and one that was cut out of it: the fault carried, how many paths
+    /// succeeded, how many steps a sequence has had.
     pub part_fault: u32,
     pub part_succeeded: u32,
     pub part_steps: u32,
+    /// The number of the step it began with.
+    pub part_first_step: u32,
     /// The function with which a deterministic sequence goes on; 0 if there is none.
     pub next_part: u64,
     /// Values to and from helpers: arguments, fields.
@@ -123,7 +135,8 @@ pub(crate) struct Context {
     pub tables: Arc<Tables>,
     /// The search's buffer; null unless an expansion is under way.
     pub out: *mut Successors,
-    /// Whether code was missing: what was given is not complete, and the interpreter must expand the state.
+    /// Whether code was missing: what was given is not complete, and the interpreter must expand
+    /// the state.
     pub code_is_missing: bool,
     pub ends: Vec<End>,
     pub end_bytes: Vec<u8>,
@@ -133,15 +146,15 @@ pub(crate) struct Context {
     /// Room for the levels of a sequence of invisible steps.
     pub levels: Vec<crate::follow::Level>,
     /// And for the states it passes through.
-    pub passed: Passed,
-    pub asked: Source,
+    pub passed: InnerStates,
+    pub asked: ExpandedState,
     /// The privilege as it is in the state asked about, even while it is set aside.
     pub asked_exclusive: u8,
-    pub inside: Source,
+    pub inside: ExpandedState,
     /// For each depth of a sequence followed at once.
-    pub half_done: Vec<Source>,
-    pub probed: Source,
-    pub probed_half_done: Source,
+    pub half_done: Vec<ExpandedState>,
+    pub probed: ExpandedState,
+    pub probed_half_done: ExpandedState,
     pub probe_dst: Vec<u8>,
     /// Copies of the state at alternatives that come after a write.
     pub saved: Vec<(Vec<u8>, u32, u32)>,
@@ -180,6 +193,7 @@ impl Context {
             part_fault: 0,
             part_succeeded: 0,
             part_steps: 0,
+            part_first_step: 0,
             next_part: 0,
             values: [0; 32],
             offer: [0; 32],
@@ -194,13 +208,13 @@ impl Context {
             at_once: crate::at_once::AtOnce::default(),
             offering: 0,
             levels: Vec::new(),
-            passed: Passed::default(),
-            asked: Source::default(),
+            passed: InnerStates::default(),
+            asked: ExpandedState::default(),
             asked_exclusive: 0,
-            inside: Source::default(),
+            inside: ExpandedState::default(),
             half_done: Vec::new(),
-            probed: Source::default(),
-            probed_half_done: Source::default(),
+            probed: ExpandedState::default(),
+            probed_half_done: ExpandedState::default(),
             probe_dst: Vec::new(),
             saved: Vec::new(),
             save_base: 0,
@@ -215,19 +229,32 @@ impl Context {
         }
     }
 
-    /// Code is missing: the expansion ends as soon as possible, and the interpreter takes the state.
+    /// Code is missing: the expansion ends as soon as possible, and the interpreter takes the
+    /// state.
     #[cold]
     pub fn leave_to_interpreter(&mut self) {
         (self.code_is_missing, self.unfinished) = (true, 1);
     }
 
+    /// Makes the state asked about the one native code works on, if its view is that of the state
+    /// before it.
+    #[inline(always)]
+    pub fn begin_with_asked_alike(&mut self) {
+        let view = &mut self.view;
+        (view.timeout, view.receivers, view.dst_len) = (0, ChannelSet::ALL, view.src_len);
+        (view.dst_process_count, view.dst_channel_count) = (view.process_count, view.channel_count);
+        self.purpose = Purpose::Direct;
+        self.open();
+    }
+
     /// Whether a process of higher priority keeps this one from moving (S-PRIORITY).
     #[inline]
-    pub fn outranked(&mut self, source: fn(&mut Context) -> &mut Source, process: u32, timeout: bool) -> bool {
+    pub fn outranked(&mut self, source: fn(&mut Context) -> &mut ExpandedState, process: u32, timeout: bool) -> bool {
         self.uses_priorities && self.is_outranked(source, process, timeout)
     }
 
-    /// The control location from which the transition under way started: reported with sequences that never end.
+    /// The control location from which the transition under way started: reported with sequences
+    /// that never end.
     pub fn start_addr(&self) -> bytecode::Addr {
         let program = &self.program;
         let Some(process) = self.asked.processes.get(self.initiator as usize) else { return bytecode::Addr::default() };
@@ -236,10 +263,10 @@ impl Context {
         program.locations().address(bytecode::ProcessId(process.ty as u8), location).unwrap_or_default()
     }
 
-    fn is_outranked(&mut self, source: fn(&mut Context) -> &mut Source, process: u32, timeout: bool) -> bool {
+    fn is_outranked(&mut self, source: fn(&mut Context) -> &mut ExpandedState, process: u32, timeout: bool) -> bool {
         let program = Arc::clone(&self.program);
         let layout = program.layout();
-        let priority = |source: &Source, p: u32| {
+        let priority = |source: &ExpandedState, p: u32| {
             let process = &source.processes[p as usize];
             Some(source.bytes[process.offset as usize + layout.processes[process.ty as usize].priority?])
         };
@@ -252,7 +279,7 @@ impl Context {
 }
 
 /// The view of a source; the copy is set by whoever starts native code.
-pub(crate) fn view_of(source: &mut Source) -> View {
+pub(crate) fn view_of(source: &mut ExpandedState) -> View {
     View {
         src: source.bytes.as_ptr(),
         src_len: source.len,
@@ -266,9 +293,10 @@ pub(crate) fn view_of(source: &mut Source) -> View {
     }
 }
 
-/// The view of a source whose processes and channels are where they are in the state of another view.
+/// The view of a source whose processes and channels are where they are in the state of another
+/// view.
 #[inline]
-pub(crate) fn view_like(source: &Source, shape: &View) -> View {
+pub(crate) fn view_like(source: &ExpandedState, shape: &View) -> View {
     View {
         src: source.bytes.as_ptr(),
         src_len: source.len,
@@ -276,23 +304,20 @@ pub(crate) fn view_like(source: &Source, shape: &View) -> View {
         dst_channel_count: shape.channel_count,
         timeout: 0,
         fault_in: 0,
+        receivers: ChannelSet::ALL,
         ..*shape
     }
 }
 
-/// Resets the scratch variables of a state before it is shown (S-SCRATCH); says where that changed something.
+/// Resets the scratch variables of a state before it is shown (S-SCRATCH).
 #[cold]
-pub(crate) fn reset_scratch(program: &Verified, map: &mut StateMap, state: &mut [u8]) -> Written {
+pub(crate) fn reset_scratch(program: &Verified, map: &mut StateMap, state: &mut [u8]) {
     let layout = program.layout();
-    let mut written = Written::NOTHING;
-    let mut reset = |state: &mut [u8], base: usize, slots: &[bytecode::Slot], variables: &[bytecode::Variable]| {
+    let reset = |state: &mut [u8], base: usize, slots: &[bytecode::Slot], variables: &[bytecode::Variable]| {
         for (slot, variable) in slots.iter().zip(variables).filter(|(_, v)| v.scratch) {
             for i in 0..slot.elements {
                 let at = base + slot.offset + i * slot.ty.width();
-                if slot.ty.read(&state[at..]) != variable.initial(i) {
-                    slot.ty.write(variable.initial(i), &mut state[at..]);
-                    written = written.and(Written::range(at, at + slot.ty.width()));
-                }
+                slot.ty.write(variable.initial(i), &mut state[at..]);
             }
         }
     };
@@ -305,5 +330,4 @@ pub(crate) fn reset_scratch(program: &Verified, map: &mut StateMap, state: &mut 
             }
         }
     }
-    written
 }

@@ -1,15 +1,16 @@
 //! Native code for the nodes of the step graph.
 //!
-//! One function tries all alternatives of one control location. Guards read the state under expansion; the first effect of an alternative
-//! copies it, and from there on the copy is read and written. Where a path ends, blocked or complete, control goes on to the next
-//! alternative, which is known when the code is made: so there is no stack of alternatives at run time. Sequences of deterministic steps are
-//! compiled into the function, loops and all; invisible steps and answers to offers return to the run time through helpers. What would make a
-//! function too large is cut out of it and called (`parts`).
+//! One function tries all alternatives of one control location. Guards read the state under
+//! expansion; the first effect of an alternative copies it, and from there on the copy is read and
+//! written. Where a path ends, blocked or complete, control goes on to the next alternative, which
+//! is known when the code is made: so there is no stack of alternatives at run time. Sequences of
+//! deterministic steps are compiled into the function, loops and all; invisible steps and answers
+//! to offers return to the run time through helpers. What would make a function too large is cut
+//! out of it and called (`parts`).
 
 use crate::compile::Imports;
 use crate::helpers;
 use crate::parts::{Part, Parts, groups};
-use crate::touched::Touched;
 use bytecode::{Fault, FaultKind, Location, Mode, ProcessId, Verified};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
@@ -17,7 +18,8 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use std::collections::HashMap;
 use stepgraph::{Effect, ExprId, Node, NodeId, StepGraph, Temp};
 
-/// Most nodes and operations compiled into one function: alternatives that share their rest are compiled several times.
+/// Most nodes and operations compiled into one function: alternatives that share their rest are
+/// compiled several times.
 const MAX_WEIGHT: u32 = 20_000;
 
 /// A function that would take too much code; what it does is left to the interpreter.
@@ -46,9 +48,8 @@ pub(crate) struct Env {
     pub answering: bool,
     /// Whether this path has made an offer.
     pub offered: bool,
-    /// What it has written.
-    pub touched: Touched,
-    /// Where to go when a deterministic sequence ends, and how many copies were kept when it began; `None` outside of one.
+    /// Where to go when a deterministic sequence ends, and how many copies were kept when it began;
+    /// `None` outside of one.
     pub deterministic: Option<(Block, u32)>,
     /// Values kept on this path.
     pub temps: HashMap<Temp, Value>,
@@ -57,7 +58,8 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Whether nothing has happened on this path but tests: what follows can be a function of its own.
+    /// Whether nothing has happened on this path but tests: what follows can be a function of its
+    /// own.
     fn is_fresh(&self) -> bool {
         !self.dirty && !self.offered && self.deterministic.is_none() && self.temps.is_empty()
     }
@@ -81,12 +83,13 @@ pub(crate) struct Emitter<'a, 'b, 'm> {
     pub fault: Variable,
     pub succeeded: Variable,
     pub steps: Variable,
-    /// What paths through shared code have written beyond what is known of all of them.
-    pub wrote: Variable,
-    /// The code of locations inside deterministic sequences, by where they go on afterwards; and what was written on the first way there.
-    pub regions: HashMap<(Location, Block, u32), (Block, Touched)>,
-    /// Where faults go, by what comes next.
-    pub failures: HashMap<Block, Block>,
+    /// The number of the step with which a deterministic sequence began: several may lead into the
+    /// same code.
+    pub first_step: Variable,
+    /// The code of locations inside deterministic sequences, by where they go on afterwards.
+    pub regions: HashMap<(Location, Block, u32), Block>,
+    /// Where faults go, by what comes next, and whether they end a deterministic sequence.
+    pub failures: HashMap<(Block, bool), Block>,
     /// Where the functions with which deterministic sequences go on are called, by what comes next.
     pub continuations: HashMap<Block, Block>,
     /// How much code was made, in nodes and operations.
@@ -142,7 +145,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         let fault = b.declare_var(types::I32);
         let succeeded = b.declare_var(types::I32);
         let steps = b.declare_var(types::I32);
-        let wrote = b.declare_var(types::I64);
+        let first_step = b.declare_var(types::I32);
         let zero = b.ins().iconst(types::I32, 0);
         let (begins_dirty, steps_before) = match part {
             Part::Whole(_) => (kind == Kind::Prologue, None),
@@ -163,6 +166,11 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         b.def_var(fault, carried);
         b.def_var(succeeded, zero);
         b.def_var(steps, steps_before.unwrap_or(zero));
+        let first = match part {
+            Part::Sequence { .. } => b.ins().load(types::I32, trusted(), ctx, field!(part_first_step)),
+            _ => zero,
+        };
+        b.def_var(first_step, first);
         let done = b.create_block();
         Emitter {
             b,
@@ -180,7 +188,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             fault,
             succeeded,
             steps,
-            wrote,
+            first_step,
             regions: HashMap::new(),
             failures: HashMap::new(),
             continuations: HashMap::new(),
@@ -201,7 +209,6 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             dirty: self.kind == Kind::Prologue,
             answering: self.kind == Kind::Answer,
             offered: false,
-            touched: Touched::NOTHING,
             deterministic: None,
             temps: HashMap::new(),
             saves: 0,
@@ -268,7 +275,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         Ok(())
     }
 
-    /// Counts an operation, and says whether the expression is to be cut out instead of being made here.
+    /// Counts an operation, and says whether the expression is to be cut out instead of being made
+    /// here.
     pub fn is_cut_out(&mut self, id: ExprId) -> bool {
         self.weight += 1;
         let pool = self.graph.pool();
@@ -360,7 +368,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
                     self.b.ins().jump(next, &[]);
                     return Ok(());
                 }
-                Node::Blocked => {
+                // An atom's value is a function of its own; no step has one.
+                Node::Blocked | Node::Value(_) => {
                     self.b.ins().jump(next, &[]);
                     return Ok(());
                 }
@@ -368,7 +377,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         }
     }
 
-    /// Whether what comes at a node goes into functions of its own: there is too much of it, or there is too much already.
+    /// Whether what comes at a node goes into functions of its own: there is too much of it, or
+    /// there is too much already.
     fn is_too_much(&self, id: NodeId, env: &Env) -> bool {
         let weight = self.graph.weight(id);
         let full = match self.graph.node(id) {
@@ -396,7 +406,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         Ok(())
     }
 
-    /// Prepares for coming back after `first` was tried: keeps the fault and, if something was written before, the state.
+    /// Prepares for coming back after `first` was tried: keeps the fault and, if something was
+    /// written before, the state.
     fn keep(&mut self, env: &mut Env, first: NodeId) -> (Value, Option<u32>) {
         let fault = self.b.use_var(self.fault);
         // In a deterministic sequence a path that completes never comes back.
@@ -464,16 +475,13 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
                 self.write_to_copy(env);
                 let (slot, base) = self.slot(*var, true);
                 self.store(slot.ty, value, base, slot.offset as i32);
-                self.touch_variable(env, *var, slot.offset..slot.offset + slot.ty.width());
             }
             Effect::StoreElement(var, index, e, addr) => {
                 let value = self.expr(*e, env, next);
-                let place = self.element_place(*var, *index, *addr, env, next);
+                let element = self.element(*var, *index, *addr, env, next);
                 self.write_to_copy(env);
-                let (slot, base) = self.slot(*var, true);
-                let at = self.b.ins().iadd(base, place);
-                self.store(slot.ty, value, at, slot.offset as i32);
-                self.touch_element(env, *var, *index, place);
+                let (ty, base, offset) = self.place_of(*var, element, true);
+                self.store(ty, value, base, offset);
             }
             Effect::Assert(e, addr) => {
                 let value = self.expr(*e, env, next);
@@ -493,7 +501,6 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             Effect::Run { process, args, into, addr } => {
                 let values: Vec<Value> = args.iter().map(|e| self.expr(*e, env, next)).collect();
                 self.write_to_copy(env);
-                env.touched.everything();
                 self.pass_values(&values);
                 let ty = self.int(process.0 as i32);
                 let count = self.int(args.len() as i32);
@@ -504,7 +511,6 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             }
             Effect::NewChannel { ty, into, addr } => {
                 self.write_to_copy(env);
-                env.touched.everything();
                 let ty = self.int(ty.0 as i32);
                 let at = self.int(addr.0 as i32);
                 let number = self.call("new_channel", &[self.ctx, ty, at]);
@@ -529,12 +535,10 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
                 self.b.ins().istore8(trusted(), value, place, 0);
                 self.b.ins().jump(done, &[]);
                 self.b.switch_to_block(done);
-                self.touch_at(env, at, 1);
             }
             Effect::Claim { channel, sender, addr } => {
                 let number = self.expr(*channel, env, next);
                 self.write_to_copy(env);
-                env.touched.everything(); // Claims are made once, as a rule.
                 let side = self.int(*sender as i32);
                 let at = self.int(addr.0 as i32);
                 let fault = self.call("claim", &[self.ctx, number, side, self.pid, at]);
@@ -567,7 +571,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         self.b.def_var(self.succeeded, new);
     }
 
-    /// What TIMEOUT gives: in the first path of a transition, and in the deterministic sequence it begins, what the view says.
+    /// What TIMEOUT gives: in the first path of a transition, and in the deterministic sequence it
+    /// begins, what the view says.
     pub fn timeout(&mut self) -> Value {
         match self.kind {
             Kind::Prologue => self.int(0),

@@ -20,7 +20,8 @@ fn comparison(op: Binary) -> Option<IntCC> {
 }
 
 impl Emitter<'_, '_, '_> {
-    /// Goes to `yes` if the condition is not zero, else to `no`. Faults on the way are followed by `next`.
+    /// Goes to `yes` if the condition is not zero, else to `no`. Faults on the way are followed by
+    /// `next`.
     pub fn branch(&mut self, condition: ExprId, env: &Env, next: Block, yes: Block, no: Block) {
         let graph = self.graph;
         if self.is_cut_out(condition) {
@@ -85,10 +86,9 @@ impl Emitter<'_, '_, '_> {
                 self.load(slot.ty, base, slot.offset as i32)
             }
             Expr::Element(var, index, addr) => {
-                let place = self.element_place(*var, *index, *addr, env, next);
-                let (slot, base) = self.slot(*var, env.dirty);
-                let at = self.b.ins().iadd(base, place);
-                self.load(slot.ty, at, slot.offset as i32)
+                let element = self.element(*var, *index, *addr, env, next);
+                let (ty, base, offset) = self.place_of(*var, element, env.dirty);
+                self.load(ty, base, offset)
             }
             Expr::Checked(operand, length, addr) => {
                 let value = self.expr(*operand, env, next);
@@ -125,6 +125,31 @@ impl Emitter<'_, '_, '_> {
                     Binary::Shl => self.b.ins().ishl(left, right),
                     _ => self.b.ins().sshr(left, right),
                 }
+            }
+            Expr::Ranged(operand, least, greatest, addr) => {
+                let value = self.expr(*operand, env, next);
+                let least = self.int(*least);
+                let greatest = self.int(*greatest);
+                let below = self.b.ins().icmp(IntCC::SignedLessThan, value, least);
+                let above = self.b.ins().icmp(IntCC::SignedGreaterThan, value, greatest);
+                let outside = self.b.ins().bor(below, above);
+                self.fault_if(outside, Fault { kind: FaultKind::Overflow, addr: *addr }, env, next);
+                value
+            }
+            Expr::Fitting(op, a, b, addr) => {
+                let left = self.expr(*a, env, next);
+                let right = self.expr(*b, env, next);
+                let (left, right) = (self.b.ins().sextend(types::I64, left), self.b.ins().sextend(types::I64, right));
+                let wide = match op {
+                    Binary::Add => self.b.ins().iadd(left, right),
+                    Binary::Sub => self.b.ins().isub(left, right),
+                    _ => self.b.ins().imul(left, right),
+                };
+                let result = self.b.ins().ireduce(types::I32, wide);
+                let back = self.b.ins().sextend(types::I64, result);
+                let lost = self.b.ins().icmp(IntCC::NotEqual, back, wide);
+                self.fault_if(lost, Fault { kind: FaultKind::Overflow, addr: *addr }, env, next);
+                result
             }
             Expr::Div(a, b, addr) => self.divide(*a, *b, *addr, env, next, true),
             Expr::Mod(a, b, addr) => self.divide(*a, *b, *addr, env, next, false),

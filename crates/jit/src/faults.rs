@@ -1,9 +1,10 @@
-//! Native code for faults: a path that goes wrong ends there, or carries what went wrong to its end (F-FATAL, F-CONTINUE of
-//! `docs/bytecode.md`).
+//! Native code for faults: a path that goes wrong ends there, or carries what went wrong to its end
+//! (F-FATAL, F-CONTINUE of `docs/bytecode.md`).
 
 use crate::emit::{Emitter, Env, Kind, field, trusted};
 use crate::helpers;
 use bytecode::Fault;
+use contract::Successor;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
@@ -20,22 +21,22 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// Where faults go whose path is followed by `next`: a block that takes the fault's code.
-    pub fn failure(&mut self, next: Block) -> Block {
-        if let Some(&block) = self.failures.get(&next) {
+    pub fn failure(&mut self, next: Block, in_sequence: bool) -> Block {
+        if let Some(&block) = self.failures.get(&(next, in_sequence)) {
             return block;
         }
         let block = self.b.create_block();
         self.b.set_cold_block(block);
         self.b.append_block_param(block, types::I32);
-        self.failures.insert(next, block);
+        self.failures.insert((next, in_sequence), block);
         block
     }
 
     /// The code of the blocks faults go to.
     pub fn fill_failures(&mut self) {
-        let mut failures: Vec<(Block, Block)> = self.failures.iter().map(|(next, block)| (*next, *block)).collect();
+        let mut failures: Vec<_> = self.failures.iter().map(|(&(next, in_sequence), &block)| (next, in_sequence, block)).collect();
         failures.sort_unstable();
-        for (next, block) in failures {
+        for (next, in_sequence, block) in failures {
             self.b.switch_to_block(block);
             let code = self.b.block_params(block)[0];
             if self.kind == Kind::Value {
@@ -48,18 +49,19 @@ impl Emitter<'_, '_, '_> {
                 self.call("prologue_done", &[self.ctx, code]);
             } else {
                 let carried = self.b.use_var(self.fault);
-                self.call("fail", &[self.ctx, self.pid, carried, code]);
+                let step = if in_sequence { self.b.use_var(self.first_step) } else { self.int(Successor::NO_STEP as i32) };
+                self.call("fail", &[self.ctx, self.pid, carried, code, step]);
                 self.count_success();
             }
             self.b.ins().jump(next, &[]);
         }
     }
 
-    /// Ends the path with a fault.
-    pub fn fail(&mut self, fault: Fault, next: Block) {
+    /// Ends the path, whose first step has the number `step`, with a fault.
+    pub fn fail(&mut self, fault: Fault, step: Value, next: Block) {
         let code = self.int(fault.code() as i32);
         let carried = self.b.use_var(self.fault);
-        self.call("fail", &[self.ctx, self.pid, carried, code]);
+        self.call("fail", &[self.ctx, self.pid, carried, code, step]);
         self.count_success();
         self.b.ins().jump(next, &[]);
     }
@@ -80,7 +82,7 @@ impl Emitter<'_, '_, '_> {
             return;
         }
         // In a deterministic sequence a fault is the end of it: no other alternative is tried.
-        let failure = self.failure(env.deterministic.map_or(next, |(outer, _)| outer));
+        let failure = self.failure(env.deterministic.map_or(next, |(outer, _)| outer), env.deterministic.is_some());
         let go_on = self.b.create_block();
         self.b.ins().brif(condition, failure, &[BlockArg::Value(code)], go_on, &[]);
         self.b.switch_to_block(go_on);

@@ -1,9 +1,12 @@
-//! What happens between native functions: sequences of invisible steps (S-INVISIBLE, S-ENDLESS of `docs/bytecode.md`).
+//! What happens between native functions: sequences of invisible steps (S-INVISIBLE, S-ENDLESS of
+//! `docs/bytecode.md`).
 //!
-//! Native code keeps the ends of paths; here they are followed in order, exactly as the reference interpreter does.
+//! Native code keeps the ends of paths; here they are followed in order, exactly as the reference
+//! interpreter does.
 
 use crate::context::{Context, End, FATAL, Purpose, View, view_like, view_of};
-use bytecode::{FOLLOW_ONCE_AFTER, Fault, FaultKind, Mode, Passed};
+use bytecode::{Fault, FaultKind, Mode};
+use vm::{FOLLOW_ONCE_AFTER, InnerStates};
 
 /// A state of a sequence: which kept ends are its own, and which of them are left to follow.
 pub(crate) struct Level {
@@ -39,7 +42,7 @@ impl Context {
     /// Hands a kept end to the search.
     fn show(&mut self, end: &End) {
         if end.mode == FATAL {
-            self.commit_failure(end.fault);
+            self.commit_failure(end.fault, end.step);
             return;
         }
         let holder = (end.mode == Mode::Atomic as u8).then_some(end.process);
@@ -49,7 +52,7 @@ impl Context {
         let slot = unsafe { &mut *self.out }.slot(len);
         slot.copy_from_slice(&self.end_bytes[start..start + len]);
         self.view.dst = slot.as_mut_ptr();
-        self.commit(len, holder, end.fault, end.written);
+        self.commit(len, holder, end.fault, end.step);
     }
 
     /// Everything one first path leads to.
@@ -70,7 +73,7 @@ impl Context {
         self.end_bytes.truncate(before.1);
     }
 
-    fn follow_levels(&mut self, first: End, levels: &mut Vec<Level>, passed: &mut Passed) {
+    fn follow_levels(&mut self, first: End, levels: &mut Vec<Level>, passed: &mut InnerStates) {
         let (mut fruitful, mut cut) = (false, false);
         let mut end = first;
         loop {
@@ -86,12 +89,16 @@ impl Context {
             } else {
                 let level = Level { first: self.ends.len(), bytes: self.end_bytes.len(), next: self.ends.len(), until: 0, passed: 1 };
                 self.go_inside(&end);
-                // Each end has an outcome or a fault or is cut, sooner or later: so only a state without ends is blocked.
+                // Each end has an outcome or a fault or is cut, sooner or later: so only a state
+                // without ends is blocked.
                 if self.ends.len() == level.first {
                     fruitful = true;
                     passed.leave(1);
                     self.show(&End { mode: Mode::Normal as u8, ..end });
                 } else {
+                    if self.ends.len() - level.first > 1 {
+                        passed.choose(end.process, self.end_state(&end));
+                    }
                     self.push_level(level, levels);
                 }
             }
@@ -101,7 +108,7 @@ impl Context {
             end = loop {
                 let Some(level) = levels.last_mut() else {
                     if cut && !fruitful {
-                        self.endless();
+                        self.endless(first.step);
                     }
                     return;
                 };
@@ -117,8 +124,9 @@ impl Context {
         }
     }
 
-    /// Puts a level with the youngest ends on the stack. One of which nothing is left to follow gives it its place, so that a sequence without
-    /// alternatives needs one level, however long it is.
+    /// Puts a level with the youngest ends on the stack. One of which nothing is left to follow
+    /// gives it its place, so that a sequence without alternatives needs one level, however long it
+    /// is.
     fn push_level(&mut self, mut level: Level, levels: &mut Vec<Level>) {
         if let Some(done) = levels.pop_if(|above| above.next == above.until) {
             self.ends.drain(done.first..level.first);
@@ -136,9 +144,9 @@ impl Context {
         (out + self.end_bytes.capacity() + self.ends.capacity() * size_of::<End>()) as u64
     }
 
-    fn endless(&mut self) {
+    fn endless(&mut self, step: u32) {
         let fault = Fault { kind: FaultKind::Endless, addr: self.start_addr() };
-        self.commit_failure(fault.code());
+        self.commit_failure(fault.code(), step);
     }
 
     /// Keeps the ends of the paths from the state of `end`.
@@ -147,7 +155,7 @@ impl Context {
             && end.process < view.process_count
             && !self.outranked(|c| &mut c.inside, end.process, false)
         {
-            self.view = View { fault_in: end.fault, written: end.written, ..view };
+            self.view = View { fault_in: end.fault, step: end.step, ..view };
             self.purpose = Purpose::Record;
             self.renew_dst();
             self.call(end.process);

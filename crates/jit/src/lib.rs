@@ -1,11 +1,15 @@
-//! Native code for programs, without a C compiler: the step graph goes through Cranelift, in milliseconds.
+//! Native code for programs, without a C compiler: the step graph goes through Cranelift, in
+//! milliseconds.
 //!
-//! [`Native`] is a [`System`] like the reference interpreter and gives the same successors in the same order. It differs in how: each control
-//! location is a function that writes successors straight into the search's buffer (`emit`); what is rare or large is left to helpers
-//! (`helpers`); what joins several steps to one transition happens in between (`at_once`, and `follow` for what is long).
+//! [`Native`] is a [`System`] like the reference interpreter and gives the same successors in the
+//! same order. It differs in how: each control location is a function that writes successors
+//! straight into the search's buffer (`emit`); what is rare or large is left to helpers
+//! (`helpers`); what joins several steps to one transition happens in between (`at_once`, and
+//! `follow` for what is long).
 //!
-//! A search does not wait for code. It is made in the background (`background`), and a state for which some of it is missing is expanded
-//! by the interpreter as a whole: the successors are the same, so it makes no difference to a search when which code comes.
+//! A search does not wait for code. It is made in the background (`background`), and a state for
+//! which some of it is missing is expanded by the interpreter as a whole: the successors are the
+//! same, so it makes no difference to a search when which code comes.
 
 mod at_once;
 mod background;
@@ -13,45 +17,52 @@ mod channels;
 mod compile;
 mod context;
 mod emit;
+mod expanded;
 mod expr;
 mod faults;
 mod follow;
 mod helpers;
 mod memory;
 mod parts;
-mod source;
 mod step;
 mod tables;
-mod touched;
 
 pub use background::{Progress, Selection};
 pub use compile::CompileError;
 
 use background::Translation;
-use bytecode::{Op, Verified};
+use bytecode::{Division, LabelKind, Part, Verified};
 use context::{Context, Purpose, View, view_of};
-use contract::{Effort, Enough, FaultCode, Successors, System, Written};
+use contract::{Effort, Enough, FaultCode, PROPOSITIONS_MAX, Proposition, Successors, System};
 use std::sync::Arc;
 use std::time::Duration;
 use vm::Interpreter;
 
-/// How long a search may wait for native code before it starts without. Most programs are translated by then.
+/// How long a search may wait for native code before it starts without. Most programs are
+/// translated by then.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A program in native code, as far as that is there yet.
 pub struct Native {
-    // It points into the tables and the code, which the translation keeps; so it is declared before that and dropped before it.
+    // It points into the tables and the code, which the translation keeps; so it is declared before
+    // that and dropped before it.
     context: Box<Context>,
     translation: Arc<Translation>,
     program: Arc<Verified>,
     /// For states for which code is missing.
     interpreter: Interpreter,
-    /// Whether a second pass, with TIMEOUT, can find more.
-    uses_timeout: bool,
+    division: Division,
+    /// What a search asks of states.
+    propositions: Arc<[Proposition]>,
+    /// For each type, which of its locations have accept labels and which have progress labels.
+    labels: Arc<[Vec<LabelKind>]>,
+    /// Whether all processes can always move: there is no privilege, no priority and no timeout.
+    is_simple: bool,
 }
 
-// SAFETY: the context's pointers lead into the shared tables, which are Sync and which it keeps alive, and into buffers it owns; `out` is null
-// and `view` is not read while no expansion is under way.
+// SAFETY: the context's pointers lead into the shared tables, which are Sync and which it keeps
+// alive, and into buffers it owns; `out` is null and `view` is not read while no expansion is under
+// way.
 unsafe impl Send for Native {}
 
 impl Native {
@@ -69,7 +80,8 @@ impl Native {
         Ok(native)
     }
 
-    /// Starts to translate some locations of a program. The others are left to the interpreter, as if their code never came.
+    /// Starts to translate some locations of a program. The others are left to the interpreter, as
+    /// if their code never came.
     pub fn selected(program: Arc<Verified>, selection: Selection) -> Result<Native, CompileError> {
         // Parameters are handed over through a place of fixed size.
         let (most, processes) = (bytecode::MAX_FIELDS, &program.program().processes);
@@ -77,13 +89,23 @@ impl Native {
             return Err(CompileError::Generator(format!("a process has more than {most} parameters")));
         }
         let translation = Arc::new(Translation::start(Arc::clone(&program), selection)?);
+        let context = Box::new(Context::new(Arc::clone(&program), Arc::clone(&translation.tables)));
+        let division = Division::of(&program);
         Ok(Native {
-            context: Box::new(Context::new(Arc::clone(&program), Arc::clone(&translation.tables))),
+            is_simple: program.layout().exclusive.is_none() && !division.uses_timeout() && !context.uses_priorities,
+            context,
             translation,
             interpreter: Interpreter::new(Arc::clone(&program)),
-            uses_timeout: program.program().code.iter().any(|op| matches!(op, Op::Timeout {})),
+            division,
+            propositions: Arc::default(),
+            labels: labels(&program),
             program,
         })
+    }
+
+    /// The same, which evaluates these propositions ([`System::atoms`]).
+    pub fn watching(self, propositions: Arc<[Proposition]>) -> Self {
+        Native { interpreter: self.interpreter.watching(Arc::clone(&propositions)), propositions, ..self }
     }
 
     /// Waits until nothing more will be translated.
@@ -91,7 +113,8 @@ impl Native {
         self.translation.wait(None)
     }
 
-    /// The transitions of one process from the state asked about, which native code works on before and after.
+    /// The transitions of one process from the state asked about, which native code works on before
+    /// and after.
     fn process(&mut self, process: u32, timeout: bool) {
         let context = &mut *self.context;
         (context.initiator, context.choice) = (process, 0);
@@ -142,7 +165,8 @@ impl Native {
         }
     }
 
-    /// Takes back what a process gave and runs it once more, keeping the ends of its paths and following them afterwards.
+    /// Takes back what a process gave and runs it once more, keeping the ends of its paths and
+    /// following them afterwards.
     fn begin_again(&mut self, process: u32, timeout: bool) {
         let given = self.context.choice as usize;
         let out = self.context.out();
@@ -160,13 +184,13 @@ impl Native {
     }
 
     /// The transitions from the state asked about.
-    #[inline]
+    #[inline(always)]
     fn expand(&mut self) {
         let exclusive = self.program.layout().exclusive;
         let context = &mut *self.context;
         context.asked_exclusive = exclusive.map_or(0, |at| context.asked.bytes[at]);
         context.begin_at_once();
-        self.look_at_asked(false);
+        self.begin_with_asked();
         if self.context.asked_exclusive > 0 {
             let before = self.context.emitted();
             let holder = self.context.asked_exclusive as u32 - 1;
@@ -180,7 +204,7 @@ impl Native {
                 self.context.asked.bytes[at] = 0;
             }
         }
-        if !self.uses_timeout {
+        if !self.division.uses_timeout() {
             return self.processes(false);
         }
         let before = self.context.emitted();
@@ -191,25 +215,101 @@ impl Native {
         }
     }
 
-    /// Makes the state asked about the one native code works on.
+    /// The transitions of one part of the state asked about.
+    fn expand_part_asked(&mut self, part: Part) {
+        if part == Part::Everything {
+            return self.expand();
+        }
+        self.context.asked_exclusive = 0;
+        self.context.begin_at_once();
+        self.begin_with_asked();
+        match part {
+            Part::Everything => {}
+            Part::Process(process) => {
+                if process < self.context.asked.process_count && !self.context.outranked(|c| &mut c.asked, process, false) {
+                    self.process(process, false);
+                }
+            }
+            Part::Timeout => {
+                let before = self.context.emitted();
+                self.processes(false);
+                let others = self.context.emitted() - before;
+                if others > 0 {
+                    // They are parts of their own.
+                    let out = self.context.out();
+                    out.rollback(out.mark_before(others));
+                } else if !self.context.code_is_missing {
+                    self.context.view.timeout = 1;
+                    self.processes(true);
+                }
+            }
+        }
+    }
+
+    /// Makes the state asked about the one native code works on, when an expansion begins. Its view
+    /// is mostly that of the state before it.
+    #[inline(always)]
+    fn begin_with_asked(&mut self) {
+        let context = &mut *self.context;
+        if !context.asked.is_in_view {
+            return self.look_at_asked(false);
+        }
+        context.begin_with_asked_alike();
+    }
+
+    /// The same at any time.
+    #[cold]
     fn look_at_asked(&mut self, timeout: bool) {
         let context = &mut *self.context;
-        let written = if context.asked.len > touched::LONGEST_IN_STRIPES { Written::EVERYTHING } else { Written::NOTHING };
-        context.view = View { timeout: timeout as u32, written, ..view_of(&mut context.asked) };
+        context.view = View { timeout: timeout as u32, ..view_of(&mut context.asked) };
+        context.asked.is_in_view = true;
         context.purpose = Purpose::Direct;
         context.renew_dst();
     }
 }
 
 impl Native {
-    /// Takes back what was given for a state, and lets the interpreter expand it.
-    #[cold]
-    fn interpret(&mut self, state: &[u8], before: usize, out: &mut Successors) {
-        self.take_back(before, out);
-        self.interpreter.successors(state, out);
+    /// Expands states as long as nothing unusual comes up: each has the components of the one
+    /// before it, all of its code is there, and no step is given up. Gives how many states that
+    /// were.
+    #[inline]
+    fn run(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
+        self.context.out = out;
+        let mut number = 0;
+        while let Some(state) = states.get(number) {
+            let context = &mut *self.context;
+            if !context.asked.take_in_alike(state) || !context.asked.is_in_view {
+                break;
+            }
+            let before = context.emitted();
+            // SAFETY: set above from an exclusive reference, which nobody uses meanwhile.
+            unsafe { &mut *context.out }.begin_source(source + number as u32);
+            context.cursor.source = source + number as u32;
+            context.begin_at_once();
+            context.begin_with_asked_alike();
+            self.processes(false);
+            if self.context.code_is_missing || self.context.effort.is_over() {
+                // Begun again in the way that can do everything.
+                self.context.settle();
+                self.context.effort.begin();
+                self.take_back(before, out);
+                break;
+            }
+            number += 1;
+        }
+        self.context.settle();
+        self.context.out = std::ptr::null_mut();
+        number
     }
 
-    /// Takes back what was given for a state.
+    /// Takes back what was given for a part of a state, and lets the interpreter expand it.
+    #[cold]
+    fn interpret(&mut self, state: &[u8], part: Part, before: usize, out: &mut Successors) {
+        self.take_back(before, out);
+        self.interpreter.expand_part(state, part.number(), out);
+    }
+
+    /// Takes back what was given for a part of a state.
     #[cold]
     fn take_back(&mut self, before: usize, out: &mut Successors) {
         let context = &mut *self.context;
@@ -220,6 +320,89 @@ impl Native {
     }
 }
 
+impl Native {
+    /// Makes the state asked about the one native code reads. Atoms only read, so there is no copy
+    /// to be written; an expansion that follows gets one.
+    #[inline]
+    fn read_asked(&mut self) {
+        let context = &mut *self.context;
+        if !context.asked.is_in_view {
+            context.view = view_of(&mut context.asked);
+            context.asked.is_in_view = true;
+        }
+        // The state before may have been one in which nothing else could move.
+        context.view.timeout = 0;
+    }
+
+    /// The values of the propositions, if there is code for all of them.
+    fn native_atoms(&mut self, state: &[u8]) -> Option<Result<u64, FaultCode>> {
+        let context = &mut *self.context;
+        context.asked.load(&context.program, &context.tables, state).ok()?;
+        self.read_asked();
+        let mut values = 0;
+        for (number, proposition) in self.propositions.iter().take(PROPOSITIONS_MAX).enumerate() {
+            let value = match *proposition {
+                Proposition::Accepting => self.some_process_at(|kind| kind.accept),
+                Proposition::NonProgress => !self.some_process_at(|kind| kind.progress),
+                Proposition::Atom(atom) => match native_value(&mut self.context, atom)? {
+                    Ok(value) => value != 0,
+                    Err(fault) => return Some(Err(fault)),
+                },
+            };
+            values |= u64::from(value) << number;
+        }
+        Some(Ok(values))
+    }
+
+    /// The values of atoms, if there is code for all of them.
+    fn native_values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Option<Result<(), FaultCode>> {
+        let context = &mut *self.context;
+        context.asked.load(&context.program, &context.tables, state).ok()?;
+        self.read_asked();
+        for &atom in atoms {
+            match native_value(&mut self.context, atom)? {
+                Ok(value) => out.push(value.into()),
+                Err(fault) => return Some(Err(fault)),
+            }
+        }
+        Some(Ok(()))
+    }
+
+    /// Whether some process of the state asked about stands at a location with such a label.
+    fn some_process_at(&self, mark: fn(&LabelKind) -> bool) -> bool {
+        let asked = &self.context.asked;
+        asked.processes[..asked.process_count as usize].iter().any(|process| {
+            let layout = &self.program.layout().processes[process.ty as usize];
+            let location = layout.location(&asked.bytes[process.offset as usize..]);
+            self.labels[process.ty as usize].get(location.index()).is_some_and(mark)
+        })
+    }
+}
+
+/// The value of an atom in the state asked about, if there is code for it.
+#[inline]
+fn native_value(context: &mut Context, atom: u32) -> Option<Result<i32, FaultCode>> {
+    let code = context.tables.atom(atom)?;
+    // SAFETY: the code of an atom of this program. The context looks at one of its states, and an
+    // atom asks for no process, so neither the offset nor the number is used.
+    let result = unsafe { code(context, 0, 0) };
+    if context.code_is_missing {
+        (context.code_is_missing, context.unfinished) = (false, 0);
+        return None;
+    }
+    Some(match FaultCode::new((result >> 32) as u32) {
+        Some(fault) => Err(fault),
+        None => Ok(result as u32 as i32),
+    })
+}
+
+/// For each type, what the labels of its locations say.
+fn labels(program: &Verified) -> Arc<[Vec<LabelKind>]> {
+    let types = (0..program.program().processes.len()).filter_map(bytecode::ProcessId::new);
+    let of_type = |ty| program.locations().addresses(ty).iter().map(|&at| program.program().label_kind_at(at)).collect();
+    types.map(of_type).collect()
+}
+
 impl Clone for Native {
     fn clone(&self) -> Self {
         Native {
@@ -227,7 +410,10 @@ impl Clone for Native {
             translation: Arc::clone(&self.translation),
             program: Arc::clone(&self.program),
             interpreter: self.interpreter.clone(),
-            uses_timeout: self.uses_timeout,
+            division: self.division,
+            propositions: Arc::clone(&self.propositions),
+            labels: Arc::clone(&self.labels),
+            is_simple: self.is_simple,
         }
     }
 }
@@ -254,12 +440,74 @@ impl System for Native {
                 return;
             }
         }
-        self.interpret(state, before, out);
+        self.interpret(state, Part::Everything, before, out);
+    }
+
+    fn successors_of_all(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
+        let mut number = 0;
+        while number < states.len() {
+            if self.is_simple {
+                number += self.run(&states[number..], source + number as u32, out);
+            }
+            let Some(state) = states.get(number) else { break };
+            out.begin_source(source + number as u32);
+            self.successors(state, out);
+            if out.is_cut_short() {
+                break;
+            }
+            number += 1;
+        }
+        number
+    }
+
+    fn parts(&mut self, state: &[u8], out: &mut Vec<u32>) {
+        let context = &mut *self.context;
+        if context.asked.load(&context.program, &context.tables, state).is_ok() {
+            self.division.parts(state, context.asked.process_count as usize, out);
+        } else {
+            self.interpreter.parts(state, out);
+        }
+    }
+
+    fn expand_part(&mut self, state: &[u8], part: u32, out: &mut Successors) {
+        let (before, part) = (out.len(), Part::from_number(part));
+        let context = &mut *self.context;
+        if context.asked.load(&context.program, &context.tables, state).is_ok() {
+            self.context.out = out;
+            self.expand_part_asked(part);
+            self.context.settle();
+            self.context.out = std::ptr::null_mut();
+            if self.context.effort.is_over() {
+                self.context.effort.begin();
+                self.take_back(before, out);
+                return out.cut_short();
+            }
+            if !self.context.code_is_missing {
+                return;
+            }
+        }
+        self.interpret(state, part, before, out);
     }
 
     fn give_up_when(&mut self, enough: Enough) {
         self.context.effort = Effort::new(enough.clone());
         self.interpreter.give_up_when(enough);
+    }
+
+    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
+        self.native_atoms(state).unwrap_or_else(|| self.interpreter.atoms(state))
+    }
+
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        let before = out.len();
+        self.native_values(state, atoms, out).unwrap_or_else(|| {
+            out.truncate(before);
+            self.interpreter.values(state, atoms, out)
+        })
+    }
+
+    fn get_ready(&mut self, most: Duration) -> bool {
+        self.translation.wait(Some(most)).ended
     }
 
     fn is_valid_end(&mut self, state: &[u8]) -> bool {
@@ -273,10 +521,6 @@ impl System for Native {
             let at = program.locations().address(bytecode::ProcessId(process.ty as u8), location);
             at.is_some_and(|at| program.program().may_end_at(at))
         })
-    }
-
-    fn components(&self, state: &[u8], out: &mut Vec<u32>) {
-        self.interpreter.components(state, out);
     }
 
     fn describe_fault(&self, code: FaultCode) -> contract::Fault {

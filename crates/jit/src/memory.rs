@@ -1,9 +1,10 @@
 //! Native code that reads and writes states.
 //!
-//! The state under expansion is read until something is written; then it is copied, and the copy is read and written.
+//! The state under expansion is read until something is written; then it is copied, and the copy is
+//! read and written.
 
 use crate::emit::{Emitter, Env, Kind, trusted, view};
-use crate::source::PADDING;
+use crate::expanded::PADDING;
 use bytecode::{Addr, Fault, FaultKind, Location, Type, Verified};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
@@ -16,6 +17,16 @@ const CHUNK: usize = 16;
 pub(crate) fn usual_length(program: &Verified) -> usize {
     let layout = program.layout();
     layout.fixed + program.program().instances.iter().map(|ty| layout.processes[ty.index()].size).sum::<usize>()
+}
+
+/// An element of an array.
+#[derive(Clone, Copy)]
+pub(crate) enum Element {
+    /// Its place is known when the code is made: so far from where its variable's offset counts
+    /// from.
+    Known(i32),
+    /// So many bytes from the start of the array.
+    Found(Value),
 }
 
 impl Emitter<'_, '_, '_> {
@@ -33,7 +44,8 @@ impl Emitter<'_, '_, '_> {
             let channels = self.b.ins().load(types::I32, trusted(), self.ctx, view!(channel_count));
             self.b.ins().store(trusted(), channels, self.ctx, view!(dst_channel_count));
         }
-        // Sixteen bytes at a time, without a loop as far as a state is usually long; both buffers have room for more than the state.
+        // Sixteen bytes at a time, without a loop as far as a state is usually long; both buffers
+        // have room for more than the state.
         self.reload_copy();
         let dst = self.b.use_var(self.dst);
         let chunk = |e: &mut Self, from: Value, to: Value, offset: usize| {
@@ -76,7 +88,7 @@ impl Emitter<'_, '_, '_> {
         self.b.ins().load(types::I64, trusted(), self.ctx, place)
     }
 
-    pub fn set_location(&mut self, location: Location, env: &mut Env) {
+    pub fn set_location(&mut self, location: Location) {
         let layout = &self.program.layout().processes[self.process.index()];
         let dst = self.b.use_var(self.dst);
         let base = self.b.ins().iadd(dst, self.offset);
@@ -86,7 +98,6 @@ impl Emitter<'_, '_, '_> {
         } else {
             self.b.ins().istore8(trusted(), value, base, layout.location as i32);
         }
-        env.touched.own(layout.location..layout.location + 1 + layout.wide as usize);
     }
 
     pub fn reload_copy(&mut self) {
@@ -132,20 +143,30 @@ impl Emitter<'_, '_, '_> {
         }
     }
 
-    /// The bytes from an array's start to an element.
-    pub fn element_place(&mut self, var: Var, index: ExprId, addr: Addr, env: &Env, next: Block) -> Value {
+    /// Which element of an array is meant; checks that there is such a one.
+    pub fn element(&mut self, var: Var, index: ExprId, addr: Addr, env: &Env, next: Block) -> Element {
         let (slot, _) = self.slot(var, env.dirty);
-        let value = self.expr(index, env, next);
-        let known = self.graph.pool().constant(index).is_some_and(|i| i >= 0 && (i as usize) < slot.elements);
-        if !known {
-            let length = self.int(slot.elements as i32);
-            let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, value, length);
-            self.fault_if(outside, Fault { kind: FaultKind::Index, addr }, env, next);
+        let number = self.graph.pool().constant(index).and_then(|number| usize::try_from(number).ok());
+        if let Some(number) = number.filter(|&number| number < slot.elements) {
+            return Element::Known((slot.offset + number * slot.ty.width()) as i32);
         }
+        let value = self.expr(index, env, next);
+        let length = self.int(slot.elements as i32);
+        let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, value, length);
+        self.fault_if(outside, Fault { kind: FaultKind::Index, addr }, env, next);
         let wide = self.b.ins().uextend(types::I64, value);
-        match slot.ty.width() {
+        Element::Found(match slot.ty.width() {
             1 => wide,
             width => self.b.ins().imul_imm_s(wide, width as i64),
+        })
+    }
+
+    /// Where an element of a variable is: an address, and an offset from there.
+    pub fn place_of(&mut self, var: Var, element: Element, dirty: bool) -> (Type, Value, i32) {
+        let (slot, base) = self.slot(var, dirty);
+        match element {
+            Element::Known(offset) => (slot.ty, base, offset),
+            Element::Found(distance) => (slot.ty, self.b.ins().iadd(base, distance), slot.offset as i32),
         }
     }
 

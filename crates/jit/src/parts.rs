@@ -1,8 +1,9 @@
 //! What is cut out of a large function.
 //!
-//! Three things can be: alternatives that are tried before anything was written, expressions, and the continuation of a deterministic sequence at
-//! a location. Each becomes a function of its own. Functions of the usual size are left whole, since a call costs time; an expression that a
-//! large graph needs in several places is made once and called there.
+//! Three things can be: alternatives that are tried before anything was written, expressions, and
+//! the continuation of a deterministic sequence at a location. Each becomes a function of its own.
+//! Functions of the usual size are left whole, since a call costs time; an expression that a large
+//! graph needs in several places is made once and called there.
 
 use crate::emit::Kind;
 use bytecode::{Location, ProcessId};
@@ -37,7 +38,8 @@ pub(crate) struct Parts {
     /// Functions that are called and not made yet.
     pub open: Vec<(Part, Kind, FuncId)>,
     values: HashMap<Part, FuncId>,
-    /// For each expression, whether it is worth a function because it is needed several times; empty if nothing is large.
+    /// For each expression, whether it is worth a function because it is needed several times;
+    /// empty if nothing is large.
     shared: Vec<bool>,
 }
 

@@ -1,12 +1,11 @@
 //! Native code for the ends of steps.
 //!
-//! A step ends a path: its state is handed over, an offer is put to the other processes, or the sequence of deterministic steps that it
-//! belongs to goes on, within the same function.
+//! A step ends a path: its state is handed over, an offer is put to the other processes, or the
+//! sequence of deterministic steps that it belongs to goes on, within the same function.
 
 use crate::context::Purpose;
-use crate::emit::{Emitter, Env, TooMuchCode, field, trusted};
+use crate::emit::{Emitter, Env, TooMuchCode, field, trusted, view};
 use crate::parts::Sequence;
-use crate::touched::Touched;
 use bytecode::{Addr, Fault, FaultKind, Location, Mode};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
@@ -34,33 +33,42 @@ impl Emitter<'_, '_, '_> {
             self.b.ins().brif(last, go_on, &[], next, &[]);
             self.b.switch_to_block(go_on);
         }
-        // Where nobody comes or goes, it is known before the state is copied whether somebody may answer.
+        // Where nobody comes or goes, it is known before the state is copied whether somebody may
+        // answer.
         if env.offered && mode != Mode::Deterministic && !self.creates {
-            let possible = self.call("has_answer", &[self.ctx, self.pid]);
-            let go_on = self.b.create_block();
+            let receivers = self.b.ins().load(types::I64, trusted(), self.ctx, view!(receivers));
+            let channel = self.b.ins().load(types::I32, trusted(), self.ctx, field!(offer_channel));
+            let from_it_on = self.b.ins().ushr(receivers, channel);
+            let is_received = self.b.ins().band_imm_s(from_it_on, 1);
+            let (ask, go_on) = (self.b.create_block(), self.b.create_block());
+            self.b.ins().brif(is_received, ask, &[], next, &[]);
+            self.b.switch_to_block(ask);
+            let possible = self.call("has_answer", &[self.ctx]);
             self.b.ins().brif(possible, go_on, &[], next, &[]);
             self.b.switch_to_block(go_on);
         }
         self.write_to_copy(&mut env);
         if let Some(location) = self.program.locations().after_step(addr) {
-            self.set_location(location, &mut env);
+            self.set_location(location);
         }
         if let Some(at) = self.program.layout().last
             && mode != Mode::Deterministic
         {
             let dst = self.b.use_var(self.dst);
             self.b.ins().istore8(trusted(), self.pid, dst, at as i32);
-            env.touched.fixed(at..at + 1);
         }
+        let step = match env.deterministic {
+            Some(_) => self.b.use_var(self.first_step),
+            None => self.int(addr.0 as i32),
+        };
         if env.offered {
             if mode == Mode::Deterministic {
-                self.fail(Fault { kind: FaultKind::Rendezvous, addr }, next);
+                self.fail(Fault { kind: FaultKind::Rendezvous, addr }, step, next);
                 return Ok(());
             }
             let len = self.length();
             let fault = self.b.use_var(self.fault);
-            let [known, added] = self.touched(&env.touched);
-            let answered = self.call("offer", &[self.ctx, self.offset, self.pid, fault, known, added, len]);
+            let answered = self.call("offer", &[self.ctx, self.pid, fault, step, len]);
             let before = self.b.use_var(self.succeeded);
             let now = self.b.ins().iadd(before, answered);
             self.b.def_var(self.succeeded, now);
@@ -71,16 +79,12 @@ impl Emitter<'_, '_, '_> {
             return self.deterministic_step(addr, env, next);
         }
         let fault = self.b.use_var(self.fault);
-        if mode == Mode::Terminate {
-            env.touched.everything();
-        }
-        let [known, added] = self.touched(&env.touched);
         if mode == Mode::Normal && !self.creates {
-            self.call("end", &[self.ctx, self.offset, self.pid, fault, known, added]);
+            self.call("end", &[self.ctx, self.pid, fault, step]);
         } else {
             let len = if mode == Mode::Terminate { self.offset } else { self.length() };
             let mode = self.int(mode as i32);
-            self.call("end_unusually", &[self.ctx, self.offset, self.pid, fault, known, added, len, mode]);
+            self.call("end_unusually", &[self.ctx, self.pid, fault, step, len, mode]);
         }
         match env.deterministic {
             // Counted when the sequence began.
@@ -118,22 +122,22 @@ impl Emitter<'_, '_, '_> {
                 self.end_probe(next);
                 let zero = self.int(0);
                 self.b.def_var(self.steps, zero);
+                let first = self.int(addr.0 as i32);
+                self.b.def_var(self.first_step, first);
                 (next, env.saves)
             }
         };
         let steps = self.b.use_var(self.steps);
         let steps = self.b.ins().iadd_imm_s(steps, 1);
         self.b.def_var(self.steps, steps);
-        if let Some(&(region, begun)) = self.regions.get(&(location, outer, saves)) {
-            self.join_shared(&env, &begun);
+        if let Some(&region) = self.regions.get(&(location, outer, saves)) {
             self.go_to(region, steps, outer);
             return Ok(());
         }
         if self.graph.find(self.process, location).is_none() {
             return self.cut_sequence(location, saves, steps, outer);
         }
-        let touched = self.begin_shared(&env);
-        self.region(location, outer, Env { deterministic: Some((outer, saves)), temps: HashMap::new(), saves, touched, ..env })
+        self.region(location, outer, Env { deterministic: Some((outer, saves)), temps: HashMap::new(), saves, ..env })
     }
 
     /// Goes to where a sequence may have been before, unless it is endless.
@@ -144,14 +148,15 @@ impl Emitter<'_, '_, '_> {
         let is_long = self.b.ins().icmp(IntCC::UnsignedGreaterThan, steps, limit);
         self.b.ins().brif(is_long, long, &[], region, &[]);
         self.b.switch_to_block(long);
-        let endless = self.call("endless", &[self.ctx, self.pid, steps]);
+        let first = self.b.use_var(self.first_step);
+        let endless = self.call("endless", &[self.ctx, self.pid, steps, first]);
         self.b.ins().brif(endless, outer, &[], region, &[]);
     }
 
     /// The code of a location within a sequence.
     fn region(&mut self, location: Location, outer: Block, env: Env) -> Result<(), TooMuchCode> {
         let region = self.b.create_block();
-        self.regions.insert((location, outer, env.saves), (region, env.touched));
+        self.regions.insert((location, outer, env.saves), region);
         self.b.ins().jump(region, &[]);
         self.b.switch_to_block(region);
         let carried = self.b.use_var(self.fault);
@@ -163,12 +168,13 @@ impl Emitter<'_, '_, '_> {
         // What went wrong on a path that blocked has not happened.
         self.b.def_var(self.fault, carried);
         let at = self.program.locations().address(self.process, location).unwrap_or_default();
-        self.fail(Fault { kind: FaultKind::Blocked, addr: at }, outer);
+        let first = self.b.use_var(self.first_step);
+        self.fail(Fault { kind: FaultKind::Blocked, addr: at }, first, outer);
         Ok(())
     }
 
-    /// Leaves the rest of a sequence to another function. That one is not called here but named: a loop through several functions must not
-    /// need more of the stack with each turn.
+    /// Leaves the rest of a sequence to another function. That one is not called here but named: a
+    /// loop through several functions must not need more of the stack with each turn.
     fn cut_sequence(&mut self, location: Location, saves: u32, steps: Value, outer: Block) -> Result<(), TooMuchCode> {
         let leave = self.b.create_block();
         self.go_to(leave, steps, outer);
@@ -176,6 +182,8 @@ impl Emitter<'_, '_, '_> {
         let fault = self.b.use_var(self.fault);
         self.b.ins().store(trusted(), fault, self.ctx, field!(part_fault));
         self.b.ins().store(trusted(), steps, self.ctx, field!(part_steps));
+        let first = self.b.use_var(self.first_step);
+        self.b.ins().store(trusted(), first, self.ctx, field!(part_first_step));
         let function = self.imports.sequence(Sequence { ty: self.process, location, saves }, self.b.func)?;
         let address = self.b.ins().func_addr(types::I64, function);
         self.b.ins().store(trusted(), address, self.ctx, field!(next_part));
@@ -184,7 +192,8 @@ impl Emitter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Where the functions of a sequence are called, one after the other, before going to `outer`. They themselves only return.
+    /// Where the functions of a sequence are called, one after the other, before going to `outer`.
+    /// They themselves only return.
     fn continuation(&mut self, outer: Block) -> Block {
         if self.is_sequence {
             return outer;
@@ -222,10 +231,8 @@ impl Emitter<'_, '_, '_> {
     /// The function with which a sequence goes on at a location.
     pub fn continued_sequence(&mut self, location: Location, saves: u32, env: Env) -> Result<(), TooMuchCode> {
         self.is_sequence = true;
-        let mut touched = Touched::NOTHING;
-        touched.everything();
         let outer = self.done;
-        let env = Env { dirty: true, answering: false, deterministic: Some((outer, saves)), saves, touched, ..env };
+        let env = Env { dirty: true, answering: false, deterministic: Some((outer, saves)), saves, ..env };
         self.region(location, outer, env)
     }
 }

@@ -1,17 +1,22 @@
 //! Where the code of each control location is.
 //!
-//! The tables are there before any code is. Each place first holds code that marks the expansion as one for the interpreter
-//! ([`untranslated`]); the translator replaces it while searches run. A worker reads a place with one load, so code is used as soon as it is
-//! there, and nothing waits for it.
+//! The tables are there before any code is. Each place first holds code that marks the expansion as
+//! one for the interpreter ([`untranslated`]); the translator replaces it while searches run. A
+//! worker reads a place with one load, so code is used as soon as it is there, and nothing waits
+//! for it.
 
 use crate::context::Context;
+use crate::expanded::ProcessAt;
 use crate::memory::usual_length;
-use crate::source::ProcessAt;
-use bytecode::{Location, Op, ProcessId, Verified};
+use bytecode::{AtomId, Location, Op, ProcessId, Verified};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// A compiled function: context, offset of the process, its number.
 pub(crate) type Code = unsafe extern "C" fn(*mut Context, u64, u32);
+
+/// A compiled expression: as [`Code`], with the value in the lower half of the result and a fault
+/// in the other.
+pub(crate) type ValueCode = unsafe extern "C" fn(*mut Context, u64, u32) -> u64;
 
 /// A place for code.
 #[derive(Debug)]
@@ -33,8 +38,8 @@ impl CodeCell {
     }
 }
 
-/// The code with which a location answers offers, and on which channels. The two may be read before and after a change: code that is called
-/// for a channel that it does not answer finds that out.
+/// The code with which a location answers offers, and on which channels. The two may be read before
+/// and after a change: code that is called for a channel that it does not answer finds that out.
 #[derive(Debug)]
 pub(crate) struct AnswerCell {
     channels: AtomicU64,
@@ -42,16 +47,23 @@ pub(crate) struct AnswerCell {
 }
 
 impl AnswerCell {
+    /// The channels on which it may answer.
+    #[inline]
+    pub fn channels(&self) -> ChannelSet {
+        ChannelSet(self.channels.load(Ordering::Relaxed))
+    }
+
     /// The code, if it may answer an offer on a channel.
     #[inline]
     pub fn on(&self, channel: i32) -> Option<Code> {
-        let channels = ChannelSet(self.channels.load(Ordering::Relaxed));
-        channels.meets(ChannelSet::one(channel)).then(|| self.code.get())
+        self.channels().meets(ChannelSet::one(channel)).then(|| self.code.get())
     }
 }
 
-/// A set of channels that has all of those meant, and perhaps some more: numbers are taken modulo 64.
+/// A set of channels that has all of those meant, and perhaps some more: numbers are taken modulo
+/// 64.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(transparent)]
 pub(crate) struct ChannelSet(pub u64);
 
 impl ChannelSet {
@@ -61,13 +73,17 @@ impl ChannelSet {
         ChannelSet(1 << (channel as u32 % 64))
     }
 
-    fn meets(self, other: ChannelSet) -> bool {
+    pub fn meets(self, other: ChannelSet) -> bool {
         self.0 & other.0 != 0
+    }
+
+    pub fn with(self, other: ChannelSet) -> ChannelSet {
+        ChannelSet(self.0 | other.0)
     }
 }
 
-/// The code of one process type. Its tables have as many places as a location's number has values with the bits of a mask, so that no
-/// number in a state leads outside.
+/// The code of one process type. Its tables have as many places as a location's number has values
+/// with the bits of a mask, so that no number in a state leads outside.
 struct TypeCode {
     /// Where the control location is in the component.
     location: u32,
@@ -81,15 +97,19 @@ struct TypeCode {
 /// The tables of a program. All workers share them.
 pub(crate) struct Tables {
     types: Box<[TypeCode]>,
-    /// For each shape byte, the size of such a component; 0 if there is none. Process types come first.
+    /// For each shape byte, the size of such a component; 0 if there is none. Process types come
+    /// first.
     pub shape_sizes: [u32; 256],
     pub process_types: usize,
-    /// The length of the longest state that the code is for: none is longer in a search if nothing is ever created.
+    /// The length of the longest state that the code is for: none is longer in a search if nothing
+    /// is ever created.
     pub longest: Option<usize>,
     /// For each type, its prologue.
     prologues: Box<[Option<CodeCell>]>,
     /// For each type, a new instance's component.
     pub templates: Vec<Vec<u8>>,
+    /// For each atom, its code; null if there is none.
+    atoms: Box<[AtomicPtr<()>]>,
 }
 
 impl Tables {
@@ -122,7 +142,20 @@ impl Tables {
             longest: (!creates).then(|| usual_length(program)),
             prologues: declared.processes.iter().map(|p| p.prologue.map(|_| CodeCell::new(untranslated))).collect(),
             templates: (0..types).map(|i| template(program, ProcessId(i as u8))).collect(),
+            atoms: declared.atoms.iter().map(|_| AtomicPtr::default()).collect(),
         }
+    }
+
+    /// The code of an atom, if there is some.
+    #[inline]
+    pub fn atom(&self, atom: u32) -> Option<ValueCode> {
+        let code = self.atoms.get(atom as usize)?.load(Ordering::Acquire);
+        // SAFETY: only `set_atom` writes here, and it writes functions of this type.
+        (!code.is_null()).then(|| unsafe { std::mem::transmute::<*mut (), ValueCode>(code) })
+    }
+
+    pub fn set_atom(&self, atom: AtomId, code: ValueCode) {
+        self.atoms[atom.index()].store(code as *mut (), Ordering::Release);
     }
 
     /// Where a process of a type is that begins at an offset.
@@ -172,13 +205,15 @@ extern "C" fn nothing(_: *mut Context, _offset: u64, _process: u32) {}
 /// Stands for code that is not there: the interpreter must expand this state.
 ///
 /// # Safety
-/// As for every compiled function: called with the context of a state under expansion and one of its processes.
+/// As for every compiled function: called with the context of a state under expansion and one of
+/// its processes.
 pub(crate) unsafe extern "C" fn untranslated(ctx: *mut Context, _offset: u64, process: u32) {
     // SAFETY: the caller's context, used by nobody else now.
     let ctx = unsafe { &mut *ctx };
     ctx.leave_to_interpreter();
     if process < ctx.view.process_count {
-        // SAFETY: `process` is one of the state that the context looks at, and the table has an entry for each.
+        // SAFETY: `process` is one of the state that the context looks at, and the table has an
+        // entry for each.
         let at = unsafe { &*ctx.view.processes.add(process as usize) };
         // SAFETY: it describes a process of the state at `src`.
         let place = unsafe { at.place(ctx.view.src) };

@@ -29,7 +29,7 @@ impl fmt::Display for Severity {
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What is to be seen there.
+    /// What the label says about the place.
     pub message: String,
 }
 
@@ -45,7 +45,7 @@ pub struct Diagnostic {
     pub span: Span,
     /// Further places.
     pub labels: Vec<Label>,
-    /// What the user could do.
+    /// What the user could do about it.
     pub hint: Option<String>,
 }
 

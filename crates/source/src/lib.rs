@@ -1,10 +1,10 @@
 //! Source text, positions in it, and diagnostics about it.
 //!
 //! Every front-end (Promela, the byte-code assembler, later languages) reads text, and everything
-//! it learns must be able to point back to where the user wrote it. This crate is the ground they
-//! share: a [`SourceMap`] owns the files, a [`Span`] is four small numbers that name a piece of one
-//! of them, a [`Diagnostic`] is plain data, and [`render()`] turns it into text. Nothing here reads
-//! files or prints; the caller does.
+//! it reports must point back to what the user wrote. The front-ends share this crate: a
+//! [`SourceMap`] owns the files, a [`Span`] is three small numbers that name a range of one file, a
+//! [`Diagnostic`] is plain data, and [`render()`] turns it into text. This crate neither reads
+//! files nor prints; the caller does.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Files, spans, and the way from a byte offset to a line and a column.
 //!
-//! Spans are byte ranges rather than line/column pairs because they are cheap to make, to join and
-//! to store in a program's tables; lines are computed only when somebody wants to read one.
+//! Spans are byte ranges rather than line/column pairs, because byte ranges are cheap to make, to
+//! join and to store in a program's tables. Lines are computed only when a position is shown.
 
 use std::fmt;
 
@@ -33,7 +33,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// The range `start..end` of `file`. Offsets beyond four gigabytes stick to the end.
+    /// The range `start..end` of `file`. Offsets beyond four gigabytes are cut to the largest
+    /// offset.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
         let clip = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Span { file, start: clip(start), end: clip(end.max(start)) }
@@ -44,7 +45,8 @@ impl Span {
         Span::new(file, at, at)
     }
 
-    /// The smallest span that covers both. Spans of different files do not join: `self` wins.
+    /// The smallest span that covers both. Spans of different files cannot be joined: the result is
+    /// `self`.
     pub fn to(self, other: Span) -> Span {
         if self.file != other.file {
             return self;
@@ -94,18 +96,19 @@ pub struct SourceFile {
     name: String,
     text: String,
     line_starts: Vec<u32>,
-    /// In a text made of expansions: where each begins, and where it belongs.
+    /// For a text made of expansions: where each expansion begins, and the places it belongs to.
     expansions: Vec<(u32, Places)>,
 }
 
-/// Where text belongs that stands in no file as it is: a statement out of a macro or an inline, its arguments in place.
+/// The places to which expanded text belongs. Such text is in no file as it is: it is a statement
+/// of a macro or an inline with its arguments substituted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// What messages about it point at.
     pub shown: Span,
     /// Where the macro or the inline was used.
     pub used: Span,
-    /// Where the text stands that it was made from.
+    /// Where the text is from which it was made.
     pub origin: Span,
 }
 
@@ -122,7 +125,7 @@ impl Expansions {
         self.places.is_empty()
     }
 
-    /// Adds a text; its span, for the number that the file will have.
+    /// Adds a text. Returns its span, which contains the number that the file will have.
     pub fn add(&mut self, file: FileId, text: &str, places: Places) -> Span {
         let start = self.text.len();
         self.text.push_str(text);
@@ -144,7 +147,7 @@ impl SourceFile {
         SourceFile { name, text, line_starts, expansions: Vec::new() }
     }
 
-    /// Whether the file is made of expansions, and nowhere on a disk.
+    /// Whether the file is made of expansions, and exists on no disk.
     pub fn is_made(&self) -> bool {
         !self.expansions.is_empty()
     }

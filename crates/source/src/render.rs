@@ -1,8 +1,8 @@
 //! A diagnostic as text: position, source line, caret, hint.
 //!
-//! The text is plain (no colours): who prints it knows the terminal. Control characters of the
-//! source are not passed on, and lines of any length are cut to a window around the span, so that a
-//! hostile file cannot play with the user's screen.
+//! The text is plain, without colours, because only the caller knows the terminal. Control
+//! characters of the source are not passed on, and long lines are cut to a window around the span,
+//! so that a hostile file cannot disturb the user's screen.
 
 use crate::diagnostic::Diagnostic;
 use crate::map::{SourceMap, Span};
@@ -66,9 +66,38 @@ fn push_line(out: &mut String, line: &str) {
     out.push('\n');
 }
 
+/// The columns that a terminal uses for a character: two for East Asian wide characters and most
+/// pictographs, none for combining marks. The ranges are the blocks of Unicode that contain only
+/// such characters; a rare character outside them may move a mark by one column.
+fn columns_of(c: char) -> usize {
+    match u32::from(c) {
+        0x0300..=0x036f | 0x200b..=0x200f | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0xfe20..=0xfe2f => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0x303e
+        | 0x3041..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff01..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1f64f
+        | 0x1f680..=0x1f6ff
+        | 0x1f900..=0x1f9ff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// Whether a character would disturb the terminal: control characters, and those that change the
+/// writing direction of the text after them.
+fn disturbs(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// The part of a line to show, and the columns `from..to` of the marked piece in it.
 fn shown_line(text: &str, start: usize, end: usize) -> (String, usize, usize) {
-    let mut shown = String::new();
+    // Each character with the column at which it begins.
+    let mut shown: Vec<(char, usize)> = Vec::new();
     let (mut columns, mut from, mut to) = (0, None, None);
     for (offset, c) in text.char_indices() {
         if offset >= start && from.is_none() {
@@ -77,25 +106,26 @@ fn shown_line(text: &str, start: usize, end: usize) -> (String, usize, usize) {
         if offset >= end && to.is_none() {
             to = Some(columns);
         }
-        match c {
-            '\t' => {
-                let pad = 4 - columns % 4;
-                shown.extend(std::iter::repeat_n(' ', pad));
-                columns += pad;
-            }
-            c => {
-                shown.push(if c.is_control() { '\u{fffd}' } else { c });
-                columns += 1;
-            }
+        if c == '\t' {
+            let pad = 4 - columns % 4;
+            shown.extend((columns..columns + pad).map(|column| (' ', column)));
+            columns += pad;
+        } else {
+            let c = if disturbs(c) { '\u{fffd}' } else { c };
+            shown.push((c, columns));
+            columns += columns_of(c);
         }
     }
     let from = from.unwrap_or(columns);
     let to = to.unwrap_or(columns).max(from);
     if columns <= WINDOW {
-        return (shown, from, to);
+        return (shown.into_iter().map(|(c, _)| c).collect(), from, to);
     }
-    let first = from.saturating_sub(LEAD);
-    let cut: String = shown.chars().skip(first).take(WINDOW).collect();
+    // A wide character may begin before the window and is then left out.
+    let wanted = from.saturating_sub(LEAD);
+    let first = shown.iter().map(|&(_, column)| column).find(|&column| column >= wanted).unwrap_or(wanted);
+    let window = shown.iter().filter(|&&(c, column)| column >= first && column + columns_of(c) <= first + WINDOW);
+    let cut: String = window.map(|&(c, _)| c).collect();
     let (head, tail) = (first > 0, first + WINDOW < columns);
     let lead = if head { "…" } else { "" };
     let shift = lead.chars().count();
@@ -112,6 +142,23 @@ mod tests {
         let mut map = SourceMap::new();
         let id = map.add("model.pml", text);
         (map, id)
+    }
+
+    #[test]
+    fn marks_are_under_what_they_mark() {
+        // Two wide characters, a letter with a combining accent, a mark that reverses the text.
+        let text = "/* \u{6f22}\u{5b57} e\u{301} \u{202e} */ x = 1";
+        let start = text.find('x').expect("it is there");
+        let (shown, from, to) = shown_line(text, start, start + 1);
+        assert!(!shown.contains('\u{202e}'));
+        let before: String = shown.chars().take_while(|&c| c != 'x').collect();
+        assert_eq!(from, before.chars().map(columns_of).sum::<usize>());
+        assert_eq!((from, to), (3 + 4 + 1 + 1 + 1 + 1 + 4, from + 1));
+        // The same in a line that is cut.
+        let long = format!("{}x{}", "\u{6f22}".repeat(200), "\u{6f22}".repeat(200));
+        let (shown, from, _) = shown_line(&long, 600, 601);
+        let before: String = shown.chars().take_while(|&c| c != 'x').collect();
+        assert_eq!(from, before.chars().map(columns_of).sum::<usize>());
     }
 
     #[test]

@@ -31,7 +31,8 @@ where
     nearest(name, candidates).map(|found| format!("did you mean `{found}`?"))
 }
 
-/// Names longer than this are not compared: the table would cost more than the hint is worth.
+/// Names longer than this are not compared, because the table would cost more than the hint is
+/// worth.
 const LONGEST: usize = 64;
 
 /// Damerau's distance: the least number of letters inserted, deleted, replaced, or swapped with

@@ -1,10 +1,13 @@
 //! From byte-code to the step graph, by symbolic execution.
 //!
-//! From each location the code is executed with expressions on the stack instead of values. Loads become expressions evaluated where they are
-//! used; so, before anything happens that could change what they give, or that could hide a fault they have, what still lies on the stack is put
-//! into temporaries. A conditional jump whose two sides do nothing but push a value and meet again becomes a [`Choose`](Expr::Choose), which is
-//! how front-ends' short-circuit operators come back as expressions; any other one becomes a [`Test`](Node::Test). Where sides meet is known
-//! beforehand ([`Facts`]), so each instruction is executed once for each point it is reached from, however deeply conditions are nested.
+//! The code is executed from each location with expressions on the stack instead of values. A load
+//! becomes an expression that is evaluated where it is used. So before an operation that could
+//! change its value, or that could hide a fault of it, the expressions on the stack are evaluated
+//! into temporaries. A conditional jump whose two sides only push a value and then meet becomes a
+//! [`Choose`](Expr::Choose); this recovers the short-circuit operators of front-ends as
+//! expressions. Any other conditional jump becomes a [`Test`](Node::Test). The meeting points are
+//! computed beforehand ([`Facts`]), so each instruction is executed once for each point from which
+//! it is reached, however deeply conditions are nested.
 
 use crate::expr::{Binary, ChannelQuery, Expr, ExprId, Pool, Temp, Unary, Var};
 use crate::facts::Facts;
@@ -66,8 +69,8 @@ impl Point {
     }
 }
 
-/// What has been passed on the way to a node, to be put in front of it.
-enum Passed {
+/// Something on the way to a node, which will be put in front of it.
+enum Prefix {
     Choice(NodeId),
     Else(NodeId),
     Unless(NodeId),
@@ -85,12 +88,14 @@ pub(crate) struct Builder<'p> {
     pub weights: Vec<u32>,
     index: HashMap<Node, NodeId>,
     known: HashMap<Point, NodeId>,
+    /// Whether the code is that of an atom: its RET gives the value.
+    in_atom: bool,
 }
 
 impl<'p> Builder<'p> {
     pub fn new(program: &'p Verified, facts: &'p Facts) -> Self {
         let (pool, nodes, weights) = (Pool::default(), Vec::new(), Vec::new());
-        Builder { program, facts, pool, nodes, weights, index: HashMap::new(), known: HashMap::new() }
+        Builder { program, facts, pool, nodes, weights, index: HashMap::new(), known: HashMap::new(), in_atom: false }
     }
 
     /// The node of the code from an address on, with an empty stack.
@@ -102,6 +107,12 @@ impl<'p> Builder<'p> {
     pub fn prologue(&mut self, addr: Addr) -> Result<NodeId, TooLarge> {
         let outside = self.pool.add(Expr::Const(-1));
         self.build(Point::at(addr, vec![outside]), 0)
+    }
+
+    /// The node of an atom.
+    pub fn atom(&mut self, addr: Addr) -> Result<NodeId, TooLarge> {
+        self.in_atom = true;
+        self.build(Point::at(addr, Vec::new()), 0)
     }
 
     fn node(&mut self, node: Node) -> Result<NodeId, TooLarge> {
@@ -147,12 +158,12 @@ impl<'p> Builder<'p> {
                 && let Some(step) = passed.pop()
             {
                 let before = match step {
-                    Passed::Choice(first) => Node::Choice(first, node),
-                    Passed::Else(main) => Node::Else(main, node),
-                    Passed::Unless(escape) => Node::Unless(escape, node),
-                    Passed::Test(condition, then) => Node::Test(condition, then, node),
-                    Passed::Guard(condition) => Node::Guard(condition, node),
-                    Passed::Do(effect) => Node::Do(effect, node),
+                    Prefix::Choice(first) => Node::Choice(first, node),
+                    Prefix::Else(main) => Node::Else(main, node),
+                    Prefix::Unless(escape) => Node::Unless(escape, node),
+                    Prefix::Test(condition, then) => Node::Test(condition, then, node),
+                    Prefix::Guard(condition) => Node::Guard(condition, node),
+                    Prefix::Do(effect) => Node::Do(effect, node),
                 };
                 node = self.node(before)?;
             }
@@ -161,8 +172,8 @@ impl<'p> Builder<'p> {
         Ok(node)
     }
 
-    /// Executes until something is passed, or to the end.
-    fn advance(&mut self, p: &mut Point, passed: &mut Vec<Passed>, nesting: usize) -> Result<Option<Node>, TooLarge> {
+    /// Executes until something must be put in front of a node, or to the end.
+    fn advance(&mut self, p: &mut Point, passed: &mut Vec<Prefix>, nesting: usize) -> Result<Option<Node>, TooLarge> {
         let before = passed.len();
         while passed.len() == before {
             let addr = p.pc;
@@ -186,31 +197,32 @@ impl<'p> Builder<'p> {
                         self.settle(p, passed, false)?;
                         let then = self.build(Point { pc: other, ..p.clone() }, nesting + 1)?;
                         p.pc = zero;
-                        passed.push(Passed::Test(condition, then));
+                        passed.push(Prefix::Test(condition, then));
                     }
                 }
                 Op::Ndet { target } => {
                     self.settle(p, passed, false)?;
                     let first = self.build(p.clone(), nesting + 1)?;
                     p.pc = target;
-                    passed.push(Passed::Choice(first));
+                    passed.push(Prefix::Choice(first));
                 }
                 Op::Else { target } => {
                     self.settle(p, passed, false)?;
                     let main = self.build(p.clone(), nesting + 1)?;
                     p.pc = target;
-                    passed.push(Passed::Else(main));
+                    passed.push(Prefix::Else(main));
                 }
                 Op::Unless { target } => {
                     self.settle(p, passed, false)?;
                     let escape = self.build(Point { pc: target, ..p.clone() }, nesting + 1)?;
-                    passed.push(Passed::Unless(escape));
+                    passed.push(Prefix::Unless(escape));
                 }
                 Op::Call { target } => {
                     let back = self.pool.add(Expr::Const(addr.next().0 as i32));
                     p.stack.push(back);
                     p.pc = target;
                 }
+                Op::Ret {} if self.in_atom => return Ok(Some(Node::Value(p.pop()?))),
                 Op::Ret {} => {
                     let to = p.pop()?;
                     match self.pool.constant(to).ok_or(TooLarge)? {
@@ -226,7 +238,7 @@ impl<'p> Builder<'p> {
                     match self.pool.constant(condition) {
                         Some(0) => return Ok(Some(Node::Blocked)),
                         Some(_) => {}
-                        None => passed.push(Passed::Guard(condition)),
+                        None => passed.push(Prefix::Guard(condition)),
                     }
                 }
                 _ => self.effect(&op, addr, p, passed)?,
@@ -236,7 +248,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Instructions with an effect.
-    fn effect(&mut self, op: &Op, addr: Addr, p: &mut Point, passed: &mut Vec<Passed>) -> Result<(), TooLarge> {
+    fn effect(&mut self, op: &Op, addr: Addr, p: &mut Point, passed: &mut Vec<Prefix>) -> Result<(), TooLarge> {
         let temp = |b: &mut Self, t: Temp| b.pool.add(Expr::Temp(t));
         let mut push_result = None;
         let effect = match *op {
@@ -298,7 +310,7 @@ impl<'p> Builder<'p> {
             Op::Print { args, .. } => {
                 for value in p.pop_many(args as usize) {
                     if self.pool.traits(value).faults {
-                        passed.push(Passed::Do(Effect::Evaluate(value)));
+                        passed.push(Prefix::Do(Effect::Evaluate(value)));
                     }
                 }
                 return Ok(());
@@ -307,7 +319,7 @@ impl<'p> Builder<'p> {
         };
         self.settle(p, passed, effect.writes())?;
         p.stack.extend(push_result);
-        passed.push(Passed::Do(effect));
+        passed.push(Prefix::Do(effect));
         Ok(())
     }
 
@@ -317,23 +329,24 @@ impl<'p> Builder<'p> {
         Ok(Effect::StoreElement(var, index, value, addr))
     }
 
-    /// Evaluates now what still lies on the stack and in registers, if it can fault or, before a write, depends on the state.
-    fn settle(&mut self, p: &mut Point, passed: &mut Vec<Passed>, writes: bool) -> Result<(), TooLarge> {
+    /// Evaluates the expressions on the stack and in registers now, if they can fault or, before a
+    /// write, if they depend on the state.
+    fn settle(&mut self, p: &mut Point, passed: &mut Vec<Prefix>, writes: bool) -> Result<(), TooLarge> {
         let Point { stack, registers, temps, .. } = p;
         for value in stack.iter_mut().chain(registers.iter_mut().flatten()) {
             let traits = self.pool.traits(*value);
             if traits.faults || (writes && traits.reads) {
                 let into = Temp(*temps);
                 *temps = temps.checked_add(1).ok_or(TooLarge)?;
-                passed.push(Passed::Do(Effect::Let(into, *value)));
+                passed.push(Prefix::Do(Effect::Let(into, *value)));
                 *value = self.pool.add(Expr::Temp(into));
             }
         }
         Ok(())
     }
 
-    /// Executes both sides of the conditional jump at `jump`, if they only compute and meet again; gives the meeting point with the
-    /// differences chosen.
+    /// Executes both sides of the conditional jump at `jump`, if they only compute and meet again.
+    /// Returns the meeting point, with a choice for each value that differs.
     fn join(&mut self, p: &Point, jump: Addr, condition: ExprId, other: Addr, zero: Addr) -> Result<Option<Point>, TooLarge> {
         let Some(meeting) = self.facts.meeting(jump) else { return Ok(None) };
         let Some(mut left) = self.compute(Point { pc: other, ..p.clone() }, meeting)? else { return Ok(None) };
@@ -352,8 +365,8 @@ impl<'p> Builder<'p> {
         Ok(Some(left))
     }
 
-    /// Executes code that only computes, up to an address. How deeply this and [`join`](Self::join) call each other is limited by
-    /// [`Facts`].
+    /// Executes code that only computes, up to an address. How deeply this and [`join`](Self::join)
+    /// call each other is limited by [`Facts`].
     fn compute(&mut self, mut p: Point, until: Addr) -> Result<Option<Point>, TooLarge> {
         while p.pc != until {
             let Some(op) = self.program.program().code.get(p.pc.index()).copied() else { return Ok(None) };
@@ -378,7 +391,7 @@ impl<'p> Builder<'p> {
         Ok(Some(p))
     }
 
-    /// Executes an instruction that only computes; `false`, and nothing done, for others.
+    /// Executes an instruction that only computes. For others it does nothing and returns `false`.
     fn pure(&mut self, op: &Op, p: &mut Point) -> Result<bool, TooLarge> {
         let addr = p.pc;
         let unary = |op, b: &mut Self, p: &mut Point| {
@@ -440,6 +453,20 @@ impl<'p> Builder<'p> {
             Op::Le {} => binary(Binary::Le, self, p)?,
             Op::Gt {} => binary(Binary::Gt, self, p)?,
             Op::Ge {} => binary(Binary::Ge, self, p)?,
+            Op::Addv {} | Op::Subv {} | Op::Mulv {} => {
+                let v = p.pop()?;
+                let u = p.pop()?;
+                let how = match op {
+                    Op::Addv {} => Binary::Add,
+                    Op::Subv {} => Binary::Sub,
+                    _ => Binary::Mul,
+                };
+                self.pool.add(Expr::Fitting(how, u, v, addr))
+            }
+            Op::Range { least, greatest } => {
+                let value = p.pop()?;
+                self.pool.add(Expr::Ranged(value, least, greatest, addr))
+            }
             Op::Div {} | Op::Mod {} => {
                 let v = p.pop()?;
                 let u = p.pop()?;

@@ -1,7 +1,8 @@
 //! Expressions: what a guard or an effect computes, as a tree instead of stack operations.
 //!
-//! Expressions are hash-consed: equal ones have the same [`ExprId`]. Constants are folded when an expression is made. An operation that can
-//! fault keeps the address of its instruction and is never folded away.
+//! Expressions are hash-consed: equal ones have the same [`ExprId`]. Constants are folded when an
+//! expression is made. An operation that can fault keeps the address of its instruction and is
+//! never folded away.
 
 use bytecode::{Addr, FieldMask, GlobalId, LocalId, Location, ProcessId, Receive};
 use std::collections::HashMap;
@@ -72,12 +73,16 @@ pub enum Expr {
     Load(Var),
     /// An element of an array; faults outside.
     Element(Var, ExprId, Addr),
-    /// A local of another process, of a type: 0 if there is no such process.
+    /// A local of another process of a given type; 0 if there is no such process.
     Remote(ExprId, ProcessId, LocalId),
     /// An element of a local array of another process.
     RemoteElement(ExprId, ProcessId, LocalId, ExprId, Addr),
-    /// The value itself, after a check that it is an index below a length.
+    /// The value itself, after a check that it is an index below the length.
     Checked(ExprId, u32, Addr),
+    /// The value itself, after a check that it lies between two others.
+    Ranged(ExprId, i32, i32, Addr),
+    /// A sum, difference or product; faults if it does not fit.
+    Fitting(Binary, ExprId, ExprId, Addr),
     /// An operation on one value.
     Unary(Unary, ExprId),
     /// An operation on two values.
@@ -86,7 +91,7 @@ pub enum Expr {
     Div(ExprId, ExprId, Addr),
     /// A remainder; faults at 0.
     Mod(ExprId, ExprId, Addr),
-    /// The second if the first is not zero, else the third; only that one is evaluated.
+    /// The second if the first is not zero, otherwise the third. Only one of them is evaluated.
     Choose(ExprId, ExprId, ExprId),
     /// The number of the process that executes.
     Pid,
@@ -143,14 +148,15 @@ pub struct Traits {
     pub faults: bool,
     /// It depends on the state.
     pub reads: bool,
-    /// It is more than a constant, a temporary or a scalar variable.
+    /// Whether it is more than a constant, a temporary or a scalar variable.
     pub compound: bool,
-    /// It depends on the path that leads to it, not on the state alone: on a temporary, or on TIMEOUT, which ENABLED hands on.
+    /// Whether it depends on the path that leads to it and not on the state alone: on a temporary,
+    /// or on TIMEOUT, which ENABLED passes on.
     pub depends_on_path: bool,
 }
 
 impl Pool {
-    /// The expression behind an id.
+    /// The expression with an id.
     pub fn get(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
     }
@@ -160,7 +166,8 @@ impl Pool {
         self.traits[id.0 as usize]
     }
 
-    /// How many operations evaluating it takes at most, each counted as often as it is evaluated.
+    /// The greatest number of operations that an evaluation takes, counted as often as they are
+    /// evaluated.
     pub fn weight(&self, id: ExprId) -> u32 {
         self.weights[id.0 as usize]
     }
@@ -226,6 +233,14 @@ impl Pool {
                 Some(index) if index >= 0 && (index as u32) < length => Expr::Const(index),
                 _ => expr,
             },
+            Expr::Ranged(a, least, greatest, _) => match self.constant(a) {
+                Some(value) if (least..=greatest).contains(&value) => Expr::Const(value),
+                _ => expr,
+            },
+            Expr::Fitting(op, a, b, _) => match (self.constant(a), self.constant(b)) {
+                (Some(a), Some(b)) => op.fitting(a, b).map_or(expr, Expr::Const),
+                _ => expr,
+            },
             other => other,
         }
     }
@@ -239,7 +254,9 @@ impl Pool {
             Expr::Element(..) | Expr::RemoteElement(..) | Expr::Channel(..) | Expr::Poll { .. } => {
                 Traits { faults: true, reads: true, compound: true, ..Traits::default() }
             }
-            Expr::Checked(..) | Expr::Div(..) | Expr::Mod(..) => Traits { faults: true, compound: true, ..Traits::default() },
+            Expr::Checked(..) | Expr::Ranged(..) | Expr::Fitting(..) | Expr::Div(..) | Expr::Mod(..) => {
+                Traits { faults: true, compound: true, ..Traits::default() }
+            }
             Expr::Unary(..) | Expr::Binary(..) | Expr::Choose(..) => Traits { compound: true, ..Traits::default() },
             _ => Traits { reads: true, compound: true, ..Traits::default() },
         };
@@ -269,13 +286,18 @@ impl Expr {
             Expr::Element(_, a, _)
             | Expr::Remote(a, _, _)
             | Expr::Checked(a, _, _)
+            | Expr::Ranged(a, _, _, _)
             | Expr::Unary(_, a)
             | Expr::Enabled(a)
             | Expr::LocationOf(a)
             | Expr::IsAt(a, _, _)
             | Expr::Priority(a)
             | Expr::Channel(_, a, _) => each(*a),
-            Expr::RemoteElement(a, _, _, b, _) | Expr::Binary(_, a, b) | Expr::Div(a, b, _) | Expr::Mod(a, b, _) => {
+            Expr::RemoteElement(a, _, _, b, _)
+            | Expr::Binary(_, a, b)
+            | Expr::Fitting(_, a, b, _)
+            | Expr::Div(a, b, _)
+            | Expr::Mod(a, b, _) => {
                 each(*a);
                 each(*b);
             }
@@ -304,6 +326,16 @@ impl Unary {
 }
 
 impl Binary {
+    /// The result of a sum, difference or product, if it fits; of nothing else.
+    pub fn fitting(self, a: i32, b: i32) -> Option<i32> {
+        match self {
+            Binary::Add => a.checked_add(b),
+            Binary::Sub => a.checked_sub(b),
+            Binary::Mul => a.checked_mul(b),
+            _ => None,
+        }
+    }
+
     /// The operation on known values.
     pub fn apply(self, a: i32, b: i32) -> i32 {
         match self {

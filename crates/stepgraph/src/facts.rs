@@ -1,4 +1,5 @@
-//! What is known of a program before any step is looked at: which globals never change, and where the sides of conditions meet.
+//! What is known about a program before its steps are built: which globals never change, and where
+//! the sides of conditions meet.
 //!
 //! Both are found in one pass over the code. The graphs of single locations share them.
 
@@ -6,7 +7,8 @@ use bytecode::{Addr, GlobalId, Op, Verified};
 
 /// Deepest nesting of conditions that become one expression; those around them become tests.
 const MAX_NESTING: u8 = 64;
-/// Longest stretch looked ahead for two sides to meet, inner conditions counted as one.
+/// The longest look-ahead for the meeting point of two sides, with an inner condition counted as
+/// one instruction.
 const MAX_LOOK_AHEAD: usize = 1 << 12;
 /// No address.
 const NOWHERE: u32 = u32::MAX;
@@ -16,7 +18,8 @@ const NOWHERE: u32 = u32::MAX;
 pub struct Facts {
     /// For each global, its value if no instruction writes it.
     constants: Vec<Option<i32>>,
-    /// For each conditional jump, where its sides meet if they only compute; else [`NOWHERE`].
+    /// For each conditional jump, where its sides meet if they only compute until then; otherwise
+    /// [`NOWHERE`].
     meetings: Vec<u32>,
 }
 
@@ -45,9 +48,10 @@ impl Facts {
     }
 }
 
-/// Goes backwards through the code, so that what lies between a conditional jump and its targets is known. Each instruction that only
-/// computes has one that follows it, always at a higher address; of a conditional jump it is the meeting. Two sides meet where their
-/// chains of followers do, which is found by moving on whichever is behind.
+/// The code is visited backwards, so that everything between a conditional jump and its targets is
+/// known. Each instruction that only computes has one successor, always at a higher address; the
+/// successor of a conditional jump is the meeting point of its sides. Two sides meet where their
+/// chains of successors meet. This is found by advancing whichever chain is behind.
 fn meetings(code: &[Op]) -> Vec<u32> {
     let mut following = vec![NOWHERE; code.len()];
     let mut meetings = vec![NOWHERE; code.len()];
@@ -89,7 +93,8 @@ fn meeting(following: &[u32], nesting: &[u8], mut a: u32, mut b: u32) -> Option<
     None
 }
 
-/// Whether an instruction only computes: it takes values from the stack, reads the state and pushes a value.
+/// Whether an instruction only computes: it takes values from the stack, reads the state and pushes
+/// a value.
 fn computes(op: &Op) -> bool {
     !matches!(
         op,
@@ -139,7 +144,8 @@ mod tests {
 
     #[test]
     fn sides_meet_behind_inner_conditions() {
-        // 0: c, 1: jmpz 7, 2: c, 3: jmpz 5, 4: nothing, 5: (inner meeting) c, 6: jmp 8, 7: c, 8: the outer meeting.
+        // 0: c, 1: jmpz 7, 2: c, 3: jmpz 5, 4: nothing, 5: (inner meeting) c, 6: jmp 8, 7: c, 8:
+        // the outer meeting.
         let code = [ONE, if_zero(7), ONE, if_zero(5), jump(5), ONE, jump(8), ONE, Op::Nexz {}];
         let found = meetings(&code);
         assert_eq!((found[1], found[3]), (8, 5));
@@ -153,7 +159,8 @@ mod tests {
         assert_eq!(meetings(&backwards)[1], NOWHERE);
     }
 
-    /// Each of the conditions around the innermost ones waits for a meeting deeper inside: from a depth on there is none.
+    /// The conditions around the innermost ones wait for a meeting point deeper inside; from some
+    /// depth on there is none.
     #[test]
     fn nesting_has_a_limit() {
         let levels = 3 * MAX_NESTING as u32;

@@ -1,14 +1,16 @@
 //! Footprints: what a step may read and write, known before it runs.
 //!
-//! An alternative is one way through a location's node to the end of a step. Its footprint holds everything that decides whether it is
-//! executable and what it does: its own guards and effects, and the guards of whatever ELSE or UNLESS tries before it. Footprints are
-//! what partial-order reduction and incremental hashing rest on, so a test executes steps and checks by brute force that nothing outside was
+//! An alternative is one way through a location's node to the end of a step. Its footprint contains
+//! everything that decides whether it is executable and what it does: its own guards and effects,
+//! the guards of the alternatives that ELSE or UNLESS tries before it, and what the scheduler adds
+//! to every step: the process that moved last, the holder of the privilege, priorities. Reductions
+//! rely on footprints, so a test executes steps and checks by brute force that nothing outside was
 //! read or written.
 
 use crate::StepGraph;
 use crate::expr::{Expr, ExprId, Var};
 use crate::node::{Effect, Node, NodeId};
-use bytecode::{Addr, GlobalId, LocalId, Location, Mode, ProcessId};
+use bytecode::{Addr, GlobalId, LocalId, Location, Mode, ProcessId, Verified};
 use std::collections::BTreeSet;
 
 /// Most alternatives listed for one location; beyond it they share one footprint.
@@ -29,6 +31,13 @@ pub enum Place {
     Processes,
     /// Which process moved last.
     Last,
+    /// Which process has the privilege (S-ATOMIC). A step writes it if it takes the privilege. The
+    /// footprint does not say that a step returns it: a state in which some process has the
+    /// privilege is expanded as a whole.
+    Privilege,
+    /// The variables that are reset at the end of each transition (S-SCRATCH). Every step writes
+    /// them, always with the same values, so these writes are no conflicts.
+    Scratch,
 }
 
 /// A channel, or all of them.
@@ -55,8 +64,9 @@ pub struct Footprint {
     pub tests: BTreeSet<Channels>,
     /// Whether it may create a channel.
     pub creates_channel: bool,
-    /// Whether it depends on nothing else being able to move.
-    pub timeout: bool,
+    /// Whether it depends on what other processes can do: by TIMEOUT, by ENABLED, or because
+    /// priorities decide who moves. Then it may read anything.
+    pub entangled: bool,
 }
 
 /// One way to leave a location.
@@ -70,6 +80,37 @@ pub struct Alternative {
     pub footprint: Footprint,
 }
 
+/// What the rules of the scheduler add to every step of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scheduler {
+    last: bool,
+    privilege: bool,
+    priorities: bool,
+    scratch: bool,
+}
+
+impl Scheduler {
+    pub fn of(program: &Verified) -> Scheduler {
+        let layout = program.layout();
+        let scratch = |variables: &[bytecode::Variable]| variables.iter().any(|variable| variable.scratch);
+        let declared = program.program();
+        Scheduler {
+            scratch: scratch(&declared.globals) || declared.processes.iter().any(|process| scratch(&process.locals)),
+            last: layout.last.is_some(),
+            privilege: layout.exclusive.is_some(),
+            priorities: layout.processes.iter().any(|process| process.priority.is_some()),
+        }
+    }
+
+    /// What every step touches, whatever it does.
+    fn base(self) -> Footprint {
+        let mut base = Footprint { reads: BTreeSet::from([Place::Location]), entangled: self.priorities, ..Footprint::default() };
+        base.writes.extend(self.scratch.then_some(Place::Scratch));
+        base.reads.extend(self.privilege.then_some(Place::Privilege));
+        base
+    }
+}
+
 impl Footprint {
     /// Adds everything of another footprint.
     pub fn merge(&mut self, other: &Footprint) {
@@ -79,7 +120,7 @@ impl Footprint {
         self.receives.extend(&other.receives);
         self.tests.extend(&other.tests);
         self.creates_channel |= other.creates_channel;
-        self.timeout |= other.timeout;
+        self.entangled |= other.entangled;
     }
 }
 
@@ -87,7 +128,7 @@ impl StepGraph {
     /// The ways to leave a location, in the order in which they are tried.
     pub fn alternatives(&self, process: ProcessId, location: Location) -> Vec<Alternative> {
         let mut found = Vec::new();
-        let base = Footprint { reads: BTreeSet::from([Place::Location]), ..Footprint::default() };
+        let base = self.scheduler.base();
         self.collect(self.location(process, location), base, &mut found);
         if found.len() >= MAX_ALTERNATIVES {
             let mut all = Footprint::default();
@@ -113,13 +154,14 @@ impl StepGraph {
                 Node::Else(main, other) | Node::Unless(main, other) => {
                     let before = found.len();
                     self.collect(*main, so_far.clone(), found);
-                    // Whether the other side is tried depends on what decides the first.
+                    // Whether the other side is tried depends on everything that decides about the
+                    // first side.
                     let tried = self.everything_below(*main);
                     so_far.reads.extend(tried.reads);
                     so_far.tests.extend(tried.tests);
                     so_far.tests.extend(tried.sends);
                     so_far.tests.extend(tried.receives);
-                    so_far.timeout |= tried.timeout;
+                    so_far.entangled |= tried.entangled;
                     if matches!(self.node(id), Node::Unless(..)) && before != found.len() && !so_far.tests.is_empty() {
                         so_far.reads.insert(Place::Others); // An escape that is an offer needs a partner.
                     }
@@ -143,7 +185,7 @@ impl StepGraph {
                     found.push(Alternative { mode: *mode, step: *step, footprint: so_far });
                     return;
                 }
-                Node::Return | Node::Blocked => return,
+                Node::Return | Node::Value(_) | Node::Blocked => return,
             }
             if found.len() >= MAX_ALTERNATIVES {
                 so_far.merge(&self.everything_below(id));
@@ -177,7 +219,7 @@ impl StepGraph {
                     open.push(*next);
                 }
                 Node::Step(mode, _) => self.end(*mode, &mut all),
-                Node::Return | Node::Blocked => {}
+                Node::Return | Node::Value(_) | Node::Blocked => {}
             }
         }
         all
@@ -190,8 +232,11 @@ impl StepGraph {
             into.reads.insert(Place::Processes);
             into.writes.insert(Place::Processes);
         }
-        if self.records_last && mode != Mode::Deterministic {
+        if self.scheduler.last && mode != Mode::Deterministic {
             into.writes.insert(Place::Last);
+        }
+        if mode == Mode::Atomic {
+            into.writes.insert(Place::Privilege);
         }
     }
 
@@ -220,7 +265,7 @@ impl StepGraph {
                 Expr::Element(var, index, _) => _ = into.reads.insert(self.place(*var, self.element(*index))),
                 Expr::ProcessCount => _ = into.reads.insert(Place::Processes),
                 Expr::Last => _ = into.reads.insert(Place::Last),
-                Expr::Timeout => into.timeout = true,
+                Expr::Timeout => into.entangled = true,
                 Expr::Channel(_, channel, _) | Expr::Poll { channel, .. } => _ = into.tests.insert(self.channels(*channel)),
                 Expr::Remote(..)
                 | Expr::RemoteElement(..)
@@ -229,10 +274,10 @@ impl StepGraph {
                 | Expr::IsAt(..)
                 | Expr::Priority(..) => into.reads.extend([Place::Others, Place::Processes]),
                 Expr::Enabled(_) => {
-                    // Whatever decides whether the other process can move.
+                    // Everything that decides whether the other process can move.
                     into.reads.extend([Place::Others, Place::Processes]);
                     into.tests.insert(Channels::Any);
-                    into.timeout = true;
+                    into.entangled = true;
                 }
                 _ => {}
             }

@@ -1,7 +1,9 @@
-//! The step graph: for each control location the alternative steps that leave it, as guards and effects.
+//! The step graph: for each control location the alternative steps that leave it, as guards and
+//! effects.
 //!
-//! It is derived once from a verified program. Native code, reductions, heuristics, slicing and translations read this one structure; the
-//! reference interpreter does not, so that the two can be compared state by state.
+//! The graph is derived once from a verified program. Native code, reductions, heuristics, slicing
+//! and translations read this one structure. The reference interpreter does not, so that the two
+//! can be compared state by state.
 
 #![forbid(unsafe_code)]
 
@@ -19,7 +21,7 @@ pub use footprint::{Alternative, Channels, Footprint, Place};
 pub use node::{Effect, Node, NodeId};
 
 use build::Builder;
-use bytecode::{Addr, Location, Mode, Op, ProcessId, Verified};
+use bytecode::{Addr, AtomId, Location, Mode, Op, ProcessId, Verified};
 use std::collections::{HashMap, VecDeque};
 
 /// The steps of a program, or of a part of it.
@@ -31,8 +33,7 @@ pub struct StepGraph {
     locations: HashMap<(ProcessId, Location), NodeId>,
     prologues: HashMap<ProcessId, NodeId>,
     is_cut: bool,
-    /// Whether the program asks who moved last, so that steps record it.
-    records_last: bool,
+    scheduler: footprint::Scheduler,
 }
 
 impl StepGraph {
@@ -54,8 +55,9 @@ impl StepGraph {
         Ok(StepGraph::from(builder, locations, prologues))
     }
 
-    /// Derives the steps of one location, and of those that deterministic sequences lead to from there. No further ones are added when the
-    /// weight of those that are there exceeds `most`; then the graph [is cut](Self::is_cut).
+    /// Derives the steps of one location, and of the locations to which deterministic sequences
+    /// lead from there. No location is added when the weight of the graph exceeds `most`; then the
+    /// graph [is cut](Self::is_cut).
     pub fn at(program: &Verified, facts: &Facts, ty: ProcessId, location: Location, most: u64) -> Result<StepGraph, TooLarge> {
         let mut builder = Builder::new(program, facts);
         let mut locations = HashMap::new();
@@ -89,9 +91,22 @@ impl StepGraph {
         Ok(StepGraph::from(builder, HashMap::new(), prologues))
     }
 
+    /// Derives the value of an atom as one expression. An error if it does not fit into one
+    /// expression.
+    pub fn of_atom(program: &Verified, facts: &Facts, atom: AtomId) -> Result<(StepGraph, ExprId), TooLarge> {
+        let mut builder = Builder::new(program, facts);
+        let start = program.program().atoms.get(atom.index()).ok_or(TooLarge)?.start;
+        let node = builder.atom(start)?;
+        let graph = StepGraph::from(builder, HashMap::new(), HashMap::new());
+        match *graph.node(node) {
+            Node::Value(expr) => Ok((graph, expr)),
+            _ => Err(TooLarge),
+        }
+    }
+
     fn from(builder: Builder<'_>, locations: HashMap<(ProcessId, Location), NodeId>, prologues: HashMap<ProcessId, NodeId>) -> StepGraph {
-        let records_last = builder.program.layout().last.is_some();
-        StepGraph { pool: builder.pool, nodes: builder.nodes, weights: builder.weights, locations, prologues, is_cut: false, records_last }
+        let scheduler = footprint::Scheduler::of(builder.program);
+        StepGraph { pool: builder.pool, nodes: builder.nodes, weights: builder.weights, locations, prologues, is_cut: false, scheduler }
     }
 
     /// The expressions.
@@ -109,7 +124,8 @@ impl StepGraph {
         &self.nodes
     }
 
-    /// How many nodes and operations there are below a node, each counted as often as a path leads to it.
+    /// How many nodes and operations there are below a node, each counted as often as a path leads
+    /// to it.
     pub fn weight(&self, id: NodeId) -> u32 {
         self.weights[id.0 as usize]
     }
@@ -140,8 +156,9 @@ impl StepGraph {
     }
 }
 
-/// For each location of a type, whether a process can be seen there: it is the entry, or a step leads there that does not go on at once. At
-/// the others a process is only in the middle of a deterministic sequence.
+/// For each location of a type, whether a process can be there in a visible state: it is the entry,
+/// or some step to it ends the transition. At the other locations a process is only in the middle
+/// of a deterministic sequence.
 pub fn resting(program: &Verified, ty: ProcessId) -> Vec<bool> {
     let (code, locations) = (&program.program().code, program.locations());
     let entry = program.program().follow_jumps(program.program().processes[ty.index()].entry);

@@ -41,7 +41,7 @@ pub enum Effect {
         wanted: Vec<ExprId>,
         /// Which message.
         how: Receive,
-        /// Where the fields go: this temporary and the following.
+        /// The fields are stored in this temporary and the following ones.
         into: Temp,
         /// The instruction.
         addr: Addr,
@@ -93,20 +93,22 @@ pub enum Effect {
 pub enum Node {
     /// Both, the first first.
     Choice(NodeId, NodeId),
-    /// The first; the second if the first has no path that succeeds.
+    /// The first alternative; the second if no path of the first succeeds.
     Else(NodeId, NodeId),
-    /// The first, the escape; the second if the first has no path that succeeds.
+    /// The escape; the second alternative if no path of the escape succeeds.
     Unless(NodeId, NodeId),
-    /// The second if the condition is not zero, else the third.
+    /// The second if the condition is not zero, otherwise the third.
     Test(ExprId, NodeId, NodeId),
     /// Blocked if the condition is zero.
     Guard(ExprId, NodeId),
-    /// Do something, then go on.
+    /// An effect, then the next node.
     Do(Effect, NodeId),
     /// The end of a step.
     Step(Mode, Addr),
     /// The end of a prologue.
     Return,
+    /// The end of an atom: its value.
+    Value(ExprId),
     /// No step.
     Blocked,
 }
@@ -117,7 +119,7 @@ impl Node {
         let (first, second) = match self {
             Node::Choice(a, b) | Node::Else(a, b) | Node::Unless(a, b) | Node::Test(_, a, b) => (Some(*a), Some(*b)),
             Node::Guard(_, next) | Node::Do(_, next) => (Some(*next), None),
-            Node::Step(..) | Node::Return | Node::Blocked => (None, None),
+            Node::Step(..) | Node::Return | Node::Value(_) | Node::Blocked => (None, None),
         };
         first.into_iter().chain(second)
     }
@@ -125,7 +127,7 @@ impl Node {
     /// Calls `each` with every expression of the node itself, in the order of evaluation.
     pub fn exprs(&self, mut each: impl FnMut(ExprId)) {
         match self {
-            Node::Test(condition, ..) | Node::Guard(condition, _) => each(*condition),
+            Node::Test(condition, ..) | Node::Guard(condition, _) | Node::Value(condition) => each(*condition),
             Node::Do(effect, _) => effect.exprs(each),
             _ => {}
         }

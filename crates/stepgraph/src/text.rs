@@ -8,7 +8,7 @@ use bytecode::{Location, ProcessId, Verified};
 use std::fmt::Write;
 
 impl StepGraph {
-    /// All locations with their alternatives; the footprints beside them if wanted.
+    /// All locations with their alternatives, and their footprints on request.
     pub fn to_text(&self, program: &Verified, footprints: bool) -> String {
         let mut out = String::new();
         for (i, process) in program.program().processes.iter().enumerate() {
@@ -44,7 +44,7 @@ impl Writer<'_> {
     fn node(&self, out: &mut String, start: NodeId, indent: usize) {
         let mut id = start;
         let mut line = |depth: usize, text: String| _ = writeln!(out, "{:depth$}{text}", "");
-        // An explicit stack: a graph may be as long as its program.
+        // The stack is explicit, because a graph may be as long as its program.
         let mut open: Vec<(NodeId, usize, Option<&str>)> = Vec::new();
         let mut depth = indent;
         loop {
@@ -88,6 +88,10 @@ impl Writer<'_> {
                 }
                 Node::Return => {
                     line(depth, "return".into());
+                    None
+                }
+                Node::Value(_) => {
+                    line(depth, "value".into());
                     None
                 }
                 Node::Blocked => {
@@ -195,6 +199,8 @@ impl Writer<'_> {
                 format!("{sign}{}", sub(*e))
             }
             Expr::Binary(op, a, b) => format!("({} {} {})", sub(*a), op.symbol(), sub(*b)),
+            Expr::Ranged(e, least, greatest, _) => format!("{} within {least}..{greatest}", sub(*e)),
+            Expr::Fitting(op, a, b, _) => format!("fitting({} {} {})", sub(*a), op.symbol(), sub(*b)),
             Expr::Div(a, b, _) => format!("({} / {})", sub(*a), sub(*b)),
             Expr::Mod(a, b, _) => format!("({} % {})", sub(*a), sub(*b)),
             Expr::Choose(c, a, b) => format!("({} ? {} : {})", sub(*c), sub(*a), sub(*b)),
@@ -246,7 +252,7 @@ impl Writer<'_> {
         add("receives", channels(&f.receives));
         add("tests", channels(&f.tests));
         add("creates", if f.creates_channel { "channels".into() } else { String::new() });
-        add("waits", if f.timeout { "timeout".into() } else { String::new() });
+        add("depends on", if f.entangled { "what others can do".into() } else { String::new() });
         parts.join("; ")
     }
 
@@ -270,6 +276,8 @@ impl Writer<'_> {
             Place::Others => "others".into(),
             Place::Processes => "processes".into(),
             Place::Last => "last".into(),
+            Place::Privilege => "privilege".into(),
+            Place::Scratch => "scratch".into(),
         }
     }
 }

@@ -1,26 +1,30 @@
-//! What happened on the way to the end of a path, as a list whose beginning is shared by all paths that have it in common.
+//! The events along a path, as a linked list whose beginning is shared by all paths that have it in
+//! common.
 //!
-//! A sequence of invisible steps may be millions of steps long and have an outcome at each of them: if every path had a list of its own, telling
-//! would take the square of the steps. So an event knows the one before it, a copy of a history is a new reference to its last event, and only
-//! the history somebody wants to read is written out. For the same reason there is a limit: of a very long history the middle is given up.
+//! A sequence of invisible steps may be millions of steps long and have an outcome at each of them.
+//! If every path had a list of its own, recording would take quadratic time. Therefore an event
+//! refers to the one before it, a copy of a history is a new reference to its last event, and only
+//! a history that is read is written out. The length is limited too: of a very long history the
+//! middle is dropped.
 
 use crate::log::{Event, Log};
 use std::rc::Rc;
 
-/// How many of the first events are kept. Of the others at least as many are kept from the end, and at most twice as many.
+/// How many of the first events are kept. Of the rest, at least as many are kept from the end, and
+/// at most twice as many.
 const KEPT: u32 = 1 << 14;
 
 /// The events of a path, in order. Cheap to copy.
 #[derive(Clone, Default)]
 pub struct History {
     first: Part,
-    /// What came later, in parts of which the last two are kept.
+    /// Later events, in parts of which the last two are kept.
     earlier: Part,
     latest: Part,
     omitted: Omitted,
 }
 
-/// How much was given up between the first events and the last ones.
+/// How many events were dropped between the first events and the last ones.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Omitted {
     /// Completed steps.
@@ -50,7 +54,7 @@ struct Link {
 }
 
 impl Drop for Links {
-    /// One link after the other: a chain of many would be too deep a recursion.
+    /// Links are dropped in a loop: dropping a long chain recursively would overflow the stack.
     fn drop(&mut self) {
         let mut next = self.0.take();
         while let Some(mut link) = next.and_then(Rc::into_inner) {
@@ -86,12 +90,12 @@ impl History {
         self.first.events()
     }
 
-    /// What was given up behind the beginning.
+    /// The number of events that were dropped after the first ones.
     pub fn omitted(&self) -> Omitted {
         self.omitted
     }
 
-    /// The events behind those given up.
+    /// The events after the dropped ones.
     pub fn ending(&self) -> Vec<&Event> {
         let mut events = self.earlier.events();
         events.extend(self.latest.events());

@@ -1,19 +1,22 @@
 //! The reference interpreter: executes byte-code exactly as `docs/bytecode.md` says, rule by rule.
 //!
-//! It is the measure for every other engine, so it is written for reading: paths in `paths`, scheduler transitions in `scheduler`, the
-//! state under execution in `memory`. It reads the byte-code itself and nothing derived from it but control locations and the layout. A
-//! state is a byte string, and an [`Interpreter`] keeps nothing from one state to the next: it can be restarted anywhere from any state.
+//! It is the reference for every other engine, so it is written to be read: paths in `paths`,
+//! scheduler transitions in `scheduler`, the state under execution in `memory`. It reads the
+//! byte-code itself and nothing derived from it except control locations and the layout. A state is
+//! a byte string, and an [`Interpreter`] keeps nothing from one state to the next: it can continue
+//! from any state.
 
 #![deny(unsafe_code)]
 
 mod history;
+mod inner_states;
 mod log;
 mod memory;
 mod paths;
 mod scheduler;
 
-use bytecode::{FOLLOW_ONCE_AFTER, Fault, FaultKind, Layout, LayoutError, Shape, StateMap, Verified};
-use contract::{Action, Effort, Enough, FaultCode, Position, Successors, System, Written};
+use bytecode::{Division, Fault, FaultKind, LayoutError, Part, Verified};
+use contract::{Action, Effort, Enough, FaultCode, Position, Proposition, Successor, Successors, System};
 use log::Silent;
 use memory::Memory;
 use scheduler::Scheduler;
@@ -21,6 +24,7 @@ use scheduler::Scheduler;
 use std::sync::Arc;
 
 pub use history::{History, Omitted};
+pub use inner_states::{FOLLOW_ONCE_AFTER, InnerStates};
 pub use log::Event;
 
 /// A transition with everything that happened in it, for traces and simulation.
@@ -40,25 +44,41 @@ pub struct Explained {
 #[derive(Clone)]
 pub struct Interpreter {
     program: Arc<Verified>,
-    /// How many continuations a transition follows before it follows each state once only.
+    division: Division,
+    /// The number of continuations after which a transition follows each state only once.
     follow_once_after: usize,
     enough: Enough,
+    /// What a search asks of states.
+    propositions: Arc<[Proposition]>,
 }
 
-/// A step was given up, because it was enough ([`System::give_up_when`]).
+/// Whether a step was abandoned ([`System::give_up_when`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GivenUp;
 
 impl Interpreter {
     /// An interpreter of a verified program.
     pub fn new(program: Arc<Verified>) -> Self {
-        Interpreter { program, follow_once_after: FOLLOW_ONCE_AFTER, enough: Enough::default() }
+        Interpreter::following_once_after(program, FOLLOW_ONCE_AFTER)
     }
 
-    /// One that follows each state once only earlier than the specification says (S-ENDLESS), so that tests get there.
+    /// An interpreter that begins to follow each state only once earlier than the specification
+    /// says (S-ENDLESS), for tests.
     #[doc(hidden)]
     pub fn following_once_after(program: Arc<Verified>, follow_once_after: usize) -> Self {
-        Interpreter { program, follow_once_after, enough: Enough::default() }
+        Interpreter {
+            division: Division::of(&program),
+            program,
+            follow_once_after,
+            enough: Enough::default(),
+            propositions: Arc::default(),
+        }
+    }
+
+    /// The same interpreter, which evaluates these propositions ([`System::atoms`]). At most
+    /// [`PROPOSITIONS_MAX`](contract::PROPOSITIONS_MAX) of them are used.
+    pub fn watching(self, propositions: Arc<[Proposition]>) -> Self {
+        Interpreter { propositions, ..self }
     }
 
     /// The program.
@@ -71,22 +91,34 @@ impl Interpreter {
         self.program.layout().check(state, self.program.locations())
     }
 
-    /// The transitions of a state, each with what happens in it; the same, in the same order, as [`System::successors`] gives.
+    /// The transitions of a state, each with its events; the same transitions, in the same order,
+    /// as [`System::successors`] gives.
     pub fn explain(&self, state: &[u8]) -> Result<Vec<Explained>, GivenUp> {
+        self.explain_part(state, Part::Everything)
+    }
+
+    /// The same for a part of the transitions.
+    pub fn explain_part(&self, state: &[u8], part: Part) -> Result<Vec<Explained>, GivenUp> {
         let mut all = Vec::new();
-        self.each_outcome::<History>(state, |action, outcome| {
+        self.each_outcome::<History>(state, part, |action, outcome| {
             all.push(Explained { action, history: outcome.log, state: outcome.state.map(|m| m.bytes().to_vec()), fault: outcome.fault });
         })?;
         Ok(all)
     }
 
-    /// Calls `each` with every outcome; an action is the initiator and the outcome's position among the initiator's.
-    fn each_outcome<L: log::Log>(&self, state: &[u8], mut each: impl FnMut(Action, scheduler::Outcome<L>)) -> Result<(), GivenUp> {
+    /// Calls `each` with every outcome of a part. An action is the initiator and the index of the
+    /// outcome among the initiator's outcomes.
+    fn each_outcome<L: log::Log>(
+        &self,
+        state: &[u8],
+        part: Part,
+        mut each: impl FnMut(Action, scheduler::Outcome<L>),
+    ) -> Result<(), GivenUp> {
         let Some(memory) = Memory::load(self.program.layout(), state) else { return Ok(()) };
         let mut last = None;
         let mut choice = 0;
         let effort = Effort::new(self.enough.clone());
-        self.scheduler(&effort).transitions(&memory, &mut |outcome: scheduler::Outcome<L>| {
+        self.scheduler(&effort).part(&memory, part, &mut |outcome: scheduler::Outcome<L>| {
             choice = if last == Some(outcome.process) { choice + 1 } else { 0 };
             last = Some(outcome.process);
             each(Action::new(outcome.process as u32, choice), outcome);
@@ -102,15 +134,25 @@ impl Interpreter {
 impl System for Interpreter {
     fn initial(&mut self, out: &mut Successors) {
         match self.scheduler(&Effort::default()).initial() {
-            Ok((memory, fault)) => emit(out, &[], Action::default(), Some(memory.bytes()), fault),
-            Err(fault) => emit(out, &[], Action::default(), None, Some(fault)),
+            Ok((memory, fault)) => emit(out, Action::default(), Successor::NO_STEP, Some(memory.bytes()), fault),
+            Err(fault) => emit(out, Action::default(), Successor::NO_STEP, None, Some(fault)),
         }
     }
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        self.expand_part(state, Part::Everything.number(), out);
+    }
+
+    fn parts(&mut self, state: &[u8], out: &mut Vec<u32>) {
+        if let Some(memory) = Memory::load(self.program.layout(), state) {
+            self.division.parts(state, memory.process_count(), out);
+        }
+    }
+
+    fn expand_part(&mut self, state: &[u8], part: u32, out: &mut Successors) {
         let before = out.mark();
-        let told = self.each_outcome::<Silent>(state, |action, outcome| {
-            emit(out, state, action, outcome.state.as_ref().map(Memory::bytes), outcome.fault);
+        let told = self.each_outcome::<Silent>(state, Part::from_number(part), |action, outcome| {
+            emit(out, action, outcome.step, outcome.state.as_ref().map(Memory::bytes), outcome.fault);
         });
         if told.is_err() {
             out.rollback(before);
@@ -122,12 +164,31 @@ impl System for Interpreter {
         self.enough = enough;
     }
 
-    fn is_valid_end(&mut self, state: &[u8]) -> bool {
-        Memory::load(self.program.layout(), state).is_none_or(|memory| self.scheduler(&Effort::default()).is_valid_end(&memory))
+    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
+        let Some(memory) = Memory::load(self.program.layout(), state) else { return Ok(0) };
+        let effort = Effort::new(self.enough.clone());
+        let values = self.scheduler(&effort).propositions(&memory, &self.propositions);
+        values.or_else(|fault| FaultCode::new(fault.code()).map_or(Ok(0), Err))
     }
 
-    fn components(&self, state: &[u8], out: &mut Vec<u32>) {
-        component_ends(self.program.layout(), state, out);
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        let Some(memory) = Memory::load(self.program.layout(), state) else {
+            out.extend(atoms.iter().map(|_| 0));
+            return Ok(());
+        };
+        let effort = Effort::new(self.enough.clone());
+        let (scheduler, mut timeout) = (self.scheduler(&effort), None);
+        for &atom in atoms {
+            match scheduler.value(&memory, atom, &mut timeout) {
+                Ok(value) => out.push(value.unwrap_or(0).into()),
+                Err(fault) => return FaultCode::new(fault.code()).map_or(Ok(()), Err),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_valid_end(&mut self, state: &[u8]) -> bool {
+        Memory::load(self.program.layout(), state).is_none_or(|memory| self.scheduler(&Effort::default()).is_valid_end(&memory))
     }
 
     fn describe_fault(&self, code: FaultCode) -> contract::Fault {
@@ -135,54 +196,21 @@ impl System for Interpreter {
     }
 }
 
-fn emit(out: &mut Successors, source: &[u8], action: Action, state: Option<&[u8]>, fault: Option<Fault>) {
+fn emit(out: &mut Successors, action: Action, step: u32, state: Option<&[u8]>, fault: Option<Fault>) {
     let fault = fault.and_then(|f| FaultCode::new(f.code()));
     match (state, fault) {
         (Some(state), fault) => {
             out.slot_from(state);
-            out.commit(state.len(), action, fault, Written::between(source, state));
+            out.commit(state.len(), action, fault, step);
         }
-        (None, Some(fault)) => out.fail(action, fault),
+        (None, Some(fault)) => out.fail(action, fault, step),
         (None, None) => {}
     }
 }
 
-/// The ends of a state's components: globals, each static channel, then each process and channel.
-pub fn component_ends(layout: &Layout, state: &[u8], out: &mut Vec<u32>) {
-    let mut map = StateMap::default();
-    if map.read(layout, state).is_err() {
-        out.push(state.len() as u32);
-        return;
-    }
-    let first = out.len();
-    out.push(layout.globals_range.end as u32);
-    for &(ty, at) in &layout.channels {
-        out.push((at + layout.channel_types[ty.index()].size) as u32);
-    }
-    for component in map.processes.iter().chain(&map.channels[layout.channels.len()..]) {
-        let end = match component.shape {
-            Shape::Process(ty) => component.offset + layout.processes[ty.index()].size,
-            Shape::Channel(ty) => component.offset + layout.channel_types[ty.index()].size,
-        };
-        out.push(end as u32);
-    }
-    out[first..].sort_unstable();
-    let mut kept = first;
-    for i in first..out.len() {
-        if out[i] > 0 && (kept == first || out[i] != out[kept - 1]) {
-            out[kept] = out[i];
-            kept += 1;
-        }
-    }
-    out.truncate(kept);
-    if kept == first {
-        out.push(state.len() as u32);
-    }
-}
-
-/// Says what a fault code of a program's engines means, with its place in the source.
+/// Explains a fault code of a program, with its position in the source.
 pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
-    use contract::FaultKind as Told;
+    use contract::ViolationKind as Told;
     let Some(fault) = Fault::from_code(code.get()) else { return contract::Fault::new(Told::Other("fault"), "unknown fault") };
     let kind = match fault.kind {
         FaultKind::Assertion => Told::Assertion,
@@ -203,7 +231,8 @@ pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
     contract::Fault { position, ..contract::Fault::new(kind, message) }
 }
 
-/// The expression of an assertion, of whose statement this is the text: without the word and the parentheses around everything.
+/// The expression of an assertion, taken from the text of its statement: without the keyword and
+/// the outer parentheses.
 fn asserted(statement: &str) -> &str {
     let Some(rest) = statement.strip_prefix("assert").map(str::trim) else {
         // Assembly has the instruction alone.

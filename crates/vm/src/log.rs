@@ -1,7 +1,7 @@
-//! What an execution tells an observer besides the state it reaches.
+//! What an execution reports to an observer besides the state it reaches.
 //!
-//! Exploration wants nothing and pays nothing ([`Silent`]); traces and simulation want every statement and everything printed
-//! ([`History`](crate::History)).
+//! An exploration records nothing and pays nothing ([`Silent`]). Traces and simulation record every
+//! statement and everything printed ([`History`](crate::History)).
 
 use bytecode::{Addr, FormatId};
 
@@ -35,7 +35,7 @@ pub enum Event {
     },
 }
 
-/// A listener that alternatives of a step carry along, each its own copy.
+/// A recorder of which each alternative of a step has its own copy.
 pub(crate) trait Log: Clone + Default {
     fn event(&mut self, event: impl FnOnce() -> Event);
 }

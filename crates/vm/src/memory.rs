@@ -1,7 +1,9 @@
-//! The global state ⟨Π, e, G, Φ⟩ while a step executes, and the operations on it that the rules share.
+//! The global state ⟨Π, e, G, Φ⟩ while a step executes, and the operations on it that the rules
+//! share.
 //!
-//! A [`Memory`] is cheap to copy: alternatives of a step share the bytes until one of them writes. The pending offer of a rendezvous lives
-//! here and not in the bytes, because no state ever shows it.
+//! A [`Memory`] is cheap to copy: alternatives of a step share the bytes until one of them writes.
+//! The pending offer of a rendezvous is here and not in the bytes, because no visible state
+//! contains it.
 
 use bytecode::{ChannelTypeId, Component, FieldMask, Layout, ProcessId, Receive, Shape, StateMap, Type, Verified};
 use std::rc::Rc;
@@ -24,7 +26,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// What a receive gets that wants these values in the fields of the mask.
+    /// Finds the message for a receive that requires these values in the fields of the mask.
     pub fn received(&self, mask: FieldMask, wanted: &[i32]) -> Option<Vec<i32>> {
         matches(&self.message, mask, wanted).then(|| self.message.clone())
     }
@@ -38,7 +40,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The state in `bytes`, which must be a state of the program.
+    /// The state in `bytes`, which must be a valid state of the program.
     pub fn load(layout: &Layout, bytes: &[u8]) -> Option<Memory> {
         let mut map = StateMap::default();
         map.read(layout, bytes).ok()?;
@@ -85,7 +87,7 @@ impl Memory {
         ty.write(value, &mut self.bytes_mut()[at..]);
     }
 
-    /// Appends a component of zeros; gives its offset, the shape byte's.
+    /// Appends a component of zeros. Returns its offset, which is that of the shape byte.
     fn append(&mut self, layout: &Layout, shape: Shape) -> usize {
         let shared = Rc::make_mut(&mut self.shared);
         let at = shared.bytes.len();
@@ -98,7 +100,8 @@ impl Memory {
         at
     }
 
-    /// I-RUN without the prologue: a new process at its entry with initial values; `None` if there are too many.
+    /// I-RUN without the prologue: a new process at its entry with initial values; `None` if there
+    /// are too many.
     pub fn create_process(&mut self, program: &Verified, ty: ProcessId, args: &[i32]) -> Option<usize> {
         if self.process_count() >= LIMIT {
             return None;

@@ -1,18 +1,19 @@
 //! Internal transitions and the paths they form (sections 2 and 3 of `docs/bytecode.md`).
 //!
-//! The paths of a process from its location are enumerated depth first, in the order of I-NDET, with an explicit stack of what is still to
-//! be tried. ELSE and UNLESS leave a note on that stack instead of an alternative: when everything above the note has been tried, the count of
-//! paths that succeeded says whether its side is to be taken.
+//! The paths of a process from its location are enumerated depth first, in the order of I-NDET,
+//! with an explicit stack of alternatives that are still to be tried. ELSE and UNLESS push a note
+//! on that stack instead of an alternative: when everything above the note has been tried, the
+//! number of paths that succeeded decides whether the alternative is taken.
 
 use crate::log::{Event, Log};
 use crate::memory::Memory;
 use bytecode::{Addr, Fault, FaultKind, FieldMask, Mode, Op, REGISTERS, Receive, Slot, Type, Verified};
-use contract::Effort;
+use contract::{Effort, Successor};
 
 /// The circumstances of an activation.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Circumstances {
-    /// What TIMEOUT gives (S-TIMEOUT).
+    /// The value of TIMEOUT (S-TIMEOUT).
     pub timeout: bool,
     /// Whether the step continues a deterministic sequence (S-DETERMINISTIC).
     pub deterministic: bool,
@@ -26,13 +27,16 @@ pub(crate) struct Circumstances {
 pub(crate) enum Ending {
     /// With a STEP of this mode, at this address.
     Step(Mode, Addr),
-    /// With a fatal fault; the path's `fault` holds it, or what was carried before.
+    /// The path ended with a fatal fault. Its `fault` is this one, or the fault it had before.
     Fault,
 }
 
 /// A path that ended.
 pub(crate) struct Path<L> {
     pub process: usize,
+    /// The number of its step, or of the sender's step if it answers an offer; see
+    /// [`Successor::step`].
+    pub step: u32,
     pub memory: Memory,
     pub ending: Ending,
     pub fault: Option<Fault>,
@@ -90,15 +94,16 @@ impl<'p> Paths<'p> {
         Paths { program, effort }
     }
 
-    /// The paths of `process` in `memory`, in order. A path that ends with an offer is replaced by the paths that answer it
-    /// (S-RENDEZVOUS).
+    /// The paths of `process` in `memory`, in order. A path that ends with an offer is replaced by
+    /// the paths that answer it (S-RENDEZVOUS).
     pub fn of<L: Log>(&self, process: usize, memory: Memory, fault: Option<Fault>, log: &L, how: Circumstances) -> Vec<Path<L>> {
         let mut paths = Vec::new();
         self.enumerate(process, memory, fault, log, how, &mut paths);
         paths
     }
 
-    /// Appends the paths of `process`, and says how many of them succeeded (I-ELSE). If the step is given up, that is not all.
+    /// Appends the paths of `process`. Returns how many of them succeeded (I-ELSE). If the step is
+    /// abandoned, the list is incomplete.
     pub fn enumerate<L: Log>(
         &self,
         process: usize,
@@ -126,6 +131,7 @@ impl<'p> Paths<'p> {
                 if offered {
                     let before = paths.len();
                     self.answers(&path, how, paths);
+                    paths[before..].iter_mut().for_each(|answered| answered.step = path.step);
                     succeeded += usize::from(paths.len() > before);
                 } else {
                     succeeded += 1;
@@ -146,7 +152,7 @@ impl<'p> Paths<'p> {
         }
     }
 
-    /// The address at which a process rests.
+    /// The address of the control location of a process.
     pub fn location(&self, process: usize, memory: &Memory) -> Option<Addr> {
         let (ty, at) = memory.process(process)?;
         let location = self.program.layout().processes[ty.index()].location(&memory.bytes()[at..]);
@@ -178,7 +184,8 @@ impl<'p> Paths<'p> {
         }
     }
 
-    /// Runs one path to its end; the alternatives it passes go to `pending`. `None` if it is blocked.
+    /// Executes one path to its end. The alternatives it passes are pushed to `pending`. `None` if
+    /// the path is blocked.
     fn execute<L: Log>(&self, a: &mut Active<L>, how: Circumstances, pending: &mut Vec<Pending<L>>, succeeded: usize) -> Option<Path<L>> {
         loop {
             a.work += 1;
@@ -298,6 +305,16 @@ impl<'p> Paths<'p> {
             Op::Add {} => a.binary(i32::wrapping_add),
             Op::Sub {} => a.binary(i32::wrapping_sub),
             Op::Mul {} => a.binary(i32::wrapping_mul),
+            Op::Addv {} => return a.fitting(i32::checked_add),
+            Op::Subv {} => return a.fitting(i32::checked_sub),
+            Op::Mulv {} => return a.fitting(i32::checked_mul),
+            Op::Range { least, greatest } => {
+                let value = a.pop();
+                a.push(value);
+                if !(least..=greatest).contains(&value) {
+                    return Next::Fault(F::Overflow);
+                }
+            }
             Op::Div {} => return a.divide(i32::wrapping_div),
             Op::Mod {} => return a.divide(i32::wrapping_rem),
             Op::And {} => a.binary(|u, v| u & v),
@@ -465,10 +482,11 @@ impl<'p> Paths<'p> {
         Some(at + self.program.layout().processes[ty.index()].priority?)
     }
 
-    /// Completes the initial values of a new process (I-RUN); gives the fatal fault that ended it, or the first other.
+    /// Completes the initial values of a new process (I-RUN). Returns the fatal fault that ended
+    /// it, or the first other fault.
     pub fn prologue(&self, memory: &mut Memory, process: usize, start: Option<Addr>) -> Option<Fault> {
         let pc = start?;
-        // RET at the end of the prologue finds this address, which no instruction has.
+        // RET at the end of the prologue finds this return address, which no instruction has.
         let outside = Addr(u32::MAX);
         let mut a = Active {
             process,
@@ -499,6 +517,38 @@ impl<'p> Paths<'p> {
         }
         *memory = a.memory;
         a.fault
+    }
+
+    /// The value of the atom whose code begins at `start` (P-ATOM). There is no active process, and
+    /// no instruction of an atom needs one.
+    pub fn value(&self, memory: &Memory, start: Addr, timeout: bool) -> Result<i32, Fault> {
+        let how = Circumstances { timeout, ..Circumstances::default() };
+        let mut memory = memory.clone();
+        memory.offer = None;
+        let mut a = Active {
+            process: usize::MAX,
+            pc: start,
+            registers: [0; REGISTERS],
+            stack: Vec::new(),
+            memory,
+            answered: false,
+            fault: None,
+            log: crate::log::Silent,
+            work: 0,
+        };
+        loop {
+            // RET at the end of an atom does not return: the value on the stack is the result.
+            if let Some(Op::Ret {}) = self.program.program().code.get(a.pc.index()) {
+                return Ok(a.pop());
+            }
+            match self.instruction(&mut a, how) {
+                Next::Continue => a.pc = a.pc.next(),
+                Next::Jump(target) => a.pc = target,
+                Next::Fault(kind) => return Err(Fault { kind, addr: a.pc }),
+                // Nothing else occurs in an atom (V-ATOM).
+                _ => return Ok(0),
+            }
+        }
     }
 
     /// I-SEND and I-SENDS.
@@ -548,7 +598,7 @@ impl<'p> Paths<'p> {
         let too_many = is_there && fields > channel.fields.len();
         let too_few = found.is_some() && how.takes() && fields < channel.fields.len();
         if too_many || too_few {
-            // Where it was an offer, this process is the one that answers it.
+            // If the path was an offer, this process answers it.
             a.answered |= channel.capacity == 0;
             a.memory.offer = a.memory.offer.take().filter(|_| channel.capacity > 0);
             return Next::Fault(FaultKind::Message);
@@ -614,6 +664,15 @@ impl<L: Log> Active<L> {
         self.push(f(u, v));
     }
 
+    /// I-OVERFLOW.
+    fn fitting(&mut self, f: impl Fn(i32, i32) -> Option<i32>) -> Next {
+        let v = self.pop();
+        let u = self.pop();
+        let Some(result) = f(u, v) else { return Next::Fault(FaultKind::Overflow) };
+        self.push(result);
+        Next::Continue
+    }
+
     /// I-DIV.
     fn divide(&mut self, f: impl Fn(i32, i32) -> i32) -> Next {
         let v = self.pop();
@@ -633,8 +692,7 @@ impl<L: Log> Active<L> {
         Next::Continue
     }
 
-    /// I-STX.
-    /// Stores a value as its type has it, and says so if that changes it.
+    /// I-STX. Stores a value truncated to its type, and records it if that changed the value.
     fn store(&mut self, ty: Type, at: usize, value: i32) {
         self.tell_cut(ty, value);
         self.memory.write(ty, at, value);
@@ -660,15 +718,19 @@ impl<L: Log> Active<L> {
         self.memory.offer.as_ref().is_some_and(|offer| offer.sender != self.process)
     }
 
-    /// F-FATAL: the path ends here. F-CONTINUE: what the transition carries is reported in its place.
+    /// F-FATAL: the path ends here. F-CONTINUE: the fault of the transition is reported instead.
     fn fail(&mut self, fault: Fault) -> Path<L> {
         self.path(Ending::Fault, self.fault.or(Some(fault)))
     }
 
-    /// The path that ends here, which nothing goes on from.
+    /// The path that ends here and has no continuation.
     fn path(&mut self, ending: Ending, fault: Option<Fault>) -> Path<L> {
         let (memory, log) = (std::mem::take(&mut self.memory), std::mem::take(&mut self.log));
-        Path { process: self.process, memory, ending, fault, log, timeout: false }
+        let step = match ending {
+            Ending::Step(_, addr) => addr.0,
+            Ending::Fault => Successor::NO_STEP,
+        };
+        Path { process: self.process, step, memory, ending, fault, log, timeout: false }
     }
 
     /// F-CONTINUE: the first fault stays.

@@ -1,18 +1,23 @@
-//! Scheduler transitions (section 4 of `docs/bytecode.md`): which sequences of paths an observer sees as one transition.
+//! Scheduler transitions (section 4 of `docs/bytecode.md`): which sequences of paths form one
+//! visible transition.
 //!
-//! Sequences of invisible steps are followed with an explicit stack, because they may be a million steps long. A level of it is a state with
-//! paths still to be followed; states whose last path is under way need none.
+//! Sequences of invisible steps are followed with an explicit stack, because they may be a million
+//! steps long. A level of the stack is a state with paths still to be followed; a state whose last
+//! path is being followed needs no level.
 
-use crate::log::Log;
+use crate::inner_states::InnerStates;
+use crate::log::{Log, Silent};
 use crate::memory::Memory;
 use crate::paths::{Circumstances, Ending, Path, Paths};
-use bytecode::{Addr, Fault, FaultKind, Mode, Passed, Verified};
-use contract::Effort;
+use bytecode::{Addr, AtomId, Fault, FaultKind, LabelKind, Mode, Op, Part, Verified};
+use contract::{Effort, PROPOSITIONS_MAX, Proposition};
 
 /// The visible result of a transition.
 pub(crate) struct Outcome<L> {
     /// The process that initiated the transition.
     pub process: usize,
+    /// The number of its first step; see [`Successor::step`](contract::Successor::step).
+    pub step: u32,
     /// The state reached; none after a fatal fault.
     pub state: Option<Memory>,
     pub fault: Option<Fault>,
@@ -22,7 +27,7 @@ pub(crate) struct Outcome<L> {
 /// A state of an invisible sequence, and what is left to follow from it.
 struct Level<L> {
     paths: std::vec::IntoIter<Path<L>>,
-    /// How many states have been passed through since the level before, this one included.
+    /// The number of states that have been passed since the level before, this one included.
     passed: usize,
     /// About how much memory they take.
     bytes: u64,
@@ -34,7 +39,8 @@ enum NoEnd<L> {
     GivenUp,
 }
 
-/// The transitions of one state. If a step is given up, what was told of them is not all.
+/// The transitions of one state. If a step is abandoned, the transitions reported so far are
+/// incomplete.
 pub(crate) struct Scheduler<'p> {
     program: &'p Verified,
     paths: Paths<'p>,
@@ -47,7 +53,7 @@ impl<'p> Scheduler<'p> {
         Scheduler { program, paths: Paths::new(program, effort), follow_once_after, effort }
     }
 
-    /// The initial state, or the fault that happens on the way to it (M-INITIAL).
+    /// The initial state, or the fault that occurs while it is built (M-INITIAL).
     pub fn initial(&self) -> Result<(Memory, Option<Fault>), Fault> {
         let program = self.program.program();
         let layout = self.program.layout();
@@ -84,16 +90,39 @@ impl<'p> Scheduler<'p> {
             free.bytes_mut()[at] = 0;
         }
         for timeout in [false, true] {
-            let mut moved = false;
-            for process in 0..free.process_count() {
-                if !self.outranked(&free, process, timeout) {
-                    moved |= self.process_transitions(&free, process, timeout, emit);
-                }
-            }
-            if moved || self.effort.is_over() {
+            if self.all_processes(&free, timeout, emit) || self.effort.is_over() {
                 return;
             }
         }
+    }
+
+    /// The transitions of one part of a state.
+    pub fn part<L: Log>(&self, memory: &Memory, part: Part, emit: &mut dyn FnMut(Outcome<L>)) {
+        match part {
+            Part::Everything => self.transitions(memory, emit),
+            Part::Process(process) => {
+                let process = process as usize;
+                if process < memory.process_count() && !self.outranked(memory, process, false) {
+                    self.process_transitions(memory, process, false, emit);
+                }
+            }
+            Part::Timeout => {
+                if !self.all_processes::<L>(memory, false, &mut |_| {}) && !self.effort.is_over() {
+                    self.all_processes(memory, true, emit);
+                }
+            }
+        }
+    }
+
+    /// The transitions of all processes. Returns whether there were any.
+    fn all_processes<L: Log>(&self, memory: &Memory, timeout: bool, emit: &mut dyn FnMut(Outcome<L>)) -> bool {
+        let mut moved = false;
+        for process in 0..memory.process_count() {
+            if !self.outranked(memory, process, timeout) {
+                moved |= self.process_transitions(memory, process, timeout, emit);
+            }
+        }
+        moved
     }
 
     /// S-PRIORITY.
@@ -106,7 +135,7 @@ impl<'p> Scheduler<'p> {
         (0..memory.process_count()).any(|other| priority(other).is_some_and(|p| p > own) && self.paths.enabled(other, memory, timeout))
     }
 
-    /// The transitions initiated by one process; says whether there were any.
+    /// The transitions initiated by one process. Returns whether there were any.
     fn process_transitions<L: Log>(&self, memory: &Memory, process: usize, timeout: bool, emit: &mut dyn FnMut(Outcome<L>)) -> bool {
         let how = Circumstances { timeout, ..Circumstances::default() };
         let start = self.paths.location(process, memory).unwrap_or_default();
@@ -123,7 +152,8 @@ impl<'p> Scheduler<'p> {
 
     /// Everything one first path leads to.
     fn follow<L: Log>(&self, initiator: usize, start: Addr, first: Path<L>, emit: &mut dyn FnMut(Outcome<L>)) {
-        let mut passed = Passed::default();
+        let step = first.step;
+        let mut passed = InnerStates::default();
         let mut levels = vec![Level { paths: vec![first].into_iter(), passed: 0, bytes: 0 }];
         let (mut fruitful, mut cut) = (false, false);
         // Memory of the levels, and of what has been emitted.
@@ -149,14 +179,14 @@ impl<'p> Scheduler<'p> {
                 Ok(path) => path,
                 Err(NoEnd::Fault(fault, log)) => {
                     fruitful = true;
-                    held = emit(Outcome { process: initiator, state: None, fault: Some(fault), log });
+                    held = emit(Outcome { process: initiator, step, state: None, fault: Some(fault), log });
                     continue;
                 }
                 Err(NoEnd::GivenUp) => return,
             };
             if !matches!(path.ending, Ending::Step(Mode::Invisible, _)) {
                 fruitful = true;
-                held = emit(self.visible(initiator, path));
+                held = emit(self.visible(initiator, step, path));
                 continue;
             }
             if !passed.enter(path.process as u32, path.memory.bytes(), self.follow_once_after) {
@@ -170,12 +200,16 @@ impl<'p> Scheduler<'p> {
             if self.effort.is_over() {
                 return;
             }
+            if next.len() > 1 {
+                passed.choose(path.process as u32, path.memory.bytes());
+            }
             let bytes = next.len() as u64 * cost(&path.memory);
-            // Each path has an outcome or a fault or is cut, sooner or later: so only a state without paths is blocked.
+            // Each path eventually has an outcome or a fault, or is cut; so only a state without
+            // paths is blocked.
             if next.is_empty() {
                 fruitful = true;
                 passed.leave(1);
-                held = emit(self.visible(initiator, path));
+                held = emit(self.visible(initiator, step, path));
             } else if level.paths.len() == 0 {
                 waiting = waiting - level.bytes + bytes;
                 *level = Level { paths: next.into_iter(), passed: level.passed + 1, bytes };
@@ -186,14 +220,15 @@ impl<'p> Scheduler<'p> {
         }
         if cut && !fruitful {
             let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
-            emit(Outcome { process: initiator, state: None, fault, log: L::default() });
+            emit(Outcome { process: initiator, step, state: None, fault, log: L::default() });
         }
     }
 
-    /// S-DETERMINISTIC: follows a deterministic sequence to the first path that ends otherwise.
+    /// S-DETERMINISTIC: follows a deterministic sequence to the first path that does not continue
+    /// it.
     fn deterministic<L: Log>(&self, start: Addr, mut path: Path<L>) -> Result<Path<L>, NoEnd<L>> {
         let how = Circumstances { timeout: path.timeout, deterministic: true, first_only: true, ..Circumstances::default() };
-        // Brent's cycle finding: the state kept is renewed at each power of two.
+        // Brent's cycle finding: the kept state is replaced at each power of two.
         let mut kept: Option<Memory> = None;
         let mut steps = 0_u64;
         let mut next = Vec::new();
@@ -207,7 +242,7 @@ impl<'p> Scheduler<'p> {
             steps += 1;
             let Path { process, memory, fault, log, .. } = path;
             let addr = self.paths.location(process, &memory).unwrap_or_default();
-            // The state is given away, not copied: a sequence may have millions of steps.
+            // The state is moved, not copied: a sequence may have millions of steps.
             self.paths.enumerate(process, memory, fault, &log, how, &mut next);
             path = match next.drain(..).next() {
                 _ if self.effort.is_over() => return Err(NoEnd::GivenUp),
@@ -218,16 +253,16 @@ impl<'p> Scheduler<'p> {
         Ok(path)
     }
 
-    /// The state an observer sees at the end of a transition (S-NORMAL, S-ATOMIC, S-SCRATCH), or the fault.
-    fn visible<L: Log>(&self, initiator: usize, path: Path<L>) -> Outcome<L> {
+    /// The visible state at the end of a transition (S-NORMAL, S-ATOMIC, S-SCRATCH), or the fault.
+    fn visible<L: Log>(&self, initiator: usize, step: u32, path: Path<L>) -> Outcome<L> {
         let Path { process, mut memory, ending, fault, log, .. } = path;
-        let Ending::Step(mode, _) = ending else { return Outcome { process: initiator, state: None, fault, log } };
+        let Ending::Step(mode, _) = ending else { return Outcome { process: initiator, step, state: None, fault, log } };
         let layout = self.program.layout();
         if let Some(at) = layout.exclusive {
             memory.bytes_mut()[at] = if mode == Mode::Atomic { process as u8 + 1 } else { 0 };
         }
         self.reset_scratch(&mut memory);
-        Outcome { process: initiator, state: Some(memory), fault, log }
+        Outcome { process: initiator, step, state: Some(memory), fault, log }
     }
 
     fn reset_scratch(&self, memory: &mut Memory) {
@@ -248,6 +283,37 @@ impl<'p> Scheduler<'p> {
         }
     }
 
+    /// The values of propositions in a state, one bit each (P-ATOM, P-LABEL).
+    pub fn propositions(&self, memory: &Memory, propositions: &[Proposition]) -> Result<u64, Fault> {
+        let program = self.program.program();
+        let labelled = |mark: fn(LabelKind) -> bool| {
+            (0..memory.process_count()).any(|p| self.paths.location(p, memory).is_some_and(|at| mark(program.label_kind_at(at))))
+        };
+        let mut values = 0;
+        // Asked for by few atoms, and found out only then.
+        let mut timeout = None;
+        for (number, proposition) in propositions.iter().take(PROPOSITIONS_MAX).enumerate() {
+            let value = match *proposition {
+                Proposition::Accepting => labelled(|kind| kind.accept),
+                Proposition::NonProgress => !labelled(|kind| kind.progress),
+                Proposition::Atom(atom) => self.value(memory, atom, &mut timeout)?.is_some_and(|value| value != 0),
+            };
+            values |= u64::from(value) << number;
+        }
+        Ok(values)
+    }
+
+    /// The value of an atom in a state (P-ATOM); nothing if there is no such atom. `timeout` says
+    /// whether no process can move, once that is known.
+    pub fn value(&self, memory: &Memory, atom: u32, timeout: &mut Option<bool>) -> Result<Option<i32>, Fault> {
+        let program = self.program.program();
+        let Some(id) = AtomId::new(atom as usize).filter(|id| id.index() < program.atoms.len()) else { return Ok(None) };
+        let code = program.code_of_atom(id);
+        let asks = program.code[code.start as usize..code.end as usize].iter().any(|op| matches!(op, Op::Timeout {}));
+        let timeout = asks && *timeout.get_or_insert_with(|| !self.all_processes::<Silent>(memory, false, &mut |_| {}));
+        self.paths.value(memory, program.atoms[id.index()].start, timeout).map(Some)
+    }
+
     /// S-END.
     pub fn is_valid_end(&self, memory: &Memory) -> bool {
         let program = self.program.program();
@@ -255,7 +321,7 @@ impl<'p> Scheduler<'p> {
     }
 }
 
-/// About how much memory a state takes that waits or was emitted.
+/// The approximate memory of a state that waits or was emitted.
 fn cost(memory: &Memory) -> u64 {
     memory.bytes().len() as u64 + 256
 }

@@ -1,7 +1,7 @@
 //! The reference interpreter against the naive evaluator: random programs, state by state.
 //!
-//! A difference is shown as the smallest program that the shrinker finds, with the state and both answers. `EVERYPATH_SEEDS=from..to` looks at
-//! other programs.
+//! A difference is shown as the smallest program that the shrinker finds, with the state and both
+//! answers. `EVERYPATH_SEEDS=from..to` tests other programs.
 
 use bytecode::{Verified, asm};
 use contract::{Successors, System};
@@ -78,14 +78,15 @@ fn random_programs_behave_the_same() {
     });
     println!("seeds {seeds:?}: {programs} programs, {refused} refused, {total:?}");
     assert!(reports.is_empty(), "\n{}", reports.join("\n\n"));
-    // Fewer would mean that the generator or the evaluator has gone lame.
+    // Fewer would mean that the generator or the evaluator does not work any more.
     assert!(programs as u64 * 20 >= (seeds.end - seeds.start) * 19, "only {programs} programs were compared");
     assert!(total.transitions > 10 * programs, "the programs do nothing: {total:?}");
 }
 
 #[test]
 fn what_is_explained_is_what_happens() {
-    // The same transitions as without an explanation, and with what the rules say is printed.
+    // The transitions must be the same as without recording, and the printed text must follow the
+    // rules.
     for program in (0..400).filter_map(random::verified).map(Arc::new) {
         let interpreter = Interpreter::new(program.clone());
         let naive = Naive::new(program.program());

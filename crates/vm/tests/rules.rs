@@ -1,4 +1,5 @@
-//! Every rule of the specification, asked of the reference interpreter; and every rule has somebody who asks.
+//! Every rule of the specification is tested on the reference interpreter, and every rule has a
+//! test.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,15 +9,17 @@ use vm::Interpreter;
 
 #[test]
 fn the_interpreter_keeps_the_rules() {
-    // From when on states are followed once only is asked with a number that is reached in no time; the specification's is the default.
-    assert_eq!(bytecode::FOLLOW_ONCE_AFTER, 4096);
+    // The rule about following states only once is tested with a small number, which is reached
+    // quickly; the default is the specification's number.
+    assert_eq!(vm::FOLLOW_ONCE_AFTER, 4096);
     let failures = failures(&Bench::new(&|program| Box::new(Interpreter::following_once_after(program, 64))));
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n\n"));
 }
 
 #[test]
 fn prints_are_told_to_an_observer() {
-    // I-PRINT: the format and the values, in order, across the steps of a transition and of both partners; what is taken back is not told.
+    // I-PRINT: the format and the values, in order, across the steps of a transition and of both
+    // partners. The prints of abandoned paths are not reported.
     let text = "global int x | channel c = [0] of { byte }
         process p() { | LDC 1 | LDC 2 | PRINT \"%d %d\", 2 | STEP I | ELSE a | PRINT \"lost\", 0 | NEX | a: PRINT \"kept\", 0 | LDC c | LDC 5 | SEND 1 | STEP N | NEX | }
         process q() { | LDC c | RECV 1, {}, first | PUSH r0 | PRINT \"got %d\", 1 | STEP N | NEX | }
@@ -35,7 +38,7 @@ fn prints_are_told_to_an_observer() {
     assert_eq!(prints(&Interpreter::new(program.clone()), &naive.encode(&initial)), told);
 }
 
-/// What the interpreter tells about each transition of a state.
+/// The events of each transition of a state.
 fn prints(interpreter: &Interpreter, state: &[u8]) -> Vec<Vec<(usize, u16, Vec<i32>)>> {
     let printed = |event: &vm::Event| match event {
         vm::Event::Print { process, format, values } => Some((*process, format.0, values.clone())),
@@ -74,7 +77,7 @@ fn every_rule_is_asked_about() {
     let rules: BTreeSet<String> = specification.split("**").skip(1).step_by(2).flat_map(names).collect();
     assert!(rules.len() > 70, "the rules were not found: {rules:?}");
     let cited: BTreeSet<String> = testkit::rules::cases().flat_map(|case| case.rules.iter().map(|rule| rule.to_string())).collect();
-    // What the verifier demands is tested where the verifier is.
+    // The verifier's rules are tested with the verifier.
     let mut verifier = Vec::new();
     for folder in ["crates/bytecode/src", "crates/bytecode/tests"] {
         texts(&root.join(folder), &mut verifier);

@@ -1,7 +1,8 @@
-//! A state goes through a file into another process, and everything goes on as if it had stayed.
+//! A state is written to a file and read by another process, where the exploration continues in the
+//! same way.
 //!
-//! The test binary starts itself: in the child only the program's text and the state's bytes exist. What the child finds behind the state must
-//! be what the parent finds.
+//! The test binary starts itself: the child has only the program's text and the state's bytes. It
+//! must find the same successors as the parent.
 
 use contract::{Successors, System};
 use std::collections::{HashSet, VecDeque};
@@ -13,7 +14,8 @@ use vm::Interpreter;
 
 const ROLE: &str = "EVERYPATH_SNAPSHOT";
 
-/// Everything a state can have: a holder, the last process, globals, messages, claims, processes and channels made at run time.
+/// A program with everything that a state can have: a holder of the privilege, the last process,
+/// globals, messages, claims, processes and channels created at run time.
 const PROGRAM: &str =
     "global short total | global byte spare[2] = {1, 2} | channel c = [2] of { byte, short } | channel r = [0] of { byte }
     process parent() {
@@ -68,7 +70,7 @@ fn a_state_is_all_there_is_to_continue_from() {
         return child(Path::new(&folder));
     }
     let mut here = interpreter(PROGRAM);
-    // A state some way into the program, with a bit of everything in it.
+    // A reachable state that contains everything that a state can have.
     let mut out = Successors::new();
     here.initial(&mut out);
     let mut state = out.state(&out.entries()[0]).expect("it starts").to_vec();

@@ -11,24 +11,24 @@ pub(super) enum TokenKind {
     Word(String),
     /// A name in single quotes.
     Quoted(String),
-    /// A word behind `@`: a label that is in no table.
+    /// A word after `@`: a label that is in no table.
     Anonymous(String),
     /// A string in double quotes.
     Text(String),
     /// A number.
     Number(i64),
-    /// Any other character that means something.
+    /// Any other character with a meaning.
     Mark(char),
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Token {
     pub kind: TokenKind,
     pub span: Span,
 }
 
-/// A line: its tokens, and the statement that its comment names, if it begins with `;:`.
+/// A line: its tokens, and the statement that its comment names if the comment begins with `;:`.
 #[derive(Default)]
 pub(super) struct Line {
     pub tokens: Vec<Token>,
@@ -105,7 +105,7 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// A word; hyphens may stand before a letter inside it.
+    /// A word; inside it a hyphen may come before a letter.
     fn word(&mut self) -> &'a str {
         let whole = self.rest;
         loop {
@@ -132,7 +132,7 @@ impl<'a> Cursor<'a> {
         match parsed {
             Ok(value) => Ok(TokenKind::Number(if negative { -value } else { value })),
             Err(_) => {
-                let shown = if digits.is_empty() { "a number must follow `-`" } else { "this is no number, or too large a one" };
+                let shown = if digits.is_empty() { "a number must follow `-`" } else { "this is not a number, or it is too large" };
                 Err(Diagnostic::error(self.from(from), shown).with_hint("numbers are decimal, or begin with 0x or 0b"))
             }
         }
@@ -147,7 +147,7 @@ impl<'a> Cursor<'a> {
         Some((text.to_owned(), Span::new(self.file, from, from + text.len())))
     }
 
-    /// What stands between two quotes.
+    /// The text between two quotes.
     fn literal(&mut self) -> Result<String, Diagnostic> {
         let from = self.at();
         let mut chars = self.rest.chars();
@@ -172,7 +172,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The character an escape stands for; its backslash has been taken.
+/// The character that an escape means; its backslash has been read.
 fn escape(chars: &mut Chars<'_>) -> Option<char> {
     match chars.next()? {
         'n' => Some('\n'),

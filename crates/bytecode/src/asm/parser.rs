@@ -1,6 +1,6 @@
 //! Lines of assembly become declarations and instructions; names stay names.
 //!
-//! A line with an error is complained about and left out, and reading goes on with the next one.
+//! A line with an error is reported and left out, and reading goes on with the next one.
 
 mod property;
 
@@ -47,7 +47,7 @@ pub(super) struct ChannelTypeDeclaration {
     pub fields: Vec<(Type, Shown)>,
 }
 
-/// What stands in the body of a process.
+/// A line of the body of a process.
 #[derive(Debug)]
 pub(super) enum Item {
     /// A label; `None` for one that is in no table.
@@ -78,7 +78,8 @@ pub(super) struct Process {
 #[derive(Debug, Default)]
 pub(super) struct Unit {
     pub name: Option<String>,
-    /// Whether a declaration could not be read, so that names may seem to be missing that are not.
+    /// Whether a declaration could not be read, so that names may be missing that the user has
+    /// declared.
     pub incomplete: bool,
     /// Whether positions are those of `.line` alone.
     pub explicit: bool,
@@ -99,7 +100,7 @@ pub(super) struct Unit {
 const DECLARATIONS: [&str; 13] =
     ["program", "symbol", "format", "global", "chantype", "channel", "process", "start", "atom", "ltl", "never", "trace", "notrace"];
 
-/// What a line opens, and what the lines up to `}` belong to.
+/// The kind of block that a line opens, and to which the lines up to `}` belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     Process,
@@ -131,7 +132,8 @@ pub(super) fn parse(text: &str, file: FileId, complaints: &mut Complaints) -> Un
             continue;
         };
         let mut parser = Parser { tokens: &line.tokens, at: 0, end: Span::point(file, from + whole.trim_end().len()) };
-        // Names that a broken line would have declared are not complained about where they are used.
+        // A name that a broken line would have declared is not reported as missing where it is
+        // used.
         let opens = parser.header();
         let in_code = matches!(open, Some((Block::Process | Block::Atom, _)));
         let declares = !in_code || opens.is_some() || parser.is_label() || parser.peek_word() == Some("local");
@@ -169,7 +171,7 @@ pub(super) fn parse(text: &str, file: FileId, complaints: &mut Complaints) -> Un
 }
 
 impl Process {
-    /// What stands in for a process whose header could not be read.
+    /// A substitute for a process whose header could not be read.
     fn nobody(span: Span) -> Process {
         let name = Name { text: String::new(), span };
         Process { name, params: Vec::new(), locals: Vec::new(), priority: 1, items: Vec::new() }
@@ -189,7 +191,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at).map(|token| &token.kind)
     }
 
-    /// Where the next token stands.
+    /// The position of the next token.
     fn here(&self) -> Span {
         self.tokens.get(self.at).map_or(self.end, |token| token.span)
     }
@@ -305,7 +307,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the line that opens a block. One that cannot be read opens it all the same.
+    /// Reads the line that opens a block. The block is open even if the line cannot be read.
     fn open(&mut self, block: Block, unit: &mut Unit) -> Parsed<()> {
         let end = self.end;
         match block {
@@ -381,9 +383,9 @@ impl Parser<'_> {
                 }
             }
             other => {
-                let unknown = format!("`{other}` begins no declaration");
+                let unknown = format!("`{other}` does not begin a declaration");
                 let hint = match opcode(other) {
-                    Some(_) => Some("instructions stand between `process … {` and `}`".to_owned()),
+                    Some(_) => Some("instructions are written between `process … {` and `}`".to_owned()),
                     None => did_you_mean(other, DECLARATIONS),
                 };
                 return Err(Diagnostic::error(span, unknown).with_hint_opt(hint));
@@ -400,7 +402,7 @@ impl Parser<'_> {
             "positions" => return self.expected("`explicit`"),
             other => {
                 let hint = did_you_mean(other, ["file", "positions", "line", "entry", "prologue"]);
-                return Err(Diagnostic::error(span, format!("`.{other}` is no directive outside a process")).with_hint_opt(hint));
+                return Err(Diagnostic::error(span, format!("`.{other}` is not a directive outside a process")).with_hint_opt(hint));
             }
         }
         Ok(())
@@ -436,7 +438,7 @@ impl Parser<'_> {
             }
             other => {
                 let known = ["bit", "byte", "short", "int", "unsigned", "bool", "mtype", "chan", "pid"];
-                return Err(Diagnostic::error(span, format!("`{other}` is no type")).with_hint_opt(did_you_mean(other, known)));
+                return Err(Diagnostic::error(span, format!("`{other}` is not a type")).with_hint_opt(did_you_mean(other, known)));
             }
         };
         if !self.eat_word("as") {
@@ -520,7 +522,7 @@ impl Parser<'_> {
         } else {
             let (item, read) = match self.instruction() {
                 Ok(item) => (item, Ok(())),
-                // Something stands here, if only for the labels before it.
+                // An instruction is needed here, if only for the labels before it.
                 Err(diagnostic) => {
                     (Item::Instruction { opcode: Op::Nex {}.opcode(), operands: Vec::new(), span: self.here() }, Err(diagnostic))
                 }
@@ -557,7 +559,7 @@ impl Parser<'_> {
         Ok(Item::Label { name: Name { text, span }, kind: (!anonymous).then_some(kind) })
     }
 
-    /// What stands behind `.line`.
+    /// The operands of `.line`.
     fn position(&mut self) -> Parsed<(String, u32, u32, String)> {
         let file = self.text()?;
         let line = self.number(0, u32::MAX.into())? as u32;
@@ -576,7 +578,7 @@ impl Parser<'_> {
             }
             other => {
                 let hint = did_you_mean(other, ["line", "entry", "prologue", "file", "positions"]);
-                Err(Diagnostic::error(span, format!("`.{other}` is no directive inside a process")).with_hint_opt(hint))
+                Err(Diagnostic::error(span, format!("`.{other}` is not a directive inside a process")).with_hint_opt(hint))
             }
         }
     }
@@ -590,7 +592,7 @@ impl Parser<'_> {
             } else {
                 did_you_mean(&word.to_ascii_uppercase(), TABLE.iter().map(|row| row.1))
             };
-            return Err(Diagnostic::error(span, format!("`{word}` is no instruction")).with_hint_opt(hint));
+            return Err(Diagnostic::error(span, format!("`{word}` is not an instruction")).with_hint_opt(hint));
         };
         let operands = self.tokens[self.at..].to_vec();
         self.at = self.tokens.len();

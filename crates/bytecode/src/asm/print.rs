@@ -14,7 +14,7 @@ pub(super) fn program(program: &Program) -> String {
     let printer = Printer::new(program);
     let mut out = String::from("program ");
     write_quoted(&mut out, &program.name, '"');
-    // Without this the assembler would add positions in its own input.
+    // Without this the assembler would record positions in its own input.
     out.push_str("\n.positions explicit\n");
     for file in &program.files {
         line(&mut out, ".file ", |out| write_quoted(out, file, '"'));
@@ -165,7 +165,8 @@ impl<'a> Printer<'a> {
         Printer { program, labels, anonymous, formats }
     }
 
-    /// Whether the table of formats is what the instructions name, in order, so that it need not be declared.
+    /// Whether the table of formats lists exactly the formats that the instructions name, in order,
+    /// so that it need not be declared.
     fn formats_in_place(&self) -> bool {
         let mut next = 0;
         for op in &self.program.code {
@@ -180,7 +181,7 @@ impl<'a> Printer<'a> {
         next == self.program.formats.len() && self.formats.len() == next
     }
 
-    /// A name, or for what does not exist something that cannot be read back.
+    /// A name. For an entry that does not exist, the result is a text that cannot be read back.
     fn named(&self, out: &mut String, name: Option<&String>, index: usize) {
         match name {
             Some(name) => write_name(out, name),
@@ -233,7 +234,8 @@ impl<'a> Printer<'a> {
         });
     }
 
-    /// The code in a range, up to the closing brace. `before` writes what stands before an instruction.
+    /// Prints the code in a range, up to the closing brace. `before` writes the lines that come
+    /// before an instruction.
     fn body(&self, out: &mut String, range: std::ops::Range<u32>, id: ProcessId, before: impl Fn(&mut String, Addr)) {
         let spans = &self.program.spans;
         let mut span = spans.partition_point(|span| span.addr.0 < range.start);
@@ -274,7 +276,7 @@ impl<'a> Printer<'a> {
         out.push_str("\natom ");
         write_name(out, &self.program.atoms[index].name);
         out.push_str(" {\n");
-        // An atom has no local variables, so it does not matter whose they would be.
+        // An atom has no local variables, so any process type will do here.
         self.body(out, self.program.code_of_atom(id), ProcessId(0), |_, _| {});
     }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 type Resolved<T> = Result<T, Diagnostic>;
 
-/// Makes a program of what was read. It is worth something only if there is nothing to complain about.
+/// Makes a program of the parsed file. The result may be used only if there are no errors.
 pub(super) fn program(unit: Unit, map: &SourceMap, file: FileId, complaints: &mut Complaints) -> Program {
     if unit.incomplete {
         return Program::default();
@@ -210,7 +210,7 @@ impl<'a> Names<'a> {
                 Err(Diagnostic::error(name.span, format!("`{}` is a symbol and a channel", name.text)).with_hint("rename one of them"))
             }
             (None, None) if self.globals.find(&name.text).is_some() => {
-                Err(Diagnostic::error(name.span, format!("`{}` is no constant", name.text)).with_hint("LDG pushes a global variable"))
+                Err(Diagnostic::error(name.span, format!("`{}` is not a constant", name.text)).with_hint("LDG pushes a global variable"))
             }
             (None, None) => {
                 let known = self.symbols.numbers.keys().chain(self.channels.numbers.keys()).copied();
@@ -221,19 +221,20 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The name that was perhaps meant. Not among more names than anybody would write by hand: that would take its time.
+/// The known name closest to this one. It is not looked for among very many names, because that
+/// would take too long.
 fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut known: Vec<&str> = known.take(1001).collect();
     known.sort_unstable();
     if known.len() <= 1000 { did_you_mean(name, known) } else { None }
 }
 
-/// What was numbered, or a complaint that numbers have run out.
+/// The index as a typed number, or an error that there are too many entries.
 fn numbered<T>(number: Option<T>, span: Span) -> Resolved<T> {
     number.ok_or_else(|| Diagnostic::error(span, "there are too many of this kind to name this one"))
 }
 
-/// The names inside a process whose code begins at `addr`, which moves on behind it.
+/// The names inside a process whose code begins at `addr`. `addr` is advanced past the code.
 fn inside<'a>(process: &'a Process, addr: &mut Addr, complaints: &mut Complaints) -> Inside<'a> {
     let declared = process.params.iter().chain(&process.locals);
     let locals = Table::new("local variable", declared.map(|d| &d.name), complaints);
@@ -326,7 +327,8 @@ fn process_type(
     program.processes.push(ProcessType { name, params, locals, start, entry: entry.unwrap_or(start), prologue, priority });
 }
 
-/// Appends the code of a process type or an atom; gives its entry and its prologue. Nothing if there is too much to complain about.
+/// Appends the code of a process type or an atom, and returns its entry and its prologue. `None`
+/// after too many errors.
 fn body(
     program: &mut Program,
     process: &Process,
@@ -337,7 +339,7 @@ fn body(
     complaints: &mut Complaints,
 ) -> Option<(Option<Addr>, Option<Addr>)> {
     let (mut entry, mut prologue) = (None, None);
-    // What stands before an instruction and waits for it.
+    // Flags and positions that belong to the next instruction.
     let mut waiting: Option<Span> = None;
     // Whether each instruction is its own statement.
     let mut automatic = !positions.explicit;
@@ -387,7 +389,8 @@ fn body(
                 }
                 let mut operands = Operands { tokens: operands, at: 0, end: span.after(), inside, names, formats: &mut tables.formats };
                 let op = operands.op(*opcode, *span);
-                // Something must stand here, if only to keep addresses right while further errors are looked for.
+                // An instruction is added anyway, to keep addresses right while further errors are
+                // looked for.
                 program.code.push(complaints.take(op).unwrap_or(Op::Nex {}));
             }
         }
@@ -431,7 +434,7 @@ impl Operands<'_> {
         found
     }
 
-    /// The next operand's first token: behind a comma, unless it is the first operand.
+    /// The next operand's first token. It follows a comma, unless it is the first operand.
     fn first(&mut self, what: &str) -> Resolved<&TokenKind> {
         if self.at > 0 && !self.mark(',') {
             return self.expected(&format!("`,` and {what}"));
@@ -482,7 +485,7 @@ impl Operands<'_> {
         }
     }
 
-    /// A label of a process; the first token has been taken.
+    /// A label of a process; its first token has been read.
     fn label(&self, inside: &Inside<'_>, token: usize) -> Resolved<Addr> {
         let (text, anonymous) = match self.tokens.get(token).map(|token| &token.kind) {
             Some(TokenKind::Word(text) | TokenKind::Quoted(text)) => (text, false),

@@ -8,7 +8,8 @@ use crate::property::Atom;
 
 pub(super) type Decoded<T> = Result<T, DecodeError>;
 
-/// The program in some bytes. It is not yet verified. Sections that are missing are empty; only the end may not be missing.
+/// Decodes a program. The program is not yet verified. Missing sections are empty; only the end
+/// section must be present.
 pub fn decode(bytes: &[u8]) -> Decoded<Program> {
     let mut reader = Reader { bytes, at: 0, end: bytes.len() };
     for expected in MAGIC {
@@ -23,7 +24,7 @@ pub fn decode(bytes: &[u8]) -> Decoded<Program> {
     }
     let mut program = Program::default();
     let mut last = None;
-    // Whoever runs out of bytes before the end is told so by the first of the reads.
+    // The first read that finds too few bytes reports it.
     while last != Some(Section::End) {
         let offset = reader.at;
         let code = reader.byte()?;
@@ -115,7 +116,7 @@ impl Reader<'_> {
         Ok(text.to_owned())
     }
 
-    /// Elements, each of which takes a byte at least: so the bytes that are left bound how many there can be.
+    /// Each element takes at least one byte, so the remaining bytes bound their number.
     pub(super) fn list<T>(&mut self, mut each: impl FnMut(&mut Self) -> Decoded<T>) -> Decoded<Vec<T>> {
         let count = self.number::<u32>()? as usize;
         if count > self.end - self.at {
@@ -171,7 +172,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A byte that must stand for something.
+    /// A byte that must be a valid code.
     pub(super) fn code<T>(&mut self, meaning: impl FnOnce(u8) -> Option<T>) -> Decoded<T> {
         let offset = self.at;
         let code = self.byte()?;

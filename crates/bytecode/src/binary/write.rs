@@ -112,7 +112,8 @@ impl Writer {
         }
     }
 
-    /// The kind of type in the low half, how it is shown in the high one; the bits of an unsigned type follow.
+    /// The kind of type in the low half, how it is shown in the high one; the bits of an unsigned
+    /// type follow.
     fn ty(&mut self, ty: Type, shown: Shown) {
         let kind = match ty {
             Type::Bit => 0,

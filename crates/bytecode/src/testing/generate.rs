@@ -1,8 +1,9 @@
 //! Programs made of arbitrary bytes.
 //!
-//! The bytes are decisions, one after the other; when they run out, all further decisions are 0. So fewer and smaller bytes make smaller
-//! programs, which is what lets a property test shrink a failure and a fuzzer learn. The tables of these programs are always as the verifier
-//! demands (rule V-TABLES); about the rest, chance decides, with a thumb on the scale for code that keeps its stack in order.
+//! The bytes are decisions, one after the other; when they run out, all further decisions are 0.
+//! Fewer and smaller bytes therefore make smaller programs, so that a property test can shrink a
+//! failure and a fuzzer can learn. The tables of these programs always satisfy the verifier (rule
+//! V-TABLES). The code is random, but biased towards correct stack depths.
 
 use crate::format;
 use crate::formula::{BinaryOp, Formula, FormulaNode, UnaryOp};
@@ -129,7 +130,7 @@ impl Decisions<'_> {
                 program.code.push(Op::Jmpz { target: Addr(start.0 + 3) });
                 program.code.push(Op::Nrpr {});
                 program.code.push(Op::Ldc { value: 1 });
-                // One path has two values here: the verifier has something to find.
+                // One path has two values here, which is an error that the verifier must find.
                 if self.below(2) == 1 {
                     program.code.push(Op::Add {});
                 }
@@ -243,7 +244,7 @@ impl Decisions<'_> {
     fn op(&mut self, program: &Program, process: ProcessId, last: bool, depth: &mut usize) -> Op {
         let op = match (last, self.below(4)) {
             (true, _) => Op::Step { mode: Mode::Terminate },
-            // Something that the stack allows and that leads nowhere else.
+            // An instruction that the stack allows and that is not a jump.
             (false, 0) if *depth > 0 => Op::Drop {},
             (false, 0) => Op::Step { mode: Mode::ALL[self.below(Mode::ALL.len() - 1)] },
             (false, 1) => Op::Ldc { value: self.constant() },

@@ -1,8 +1,8 @@
-//! Small damage to input, decided by a seed: a fuzzer for machines that have none.
+//! Small damage to input, decided by a seed: a simple fuzzer for machines without a real one.
 
 use crate::ops::TABLE;
 
-/// A small generator of random numbers (SplitMix64, Steele, Lea and Flood 2014): the same numbers from the same seed, everywhere.
+/// Random numbers and choices from a seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -14,11 +14,7 @@ impl Random {
 
     /// The next number.
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        splitmix::next(&mut self.0)
     }
 
     /// A number below `limit`; 0 if that is 0.
@@ -62,7 +58,7 @@ pub fn mutate_bytes(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// Some damage to text: words are dropped, doubled, exchanged and replaced, lines moved, characters thrown in.
+/// Damages a text: drops, doubles, exchanges and replaces words, moves lines, inserts characters.
 pub fn mutate_text(random: &mut Random, text: &str, other: &str) -> String {
     const STRANGE: [&str; 24] = [
         "{",

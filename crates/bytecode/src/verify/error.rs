@@ -1,7 +1,7 @@
 //! What the verifier may find, and where.
 //!
-//! An error names its rule of `docs/bytecode.md`, section 7, and carries its place in full (process, label, source position), because the
-//! program it is about has been given to the verifier and is gone.
+//! An error names its rule of `docs/bytecode.md`, section 7, and contains its whole position
+//! (process, label, source position), because the verifier has consumed the program.
 
 use crate::format::FormatError;
 use crate::ids::{Addr, Register};
@@ -43,7 +43,7 @@ pub enum Table {
     Properties,
     /// States of an automaton.
     States,
-    /// Registers, which are no table but are named like the entries of one.
+    /// Registers. They are not a table, but errors name them like entries of one.
     Registers,
 }
 
@@ -81,14 +81,14 @@ pub enum VerifyErrorKind {
         /// The name.
         name: String,
     },
-    /// V-TABLES: a table has more entries than can be told apart.
+    /// V-TABLES: a table has more entries than its index can number.
     TooMany {
         /// The table.
         table: Table,
         /// How many it may have.
         limit: usize,
     },
-    /// V-TABLES: something names an entry that its table does not have.
+    /// V-TABLES: a reference to an entry that its table does not have.
     Unknown {
         /// The table.
         table: Table,
@@ -108,7 +108,8 @@ pub enum VerifyErrorKind {
         /// The variable.
         name: String,
     },
-    /// V-TABLES: initial values neither one nor as many as elements, or not representable in the type.
+    /// V-TABLES: initial values neither one nor as many as elements, or not representable in the
+    /// type.
     Initial {
         /// The variable.
         name: String,
@@ -118,7 +119,8 @@ pub enum VerifyErrorKind {
         /// The channel type.
         name: String,
     },
-    /// V-TABLES: a process type whose code does not begin behind the code of the type before, or is empty.
+    /// V-TABLES: a process type whose code does not begin behind the code of the type before, or is
+    /// empty.
     CodeRange {
         /// The process type; empty if there is none.
         process: String,
@@ -202,7 +204,7 @@ pub enum VerifyErrorKind {
     ReturnTaken,
     /// V-STACK, V-PATHS: subroutines are called in too many ways to follow them all.
     TooManyContexts,
-    /// V-ALIVE: something lies on the stack at STEP.
+    /// V-ALIVE: the stack is not empty at STEP.
     AliveAtStep {
         /// How much.
         depth: usize,
@@ -317,7 +319,7 @@ impl fmt::Display for VerifyErrorKind {
     }
 }
 
-/// Where an instruction stands, in words for people.
+/// The position of an instruction, in words for people.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     /// Its process type, or its atom.
@@ -337,7 +339,8 @@ pub struct Place {
 impl Place {
     /// The place of an address of any program, well-formed or not.
     fn of(program: &Program, addr: Addr) -> Place {
-        // Tables that are out of order answer something, which is enough for a message.
+        // Tables that are out of order may give a wrong position, which is acceptable for a
+        // message.
         let range = program.process_at(addr).map(|id| program.code_of(id));
         let inside = |at: Addr| range.as_ref().is_some_and(|range| range.contains(&at.0));
         let process = program.process_at(addr).and_then(|id| program.processes.get(id.index())).map(|p| p.name.clone());
@@ -377,7 +380,8 @@ impl VerifyError {
         self.kind.rule()
     }
 
-    /// The error as a diagnostic about the text the program was made from. A file that `map` does not hold gives no excerpt, only words.
+    /// The error as a diagnostic about the text the program was made from. A file that `map` does
+    /// not hold gives no excerpt, only words.
     pub fn diagnostic(&self, map: &SourceMap) -> Diagnostic {
         let place = self.place.as_deref();
         let file = place.and_then(|place| map.files().find(|(_, file)| Some(file.name()) == place.file.as_deref()));
@@ -392,7 +396,17 @@ impl VerifyError {
             }
             _ => (Span::default(), self.to_string()),
         };
-        Diagnostic::error(span, message).with_hint(format!("rule {} of the byte-code's specification", self.rule()))
+        let rule = format!("rule {} of the byte-code's specification", self.rule());
+        let hint = match &self.kind {
+            VerifyErrorKind::TooManyLocations { .. } => {
+                format!("divide the process into several types, or replace repeated code by a loop ({rule})")
+            }
+            VerifyErrorKind::TooManyPaths { .. } | VerifyErrorKind::TooManyInstructions { .. } => {
+                format!("divide the choice into several steps, so that fewer alternatives begin in one place ({rule})")
+            }
+            _ => rule,
+        };
+        Diagnostic::error(span, message).with_hint(hint)
     }
 }
 

@@ -1,9 +1,12 @@
-//! Rules V-STACK, V-ALIVE, V-LOOP, V-PATHS, V-PROLOGUE, V-REACH and V-ATOM: what follows from walking the code.
+//! Rules V-STACK, V-ALIVE, V-LOOP, V-PATHS, V-PROLOGUE, V-REACH and V-ATOM: what follows from
+//! walking the code.
 //!
-//! The walk goes over *contexts*: an instruction together with the return addresses on the stack. Each context has one depth of the stack
-//! (that is V-STACK), so the graph of contexts is finite; without the edges behind STEP it must be acyclic (V-LOOP), and then one pass in
-//! topological order decides about registers (V-ALIVE) and one in reverse order counts paths (V-PATHS). The work is linear in the number of
-//! contexts, and that number is capped: subroutines that call subroutines can be reached in exponentially many ways.
+//! The analysis works on *contexts*: an instruction together with the return addresses on the
+//! stack. Each context has one stack depth (that is V-STACK), so the graph of contexts is finite.
+//! Without the edges after STEP it must be acyclic (V-LOOP). Then one pass in topological order
+//! decides about registers (V-ALIVE), and one in reverse order counts paths (V-PATHS). The work is
+//! linear in the number of contexts. That number is capped, because nested subroutines can be
+//! reached in exponentially many ways.
 
 use super::error::{VerifyError, VerifyErrorKind};
 use crate::ids::{Addr, AtomId, ProcessId, Register};
@@ -37,7 +40,7 @@ pub(super) struct Flow {
 /// Walks the code of every process type. The tables must have been checked.
 pub(super) fn check(program: &Program) -> Result<Flow, VerifyError> {
     let mut flow = Flow { reachable: vec![false; program.code.len()], ..Flow::default() };
-    // RUN executes the prologue of another type, so what prologues cost is found out first.
+    // RUN executes the prologue of another type, so the costs of prologues are computed first.
     let mut prologues = vec![0; program.processes.len()];
     let mut budget = CONTEXTS_MAX + 4 * program.code.len();
     for (i, p) in program.processes.iter().enumerate() {
@@ -102,7 +105,8 @@ struct Walk<'a> {
     frames: Vec<Frame>,
     frame_ids: HashMap<(u32, Addr), u32>,
     contexts: Vec<Context>,
-    /// The context of each instruction outside all subroutines, by its position in the range: almost all there are.
+    /// The context of each instruction outside all subroutines, by its position in the range:
+    /// almost all there are.
     outermost: Vec<u32>,
     /// The others.
     inner: HashMap<(Addr, u32), u32>,
@@ -135,7 +139,8 @@ impl<'a> Walk<'a> {
         Err(VerifyError::new(self.program, kind, Some(addr)))
     }
 
-    /// All checks from one starting point; gives the number of instructions along the paths from there.
+    /// All checks from one starting point; gives the number of instructions along the paths from
+    /// there.
     fn run(mut self, start: Addr, part: Part, flow: &mut Flow, budget: &mut usize) -> Result<u64, VerifyError> {
         self.limit = *budget;
         let first = self.explore(start, part, flow)?;
@@ -168,7 +173,7 @@ impl<'a> Walk<'a> {
         Ok(first)
     }
 
-    /// The contexts behind an instruction.
+    /// The contexts after an instruction.
     fn execute(&mut self, addr: Addr, op: &Op, frame: u32, depth: usize, part: Part) -> Result<[Option<u32>; 2], VerifyError> {
         let Frame { below, to, base } = self.frames[frame as usize];
         match *op {
@@ -323,7 +328,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Counts the paths from each context and the instructions along them; gives the most paths of a root, and the instructions.
+    /// Counts the paths from each context and the instructions along them; gives the most paths of
+    /// a root, and the instructions.
     fn count(&self, order: &[u32]) -> Result<(u64, Vec<u64>), VerifyError> {
         let mut paths = vec![1_u64; self.contexts.len()];
         let mut instructions = vec![1_u64; self.contexts.len()];
@@ -335,7 +341,8 @@ impl<'a> Walk<'a> {
             let op = &self.program.code[context.addr.index()];
             let (first, second) = both(&paths);
             let (first_cost, second_cost) = both(&instructions);
-            // Only one branch of a conditional jump is taken; all alternatives of the others are tried.
+            // Only one branch of a conditional jump is taken; all alternatives of the others are
+            // tried.
             let branches = matches!(op, Op::Jmpz { .. } | Op::Jmpnz { .. });
             let join = |a: u64, b: u64| if branches { a.max(b) } else { a.saturating_add(b) };
             let own = match op {

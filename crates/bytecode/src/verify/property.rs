@@ -26,6 +26,10 @@ pub(super) fn may_stand_in_atom(addr: Addr, op: &Op) -> bool {
             | Op::Add {}
             | Op::Sub {}
             | Op::Mul {}
+            | Op::Addv {}
+            | Op::Subv {}
+            | Op::Mulv {}
+            | Op::Range { .. }
             | Op::Div {}
             | Op::Mod {}
             | Op::Neg {}

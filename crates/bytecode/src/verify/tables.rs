@@ -1,6 +1,7 @@
 //! Rules V-TABLES and V-JUMP: what can be seen without following the code.
 //!
-//! Everything behind this module may index tables by the identifiers of a program without asking again.
+//! Everything behind this module may index tables by the identifiers of a program without asking
+//! again.
 
 use super::error::{Table, VerifyError, VerifyErrorKind};
 use super::property;
@@ -119,7 +120,8 @@ fn processes(program: &Program) -> Check {
         return Err(VerifyErrorKind::CodeRange { process: String::new() });
     }
     for (i, p) in program.processes.iter().enumerate() {
-        // Each type's code begins where the one before it ends; so the first begins at 0 and none is empty.
+        // Each type's code begins where the one before it ends; so the first begins at 0 and none
+        // is empty.
         let follows = if i == 0 { p.start.0 == 0 } else { program.processes[i - 1].start < p.start };
         if !follows || p.start >= end || end.index() > program.code.len() {
             return Err(VerifyErrorKind::CodeRange { process: p.name.clone() });

@@ -2,9 +2,8 @@
 
 use super::{Ctx, context};
 use crate::context::{Context, View};
-use crate::source::ChannelAt;
+use crate::expanded::ChannelAt;
 use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Receive, Verified};
-use contract::Written;
 
 /// Answers of [`can_send`] and [`find`] below this are not faults.
 pub(crate) const BLOCKED: u32 = 0;
@@ -102,11 +101,11 @@ pub(super) extern "C" fn can_send(ctx: Ctx, state: *const u8, count: u32, number
     answer
 }
 
-/// Sends the message in `values` to a channel with room; gives what that wrote.
-pub(super) extern "C" fn send(ctx: Ctx, number: i32, sorted: u32) -> Written {
+/// Sends the message in `values` to a channel with room.
+pub(super) extern "C" fn send(ctx: Ctx, number: i32, sorted: u32) {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let Some(at) = channel(&ctx.view, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
+    let Some(at) = channel(&ctx.view, ctx.view.dst_channel_count, number) else { return };
     let (layout, values, bytes) = (layout_of(&ctx.program, at), ctx.values, ctx.view.dst());
     let held = bytes[at.offset as usize] as usize;
     let start = at.offset as usize + layout.messages;
@@ -123,12 +122,6 @@ pub(super) extern "C" fn send(ctx: Ctx, number: i32, sorted: u32) -> Written {
     for (field, value) in layout.fields.iter().zip(&values) {
         field.ty.write(*value, &mut bytes[start + place * size + field.offset..]);
     }
-    messages_written(at, start + place * size, start + (held + 1) * size)
-}
-
-/// What is written by a change of a channel's length and of the messages between two offsets.
-fn messages_written(at: ChannelAt, start: usize, end: usize) -> Written {
-    Written::range(at.offset as usize, at.offset as usize + 1).and(Written::range(start, end))
 }
 
 /// Makes the message in `values` the pending offer on a channel.
@@ -142,9 +135,10 @@ pub(super) extern "C" fn make_offer(ctx: Ctx, number: i32) {
     ctx.offer_channel = number;
 }
 
-/// Looks for a message that matches the `values`, which are replaced by its fields: [`BLOCKED`], [`BUFFERED`] (its place is in `place`),
-/// [`OFFERED`] or a fault code. `how` is the receive's code, with [`POLL`] added for a poll. While an
-/// offer is answered, a receive from a channel that does not exist is blocked (F-FATAL).
+/// Looks for a message that matches the `values`, which are replaced by its fields: [`BLOCKED`],
+/// [`BUFFERED`] (its place is in `place`), [`OFFERED`] or a fault code. `how` is the receive's
+/// code, with [`POLL`] added for a poll. While an offer is answered, a receive from a channel that
+/// does not exist is blocked (F-FATAL).
 #[allow(clippy::too_many_arguments)]
 pub(super) extern "C" fn find(
     ctx: Ctx,
@@ -211,11 +205,11 @@ pub(super) extern "C" fn find(
     answer
 }
 
-/// Takes the message at `place` out of a channel; gives what that wrote.
-pub(super) extern "C" fn take(ctx: Ctx, number: i32, place: u32) -> Written {
+/// Takes the message at `place` out of a channel.
+pub(super) extern "C" fn take(ctx: Ctx, number: i32, place: u32) {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    let Some(at) = channel(&ctx.view, ctx.view.dst_channel_count, number) else { return Written::NOTHING };
+    let Some(at) = channel(&ctx.view, ctx.view.dst_channel_count, number) else { return };
     let (layout, bytes) = (layout_of(&ctx.program, at), ctx.view.dst());
     let held = bytes[at.offset as usize] as usize;
     let start = at.offset as usize + layout.messages;
@@ -223,7 +217,6 @@ pub(super) extern "C" fn take(ctx: Ctx, number: i32, place: u32) -> Written {
     bytes.copy_within(start + (place as usize + 1) * size..start + held * size, start + place as usize * size);
     bytes[start + (held - 1) * size..start + held * size].fill(0);
     bytes[at.offset as usize] -= 1;
-    messages_written(at, start + place as usize * size, start + held * size)
 }
 
 /// LEN (0), EMPTY (1), FULL (2) of a channel, or minus a fault code.

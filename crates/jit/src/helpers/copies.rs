@@ -1,8 +1,9 @@
-//! The copies that native code writes: room for them, and those kept for alternatives that come after a write.
+//! The copies that native code writes: room for them, and those kept for alternatives that come
+//! after a write.
 
 use super::{Ctx, context, fail};
 use crate::context::{Context, Purpose, View};
-use crate::source::PADDING;
+use crate::expanded::PADDING;
 use bytecode::{Fault, FaultKind};
 
 impl Context {
@@ -80,10 +81,11 @@ pub(super) extern "C" fn restore(ctx: Ctx, slot: u32) -> *mut u8 {
     ctx.view.dst
 }
 
-/// Whether a deterministic sequence of `steps` steps is not to be followed further; asked at each step once it is long. If it goes on for ever
-/// (S-ENDLESS), fails. Nothing counts if the step is given up. The states are compared as Brent's cycle finding does: the one kept is renewed at
-/// each power of two.
-pub(super) extern "C" fn endless(ctx: Ctx, process: u32, steps: u32) -> u32 {
+/// Whether a deterministic sequence of `steps` steps is not to be followed further; asked at each
+/// step once it is long. If it goes on for ever (S-ENDLESS), fails. Nothing counts if the step is
+/// given up. The states are compared as Brent's cycle finding does: the one kept is renewed at each
+/// power of two. `step` is the number of its first step.
+pub(super) extern "C" fn endless(ctx: Ctx, process: u32, steps: u32, step: u32) -> u32 {
     // SAFETY: see the module's head.
     let context = unsafe { context(ctx) };
     if steps <= crate::step::LONG_SEQUENCE + 1 || context.kept_steps > steps {
@@ -100,7 +102,7 @@ pub(super) extern "C" fn endless(ctx: Ctx, process: u32, steps: u32) -> u32 {
     if returned {
         context.kept = None;
         let fault = Fault { kind: FaultKind::Endless, addr: context.start_addr() };
-        fail(ctx, process, 0, fault.code());
+        fail(ctx, process, 0, fault.code(), step);
         return 1;
     }
     if steps.is_power_of_two() || context.kept.is_none() {

@@ -3,56 +3,47 @@
 use super::{Ctx, SAVES, context};
 use crate::at_once::Following;
 use crate::context::{Context, End, FATAL, Purpose, View, reset_scratch};
-use crate::touched::Known;
+use crate::tables::ChannelSet;
 use bytecode::Mode;
-use contract::{Action, FaultCode, Written};
+use contract::{Action, FaultCode, Successor};
 
 impl Context {
-    /// Sets what an observer sees besides the steps' own effects: the privilege, scratch variables (S-NORMAL, S-ATOMIC, S-SCRATCH). Says
-    /// where the state differs by that from the one asked about.
-    fn finish_dst(&mut self, len: usize, holder: Option<u32>) -> Written {
+    /// Sets what an observer sees besides the steps' own effects: the privilege, scratch variables
+    /// (S-NORMAL, S-ATOMIC, S-SCRATCH).
+    fn finish_dst(&mut self, len: usize, holder: Option<u32>) {
         let exclusive = self.program.layout().exclusive;
         self.view.dst_len = len;
-        let mut written = Written::NOTHING;
-        let mut set = |byte: &mut u8, at: usize, before: u8, value: u8| {
-            *byte = value;
-            if before != value {
-                written = written.and(Written::range(at, at + 1));
-            }
-        };
         if let Some(at) = exclusive {
-            let before = self.asked_exclusive;
-            set(&mut self.dst()[at], at, before, holder.map_or(0, |h| h as u8 + 1));
+            self.dst()[at] = holder.map_or(0, |h| h as u8 + 1);
         }
         if self.has_scratch {
             let mut map = std::mem::take(&mut self.map);
             let program = std::sync::Arc::clone(&self.program);
-            written = written.and(reset_scratch(&program, &mut map, self.dst()));
+            reset_scratch(&program, &mut map, self.dst());
             self.map = map;
         }
-        written
     }
 
     /// Hands a finished state to the search.
-    pub(crate) fn commit(&mut self, len: usize, holder: Option<u32>, fault: u32, mut written: Written) {
+    pub(crate) fn commit(&mut self, len: usize, holder: Option<u32>, fault: u32, step: u32) {
         if self.must_finish {
-            written = written.and(self.finish_dst(len, holder));
+            self.finish_dst(len, holder);
         }
         let action = Action::new(self.initiator, self.choice);
         self.choice += 1;
-        self.out().commit(len, action, FaultCode::new(fault), written);
+        self.out().commit(len, action, FaultCode::new(fault), step);
     }
 
     /// Hands a fatal fault to the search.
-    pub(crate) fn commit_failure(&mut self, fault: u32) {
+    pub(crate) fn commit_failure(&mut self, fault: u32, step: u32) {
         let action = Action::new(self.initiator, self.choice);
         self.choice += 1;
         if let Some(fault) = FaultCode::new(fault) {
-            self.out().fail(action, fault);
+            self.out().fail(action, fault, step);
         }
     }
 
-    fn record(&mut self, process: u32, mode: u8, len: usize, fault: u32, written: Written) {
+    fn record(&mut self, process: u32, mode: u8, len: usize, fault: u32, step: u32) {
         self.unfinished = 1;
         let start = self.end_bytes.len();
         if len > 0 {
@@ -62,10 +53,30 @@ impl Context {
         }
         // As in `offer`: a path that leaves the length alone leaves the components where they are.
         let like_asked = len == self.view.src_len && std::ptr::eq(self.view.processes, self.asked.processes.as_ptr());
-        self.ends.push(End { process, mode, start, len, fault, written, like_asked });
+        self.ends.push(End { process, mode, start, len, fault, step, like_asked });
     }
 
-    /// Runs native code over another state and comes back to the present one; if the search's buffer was used, a fresh copy to write is needed.
+    /// As [`visit`](Self::visit), over a state whose components are where they are in the present
+    /// one, and which is as long: most visits are such, and little of the view is another.
+    #[inline(always)]
+    pub(crate) fn visit_alike(&mut self, state: *const u8, fault: u32, step: u32, body: impl FnOnce(&mut Context)) {
+        let view = &mut self.view;
+        let before = (view.src, view.timeout, view.fault_in, view.step, view.receivers);
+        (view.src, view.timeout, view.fault_in, view.step, view.receivers) = (state, 0, fault, step, ChannelSet::ALL);
+        (view.dst_process_count, view.dst_channel_count) = (view.process_count, view.channel_count);
+        let written = (view.dst, view.dst_len);
+        self.renew_dst();
+        self.save_base += SAVES;
+        body(self);
+        self.save_base -= SAVES;
+        let view = &mut self.view;
+        (view.src, view.timeout, view.fault_in, view.step, view.receivers) = before;
+        (view.dst_process_count, view.dst_channel_count) = (view.process_count, view.channel_count);
+        (view.dst, view.dst_len) = written;
+    }
+
+    /// Runs native code over another state and comes back to the present one; if the search's
+    /// buffer was used, a fresh copy to write is needed.
     pub(crate) fn visit(&mut self, view: View, body: impl FnOnce(&mut Context)) {
         let before = std::mem::replace(&mut self.view, view);
         self.renew_dst();
@@ -76,73 +87,65 @@ impl Context {
     }
 }
 
-/// The end of a path of a process without an offer, which creates nothing, and gives nobody a privilege. What the path has written is what
-/// is `known` of it, and what was `added` at run time.
-pub(super) extern "C" fn end(ctx: Ctx, offset: u64, process: u32, fault: u32, known: &Known, added: Written) {
+/// The end of a path of a process without an offer, which creates nothing, and gives nobody a
+/// privilege; `step` is its number.
+pub(super) extern "C" fn end(ctx: Ctx, process: u32, fault: u32, step: u32) {
     // SAFETY: see the module's head.
     let context = unsafe { context(ctx) };
-    let (len, written) = (context.view.src_len, context.written(known, offset, added));
-    if !context.commit_in_place(len, fault, written) {
-        context.end(process, Mode::Normal as u8, len, fault, written);
+    let step = context.first_step(step);
+    if !context.commit_in_place(fault, step) {
+        context.end(process, Mode::Normal as u8, context.view.src_len, fault, step);
     }
 }
 
 /// The same in all other cases: `len` is the length of the state reached, `mode` how the step ends.
-#[allow(clippy::too_many_arguments)]
-pub(super) extern "C" fn end_unusually(
-    ctx: Ctx,
-    offset: u64,
-    process: u32,
-    fault: u32,
-    known: &Known,
-    added: Written,
-    len: usize,
-    mode: u32,
-) {
+pub(super) extern "C" fn end_unusually(ctx: Ctx, process: u32, fault: u32, step: u32, len: usize, mode: u32) {
     // SAFETY: see the module's head.
     let context = unsafe { context(ctx) };
-    let written = context.written(known, offset, added);
-    context.end(process, mode as u8, len, fault, written);
+    let step = context.first_step(step);
+    context.end(process, mode as u8, len, fault, step);
 }
 
 impl Context {
-    /// What a transition has written with a path of a process that begins at an offset.
+    /// The number of the first step of a transition, to which a path with number `step` belongs.
     #[inline]
-    pub(super) fn written(&self, known: &Known, offset: u64, added: Written) -> Written {
-        self.view.written.and(added).and(known.from(offset))
+    pub(super) fn first_step(&self, step: u32) -> u32 {
+        if self.view.step == Successor::NO_STEP { step } else { self.view.step }
     }
 
     /// The end of a path, whatever is to be done with it.
     #[inline(never)]
-    fn end(&mut self, process: u32, mode: u8, len: usize, fault: u32, written: Written) {
+    fn end(&mut self, process: u32, mode: u8, len: usize, fault: u32, step: u32) {
         match self.purpose {
             Purpose::Probe => self.hits += 1,
             Purpose::Direct if self.at_once.following == Following::GivenUp => {}
             Purpose::Direct if mode != Mode::Invisible as u8 => {
                 let holder = (mode == Mode::Atomic as u8).then_some(process);
-                self.commit(len, holder, fault, written);
+                self.commit(len, holder, fault, step);
                 self.renew_dst();
             }
-            _ if self.at_once.following == Following::AtOnce => self.go_on(process, len, fault, written),
+            _ if self.at_once.following == Following::AtOnce => self.go_on(process, len, fault, step),
             _ => {
                 self.purpose = Purpose::Record;
                 self.cursor.shut();
-                self.record(process, mode, len, fault, written);
+                self.record(process, mode, len, fault, step);
                 self.renew_dst();
             }
         }
     }
 }
 
-/// A fatal fault; what the transition carries is reported in its place (F-CONTINUE).
-pub(super) extern "C" fn fail(ctx: Ctx, process: u32, carried: u32, fatal: u32) {
+/// A fatal fault; what the transition carries is reported in its place (F-CONTINUE). `step` is the
+/// number of the path if its first step was complete.
+pub(super) extern "C" fn fail(ctx: Ctx, process: u32, carried: u32, fatal: u32, step: u32) {
     let fault = if carried == 0 { fatal } else { carried };
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
+    let step = ctx.first_step(step);
     match ctx.purpose {
         Purpose::Probe => ctx.hits += 1,
         Purpose::Direct if ctx.at_once.following == Following::GivenUp => {}
-        Purpose::Direct => ctx.commit_failure(fault),
-        Purpose::Record => ctx.record(process, FATAL, 0, fault, Written::NOTHING),
+        Purpose::Direct => ctx.commit_failure(fault, step),
+        Purpose::Record => ctx.record(process, FATAL, 0, fault, step),
     }
 }

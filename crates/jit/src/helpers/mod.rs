@@ -1,9 +1,11 @@
-//! What native code calls for everything that is not worth being inline: ends of paths, creation, searching in channels, questions about
-//! other processes. Each function is called by compiled code only, with the context of the worker that runs it.
+//! What native code calls for everything that is not worth being inline: ends of paths, creation,
+//! searching in channels, questions about other processes. Each function is called by compiled code
+//! only, with the context of the worker that runs it.
 //!
-//! Safety, for the whole module: `ctx` is the worker's own context, alive for the call and used by nobody else (a `System` is `&mut` while it
-//! expands), and its `out` pointer was set by [`Native`](crate::Native) to a buffer that outlives the call. Pointers into
-//! states come from `ctx.view`, whose buffers have `PADDING` bytes to spare.
+//! Safety, for the whole module: `ctx` is the worker's own context, alive for the call and used by
+//! nobody else (a `System` is `&mut` while it expands), and its `out` pointer was set by
+//! [`Native`](crate::Native) to a buffer that outlives the call. Pointers into states come from
+//! `ctx.view`, whose buffers have `PADDING` bytes to spare.
 
 mod channels;
 mod copies;
@@ -34,7 +36,8 @@ type Ctx = *mut Context;
 /// # Safety
 /// As the module's head says.
 unsafe fn context<'c>(ctx: Ctx) -> &'c mut Context {
-    // SAFETY: the caller passes the pointer compiled code was given, under the conditions of the module's head.
+    // SAFETY: the caller passes the pointer compiled code was given, under the conditions of the
+    // module's head.
     unsafe { &mut *ctx }
 }
 
@@ -53,11 +56,11 @@ const fn helper(name: &'static str, address: *const u8, params: &'static [types:
 /// All of them, each with the types of its definition.
 pub(crate) const HELPERS: &[Helper] = &[
     helper("untranslated", crate::tables::untranslated as *const u8, &[I64, I64, I32], None),
-    helper("end", end as *const u8, &[I64, I64, I32, I32, I64, I64], None),
-    helper("end_unusually", end_unusually as *const u8, &[I64, I64, I32, I32, I64, I64, I64, I32], None),
-    helper("fail", fail as *const u8, &[I64, I32, I32, I32], None),
-    helper("has_answer", has_answer as *const u8, &[I64, I32], Some(I32)),
-    helper("offer", offer as *const u8, &[I64, I64, I32, I32, I64, I64, I64], Some(I32)),
+    helper("end", end as *const u8, &[I64, I32, I32, I32], None),
+    helper("end_unusually", end_unusually as *const u8, &[I64, I32, I32, I32, I64, I32], None),
+    helper("fail", fail as *const u8, &[I64, I32, I32, I32, I32], None),
+    helper("has_answer", has_answer as *const u8, &[I64], Some(I32)),
+    helper("offer", offer as *const u8, &[I64, I32, I32, I32, I64], Some(I32)),
     helper("enabled", enabled as *const u8, &[I64, I64, I64, I32, I32], Some(I32)),
     helper("whereabouts", whereabouts as *const u8, &[I64, I64, I32, I32], Some(I32)),
     helper("instance", instance as *const u8, &[I64, I32, I32, I32], Some(I64)),
@@ -67,13 +70,13 @@ pub(crate) const HELPERS: &[Helper] = &[
     helper("prologue_done", prologue_done as *const u8, &[I64, I32], None),
     helper("new_channel", new_channel as *const u8, &[I64, I32, I32], Some(I64)),
     helper("can_send", can_send as *const u8, &[I64, I64, I32, I32, I32, I32, I32], Some(I32)),
-    helper("send", send as *const u8, &[I64, I32, I32], Some(I64)),
+    helper("send", send as *const u8, &[I64, I32, I32], None),
     helper("make_offer", make_offer as *const u8, &[I64, I32], None),
     helper("find", find as *const u8, &[I64, I64, I32, I32, I32, I32, I32, I32, I32, I32], Some(I32)),
-    helper("take", take as *const u8, &[I64, I32, I32], Some(I64)),
+    helper("take", take as *const u8, &[I64, I32, I32], None),
     helper("channel_query", channel_query as *const u8, &[I64, I64, I32, I32, I32, I32], Some(I64)),
     helper("claim", claim as *const u8, &[I64, I32, I32, I32, I32], Some(I32)),
     helper("save", save as *const u8, &[I64, I32], None),
     helper("restore", restore as *const u8, &[I64, I32], Some(I64)),
-    helper("endless", endless as *const u8, &[I64, I32, I32], Some(I32)),
+    helper("endless", endless as *const u8, &[I64, I32, I32, I32], Some(I32)),
 ];

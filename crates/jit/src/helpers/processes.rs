@@ -2,21 +2,24 @@
 
 use super::{Ctx, context};
 use crate::context::{Context, Purpose, View, view_of};
-use crate::source::ProcessAt;
+use crate::expanded::ProcessAt;
 use bytecode::{Fault, FaultKind};
 
 impl Context {
     /// Runs the code of a process of the present view.
     #[inline]
     pub(crate) fn call(&mut self, process: u32) {
-        // SAFETY: `process` is below the view's count, and the tables have an entry for each process.
+        // SAFETY: `process` is below the view's count, and the tables have an entry for each
+        // process.
         let at = unsafe { *self.view.processes.add(process as usize) };
-        // SAFETY: `at` describes a process of the state at `src`, and its code was compiled for this type, location and program.
+        // SAFETY: `at` describes a process of the state at `src`, and its code was compiled for
+        // this type, location and program.
         unsafe { at.code(self.view.src)(self, at.offset as u64, process) };
     }
 
-    /// Runs the code of the processes of the present view, beginning with one, until one is not done with. Gives the number of the one after
-    /// that, or how many there are. Most processes cannot move in most states and find that out in a few instructions: so is this loop.
+    /// Runs the code of the processes of the present view, beginning with one, until one is not
+    /// done with. Gives the number of the one after that, or how many there are. Most processes
+    /// cannot move in most states and find that out in a few instructions: so is this loop.
     #[inline]
     pub(crate) fn expand_from(&mut self, first: u32) -> u32 {
         let View { src, processes, process_count, .. } = self.view;

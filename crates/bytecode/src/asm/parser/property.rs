@@ -54,7 +54,7 @@ pub(in crate::asm) enum Label {
 }
 
 impl Property {
-    /// What stands in for a property whose header could not be read.
+    /// A substitute for a property whose header could not be read.
     pub fn nothing(span: Span) -> Property {
         Property { keyword: "ltl", name: Name { text: String::new(), span }, lines: Vec::new() }
     }
@@ -87,7 +87,7 @@ impl Parser<'_> {
                     property.lines.push(Line::Origin { file, line, column, text, span });
                     Ok(())
                 }
-                other => Err(Diagnostic::error(span, format!("`.{other}` is no directive inside a property"))
+                other => Err(Diagnostic::error(span, format!("`.{other}` is not a directive inside a property"))
                     .with_hint_opt(did_you_mean(other, ["line"]))),
             };
         }
@@ -119,7 +119,7 @@ impl Parser<'_> {
             }
             other => {
                 let hint = did_you_mean(other, ["formula", "state", "edge", "exit"]);
-                return Err(Diagnostic::error(span, format!("`{other}` begins no line of a property")).with_hint_opt(hint));
+                return Err(Diagnostic::error(span, format!("`{other}` does not begin a line of a property")).with_hint_opt(hint));
             }
         };
         property.lines.push(line);

@@ -100,7 +100,7 @@ impl Builder<'_, '_> {
         Some(PropertyEntry { name: property.name.text.clone(), origin: own_origin, kind })
     }
 
-    /// The place in the assembly itself, where no other was given.
+    /// The position in the assembly file itself, if no other position is given.
     fn automatic(&mut self, span: Span) -> Option<Origin> {
         if self.positions.explicit {
             return None;

@@ -1,10 +1,12 @@
 //! States under expansion: their bytes, and where their processes and channels are.
 //!
-//! A state is copied once, into a buffer with room behind it, so that native code can copy it on in whole words. Most states have the same
-//! components in the same places as the one before them. So what was found for one state is kept, together with a pattern of the bytes that
-//! tell what a component is: who comes with these bytes in these places is described already, which is seen while copying.
+//! A state is copied once, into a buffer with room behind it, so that native code can copy it on in
+//! whole words. Most states have the same components in the same places as the one before them. So
+//! what was found for one state is kept, together with a pattern of the bytes that tell what a
+//! component is: who comes with these bytes in these places is described already, which is seen
+//! while copying.
 
-use crate::tables::{AnswerCell, Code, CodeCell, Tables};
+use crate::tables::{AnswerCell, ChannelSet, Code, CodeCell, Tables};
 use bytecode::{Layout, LayoutError, Verified};
 
 /// Bytes past the end of a state that native code may read or write when it copies.
@@ -39,7 +41,8 @@ impl ProcessAt {
     /// The place in the tables of its type for the location where a process stands.
     ///
     /// # Safety
-    /// This describes a process of the state at `state`, which has padding, by the tables of its program.
+    /// This describes a process of the state at `state`, which has padding, by the tables of its
+    /// program.
     #[inline(always)]
     pub unsafe fn place(&self, state: *const u8) -> usize {
         // SAFETY: the location lies inside the state, and what comes after it inside the padding.
@@ -53,8 +56,19 @@ impl ProcessAt {
     /// As for [`place`](Self::place).
     #[inline(always)]
     pub unsafe fn code(&self, state: *const u8) -> Code {
-        // SAFETY: as the caller promises; the mask lets no number pass that has no place in the table.
+        // SAFETY: as the caller promises; the mask lets no number pass that has no place in the
+        // table.
         unsafe { &*self.code.add(self.place(state)) }.get()
+    }
+
+    /// The channels from which the process may receive where it stands.
+    ///
+    /// # Safety
+    /// As for [`place`](Self::place).
+    #[inline(always)]
+    pub unsafe fn receives_from(&self, state: *const u8) -> ChannelSet {
+        // SAFETY: likewise.
+        unsafe { &*self.answers.add(self.place(state)) }.channels()
     }
 
     /// The code with which the process may answer an offer on a channel where it stands.
@@ -77,7 +91,7 @@ pub(crate) struct ChannelAt {
 
 /// A state under expansion, with padding, and where its processes and channels are.
 #[derive(Clone, Default)]
-pub(crate) struct Source {
+pub(crate) struct ExpandedState {
     pub bytes: Vec<u8>,
     pub len: usize,
     /// 256 entries: room for the processes a step creates.
@@ -87,12 +101,17 @@ pub(crate) struct Source {
     pub channel_count: u32,
     /// The length of the state that the tables describe.
     described: Option<usize>,
-    /// The bytes that tell what a component is in it, and which bytes these are; both have a piece at least.
+    /// Whether the view of the state before this one is still right, but for what may be written;
+    /// see [`Native`](crate::Native).
+    pub is_in_view: bool,
+    /// The bytes that tell what a component is in it, and which bytes these are; both have a piece
+    /// at least.
     shapes: Vec<u8>,
     shape_mask: Vec<u8>,
 }
 
-/// Copies a state to the start of a buffer. States are short: this is faster than asking the system for it.
+/// Copies a state to the start of a buffer. States are short: this is faster than asking the system
+/// for it.
 #[inline]
 fn copy(state: &[u8], bytes: &mut [u8]) {
     let bytes = &mut bytes[..state.len()];
@@ -109,7 +128,7 @@ fn copy(state: &[u8], bytes: &mut [u8]) {
     }
 }
 
-impl Source {
+impl ExpandedState {
     /// Takes in the bytes of a state alone; for [`view_like`](crate::context::view_like).
     #[inline]
     pub fn take_in(&mut self, state: &[u8]) {
@@ -128,7 +147,7 @@ impl Source {
 
     /// Takes in a state if the tables are right for it.
     #[inline(always)]
-    fn take_in_alike(&mut self, state: &[u8]) -> bool {
+    pub fn take_in_alike(&mut self, state: &[u8]) -> bool {
         let len = state.len();
         // As long as a state before it, for which there was room.
         if self.described != Some(len) {
@@ -156,7 +175,7 @@ impl Source {
     #[cold]
     fn load_anew(&mut self, program: &Verified, tables: &Tables, state: &[u8]) -> Result<(), LayoutError> {
         self.take_in(state);
-        self.described = None;
+        (self.described, self.is_in_view) = (None, false);
         if tables.longest.is_some_and(|longest| state.len() > longest) {
             return Err(LayoutError::TooLarge);
         }

@@ -1,0 +1,159 @@
+//! What some stores can do beyond inserting states: keep a memory budget, be saved, mark states,
+//! drop whole layers. Also visited sets that answer later.
+//!
+//! A role is a trait of its own, so that a new store begins with the few methods of [`Store`] and a
+//! new search declares in its types which roles it needs. Searches ask for [`Budgeted`] and
+//! [`Saveable`] at run time ([`Store::budgeted`], [`Store::saveable`]), because every search can
+//! work without them. [`Annotated`] and [`Layered`] are in the bounds of the searches that need
+//! them.
+
+use crate::store::{Store, StoreFull, StoreWorker};
+use std::sync::Arc;
+
+/// A condition that says whether to stop. It is evaluated from time to time.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// A store that knows how much memory it uses.
+pub trait Budgeted {
+    /// The memory in use, measured, in bytes.
+    fn bytes(&self) -> u64;
+
+    /// The most memory that was ever in use, in bytes. While a table grows, it needs its old and
+    /// its new memory at the same time.
+    fn peak_bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    /// Gives the store a condition for abandoning long work, such as moving all states to a new
+    /// table. If the condition is true, the insertion fails as if the store were full, and no state
+    /// is lost.
+    fn give_up_when(&self, stop: Stop) {
+        let _ = stop;
+    }
+
+    /// Reserves `bytes` of the store's memory budget for other users. A store without a budget
+    /// ignores this.
+    fn leave_room(&self, bytes: u64) {
+        let _ = bytes;
+    }
+
+    /// Whether the store could work with less memory than it holds now, and will do so after a call
+    /// of [`leave_room`](Self::leave_room).
+    fn yields(&self) -> bool {
+        false
+    }
+
+    /// The present form of the store, in one word. It changes when a store reorganises itself in a
+    /// way that users want to know about.
+    fn form(&self) -> &'static str {
+        ""
+    }
+}
+
+/// Why a store cannot be restored from saved data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRestored {
+    /// The saved data needs more memory than the budget allows.
+    Full(StoreFull),
+    /// The data was not saved by a store of this kind.
+    Malformed,
+}
+
+impl From<StoreFull> for NotRestored {
+    fn from(full: StoreFull) -> NotRestored {
+        NotRestored::Full(full)
+    }
+}
+
+/// A store that can be saved and restored.
+pub trait Saveable {
+    /// The name of the store's own save format, if it has one. A store without a format of its own
+    /// saves its states, each once, and any other store can insert them.
+    fn own_form(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Passes to `write`, piece by piece, everything from which an equal store can be restored, as
+    /// long as `write` returns `true`. No worker inserts at the same time. Returns whether
+    /// everything was written. `states` is the number of new states so far: workers may not have
+    /// reported all of theirs yet.
+    fn save(&self, states: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool;
+
+    /// Restores an empty store from data that a store with the same [format](Self::own_form) has
+    /// saved, its configuration included. `next` puts one piece after the other into its argument
+    /// and returns whether there was one. After an error the store must not be used. A store
+    /// without a format of its own is restored by inserting states.
+    fn restore(&mut self, next: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<(), NotRestored> {
+        let _ = next;
+        Err(NotRestored::Malformed)
+    }
+}
+
+/// A store whose states carry marks. Nested searches and searches for components need them.
+pub trait Annotated: Store {
+    /// One worker's access to states and marks.
+    type Annotator<'s>: Marks
+    where
+        Self: 's;
+
+    /// Access for one more worker.
+    fn annotator(&self) -> Self::Annotator<'_>;
+}
+
+/// One worker's access to an [`Annotated`] store.
+pub trait Marks: StoreWorker {
+    /// Sets the marks `bits` of `state`, whose [`hash`](StoreWorker::hash) is `hash`. Marks are
+    /// never removed. Returns which of these marks were set before. If several workers set the same
+    /// mark, exactly one of them learns that it was not set before.
+    fn or(&mut self, hash: u64, state: &[u8], bits: u32) -> Result<u32, StoreFull>;
+}
+
+/// A store whose states lie in layers, so that layers that are done with can be given back. A layer
+/// is known by a number that means nothing to the store: their order is the search's business.
+pub trait Layered: Store {
+    /// One worker's access to one layer: whatever a worker can do, within that layer. A state is
+    /// looked for in the layer only, and its name has a meaning there only.
+    type Layer<'s>: StoreWorker
+    where
+        Self: 's;
+
+    /// The access of `worker` to a layer, which is there as soon as it is asked for.
+    fn layer<'w, 's>(worker: &'w mut Self::Worker<'s>, layer: u64) -> &'w mut Self::Layer<'s>
+    where
+        Self: 's;
+
+    /// Forgets all states in the layers for which `gone` says so, and gives their memory back; says
+    /// how many states went. Layers that share memory with one that stays go when that does.
+    fn drop_layers(&mut self, gone: &mut dyn FnMut(u64) -> bool) -> u64;
+}
+
+/// A visited set for a search that can wait for answers. A set on disk answers a whole batch with
+/// one pass over its files; a set on several machines answers when the replies have arrived.
+///
+/// The search submits a state with a number of its choice. Each number whose state is new is passed
+/// to `new` exactly once, with the state, during this call or a later one. A set in memory answers
+/// within the call.
+pub trait Visited {
+    /// Submits states. Answers for these or earlier states may come.
+    fn submit(&mut self, batch: &mut dyn Iterator<Item = (u64, &[u8])>, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull>;
+
+    /// Ends a level: no more states come for it, and all missing answers are given now.
+    fn end_of_level(&mut self, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull>;
+}
+
+/// A store in memory answers at once.
+impl<W: StoreWorker> Visited for W {
+    fn submit(&mut self, batch: &mut dyn Iterator<Item = (u64, &[u8])>, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull> {
+        for (number, state) in batch {
+            let hash = self.hash(state);
+            if self.insert(hash, state)?.new {
+                new(number, state);
+            }
+        }
+        Ok(())
+    }
+
+    fn end_of_level(&mut self, _: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull> {
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! A toy system of processes over shared variables, and a toy reduction of it.
+//!
+//! It is as small as a system can be in which a reduction can be wrong: processes with local steps,
+//! steps that wait for shared variables or set them, cycles, deadlocks and faults.
+
+use super::Random;
+use crate::fault::FaultCode;
+use crate::reduction::{LeftOut, Reduction};
+use crate::successors::{Action, Successor, Successors};
+use crate::system::System;
+
+/// A step of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadStep {
+    /// The location it leads to.
+    pub target: u8,
+    /// The variable and the value it waits for.
+    pub waits_for: Option<(u8, u8)>,
+    /// The variable and the value it sets.
+    pub sets: Option<(u8, u8)>,
+    /// Whether it commits a fault.
+    pub fails: bool,
+}
+
+impl ThreadStep {
+    /// A step that neither reads nor writes shared variables.
+    pub const fn local(target: u8) -> ThreadStep {
+        ThreadStep { target, waits_for: None, sets: None, fails: false }
+    }
+
+    fn is_local(&self) -> bool {
+        self.waits_for.is_none() && self.sets.is_none() && !self.fails
+    }
+}
+
+/// Processes over shared variables. A state has a byte for each variable and then one for the
+/// location of each process. No end is accepted. Part *n* is process *n*; proposition *n* says that
+/// variable *n* is not zero.
+#[derive(Clone, Debug, Default)]
+pub struct Threads {
+    /// How many variables there are, zero at first.
+    pub variables: usize,
+    /// The steps of each location of each process, which begins at location 0.
+    pub processes: Vec<Vec<Vec<ThreadStep>>>,
+}
+
+impl Threads {
+    /// A pseudo-random system.
+    pub fn random(seed: u64) -> Threads {
+        let mut random = Random(seed);
+        let mut choose = |below: u64| random.below(below) as u8;
+        let variables = 1 + choose(2) as usize;
+        let processes = (0..2 + choose(2))
+            .map(|_| {
+                let locations = 1 + choose(4);
+                let location = |choose: &mut dyn FnMut(u64) -> u8| {
+                    let step = |choose: &mut dyn FnMut(u64) -> u8| ThreadStep {
+                        target: choose(locations.into()),
+                        waits_for: (choose(3) == 0).then(|| (choose(variables as u64), choose(2))),
+                        sets: (choose(3) == 0).then(|| (choose(variables as u64), choose(2))),
+                        fails: choose(40) == 0,
+                    };
+                    (0..choose(3)).map(|_| step(choose)).collect()
+                };
+                (0..locations).map(|_| location(&mut choose)).collect()
+            })
+            .collect();
+        Threads { variables, processes }
+    }
+
+    /// The location of a process, and the steps there.
+    fn at(&self, state: &[u8], process: usize) -> (u8, &[ThreadStep]) {
+        let location = state[self.variables + process];
+        (location, &self.processes[process][location as usize])
+    }
+
+    /// The static number of the first step of a location.
+    fn number(&self, process: usize, location: u8) -> u32 {
+        (process as u32) << 16 | u32::from(location) << 8
+    }
+}
+
+impl System for Threads {
+    fn initial(&mut self, out: &mut Successors) {
+        out.push(&vec![0; self.variables + self.processes.len()], Action::default());
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        (0..self.processes.len() as u32).for_each(|process| self.expand_part(state, process, out));
+    }
+
+    fn is_valid_end(&mut self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn parts(&mut self, _: &[u8], out: &mut Vec<u32>) {
+        out.extend(0..self.processes.len() as u32);
+    }
+
+    fn expand_part(&mut self, state: &[u8], part: u32, out: &mut Successors) {
+        let process = part as usize;
+        let (location, steps) = self.at(state, process);
+        for (choice, step) in steps.iter().enumerate() {
+            if step.waits_for.is_some_and(|(variable, value)| state[variable as usize] != value) {
+                continue;
+            }
+            let next = out.slot_from(state);
+            next[self.variables + process] = step.target;
+            if let Some((variable, value)) = step.sets {
+                next[variable as usize] = value;
+            }
+            let fault = step.fails.then_some(FaultCode::new(1)).flatten();
+            out.commit(state.len(), Action::new(part, choice as u32), fault, self.number(process, location) + choice as u32);
+        }
+    }
+
+    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
+        Ok((0..self.variables).filter(|&variable| state[variable] != 0).map(|variable| 1 << variable).sum())
+    }
+}
+
+/// Follows one process alone if it waits for nothing and all its steps are local.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalFirst<'a>(pub &'a Threads);
+
+impl Reduction for LocalFirst<'_> {
+    fn leave_out(&self, state: &[u8], _: &[Successor]) -> LeftOut {
+        // Another process could enable a process that waits, so the two cannot be separated.
+        let candidate = |&process: &usize| {
+            let (_, steps) = self.0.at(state, process);
+            !steps.is_empty() && steps.iter().all(|step| step.waits_for.is_none() && step.is_local())
+        };
+        let chosen = (0..self.0.processes.len()).find(candidate);
+        chosen.map_or(LeftOut::NOTHING, |process| LeftOut { processes: !(1 << process), postponed: !(1 << process) })
+    }
+}
+
+/// The laws of a system, checked in up to `most` of its states: the steps of a state are the same
+/// each time; no two have the same action; and the steps of its parts, in order, are all its steps.
+pub fn system_laws<S: System>(system: &mut S, most: usize) {
+    let (mut out, mut again, mut parts) = (Successors::new(), Successors::new(), Vec::new());
+    let all = |out: &Successors| -> Vec<(Successor, Option<Vec<u8>>)> {
+        let forget = |entry: &Successor| Successor::in_room(0, 0, entry.action, 0, entry.fault().map_or(0, |f| f.get()), entry.step);
+        out.iter().map(|(entry, state)| (forget(entry), state.map(<[u8]>::to_vec))).collect()
+    };
+    system.initial(&mut out);
+    let mut waiting: Vec<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
+    let mut seen: std::collections::HashSet<Vec<u8>> = waiting.iter().cloned().collect();
+    while let Some(state) = waiting.pop() {
+        out.clear();
+        system.successors(&state, &mut out);
+        let steps = all(&out);
+        again.clear();
+        system.successors(&state, &mut again);
+        assert_eq!(steps, all(&again), "the steps of {state:?} differ from time to time");
+        let actions: std::collections::HashSet<Action> = steps.iter().map(|step| step.0.action).collect();
+        assert_eq!(actions.len(), steps.len(), "two steps of {state:?} have the same action");
+        again.clear();
+        parts.clear();
+        system.parts(&state, &mut parts);
+        parts.iter().for_each(|&part| system.expand_part(&state, part, &mut again));
+        assert_eq!(steps, all(&again), "the parts of {state:?} are not all of it");
+        for next in steps.into_iter().filter_map(|step| step.1) {
+            if seen.len() < most && seen.insert(next.clone()) {
+                waiting.push(next);
+            }
+        }
+    }
+}

@@ -1,7 +1,9 @@
-//! Measures search orders and stores on systems written by hand, as native code for them would be: nanoseconds a transition, bytes a
-//! state. `cargo run --release -p search --example measure -- [SYSTEM] [ORDER] [STORE]…`; without a word, everything.
+//! Measures search orders and stores on systems written by hand, as native code for them would be:
+//! nanoseconds a transition, bytes a state.
+//! `cargo run --release -p search --example measure -- [SYSTEM] [ORDER] [STORE]…`; without a word,
+//! everything.
 
-use contract::{Action, Outcome, Store, Successors, System, Verdict, Written};
+use contract::{Action, Outcome, Store, Successor, Successors, System, Verdict};
 use search::{Task, breadth_first, depth_first, depth_first_shared};
 use store::{Compact, Plain};
 
@@ -39,7 +41,8 @@ impl System for Filter {
                     next[scan] = 0;
                     next[pc] = 2;
                 }
-                // Look at one other process after the other until all are behind, or someone else entered this room later.
+                // Look at one other process after the other until all are behind, or someone else
+                // entered this room later.
                 2 => {
                     let other = state[scan] as usize;
                     if state[self.at(3, state[level] as usize)] != p as u8 || other == n {
@@ -56,7 +59,7 @@ impl System for Filter {
                     next[pc] = 0;
                 }
             }
-            out.commit(state.len(), Action::new(p as u32, 0), None, Written::EVERYTHING);
+            out.commit(state.len(), Action::new(p as u32, 0), None, Successor::NO_STEP);
         }
     }
 
@@ -91,7 +94,7 @@ impl System for Philosophers {
                 4 => (next[right], next[p]) = (0, 0),
                 _ => continue,
             }
-            out.commit(state.len(), Action::new(p as u32, 0), None, Written::EVERYTHING);
+            out.commit(state.len(), Action::new(p as u32, 0), None, Successor::NO_STEP);
         }
     }
 

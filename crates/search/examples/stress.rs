@@ -1,5 +1,6 @@
-//! Whole searches with several workers, again and again: their counts must be those of one worker, and violations must be found at
-//! their depth. `cargo run --release -p search --example stress -- [RUNS] [THREADS]`
+//! Whole searches with several workers, again and again: their counts must be those of one worker,
+//! and violations must be found at their depth.
+//! `cargo run --release -p search --example stress -- [RUNS] [THREADS]`
 
 use contract::testing::{Graph, numbers};
 use contract::{Safety, Store, System, Verdict};

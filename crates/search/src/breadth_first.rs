@@ -1,12 +1,15 @@
-//! Breadth-first search, level by level: the shortest counterexample, and the order that is fastest.
+//! Breadth-first search, level by level: the shortest counterexample, and the order that is
+//! fastest.
 //!
-//! Sequential or parallel is a matter of who takes the chunks of a level. The caller's thread is the first worker and leads: it works
-//! the smallest levels off alone, and shares the others with whoever is there in time. A level ends when all its chunks are done, so
-//! depths are exact and the first violation found is among the shortest, with any number of workers.
+//! Sequential or parallel is a matter of who takes the chunks of a level. The caller's thread is
+//! the first worker and leads: it works the smallest levels off alone, and shares the others with
+//! whoever is there in time. A level ends when all its chunks are done, so depths are exact and the
+//! first violation found is among the shortest, with any number of workers.
 
-use crate::checkpoint::{CheckpointError, Order, Reader, Standing, Writer};
+use crate::checkpoint::{CheckpointError, Reader, SavedCounts, SavedOrder, Writer};
 use crate::estimate::Levels;
 use crate::expand::{Best, Expander};
+use crate::fork_join::ForkJoin;
 use crate::frontier::{Chunk, Frontier, Sink};
 use crate::level::{Level, states_in};
 use crate::links::{Link, Links, MOST_WORKERS};
@@ -14,7 +17,6 @@ use crate::monitor::{self, Monitor};
 use crate::parts::{Part, conclude, together};
 use crate::sync::lock;
 use crate::task::Task;
-use crate::team::Team;
 use contract::{Outcome, StopReason, Store, StoreWorker, System};
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -35,7 +37,7 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
     store: &T,
     task: &Task<'_>,
     mut reader: Reader<'_>,
-    standing: Standing,
+    standing: SavedCounts,
     mut worker: T::Worker<'_>,
 ) -> Result<Outcome, CheckpointError> {
     let logs = reader.number()?;
@@ -76,7 +78,7 @@ struct Start {
     /// What is left of the level, and what was found of the next.
     level: Vec<Chunk>,
     next: Vec<Chunk>,
-    standing: Standing,
+    standing: SavedCounts,
 }
 
 fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, mut start: Option<Start>) -> Outcome {
@@ -84,13 +86,14 @@ fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, m
     let workers = task.threads.clamp(1, MOST_WORKERS);
     let monitor = Monitor::new(task, workers, store);
     let best = Best::new();
-    let (level, team) = (Level::default(), Team::default());
-    let logs: Vec<_> = (0..workers).map(|_| Mutex::new(Links::new(MOST_WORKERS))).collect();
-    let search = Search { store, task, monitor: &monitor, best: &best, level: &level, team: &team, logs: &logs, ancestors: &ancestors };
+    let (level, fork_join) = (Level::default(), ForkJoin::default());
+    let logs: Vec<_> = (0..workers).map(|_| Mutex::new(Links::new(MOST_WORKERS, false))).collect();
+    let search =
+        Search { store, task, monitor: &monitor, best: &best, level: &level, fork_join: &fork_join, logs: &logs, ancestors: &ancestors };
     let before = ancestors.len();
     let (mut depth, mut truncated) = (0, false);
     let lead = |workers: usize, system: S| {
-        let _home = SendHome(&team, &monitor);
+        let _home = SendHome(&fork_join, &monitor);
         let mut leader = Expander::new(system, store, task, &best, before);
         (depth, truncated) = search.lead(&mut leader, workers, start);
         Part::of(leader)
@@ -107,7 +110,7 @@ fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, m
 }
 
 /// Sends the helpers home when the leader is done, and at once if it panics.
-struct SendHome<'a>(&'a Team, &'a Monitor<'a>);
+struct SendHome<'a>(&'a ForkJoin, &'a Monitor<'a>);
 
 impl Drop for SendHome<'_> {
     fn drop(&mut self) {
@@ -125,7 +128,7 @@ struct Search<'a, T> {
     monitor: &'a Monitor<'a>,
     best: &'a Best,
     level: &'a Level,
-    team: &'a Team,
+    fork_join: &'a ForkJoin,
     /// The links of the helpers, while they are not at work.
     logs: &'a [Mutex<Links>],
     ancestors: &'a [Links],
@@ -175,7 +178,8 @@ impl<T: Store> Search<'_, T> {
         }
     }
 
-    /// Expands the states of a level, with a pause for each checkpoint that is due; `before` is the time spent in earlier runs.
+    /// Expands the states of a level, with a pause for each checkpoint that is due; `before` is the
+    /// time spent in earlier runs.
     fn run_level<S: System>(
         &self,
         expander: &mut Expander<'_, S, T>,
@@ -189,16 +193,17 @@ impl<T: Store> Search<'_, T> {
             let shared = workers > 1 && states_in(&chunks) >= SHARED_STATES;
             self.level.open(chunks, depth, if shared { workers } else { 1 });
             if shared {
-                self.team.call();
+                self.fork_join.call();
             }
             self.work_off(expander, 0, next);
             if shared {
-                self.team.close();
+                self.fork_join.close();
             }
             chunks = self.level.rest();
             if self.level.pause.swap(false, Ordering::Relaxed) || self.monitor.stopped() {
                 self.save(expander, &chunks, next, depth, before);
-                // Whoever wants to stop meanwhile need not wait for another checkpoint, which would be the same.
+                // Whoever wants to stop meanwhile need not wait for another checkpoint, which would
+                // be the same.
                 self.monitor.had_enough();
             }
             if self.monitor.stopped() || self.best.length() <= depth {
@@ -207,10 +212,11 @@ impl<T: Store> Search<'_, T> {
         }
     }
 
-    /// Takes a checkpoint, if anyone wants one and there is anything to go on with, while the helpers rest.
+    /// Takes a checkpoint, if anyone wants one and there is anything to go on with, while the
+    /// helpers rest.
     fn save<S: System>(&self, expander: &mut Expander<'_, S, T>, level: &[Chunk], next: &Frontier, depth: u64, before: Duration) {
         let Some(checkpoints) = self.task.checkpoints else { return };
-        if self.best.length() != u64::MAX || self.team.has_lost() {
+        if self.best.length() != u64::MAX || self.fork_join.has_lost() {
             return;
         }
         if let Err(error) = checkpoints.save(&mut |to| self.write(to, expander, level, next, depth, before)) {
@@ -235,7 +241,7 @@ impl<T: Store> Search<'_, T> {
         let waiting = states_in(level.iter().chain(&next).copied());
         let (states, transitions) = self.monitor.totals_of_helpers();
         let states = states + expander.states;
-        let standing = Standing {
+        let standing = SavedCounts {
             depth,
             states,
             transitions: transitions + expander.transitions,
@@ -243,7 +249,7 @@ impl<T: Store> Search<'_, T> {
             elapsed: before + self.monitor.elapsed(),
             cut: None,
         };
-        writer.header(Order::Breadth, self.task.label, &standing)?;
+        writer.header(SavedOrder::Breadth, self.task.label, &standing)?;
         writer.store(self.store, states)?;
         let present = std::iter::once(&expander.links).chain(helpers.iter().map(|log| &**log));
         writer.number((self.ancestors.len() + 1 + helpers.len()) as u64)?;
@@ -274,7 +280,7 @@ impl<T: Store> Search<'_, T> {
         let (mut seen, mut next) = (0, Frontier::default());
         let log = &self.logs[number];
         std::mem::swap(&mut expander.links, &mut *lock(log));
-        while let Some(_joined) = self.team.join(&mut seen) {
+        while let Some(_joined) = self.fork_join.join(&mut seen) {
             std::mem::swap(&mut expander.links, &mut *lock(log));
             self.work_off(expander, number, &mut next);
             lock(&self.level.next).append(&mut next.take());
@@ -285,7 +291,8 @@ impl<T: Store> Search<'_, T> {
         std::mem::swap(&mut expander.links, &mut *lock(log));
     }
 
-    /// Takes chunks of the present level and expands them, until there is none, or no reason to go on.
+    /// Takes chunks of the present level and expands them, until there is none, or no reason to go
+    /// on.
     fn work_off<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize, next: &mut Frontier) {
         let leads = number == 0;
         let depth = self.level.depth();
@@ -300,7 +307,7 @@ impl<T: Store> Search<'_, T> {
                         self.monitor.refused();
                     }
                 }
-                let standing = monitor::Standing {
+                let standing = monitor::WorkerCounts {
                     states: expander.states,
                     transitions: expander.transitions,
                     waiting: next.len() + if leads { self.level.waiting() } else { 0 },

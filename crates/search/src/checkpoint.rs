@@ -1,10 +1,12 @@
-//! A search written down so that it can go on later, in another process: everything it has seen, and everything it has yet to do.
+//! A saved search that can be continued later, in another process: everything it has seen, and
+//! everything that waits.
 //!
-//! The format is a stream, written and read once from beginning to end: a header (what was searched, how, how far), the store (its states,
-//! which any store can take in, or what it has of its own instead), then what waits (breadth-first: the rest of the level and what was found of the next, with links; depth-first: the stack), and
-//! a check sum over all of it.
-//! Whatever is wrong with a stream, reading it gives an error before the search goes on. Files are the caller's business, as is
-//! replacing an old checkpoint by a new one in one step.
+//! The format is a stream, written and read once from beginning to end: a header (what was
+//! searched, how, how far), the store (its states, which any store can insert, or its own format
+//! instead), then the waiting states (breadth-first: the rest of the level and the states found for
+//! the next, with links; depth-first: the stack), and a checksum over all of it. An error in a
+//! stream is reported before the search continues. The caller handles files, and replaces an old
+//! checkpoint by a new one in one step.
 
 use crate::patience::Patience;
 use contract::{NotRestored, Outcome, Statistics, Store, StoreFull, StoreWorker, Verdict};
@@ -12,22 +14,23 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-/// What a store without a form of its own is saved in.
+/// The format name of a store without a format of its own.
 const STATES: &str = "states";
-const MAGIC: &[u8; 16] = b"everypath-save-4";
-/// No state is longer; a length beyond is a sign of damage, not a reason to allocate.
+const MAGIC: &[u8; 16] = b"everypath-save-5";
+/// The greatest length of a state. A greater length is a sign of damage and must not decide how
+/// much memory is allocated.
 const MOST_STATE_BYTES: u32 = 1 << 30;
-/// States up to this length are believed to be as long as they say before they are read.
+/// For states up to this length, memory is allocated before they are read.
 const READ_AT_ONCE: u32 = 1 << 16;
 
 /// Asks for checkpoints and takes them.
 pub trait Checkpoints: Sync {
-    /// Whether it is time for another one. Asked every few hundred steps; a search that ends before it knows its answer takes a last
-    /// one without asking.
+    /// Whether it is time for another checkpoint. The search asks every few hundred steps. A search
+    /// that ends without an answer writes a last one without asking.
     fn due(&self) -> bool;
 
-    /// Provides a place, calls `write` once with it, and makes sure that the result either replaces the last checkpoint or, on an error,
-    /// leaves it as it was.
+    /// Provides a writer, calls `write` once with it, and makes sure that the result either
+    /// replaces the last checkpoint or, after an error, leaves it unchanged.
     fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()>;
 }
 
@@ -43,14 +46,16 @@ pub enum CheckpointError {
     Foreign,
     /// A checkpoint that was damaged.
     Damaged,
-    /// A checkpoint over a store that only stores of its kind can read, and this is of another; or one with states for a store that
-    /// forgets, which could not tell those it still needs.
+    /// A checkpoint with a format that only another kind of store can read; or one with states for
+    /// a store that forgets, which could not know which of them it still needs.
     OtherStore,
     /// The store has no room for what was seen before.
     Full(StoreFull),
-    /// A depth-first search that was cut off at this depth, which cannot go deeper: it does not know any more where it was cut off.
+    /// A depth-first search that was cut off at this depth cannot go deeper, because it does not
+    /// know where it was cut off.
     CutOff(u64),
-    /// The time was up, or someone asked to stop, while the checkpoint was read: this is the answer of the search.
+    /// The time was over, or a stop was requested, while the checkpoint was read: this is the
+    /// answer of the search.
     GivenUp(Box<Outcome>),
 }
 
@@ -97,14 +102,14 @@ impl From<NotRestored> for CheckpointError {
 
 /// Which order wrote a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum SavedOrder {
     Breadth,
     Depth,
 }
 
 /// How far a search was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct SavedCounts {
     /// Breadth-first: the level being expanded. Depth-first: the greatest depth so far.
     pub depth: u64,
     pub states: u64,
@@ -115,14 +120,14 @@ pub(crate) struct Standing {
     pub cut: Option<u64>,
 }
 
-impl Standing {
+impl SavedCounts {
     /// The statistics a resumed search begins with.
     pub fn statistics(&self) -> Statistics {
         Statistics { states: self.states, transitions: self.transitions, depth: self.depth, ..Statistics::default() }
     }
 }
 
-/// A running check sum: good against accidents, which is all it is for.
+/// A running checksum. It detects accidental damage only.
 #[derive(Default)]
 struct Sum(u64);
 
@@ -159,7 +164,7 @@ impl<'w> Writer<'w> {
         self.bytes(state)
     }
 
-    pub fn header(&mut self, order: Order, label: &[u8], standing: &Standing) -> io::Result<()> {
+    pub fn header(&mut self, order: SavedOrder, label: &[u8], standing: &SavedCounts) -> io::Result<()> {
         self.bytes(MAGIC)?;
         self.state(label)?;
         self.number(order as u64)?;
@@ -168,23 +173,26 @@ impl<'w> Writer<'w> {
         self.number(standing.transitions)?;
         self.number(standing.expanded)?;
         self.number(standing.elapsed.as_nanos() as u64)?;
-        // A limit and one more, so that nothing is nothing.
+        // A limit plus one, so that 0 means no limit.
         self.number(standing.cut.map_or(0, |depth| depth.saturating_add(1)))
     }
 
-    /// Writes a store nobody is changing, in which `states` states were new.
+    /// Writes a store that no worker is changing, in which `states` states were new.
     pub fn store<T: Store>(&mut self, store: &T, states: u64) -> io::Result<()> {
-        self.state(T::OWN_FORM.unwrap_or(STATES).as_bytes())?;
+        let Some(saveable) = store.saveable() else {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "this store cannot be saved"));
+        };
+        self.state(saveable.own_form().unwrap_or(STATES).as_bytes())?;
         let mut done = Ok(());
         let mut write = |piece: &[u8]| {
             // A byte before each piece says that there is one.
             done = self.bytes(&[1]).and_then(|()| self.state(piece));
             done.is_ok()
         };
-        let complete = if T::OWN_FORM.is_some() { store.save(states, &mut write) } else { store.visit(&mut write) };
+        let complete = saveable.save(states, &mut write);
         done?;
         if !complete {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "this store cannot list its states"));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "this store cannot be saved whole"));
         }
         self.bytes(&[0])
     }
@@ -200,18 +208,18 @@ pub(crate) struct Reader<'r> {
     from: &'r mut dyn Read,
     sum: Sum,
     patience: Patience,
-    /// What was read since it was last asked whether to go on, in bytes.
+    /// The bytes read since the last check whether to stop.
     unasked: usize,
     /// How far the search was, once that is known.
-    standing: Standing,
+    standing: SavedCounts,
 }
 
-/// What is read between two looks at the clock, in bytes.
+/// The bytes read between two checks of the clock.
 const LOOK_EVERY: usize = 1 << 16;
 
 impl<'r> Reader<'r> {
     pub fn new(from: &'r mut dyn Read, patience: Patience) -> Self {
-        Reader { from, sum: Sum::default(), patience, unasked: 0, standing: Standing::default() }
+        Reader { from, sum: Sum::default(), patience, unasked: 0, standing: SavedCounts::default() }
     }
 
     /// So many bytes were read.
@@ -232,7 +240,7 @@ impl<'r> Reader<'r> {
         Err(CheckpointError::GivenUp(Box::new(Outcome { verdict: Verdict::Unknown(reason), statistics })))
     }
 
-    /// The store took no more: for want of room, or because it was told to give up.
+    /// The store refused a state: there is no room, or it was told to stop.
     pub fn refused(&self, full: StoreFull) -> CheckpointError {
         self.go_on().err().unwrap_or(CheckpointError::Full(full))
     }
@@ -260,14 +268,14 @@ impl<'r> Reader<'r> {
             out.resize(len as usize, 0);
             self.from.read_exact(out)?;
         } else if self.from.take(len.into()).read_to_end(out)? != len as usize {
-            // It grew with what was really there, whatever the length said.
+            // The buffer grew with the bytes that were really there, whatever the length said.
             return Err(CheckpointError::Read(io::ErrorKind::UnexpectedEof.into()));
         }
         self.sum.add(out);
         self.count(out.len())
     }
 
-    pub fn header(&mut self, label: &[u8]) -> Result<(Order, Standing), CheckpointError> {
+    pub fn header(&mut self, label: &[u8]) -> Result<(SavedOrder, SavedCounts), CheckpointError> {
         if &self.array()? != MAGIC {
             return Err(CheckpointError::NotACheckpoint);
         }
@@ -277,11 +285,11 @@ impl<'r> Reader<'r> {
             return Err(CheckpointError::Foreign);
         }
         let order = match self.number()? {
-            0 => Order::Breadth,
-            1 => Order::Depth,
+            0 => SavedOrder::Breadth,
+            1 => SavedOrder::Depth,
             _ => return Err(CheckpointError::Damaged),
         };
-        let standing = Standing {
+        let standing = SavedCounts {
             depth: self.number()?,
             states: self.number()?,
             transitions: self.number()?,
@@ -306,17 +314,18 @@ impl<'r> Reader<'r> {
             }
             return Ok(());
         }
-        if T::OWN_FORM.is_none_or(|own| own.as_bytes() != form) {
+        let same = |own: &'static str| own.as_bytes() == form;
+        let Some(saveable) = store.saveable_mut().filter(|saveable| saveable.own_form().is_some_and(same)) else {
             return Err(CheckpointError::OtherStore);
-        }
+        };
         let mut read = Ok(true);
-        let restored = store.restore(&mut |piece| {
+        let restored = saveable.restore(&mut |piece| {
             if matches!(read, Ok(true)) {
                 read = self.piece(piece);
             }
             matches!(read, Ok(true))
         });
-        // What could not be read was not the store's fault.
+        // The error is in the stream and not in the store.
         match read? {
             true => match restored {
                 Err(NotRestored::Full(full)) => Err(self.refused(full)),

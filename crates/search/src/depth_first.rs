@@ -1,30 +1,36 @@
-//! Depth-first search in the strict order: a state is inserted when the search enters it, not before, so that at any moment the open
-//! states of the stack are exactly the path it is on. Reductions with a cycle proviso and searches for cycles depend on that.
+//! Depth-first search in the strict order: a state is inserted when the search enters it, not
+//! before, so that at any moment the open states of the stack are exactly the path it is on.
+//! Reductions with a cycle proviso and searches for cycles depend on that.
 //!
-//! When a state is expanded its successors are hashed and their lines of the table requested; those that have been visited before go
-//! no further, which is most of them, and only the others are pushed to be looked up again when their turn comes. Recursion would tie
-//! the depth of a model to the machine's stack; here it is memory on the heap, or disk.
+//! When a state is expanded its successors are hashed and their lines of the table requested; those
+//! that have been visited before go no further, which is most of them, and only the others are
+//! pushed to be looked up again when their turn comes. Recursion would tie the depth of a model to
+//! the machine's stack; here it is memory on the heap, or disk.
 
-use crate::checkpoint::{CheckpointError, Checkpoints, Order, Reader, Standing, Writer};
+use crate::checkpoint::{CheckpointError, Checkpoints, Reader, SavedCounts, SavedOrder, Writer};
 use crate::monitor::{self, Monitor};
 use crate::patience::Patience;
 use crate::retrace::{unviolated, violated};
+use crate::rounds::{Ahead, initial_fault, leave_out};
 use crate::stack::{Stack, Top};
 use crate::task::Task;
 use contract::{
-    Action, Answer, Edge, Finding, Interest, Outcome, Selection, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System,
+    Action, Answer, Edge, Finding, Interest, LeftOut, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System,
     Trace, TraceStep,
 };
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// What a checkpoint says of a record of the stack: a state to be looked at, an open one, or an open one whose steps were given up.
+/// What a checkpoint says of a record of the stack: a state to be looked at, an open one, or an
+/// open one whose steps were given up.
 const CANDIDATE: u64 = 0;
 const OPEN: u64 = 1;
 const UNEXPANDED: u64 = 2;
 
 /// Records taken from the stack between two looks at the limits.
 const POLL_EVERY: u64 = 256;
+/// So many bytes of successors count like a record.
+const POLL_BYTES: u64 = 1 << 14;
 /// If that takes longer, it looks at the limits after every record.
 const SLOW: Duration = Duration::from_millis(5);
 /// Steps of a trace that are read between two looks at the clock.
@@ -34,7 +40,18 @@ const LOOK_EVERY: usize = 4096;
 pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
     let mut walk = Walk::new(system.clone(), store.worker(), task);
     walk.system.initial(&mut walk.out);
-    walk.chosen.extend(0..walk.out.len() as u32);
+    for index in 0..walk.out.len() {
+        let entry = &walk.out.entries()[index];
+        match initial_fault(task.property, entry) {
+            Answer::Continue => walk.chosen.push(index as u32),
+            Answer::Prune => {}
+            Answer::Stop(finding) => {
+                let initial = walk.out.state(entry).map(<[u8]>::to_vec).unwrap_or_default();
+                let verdict = violated(&walk.system, finding, Some(Trace { initial, ..Trace::default() }));
+                return Outcome { verdict, statistics: Statistics { expanded_by_worker: vec![0], ..Statistics::default() } };
+            }
+        }
+    }
     // There is no edge to an initial state, so nothing can be found here.
     walk.push_chosen(StateId::default());
     walk.finish(store, Duration::ZERO)
@@ -46,7 +63,7 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
     store: &T,
     task: &Task<'_>,
     mut reader: Reader<'_>,
-    standing: Standing,
+    standing: SavedCounts,
     worker: T::Worker<'_>,
 ) -> Result<Outcome, CheckpointError> {
     // What was cut off is in the store, and nothing tells it from what was expanded.
@@ -86,11 +103,17 @@ struct Walk<'a, S, W> {
     stack: Stack<'a>,
     out: Successors,
     hashes: Vec<u64>,
+    /// Which of the steps lead to states that were visited.
+    known: Vec<Option<StateId>>,
     /// The open state on top.
     state: Vec<u8>,
+    /// The steps to follow, by their indices in `out`.
     chosen: Vec<u32>,
     /// The open state on top if its steps are not known yet: they were given up.
     unexpanded: Option<StateId>,
+    /// The processes that a reduction postponed in the state being expanded, a bit each.
+    postponed: u64,
+    ahead: Ahead,
     /// The number of open states.
     depth: u64,
     /// The depth limit that has cut something off.
@@ -111,9 +134,12 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
             stack: Stack::new(task.spill),
             out: Successors::new(),
             hashes: Vec::new(),
+            known: Vec::new(),
             state: Vec::new(),
             chosen: Vec::new(),
             unexpanded: None,
+            postponed: 0,
+            ahead: Ahead::default(),
             depth: 0,
             cut: None,
             saved: None,
@@ -154,17 +180,15 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         let mut statistics = std::mem::take(&mut self.statistics);
         statistics.expanded_by_worker = vec![self.expanded];
         drop(self);
-        statistics.elapsed = before + monitor.elapsed();
-        statistics.store_bytes = store.bytes();
-        statistics.store_peak_bytes = store.peak_bytes();
-        statistics.search_bytes = monitor.peak_search_bytes();
+        monitor.conclude(&mut statistics, store, before);
         Outcome { verdict, statistics }
     }
 
     /// Takes a checkpoint.
     fn save<T: Store>(&mut self, checkpoints: &dyn Checkpoints, store: &T, monitor: &Monitor<'_>, before: Duration) {
         match checkpoints.save(&mut |to| self.write(to, store, before + monitor.elapsed())) {
-            // A search that is stopped before it has expanded another state need not be saved again.
+            // A search that is stopped before it has expanded another state need not be saved
+            // again.
             Ok(()) => self.saved = Some(self.expanded),
             Err(error) => monitor.notice(&format!("no checkpoint could be written: {error}")),
         }
@@ -173,8 +197,8 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
     fn write<T: Store>(&self, to: &mut dyn Write, store: &T, elapsed: Duration) -> io::Result<()> {
         let mut writer = Writer::new(to);
         let Statistics { depth, states, transitions, .. } = self.statistics;
-        let standing = Standing { depth, states, transitions, expanded: self.expanded, elapsed, cut: self.cut };
-        writer.header(Order::Depth, self.task.label, &standing)?;
+        let standing = SavedCounts { depth, states, transitions, expanded: self.expanded, elapsed, cut: self.cut };
+        writer.header(SavedOrder::Depth, self.task.label, &standing)?;
         writer.store(store, states)?;
         let records = self.stack.len();
         writer.number(records)?;
@@ -207,7 +231,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 if let Some(news) = self.stack.news() {
                     monitor.notice(&news);
                 }
-                let standing = monitor::Standing {
+                let standing = monitor::WorkerCounts {
                     states: self.statistics.states,
                     transitions: self.statistics.transitions,
                     waiting: self.stack.len(),
@@ -223,7 +247,11 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 match self.expand(id) {
                     Some(found) => return Ok(Some(found)),
                     None if self.unexpanded.is_some() => monitor.refused(),
-                    None => continue,
+                    None => {
+                        let bytes = self.out.len() as u64 * self.state.len() as u64;
+                        until_poll = until_poll.saturating_sub(bytes / POLL_BYTES);
+                        continue;
+                    }
                 }
                 return Ok(None);
             }
@@ -283,13 +311,16 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         }
     }
 
-    /// Pushes the successors of the open state on top, which is also in `self.state` and named `id`. It stays unexpanded if they are given up.
+    /// Pushes the successors of the open state on top, which is also in `self.state` and named
+    /// `id`. It stays unexpanded if they are given up.
     fn expand(&mut self, id: StateId) -> Option<Found> {
         self.out.clear();
         self.system.successors(&self.state, &mut self.out);
         if self.out.is_cut_short() {
             return None;
         }
+        let reduction = self.task.reduction;
+        self.postponed = if reduction.is_identity() { 0 } else { leave_out(reduction, &self.state, &mut self.out, 0) };
         self.unexpanded = None;
         self.expanded += 1;
         if self.out.is_empty() {
@@ -299,15 +330,34 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 _ => None,
             };
         }
-        self.chosen.clear();
-        let reduction = self.task.reduction;
-        let all = reduction.is_identity() || reduction.select(&self.state, self.out.entries(), &mut self.chosen) == Selection::All;
-        if all {
-            self.chosen.clear();
-            self.chosen.extend(0..self.out.len() as u32);
-        } else {
-            self.chosen.retain(|&index| (index as usize) < self.out.len());
+        let (waiting, transitions) = (self.stack.len(), self.statistics.transitions);
+        let found = self.follow_from(0, id);
+        if found.is_some() || self.postponed == 0 || self.stack.len() > waiting {
+            return found;
         }
+        // The proviso: none of the chosen steps leads to a state that is yet to be entered.
+        let Walk { system, out, postponed, ahead, .. } = self;
+        let next = out.iter().filter(|(entry, _)| entry.fault().is_none()).filter_map(|(_, state)| state);
+        if ahead.all_chosen(system, reduction, next, *postponed) {
+            return None;
+        }
+        let first = self.out.len();
+        self.system.successors(&self.state, &mut self.out);
+        let postponed = self.postponed;
+        self.out.retain(first, |entry| LeftOut::has(postponed, entry));
+        if self.out.is_cut_short() {
+            // As if it had not been expanded at all.
+            (self.unexpanded, self.statistics.transitions) = (Some(id), transitions);
+            self.expanded -= 1;
+            return None;
+        }
+        self.follow_from(first, id)
+    }
+
+    /// Follows the steps from number `first` on, which leave the state named `id`.
+    fn follow_from(&mut self, first: usize, id: StateId) -> Option<Found> {
+        self.chosen.clear();
+        self.chosen.extend(first as u32..self.out.len() as u32);
         self.faults().or_else(|| self.push_chosen(id))
     }
 
@@ -336,29 +386,23 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         found
     }
 
-    /// Pushes those of the chosen successors that were not visited, so that the first comes to lie on top. They leave the state named
-    /// `source`, or none if they are initial.
+    /// Pushes those of the chosen successors that were not visited, so that the first comes to lie
+    /// on top. They leave the state named `source`, or none if they are initial.
     fn push_chosen(&mut self, source: StateId) -> Option<Found> {
         let initial = self.depth == 0;
         self.hashes.clear();
-        for &index in &self.chosen {
-            let hash = match self.out.state(&self.out.entries()[index as usize]) {
-                Some(state) => {
-                    let hash = self.store.hash(state);
-                    self.store.prefetch(hash);
-                    hash
-                }
-                None => 0,
-            };
-            self.hashes.push(hash);
+        self.store.hash_batch(&self.out, &mut self.hashes);
+        self.known.clear();
+        if !initial {
+            self.store.find_batch(&self.out, &self.hashes, &mut self.known);
         }
-        for (&index, &hash) in self.chosen.iter().zip(&self.hashes).rev() {
-            let entry = &self.out.entries()[index as usize];
+        for index in self.chosen.iter().rev().map(|&index| index as usize) {
+            let entry = &self.out.entries()[index];
             let Some(target) = self.out.state(entry) else { continue };
             self.statistics.transitions += u64::from(!initial);
             // The initial states are few, and there is no edge to them.
-            let Some(target_id) = (if initial { None } else { self.store.find(hash, target) }) else {
-                self.stack.push(target, hash, entry.action);
+            let Some(target_id) = self.known.get(index).copied().flatten() else {
+                self.stack.push(target, self.hashes[index], entry.action);
                 continue;
             };
             if self.interest.edges {

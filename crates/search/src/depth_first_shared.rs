@@ -1,14 +1,17 @@
-//! Depth-first as far as workers sharing a search can be: each keeps a stack of its own and gives half of it away when another is idle.
+//! A depth-first search shared by workers: each has a stack of its own and gives half of it away
+//! when another worker is idle.
 //!
-//! A worker takes a batch of states from the top of its stack, expands them as the breadth-first search would, and pushes what is new.
-//! So it goes deep soon, needs little memory for what waits, and still hides the latency of memory behind a batch. States are marked
-//! as seen when they are generated, not when they are entered; for reachability that makes no difference, but the order is not the
-//! strict one of [`depth_first`](crate::depth_first), and traces are neither shortest nor always the same.
+//! A worker takes a batch of states from the top of its stack, expands them as the breadth-first
+//! search would, and pushes the new ones. So it reaches great depths soon, needs little memory for
+//! waiting states, and still hides memory latency behind a batch. States are marked as seen when
+//! they are generated, not when they are entered. For reachability that makes no difference, but
+//! the order is not the strict one of [`depth_first`](crate::depth_first), and traces are neither
+//! shortest nor always the same.
 
 use crate::expand::{Best, Expander};
 use crate::frontier::{Chunk, Stash};
 use crate::links::MOST_WORKERS;
-use crate::monitor::{Monitor, Standing};
+use crate::monitor::{Monitor, WorkerCounts};
 use crate::parts::{Part, conclude, together};
 use crate::sync::lock;
 use crate::task::Task;
@@ -21,7 +24,8 @@ const TAKE: usize = 64;
 /// Fewest states worth giving away half of.
 const WORTH_SHARING: usize = 2 * TAKE;
 
-/// Explores `system` with `task.threads` workers, each depth-first, remembering states in `store`, which must be empty.
+/// Explores `system` with `task.threads` workers, each depth-first, remembering states in `store`,
+/// which must be empty.
 pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
     let workers = task.threads.clamp(1, MOST_WORKERS);
     let monitor = Monitor::new(task, workers, store);
@@ -35,7 +39,7 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
             monitor.refused();
         }
         while let Some(chunk) = stash.take(TAKE).or_else(|| pool.next()) {
-            // A chunk from the pool is large; its states go onto the stack first.
+            // A chunk from the pool is large, so its states go onto the stack first.
             let chunk = if chunk.waiting.len() > TAKE {
                 stash.put(chunk);
                 continue;
@@ -45,7 +49,7 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
             if !work_off(&chunk, &mut expander, &mut stash, &monitor) {
                 break;
             }
-            let standing = Standing {
+            let standing = WorkerCounts {
                 states: expander.states,
                 transitions: expander.transitions,
                 waiting: stash.len() as u64,
@@ -59,7 +63,7 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
                 pool.give(stash.halve());
             }
         }
-        // Nothing left, or no reason to go on: either way it is the same for all.
+        // There is no work left, or no reason to continue; both are the same for all workers.
         pool.end();
         Part::of(expander)
     };
@@ -92,10 +96,10 @@ fn work_off<S: System, T: Store>(chunk: &Chunk, expander: &mut Expander<'_, S, T
     true
 }
 
-/// States that were given away and not yet taken, and who waits for some.
+/// States that were given away and not yet taken, and the workers that wait for some.
 #[derive(Default)]
 struct Pool {
-    /// How many there are; 0 until all have been started, and nobody is done before that.
+    /// The number of workers; 0 until all have been started, and no worker is done before that.
     workers: AtomicUsize,
     chunks: Mutex<Vec<Chunk>>,
     /// Workers that wait.
@@ -115,7 +119,8 @@ impl Pool {
         self.wake.notify_one();
     }
 
-    /// The next chunk anyone gives away; nothing once all workers wait, or the search has ended.
+    /// The next chunk that a worker gives away; `None` when all workers wait, or the search has
+    /// ended.
     fn next(&self) -> Option<Chunk> {
         let mut chunks = lock(&self.chunks);
         let idle = self.idle.fetch_add(1, Ordering::Relaxed) + 1;

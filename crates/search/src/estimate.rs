@@ -1,10 +1,11 @@
-//! How much a breadth-first search has still before it, where that can be said.
+//! An estimate of the remaining states of a breadth-first search, if one is possible.
 //!
-//! Levels of nearly all models grow, then shrink; while they grow, nothing is known. Once a few levels in a row were each smaller than the
-//! one before, what follows is summed up as if levels went on shrinking, at the slowest of the rates seen lately. A model may yet grow
-//! again: then there is no estimate any more until it shrinks again.
+//! In nearly all models the levels grow, then shrink. While they grow, there is no estimate. Once a
+//! few levels in a row were each smaller than the one before, the rest is summed up as if levels
+//! went on shrinking at the slowest of the recent rates. If the levels grow again, there is no
+//! estimate until they shrink again.
 
-/// Levels in a row that must shrink before anything is said.
+/// The number of levels in a row that must shrink before there is an estimate.
 const SHRINKING: usize = 3;
 
 /// The sizes of the latest levels.
@@ -14,7 +15,8 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// A level with `size` states is about to be expanded; how many states are likely to follow in all later levels.
+    /// A level with `size` states is about to be expanded; how many states are likely to follow in
+    /// all later levels.
     pub fn next(&mut self, size: u64) -> Option<u64> {
         if self.latest.len() > SHRINKING {
             self.latest.remove(0);

@@ -1,22 +1,29 @@
-//! The hot loop, shared by all orders that need not be strictly depth-first: takes waiting states, yields new ones.
+//! The hot loop, shared by all orders that need not be strictly depth-first: takes waiting states,
+//! yields new ones.
 //!
-//! States are expanded in batches. A batch of a few hundred successors is generated, each hashed and its line of the table requested
-//! from memory as it appears; only then are they inserted, when the lines have arrived. That hides most of the time a search would
-//! otherwise spend waiting for memory.
+//! States are expanded in batches. A batch of a few hundred successors is generated; then each is
+//! hashed and its line of the table requested from memory; only then are they inserted, when the
+//! lines have arrived. That hides most of the time a search would otherwise spend waiting for
+//! memory.
 
 use crate::frontier::{Chunk, Sink};
 use crate::links::{Link, Links, Sources};
 use crate::retrace::Choice;
+use crate::rounds::{Ahead, initial_fault, leave_out, left_out};
 use crate::task::Task;
-use contract::{Answer, Edge, Finding, Inserted, Selection, StateId, Store, StoreFull, StoreWorker, Successors, System};
+use contract::{
+    Action, Answer, Edge, Finding, Fresh, Inserted, LeftOut, Reduction, StateId, Store, StoreFull, StoreWorker, Successors, System,
+};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Successors generated before any is inserted. From 64 to 512 makes no difference; more leaves the first-level cache.
+/// Successors generated before any is inserted. From 64 to 512 makes no difference; more leaves the
+/// first-level cache.
 const BATCH: usize = 256;
 
-/// A batch that takes longer than this is cut short. The clock is looked at every few states, or at each if the last batch was slow.
+/// A batch that takes longer than this is cut short. The clock is looked at every few states, or at
+/// each if the last batch was slow.
 const SLOW: Duration = Duration::from_millis(5);
 const LOOK_EVERY: usize = 16;
 
@@ -48,6 +55,14 @@ impl Best {
     #[inline]
     pub fn length(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Keeps a violation in place of the shortest that a worker has found, if it is shorter.
+    fn keep(&self, shortest: &mut Option<Found>, found: Found) {
+        if shortest.as_ref().is_none_or(|best| found.length < best.length) {
+            self.0.fetch_min(found.length, Ordering::Relaxed);
+            *shortest = Some(found);
+        }
     }
 }
 
@@ -82,14 +97,19 @@ struct Batch {
     out: Successors,
     /// The hash of each entry of `out`; 0 for those without a state.
     hashes: Vec<u64>,
-    sources: Vec<Source>,
-    /// The source states one after the other, kept only if the property or the reduction looks at them.
+    sources: Vec<SourceState>,
+    /// The source states one after the other, kept only if the property or the reduction looks at
+    /// them.
     source_bytes: Vec<u8>,
     state: Vec<u8>,
-    chosen: Vec<u32>,
+    /// Whether a reduction postponed something in one of the sources.
+    postponed: bool,
+    ahead: Ahead,
+    /// What the store took for new.
+    fresh: Vec<Fresh>,
 }
 
-struct Source {
+struct SourceState {
     id: StateId,
     link: Link,
     /// Its number in the chunk.
@@ -98,13 +118,17 @@ struct Source {
     /// Its first entry in the buffer.
     first: usize,
     bytes: Range<usize>,
+    /// The processes that were postponed in it, a bit each.
+    postponed: u64,
 }
 
 /// How a state was reached.
 struct Origin {
     position: usize,
     parent: Link,
-    choice: Choice,
+    /// The step, by its index among all steps of its source and by its action.
+    index: u32,
+    action: Action,
     depth: u64,
 }
 
@@ -116,7 +140,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             store: store.worker(),
             task,
             best,
-            links: Links::new(worker),
+            links: Links::new(worker, !task.reduction.is_identity()),
             found: None,
             states: 0,
             transitions: 0,
@@ -150,19 +174,36 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         self.batch.clear();
         self.links.begin(Sources::From(Link::NONE));
         self.system.initial(&mut self.batch.out);
-        self.batch.hash_from(0, &mut self.store);
+        self.store.hash_batch(&self.batch.out, &mut self.batch.hashes);
         for index in 0..self.batch.out.len() {
-            let Some(state) = self.batch.out.state(&self.batch.out.entries()[index]) else { continue };
-            let inserted = self.store.insert(self.batch.hashes[index], state)?;
-            if inserted.new
-                && let Answer::Stop(finding) =
-                    self.welcome(index, inserted, Origin { position: 0, parent: Link::NONE, choice: index as Choice, depth: 0 }, next)
+            let action = Action::new(0, index as u32);
+            let origin = Origin { position: 0, parent: Link::NONE, index: index as u32, action, depth: 0 };
+            let entry = &self.batch.out.entries()[index];
+            let mut answer = initial_fault(self.task.property, entry);
+            if answer == Answer::Continue
+                && let Some(state) = self.batch.out.state(entry)
             {
-                let at = self.links.push(0, Link::NONE, index as Choice);
+                let inserted = self.store.insert(self.batch.hashes[index], state)?;
+                if inserted.new {
+                    answer = self.welcome(index, inserted, &origin, next);
+                }
+            }
+            if let Answer::Stop(finding) = answer {
+                let at = self.link(&origin);
                 self.keep(Found { finding, at, step: None, length: 0 });
             }
         }
         Ok(())
+    }
+
+    /// Logs how a new state was reached.
+    #[inline]
+    fn link(&mut self, origin: &Origin) -> Link {
+        if self.reduced {
+            self.links.push_action(origin.position, origin.parent, origin.action)
+        } else {
+            self.links.push(origin.position, origin.parent, origin.index)
+        }
     }
 
     /// From now on states of `chunk` are expanded, in order.
@@ -170,12 +211,14 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         self.links.begin(chunk.sources());
     }
 
-    /// Expands states of `chunk` from number `index` on until a batch is full; new ones go to `next`. Gives the number of the first
-    /// state not expanded. `level` is the depth of states that do not say theirs.
+    /// Expands states of `chunk` from number `index` on until a batch is full; new ones go to
+    /// `next`. Gives the number of the first state not expanded. `level` is the depth of states
+    /// that do not say theirs.
     pub fn expand(&mut self, chunk: &Chunk, index: usize, level: u64, next: &mut impl Sink) -> Result<usize, CutShort> {
         let index = self.generate(chunk, index, level);
         let given_up = self.batch.out.is_cut_short();
-        // Once a violation at the next level is known, only a deadlock at this one could be shorter, and that needs no insertion.
+        // Once a violation at the next level is known, only a deadlock at this one could be
+        // shorter, and that needs no insertion.
         if self.best.length() > level.saturating_add(1) {
             self.insert(next)?;
         }
@@ -183,23 +226,31 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 
     fn keep(&mut self, found: Found) {
-        if self.found.as_ref().is_none_or(|best| found.length < best.length) {
-            self.best.0.fetch_min(found.length, Ordering::Relaxed);
-            self.found = Some(found);
-        }
+        self.best.keep(&mut self.found, found);
     }
 
-    /// First pass: successors, hashes, prefetches. Ends before a state whose steps were given up.
+    /// First pass: successors. Ends before a state whose steps were given up.
     fn generate(&mut self, chunk: &Chunk, mut index: usize, level: u64) -> usize {
         self.batch.clear();
         let begun = Instant::now();
-        let first = index;
+        let mut look_at = index + if self.slow { 1 } else { LOOK_EVERY };
         while index < chunk.waiting.len() && self.batch.out.len() < BATCH {
             // Where states take long, a whole batch would make a limit late.
-            if index > first && (self.slow || (index - first).is_multiple_of(LOOK_EVERY)) {
+            if index >= look_at {
                 self.slow = begun.elapsed() > SLOW;
                 if self.slow {
                     break;
+                }
+                look_at = index + LOOK_EVERY;
+            }
+            if !self.edges_wanted {
+                let expanded = self.generate_several(chunk, index..look_at, level);
+                index += expanded;
+                if self.batch.out.is_cut_short() {
+                    return index;
+                }
+                if expanded > 0 {
+                    continue;
                 }
             }
             let batch = &mut self.batch;
@@ -224,11 +275,13 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             if batch.out.is_cut_short() {
                 return index;
             }
+            let postponed = if self.reduced { leave_out(self.task.reduction, state, &mut batch.out, first) } else { 0 };
+            batch.postponed |= postponed != 0;
             let start = batch.source_bytes.len();
-            if self.edges_wanted || self.reduced {
+            if self.edges_wanted || postponed != 0 {
                 batch.source_bytes.extend_from_slice(state);
             }
-            batch.sources.push(Source { id, link, position: index, depth, first, bytes: start..batch.source_bytes.len() });
+            batch.sources.push(SourceState { id, link, position: index, depth, first, bytes: start..batch.source_bytes.len(), postponed });
             self.expanded += 1;
             index += 1;
             if batch.out.len() == first {
@@ -238,15 +291,67 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 }
                 continue;
             }
-            batch.hash_from(first, &mut self.store);
         }
         index
     }
 
-    /// Second pass: inserts what the first generated.
-    fn insert(&mut self, next: &mut impl Sink) -> Result<(), CutShort> {
+    /// Generates the successors of those states, at the beginning of a range of `chunk`, that are
+    /// equally deep and lie where they can be seen. Gives how many these are.
+    #[inline(always)]
+    fn generate_several(&mut self, chunk: &Chunk, range: Range<usize>, level: u64) -> usize {
+        let depth = chunk.depth(range.start, level);
+        let mut states: [&[u8]; LOOK_EVERY] = [&[]; LOOK_EVERY];
+        let mut count = 0;
+        if depth < self.most_depth {
+            let range = range.start..range.end.min(chunk.waiting.len());
+            for (place, index) in states.iter_mut().zip(range) {
+                let Some(state) = chunk.state(index).or_else(|| self.store.view(chunk.waiting[index])) else { break };
+                if chunk.depth(index, level) != depth {
+                    break;
+                }
+                *place = state;
+                count += 1;
+            }
+        }
+        let Batch { out, sources, source_bytes, postponed, .. } = &mut self.batch;
+        let (mut end, mut number) = (out.len(), sources.len() as u32);
+        let expanded = self.system.successors_of_all(&states[..count], number, out);
+        let mut left = [LeftOut::NOTHING; LOOK_EVERY];
         if self.reduced {
-            return self.insert_selected(next);
+            leave_out_of_all(self.task.reduction, &states[..expanded], number, out, end, &mut left);
+        }
+        let entries = out.entries();
+        for ((position, state), left) in (range.start..).zip(&states[..expanded]).zip(&left) {
+            let first = end;
+            end += entries[first..].iter().take_while(|entry| entry.source == number).count();
+            let (id, link) = (chunk.waiting[position], chunk.link(position));
+            let start = source_bytes.len();
+            if left.postponed != 0 {
+                *postponed = true;
+                source_bytes.extend_from_slice(state);
+            }
+            let bytes = start..source_bytes.len();
+            sources.push(SourceState { id, link, position, depth, first, bytes, postponed: left.postponed });
+            number += 1;
+            if end == first {
+                let valid = self.system.is_valid_end(state);
+                if let Answer::Stop(finding) = self.task.property.terminal(state, valid) {
+                    self.best.keep(&mut self.found, Found { finding, at: link, step: None, length: depth });
+                }
+            }
+        }
+        if expanded > 0 {
+            self.depth = self.depth.max(depth);
+            self.expanded += expanded as u64;
+        }
+        expanded
+    }
+
+    /// Second and third pass: hashes what the first generated, and inserts it.
+    fn insert(&mut self, next: &mut impl Sink) -> Result<(), CutShort> {
+        self.store.hash_batch(&self.batch.out, &mut self.batch.hashes);
+        if self.batch.postponed {
+            return self.insert_reduced(next);
         }
         if self.edges_wanted || self.states_wanted {
             return (0..self.batch.out.len()).try_for_each(|index| self.follow(index, next));
@@ -262,62 +367,81 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         }
     }
 
-    /// What nearly all searches do nearly all the time, without the questions they need not ask: inserts the entries from `first` on, up to
-    /// one with a fault, whose number it gives.
+    /// What nearly all searches do nearly all the time, without the questions they need not ask:
+    /// inserts the entries from `first` on, up to one with a fault, whose number it gives.
     fn insert_from(&mut self, first: usize, next: &mut impl Sink) -> Result<usize, CutShort> {
-        let Batch { out, hashes, sources, .. } = &self.batch;
+        let Batch { out, hashes, sources, fresh, .. } = &mut self.batch;
+        fresh.clear();
+        let inserted = self.store.insert_batch(out, hashes, first, fresh);
+        // Apart from the insertions, whose loop needs all registers there are.
         let entries = out.entries();
-        let hashes = &hashes[..entries.len()];
-        let (mut index, mut seen) = (first, 0);
-        let mut full = false;
-        while index < entries.len() {
+        for &Fresh { entry, kept, id } in &*fresh {
+            let index = entry as usize;
             let entry = &entries[index];
-            if entry.fault().is_some() {
-                break;
-            }
-            if let Some(state) = out.state(entry) {
-                seen += 1;
-                let Ok(inserted) = self.store.insert(hashes[index], state) else {
-                    full = true;
-                    break;
-                };
-                if inserted.new {
-                    self.states += 1;
-                    let source = &sources[entry.source as usize];
-                    let link = self.links.push(source.position, source.link, (index - source.first) as Choice);
-                    let kept = self.store.keeps(inserted.id) && !(self.store.reads_slowly() && next.has_room());
-                    next.push(inserted.id, link, source.depth + 1, if kept { None } else { Some(state) });
-                }
-            }
-            index += 1;
+            let source = &sources[entry.source as usize];
+            let link = if self.reduced {
+                self.links.push_action(source.position, source.link, entry.action)
+            } else {
+                self.links.push(source.position, source.link, (index - source.first) as u32)
+            };
+            let kept = kept && !(self.store.reads_slowly() && next.has_room());
+            next.push(id, link, source.depth + 1, if kept { None } else { out.state(entry) });
         }
-        self.transitions += seen;
-        if full { Err(self.take_back(index)) } else { Ok(index) }
+        self.states += fresh.len() as u64;
+        match inserted {
+            Ok(index) => {
+                self.transitions += (index - first) as u64;
+                Ok(index)
+            }
+            Err(index) => {
+                // The refused one is counted, and taken back with the others of its source.
+                self.transitions += (index + 1 - first) as u64;
+                Err(self.take_back(index))
+            }
+        }
     }
 
-    /// As `insert`, but asks the reduction which steps to follow.
-    fn insert_selected(&mut self, next: &mut impl Sink) -> Result<(), CutShort> {
+    /// As `insert`, for a batch in which the reduction postponed something: a source whose steps
+    /// led to nothing new may have to be expanded whole.
+    fn insert_reduced(&mut self, next: &mut impl Sink) -> Result<(), CutShort> {
+        let generated = self.batch.out.len();
         for number in 0..self.batch.sources.len() {
-            let Batch { out, chosen, sources, source_bytes, .. } = &mut self.batch;
-            let first = sources[number].first;
-            let end = sources.get(number + 1).map_or(out.len(), |next| next.first);
-            let state = &source_bytes[sources[number].bytes.clone()];
-            chosen.clear();
-            if self.task.reduction.select(state, &out.entries()[first..end], chosen) == Selection::All {
-                chosen.clear();
-                chosen.extend(0..(end - first) as u32);
+            let first = self.batch.sources[number].first;
+            let end = self.batch.sources.get(number + 1).map_or(generated, |next| next.first);
+            let (states, transitions) = (self.states, self.transitions);
+            (first..end).try_for_each(|index| self.follow(index, next)).map_err(|cut_short| self.undo(cut_short, number, transitions))?;
+            if self.states > states || self.batch.sources[number].postponed == 0 {
+                continue;
             }
-            // The log of links counts on the order.
-            chosen.sort_unstable();
-            chosen.dedup();
-            for position in 0..self.batch.chosen.len() {
-                let index = first + self.batch.chosen[position] as usize;
-                if index < end {
-                    self.follow(index, next)?;
-                }
+            let Batch { out, sources, source_bytes, ahead, .. } = &mut self.batch;
+            let source = &sources[number];
+            let without_fault = out.entries()[first..end].iter().filter(|entry| entry.fault().is_none());
+            let states = without_fault.filter_map(|entry| out.state(entry));
+            if ahead.all_chosen(&mut self.system, self.task.reduction, states, source.postponed) {
+                continue;
             }
+            let more = out.len();
+            out.begin_source(number as u32);
+            self.system.successors(&source_bytes[source.bytes.clone()], out);
+            out.retain(more, |entry| LeftOut::has(source.postponed, entry));
+            if out.is_cut_short() {
+                let cut_short = CutShort { at: source.position };
+                return Err(self.undo(cut_short, number, transitions));
+            }
+            self.store.hash_batch(&self.batch.out, &mut self.batch.hashes);
+            let end = self.batch.out.len();
+            (more..end).try_for_each(|index| self.follow(index, next)).map_err(|cut_short| self.undo(cut_short, number, transitions))?;
         }
         Ok(())
+    }
+
+    /// As in `take_back`, for a reduced expansion: `transitions` is how many steps were counted
+    /// before source `number`.
+    #[cold]
+    fn undo(&mut self, cut_short: CutShort, number: usize, transitions: u64) -> CutShort {
+        self.transitions = transitions;
+        self.expanded -= (self.batch.sources.len() - number) as u64;
+        cut_short
     }
 
     /// Follows the step at `index` of the batch.
@@ -336,10 +460,11 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             let origin = Origin {
                 position: source.position,
                 parent: source.link,
-                choice: (index - source.first) as Choice,
+                index: (index - source.first) as u32,
+                action: entry.action,
                 depth: source.depth + 1,
             };
-            if let Answer::Stop(finding) = self.welcome(index, inserted, origin, next) {
+            if let Answer::Stop(finding) = self.welcome(index, inserted, &origin, next) {
                 self.keep_step(finding, index);
                 return Ok(());
             }
@@ -350,17 +475,22 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         Ok(())
     }
 
-    /// The store refused the step at `index`: its source and those after it count as not expanded, so that they can be expanded again
-    /// without counting any step twice. What their first steps led to stays found.
+    /// The store refused the step at `index`: its source and those after it count as not expanded,
+    /// so that they can be expanded again without counting any step twice. What their first steps
+    /// led to stays found.
     #[cold]
     fn take_back(&mut self, index: usize) -> CutShort {
-        let Batch { out, sources, chosen, .. } = &self.batch;
+        let Batch { out, sources, .. } = &self.batch;
         let number = out.entries()[index].source as usize;
-        let Source { first, position, .. } = sources[number];
+        let SourceState { first, position, .. } = sources[number];
+        if self.batch.postponed {
+            // Who called `follow` knows what was counted.
+            return CutShort { at: position };
+        }
         let counted = (first..=index).filter(|&index| {
             let entry = &out.entries()[index];
             let pruned = entry.fault().is_some_and(|code| self.task.property.fault(code, entry.has_state()) != Answer::Continue);
-            entry.has_state() && !pruned && (!self.reduced || chosen.contains(&((index - first) as u32)))
+            entry.has_state() && !pruned
         });
         self.transitions -= counted.count() as u64;
         self.expanded -= (sources.len() - number) as u64;
@@ -401,15 +531,16 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
 
     /// Keeps a finding about the step at `index`.
     fn keep_step(&mut self, finding: Finding, index: usize) {
-        let source = &self.batch.sources[self.batch.out.entries()[index].source as usize];
-        let step = Some((index - source.first) as Choice);
+        let entry = &self.batch.out.entries()[index];
+        let source = &self.batch.sources[entry.source as usize];
+        let step = Some(if self.reduced { Choice::Action(entry.action) } else { Choice::Index((index - source.first) as u32) });
         let found = Found { finding, at: source.link, step, length: source.depth + 1 };
         self.keep(found);
     }
 
     /// The state of the batch's entry `index` is new: if the property lets it, it waits in `next`.
     #[inline]
-    fn welcome(&mut self, index: usize, inserted: Inserted, origin: Origin, next: &mut impl Sink) -> Answer {
+    fn welcome(&mut self, index: usize, inserted: Inserted, origin: &Origin, next: &mut impl Sink) -> Answer {
         self.states += 1;
         let state = self.batch.out.state(&self.batch.out.entries()[index]).unwrap_or_default();
         if self.states_wanted {
@@ -418,10 +549,34 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 return answer;
             }
         }
-        let link = self.links.push(origin.position, origin.parent, origin.choice);
+        let link = self.link(origin);
+        let state = self.batch.out.state(&self.batch.out.entries()[index]).unwrap_or_default();
         let kept = self.store.keeps(inserted.id) && !(self.store.reads_slowly() && next.has_room());
         next.push(inserted.id, link, origin.depth, if kept { None } else { Some(state) });
         Answer::Continue
+    }
+}
+
+/// Takes back what the reduction leaves out of the steps of `states`: those of the first are steps
+/// of source number `source` and begin at number `first` of `out`.
+fn leave_out_of_all(
+    reduction: &dyn Reduction,
+    states: &[&[u8]],
+    source: u32,
+    out: &mut Successors,
+    first: usize,
+    left: &mut [LeftOut; LOOK_EVERY],
+) {
+    let (mut end, mut any) = (first, 0);
+    for ((number, state), left) in (source..).zip(states).zip(&mut *left) {
+        let steps = &out.entries()[end..];
+        let steps = &steps[..steps.iter().take_while(|entry| entry.source == number).count()];
+        end += steps.len();
+        *left = left_out(reduction, state, steps);
+        any |= left.processes;
+    }
+    if any != 0 {
+        out.retain(first, |entry| !LeftOut::has(left[(entry.source - source) as usize].processes, entry));
     }
 }
 
@@ -431,21 +586,6 @@ impl Batch {
         self.hashes.clear();
         self.sources.clear();
         self.source_bytes.clear();
-    }
-
-    /// Hashes the entries from `first` on and asks for their lines of the table.
-    #[inline(always)]
-    fn hash_from<W: StoreWorker>(&mut self, first: usize, store: &mut W) {
-        for entry in &self.out.entries()[first..] {
-            let hash = match self.out.state(entry) {
-                Some(state) => {
-                    let hash = store.hash(state);
-                    store.prefetch(hash);
-                    hash
-                }
-                None => 0,
-            };
-            self.hashes.push(hash);
-        }
+        self.postponed = false;
     }
 }

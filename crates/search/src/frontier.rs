@@ -1,13 +1,15 @@
 //! States that wait to be expanded, in chunks.
 //!
-//! A waiting state is its name if the store keeps it, and its bytes if not; a chunk holds states of one kind. Chunks are what workers
-//! share: one is taken, given away or returned to the system as a whole. Breadth-first search fills a [`Frontier`] of chunks, the states
-//! of which all have the depth of their level; a [`Stash`] is a stack of states that each remember their own.
+//! A waiting state is its name if the store keeps it, and its bytes if not; a chunk holds states of
+//! one kind. Chunks are what workers share: one is taken, given away or returned to the system as a
+//! whole. Breadth-first search fills a [`Frontier`] of chunks, the states of which all have the
+//! depth of their level; a [`Stash`] is a stack of states that each remember their own.
 
 use crate::links::{Link, Sources};
 use contract::StateId;
 
-/// States in a chunk of a level: enough to make taking one cheap, few enough to share a small level evenly.
+/// States in a chunk of a level: enough to make taking one cheap, few enough to share a small level
+/// evenly.
 const CHUNK: usize = 512;
 
 /// Most chunks whose memory a worker keeps for the next ones.
@@ -59,6 +61,7 @@ impl Chunk {
     }
 
     /// The bytes of state number `index`, if they are kept here.
+    #[inline]
     pub fn state(&self, index: usize) -> Option<&[u8]> {
         let end = *self.ends.get(index)?;
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
@@ -102,7 +105,8 @@ impl Chunk {
 
 /// Where new states go.
 pub(crate) trait Sink {
-    /// Adds a state `depth` steps from the beginning; `state` are its bytes if the store does not keep them.
+    /// Adds a state `depth` steps from the beginning; `state` are its bytes if the store does not
+    /// keep them.
     fn push(&mut self, id: StateId, link: Link, depth: u64, state: Option<&[u8]>);
 
     /// Whether there is room for bytes that need not wait here.
@@ -192,7 +196,8 @@ impl Frontier {
     }
 }
 
-/// A stack of waiting states, taken from the top in small chunks and given away from the bottom in large ones.
+/// A stack of waiting states, taken from the top in small chunks and given away from the bottom in
+/// large ones.
 #[derive(Default)]
 pub(crate) struct Stash {
     kept: Chunk,

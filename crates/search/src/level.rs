@@ -1,4 +1,4 @@
-//! The level a breadth-first search works off, shared by those who expand its states.
+//! The level that a breadth-first search expands, shared by its workers.
 
 use crate::frontier::Chunk;
 use crate::sync::lock;
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Fewest states a worker takes of a shared level.
 const LEAST_TAKEN: u64 = 32;
 
-/// States that wait to be expanded, all at the same depth, and what was found instead.
+/// States that wait to be expanded, all at the same depth, and the violation found instead.
 #[derive(Default)]
 pub(crate) struct Level {
     /// Not yet taken; the first one comes last.
     chunks: Mutex<Vec<Chunk>>,
-    /// What workers that had to stop in the middle of a chunk have left of it.
+    /// The rest of the chunks of workers that had to stop in the middle.
     left: Mutex<Vec<Chunk>>,
-    /// States that wait for the next level, from helpers that are done with this one.
+    /// States for the next level, from helpers that have finished this one.
     pub next: Mutex<Vec<Chunk>>,
     /// Asks all workers to stop for a checkpoint.
     pub pause: AtomicBool,
@@ -46,7 +46,7 @@ impl Level {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Memory of what nobody has taken, and states there.
+    /// The memory and the number of states that no worker has taken.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -55,8 +55,8 @@ impl Level {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// The next states to expand: a whole chunk, or less towards the end of a shared level, so that all workers are done at about the
-    /// same time.
+    /// The next states to expand: a whole chunk, or less towards the end of a shared level, so that
+    /// all workers finish at about the same time.
     pub fn take(&self) -> Option<Chunk> {
         let mut chunks = lock(&self.chunks);
         let mut chunk = chunks.pop()?;

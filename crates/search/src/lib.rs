@@ -1,41 +1,83 @@
 //! Search orders: how the reachable states of a system are visited.
 //!
-//! Each order is one file, generic over the [`System`](contract::System) it explores and the [`Store`](contract::Store) it remembers
-//! states in, and knows no concrete one of either. What the orders share is here once: the [`Task`] they are given, the monitor of
-//! limits and progress, and the reconstruction of traces by re-execution.
+//! Each order is one file, generic over the [`System`](contract::System) it explores and the
+//! [`Store`](contract::Store) it remembers states in, and knows no concrete one of either. What the
+//! orders share is here once: the [`Task`] they are given, the monitor of limits and progress, and
+//! the reconstruction of traces by re-execution.
 //!
 //! Nothing recurses, so the depth of a model is limited by memory alone.
 
 #![forbid(unsafe_code)]
 
+mod active;
+mod beam;
+mod best_first;
 mod breadth_first;
+mod buckets;
 mod checkpoint;
+mod classes;
+mod components;
+mod components_shared;
 mod depth_first;
 mod depth_first_shared;
+mod discovery;
 mod estimate;
 mod expand;
+mod forest;
+mod fork_join;
 mod frontier;
+mod guided;
+mod ida_star;
+mod lasso;
+mod layer_walk;
 mod level;
 mod links;
+mod live;
 mod monitor;
+mod nested;
+mod numbered;
 mod parts;
 mod patience;
+mod product;
+mod reduced;
 mod resume;
 mod retrace;
+mod rounds;
 mod shorten;
-mod soundness;
+mod shortest;
 mod spill;
 mod stack;
+mod streett;
+mod sweep;
+mod sweep_cycles;
 mod sync;
 mod task;
-mod team;
+mod terminal;
+mod toward_cycles;
+mod value;
+mod young;
 
+pub use active::Active;
+pub use beam::beam;
+pub use best_first::{Weights, best_first};
 pub use breadth_first::breadth_first;
 pub use checkpoint::{CheckpointError, Checkpoints};
+pub use components::{Fairness, components};
+pub use components_shared::components_shared;
 pub use depth_first::depth_first;
 pub use depth_first_shared::depth_first_shared;
+pub use ida_star::ida_star;
+pub use nested::{Acceptance, nested_depth_first};
+pub use product::{AUTOMATON, Automaton, AutomatonEdge, Product, Refutation};
+pub use reduced::Reduced;
 pub use resume::{Reopened, reopen, resume};
 pub use shorten::shorten;
-pub use soundness::{Order, Promise, Soundness, TABLE, soundness};
-pub use spill::{Blocks, MemoryBlocks, Spill};
+pub use shortest::{Shortest, shortest_lasso};
+pub use spill::{Blocks, Spill};
+pub use sweep::{MEASURE_MAX, sweep};
+pub use sweep_cycles::sweep_cycles;
 pub use task::Task;
+pub use terminal::{Branching, Terminal, Unanswered, terminal_components};
+pub use toward_cycles::{Closing, toward_cycles};
+pub use value::Value;
+pub use young::catch_them_young;

@@ -1,13 +1,18 @@
-//! How each state was first reached, in less than a byte a state: enough to run the path to any of them again.
+//! How each state was first reached, in less than a byte a state: enough to run the path to any of
+//! them again.
 //!
-//! Each worker writes a log of the new states it finds, in order; the number of a state in its worker's log is its [`Link`]. States are
-//! expanded chunk by chunk, and the states of a breadth-first chunk have consecutive links; so for each chunk the log says once where
-//! the sources begin, and then for each source, in order, which of its steps led to something new: a bit for each new state, the
-//! difference to the last such step (Elias' gamma code: small numbers, few bits), and a bit to end the source. A chunk whose states
-//! were collected in any order names its sources one by one.
+//! Each worker writes a log of the new states it finds, in order; the number of a state in its
+//! worker's log is its [`Link`]. States are expanded chunk by chunk, and the states of a
+//! breadth-first chunk have consecutive links; so for each chunk the log says once where the
+//! sources begin, and then for each source, in order, which of its steps led to something new: a
+//! bit for each new state, the difference to the last such step (Elias' gamma code: small numbers,
+//! few bits), and a bit to end the source. A chunk whose states were collected in any order names
+//! its sources one by one. A search that does not expand all parts of a state cannot number its
+//! steps; its logs have the action of each new state instead, as two such codes.
 
 use crate::checkpoint::{CheckpointError, Reader, Writer};
 use crate::retrace::Choice;
+use contract::Action;
 use std::io;
 
 const INDEX_BITS: u32 = 32;
@@ -75,7 +80,8 @@ impl Bits {
     #[inline(never)]
     fn put_word(&mut self, word: u64) {
         if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {
-            // The first block grows as any vector does, for the sake of small models; later ones have their size at once.
+            // The first block grows as any vector does, for the sake of small models; later ones
+            // have their size at once.
             self.blocks.push(if self.blocks.is_empty() { Vec::new() } else { Vec::with_capacity(BLOCK) });
         }
         if let Some(block) = self.blocks.last_mut() {
@@ -122,13 +128,16 @@ impl BitReader<'_> {
     }
 }
 
-/// Elias' gamma code of a number from 1 on: as many zeros as it has bits after the first, a one, and those bits. Gives the code, first bit
-/// lowest, and its length.
-#[inline]
-fn gamma(number: u64) -> (u64, u32) {
-    let bits = number.max(1).ilog2();
+/// Elias' gamma code of a number from 1 on: as many zeros as it has bits after the first, a one,
+/// and those bits. Gives the code, first bit lowest, and its length.
+const fn gamma(number: u64) -> (u64, u32) {
+    let bits = number.ilog2();
     (1 << bits | (number & ((1 << bits) - 1)) << (bits + 1), 2 * bits + 1)
 }
+
+/// In place of the last step of a source that has had none: the first is counted from before step
+/// 0.
+const NO_STEP: u32 = u32::MAX;
 
 /// A chunk in the log.
 #[derive(Clone, Copy)]
@@ -145,6 +154,8 @@ pub(crate) struct Links {
     worker: u64,
     /// States it can hold.
     most: u64,
+    /// Steps are named by their actions, not by their indices.
+    by_action: bool,
     records: Vec<Record>,
     bits: Bits,
     /// New states so far.
@@ -153,18 +164,39 @@ pub(crate) struct Links {
     chunk: Option<Sources>,
     /// The source the bits have come to, and its last step that led to something new.
     position: usize,
-    last: Choice,
+    last: u32,
     /// Whether there was such a step.
     any: bool,
     /// The chunk's sources are named one by one.
     scattered: bool,
+    /// As long as there are fewer states than this, nothing keeps one from being logged in the
+    /// usual way.
+    usual_below: u64,
 }
 
+/// How far a source may lie behind the last one, and a step behind the last of its source, in the
+/// usual case.
+const USUAL_GAP: usize = 16;
+const USUAL_STEP: usize = 64;
+
+/// A one, which begins a step, and the code of a small difference, with the number of bits.
+const SHORT: [(u16, u8); USUAL_STEP] = {
+    let mut codes = [(0, 0); USUAL_STEP];
+    let mut number = 1;
+    while number < USUAL_STEP {
+        let (code, len) = gamma(number as u64);
+        codes[number] = ((code << 1 | 1) as u16, len as u8 + 1);
+        number += 1;
+    }
+    codes
+};
+
 impl Links {
-    pub fn new(worker: usize) -> Self {
+    pub fn new(worker: usize, by_action: bool) -> Self {
         let worker = worker.min(MOST_WORKERS) as u64;
         Links {
             worker,
+            by_action,
             most: if worker == MOST_WORKERS as u64 { 0 } else { 1 << INDEX_BITS },
             records: Vec::new(),
             bits: Bits::default(),
@@ -174,18 +206,37 @@ impl Links {
             last: 0,
             any: false,
             scattered: false,
+            usual_below: 0,
         }
     }
 
     /// A chunk begins.
     pub fn begin(&mut self, sources: Sources) {
         self.chunk = Some(sources);
+        self.usual_below = 0;
     }
 
-    /// Source number `position` of the chunk, whose link is `parent`, has led to a new state by its step `choice`. Positions ascend,
-    /// and so do the choices of a source.
+    /// Source number `position` of the chunk, whose link is `parent`, has led to a new state by its
+    /// step with index `choice`. Positions ascend, and so do the choices of a source. For logs of
+    /// indices.
     #[inline(always)]
-    pub fn push(&mut self, position: usize, parent: Link, choice: Choice) -> Link {
+    pub fn push(&mut self, position: usize, parent: Link, choice: u32) -> Link {
+        let gap = position.wrapping_sub(self.position);
+        // The step counted from the last one of the source, or from before its first.
+        let difference = choice.wrapping_sub(if gap == 0 { self.last } else { NO_STEP }) as usize;
+        if self.len >= self.usual_below || gap > USUAL_GAP || difference >= USUAL_STEP {
+            return self.push_slowly(position, parent, choice);
+        }
+        // A zero ends each source before this one.
+        let (code, len) = SHORT[difference];
+        self.bits.put(u64::from(code) << gap, u32::from(len) + gap as u32);
+        (self.position, self.last) = (position, choice);
+        self.logged()
+    }
+
+    /// As [`push`](Self::push), whatever is unusual about it.
+    #[cold]
+    fn push_slowly(&mut self, position: usize, parent: Link, choice: u32) -> Link {
         if self.len >= self.most {
             return Link::LOST;
         }
@@ -193,20 +244,35 @@ impl Links {
             self.record();
         }
         let gap = position - self.position;
-        // The step counted from the last one of the source, or from before its first.
         let same_source = gap == 0 && self.any;
         let difference = if same_source { u64::from(choice.wrapping_sub(self.last)) } else { u64::from(choice) + 1 };
-        if gap > 16 || difference > 1 << 16 || self.scattered {
-            self.put_slowly(gap, (self.scattered && !same_source).then_some(parent), difference);
-        } else {
-            // A zero ends each source before this one; a one begins a step.
-            let (code, len) = gamma(difference);
-            self.bits.put((code << 1 | 1) << gap, len + 1 + gap as u32);
-        }
+        self.put_slowly(gap, (self.scattered && !same_source).then_some(parent), difference);
         (self.position, self.last, self.any) = (position, choice, true);
+        self.logged()
+    }
+
+    /// The link of the state that was just logged.
+    #[inline(always)]
+    fn logged(&mut self) -> Link {
         let link = Link(self.worker << INDEX_BITS | self.len);
         self.len += 1;
         link
+    }
+
+    /// As [`push`](Self::push), by the step with this action, in any order. For logs of actions.
+    pub fn push_action(&mut self, position: usize, parent: Link, action: Action) -> Link {
+        if self.len >= self.most {
+            return Link::LOST;
+        }
+        if self.chunk.is_some() {
+            self.record();
+        }
+        let gap = position - self.position;
+        let parent = (self.scattered && (gap > 0 || !self.any)).then_some(parent);
+        self.put_slowly(gap, parent, u64::from(action.process) + 1);
+        self.put_gamma(u64::from(action.choice) + 1);
+        (self.position, self.any) = (position, true);
+        self.logged()
     }
 
     /// The chunk that has begun has led to something new.
@@ -215,7 +281,8 @@ impl Links {
         if let Some(sources) = self.chunk.take() {
             self.records.push(Record { first: self.len, bit: self.bits.len, sources });
             self.scattered = sources == Sources::Scattered;
-            (self.position, self.any) = (0, false);
+            (self.position, self.last, self.any) = (0, NO_STEP, false);
+            self.usual_below = if self.scattered || self.by_action { 0 } else { self.most };
         }
     }
 
@@ -231,10 +298,14 @@ impl Links {
             Some(parent) => self.bits.put(1 | parent.0 << 1, 1 + LINK_BITS),
             None => self.bits.put(1, 1),
         }
+        self.put_gamma(difference);
+    }
+
+    fn put_gamma(&mut self, number: u64) {
         // In two parts: together they may have more than 64 bits.
-        let bits = difference.max(1).ilog2();
+        let bits = number.max(1).ilog2();
         self.bits.put(1 << bits, bits + 1);
-        self.bits.put(difference & ((1 << bits) - 1), bits);
+        self.bits.put(number & ((1 << bits) - 1), bits);
     }
 
     /// The parent and step of the state with number `index`.
@@ -252,10 +323,17 @@ impl Links {
                         Sources::Scattered => Link(reader.number(LINK_BITS)?),
                     });
                 }
-                choice += reader.gamma()?;
-                if state == index {
+                let number = reader.gamma()?;
+                let step = if self.by_action {
+                    let [process, choice] = [number, reader.gamma()?].map(|number| u32::try_from(number - 1).ok());
+                    Choice::Action(Action::new(process?, choice?))
+                } else {
                     // The first difference was counted from before the first step.
-                    return Some((parent?, Choice::try_from(choice - 1).ok()?));
+                    choice += number;
+                    Choice::Index(u32::try_from(choice - 1).ok()?)
+                };
+                if state == index {
+                    return Some((parent?, step));
                 }
                 state += 1;
             }
@@ -269,6 +347,7 @@ impl Links {
 
     pub fn save(&self, to: &mut Writer<'_>) -> io::Result<()> {
         to.number(self.len)?;
+        to.number(self.by_action.into())?;
         to.number(self.records.len() as u64)?;
         for record in &self.records {
             to.number(record.first)?;
@@ -287,8 +366,9 @@ impl Links {
 
     /// Reads what [`save`](Self::save) wrote; the log cannot be continued.
     pub fn load(from: &mut Reader<'_>) -> Result<Links, CheckpointError> {
-        let mut links = Links::new(MOST_WORKERS);
+        let mut links = Links::new(MOST_WORKERS, false);
         links.len = from.number()?;
+        links.by_action = from.number()? != 0;
         for _ in 0..from.number()? {
             let (first, bit) = (from.number()?, from.number()?);
             let sources = match from.number()? {
@@ -309,7 +389,8 @@ impl Links {
     }
 }
 
-/// The choices that lead from the initial states to `link`, the choice among the initial states first, if `logs` (by worker) know.
+/// The choices that lead from the initial states to `link`, the choice among the initial states
+/// first, if `logs` (by worker) know.
 pub(crate) fn path(logs: &[Links], mut link: Link) -> Option<Vec<Choice>> {
     let mut choices = Vec::new();
     let states: u64 = logs.iter().map(|log| log.len).sum();
@@ -352,13 +433,21 @@ mod tests {
     /// Two workers expand a random tree, chunk by chunk; every path must come back as it was made.
     #[test]
     fn paths_lead_back_to_the_root() {
-        for scattered in [false, true] {
+        for (scattered, by_action) in [(false, false), (true, false), (false, true), (true, true)] {
             let mut random = Random(7);
-            let mut logs = [Links::new(0), Links::new(1)];
+            let mut logs = [Links::new(0, by_action), Links::new(1, by_action)];
+            // In a log of actions the steps of a source come in any order.
+            let step = |choice: u32| {
+                if by_action { Choice::Action(Action::new(choice % 7, choice ^ 5)) } else { Choice::Index(choice) }
+            };
+            let push = |log: &mut Links, position, parent, choice: u32| match step(choice) {
+                Choice::Index(choice) => log.push(position, parent, choice),
+                Choice::Action(action) => log.push_action(position, parent, action),
+            };
             logs[0].begin(Sources::From(Link::NONE));
-            let root = logs[0].push(0, Link::NONE, 2);
-            let mut paths = vec![(root, vec![2])];
-            let mut level = vec![(root, vec![2])];
+            let root = push(&mut logs[0], 0, Link::NONE, 2);
+            let mut paths = vec![(root, vec![step(2)])];
+            let mut level = vec![(root, vec![step(2)])];
             while paths.len() < 4_000 {
                 let mut next = Vec::new();
                 for chunk in level.chunks(50) {
@@ -366,16 +455,17 @@ mod tests {
                     log.begin(if scattered { Sources::Scattered } else { Sources::From(chunk[0].0) });
                     let mut children = Vec::new();
                     for (position, (link, path)) in chunk.iter().enumerate() {
-                        let mut choice = random.below(3) as Choice;
+                        let mut choice = random.below(3) as u32;
                         for _ in 0..1 + random.below(4) {
-                            children.push((log.push(position, *link, choice), [&path[..], &[choice]].concat()));
+                            children.push((push(log, position, *link, choice), [&path[..], &[step(choice)]].concat()));
                             let most = if random.below(50) == 0 { 1 << 30 } else { 4 };
-                            choice += 1 + random.below(most) as Choice;
+                            choice += 1 + random.below(most) as u32;
                         }
                     }
                     next.push(children);
                 }
-                // Links within the children of one chunk are consecutive, so chunks must not cross them.
+                // Links within the children of one chunk are consecutive, so chunks must not cross
+                // them.
                 level = if scattered { next.concat() } else { next.into_iter().max_by_key(Vec::len).unwrap_or_default() };
                 if level.len() > 200 {
                     level.truncate(200);
@@ -406,14 +496,14 @@ mod tests {
 
     #[test]
     fn links_cost_less_than_a_byte() {
-        let mut links = Links::new(0);
+        let mut links = Links::new(0, false);
         links.begin(Sources::From(Link::NONE));
         let mut first = links.push(0, Link::NONE, 0);
         for _ in 0..1000 {
             links.begin(Sources::From(first));
             first = links.push(0, Link::NONE, 1);
             for position in 1..500 {
-                links.push(position, Link::NONE, position as Choice % 6);
+                links.push(position, Link::NONE, position as u32 % 6);
             }
         }
         assert!(links.bytes() < 500_000, "{}", links.bytes());
@@ -421,7 +511,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_apart_is_lost_instead_of_wrong() {
-        let mut links = Links::new(MOST_WORKERS + 3);
+        let mut links = Links::new(MOST_WORKERS + 3, false);
         links.begin(Sources::From(Link::NONE));
         assert_eq!(links.push(0, Link::NONE, 0), Link::LOST);
         assert_eq!(path(&[links], Link::LOST), None);

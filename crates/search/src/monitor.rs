@@ -1,12 +1,12 @@
 //! Keeps a running search within its limits and tells its observer how far it is.
 //!
-//! All workers share one monitor. Each publishes its numbers once per batch, in a place of its own, and looks at the limits every
-//! few batches; the first reason to stop is kept and stops everyone.
+//! All workers share one monitor. Each publishes its numbers once per batch, in a place of its own,
+//! and looks at the limits every few batches; the first reason to stop is kept and stops everyone.
 
 use crate::patience::Patience;
 use crate::sync::lock;
 use crate::task::Task;
-use contract::{Enough, Progress, StopReason, Store};
+use contract::{Budgeted, Enough, Progress, Statistics, StopReason, Store};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// Measuring the process takes some microseconds.
 const MEASURE_EVERY: Duration = Duration::from_millis(10);
-/// Calls of [`Monitor::poll`] between two looks at limits that cost more than a glance; and the time, where a batch takes long.
+/// Calls of [`Monitor::poll`] between two looks at limits that cost more than a glance; and the
+/// time, where a batch takes long.
 const LOOK_EVERY: u64 = 8;
 const LOOK_AFTER: Duration = Duration::from_millis(10);
 
@@ -28,7 +29,8 @@ pub(crate) struct Monitor<'a> {
     /// When to report again, and what the store was last.
     next_report: Mutex<(Instant, &'static str)>,
     peak_search_bytes: AtomicU64,
-    /// Memory of the process that neither the store nor the search accounts for, the most that was measured; and when to measure again.
+    /// Memory of the process that neither the store nor the search accounts for, the most that was
+    /// measured; and when to measure again.
     outside: AtomicU64,
     next_measure: Mutex<Instant>,
     inside: Arc<Inside>,
@@ -63,9 +65,9 @@ struct Published {
     looked: AtomicU64,
 }
 
-/// Where a worker stands.
+/// What a worker has done so far and what waits for it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Standing {
+pub(crate) struct WorkerCounts {
     pub states: u64,
     pub transitions: u64,
     pub waiting: u64,
@@ -75,10 +77,22 @@ pub(crate) struct Standing {
 
 impl<'a> Monitor<'a> {
     pub fn new<T: Store>(task: &'a Task<'a>, workers: usize, store: &T) -> Self {
+        let monitor = Monitor::of(task, workers);
+        let asked = monitor.patience.clone();
+        if let Some(budgeted) = store.budgeted() {
+            budgeted.give_up_when(Arc::new(move || asked.is_over()));
+        }
+        monitor
+    }
+
+    /// The monitor of one worker that keeps its states itself.
+    pub fn alone(task: &'a Task<'a>) -> Self {
+        Monitor::of(task, 1)
+    }
+
+    fn of(task: &'a Task<'a>, workers: usize) -> Self {
         let patience = Patience::new(task);
         let start = patience.start();
-        let asked = patience.clone();
-        store.give_up_when(Arc::new(move || asked.is_over()));
         Monitor {
             task,
             start,
@@ -107,7 +121,7 @@ impl<'a> Monitor<'a> {
 
     /// Publishes where `worker` stands and says whether it may go on.
     #[inline]
-    pub fn poll<T: Store>(&self, worker: usize, standing: &Standing, store: &T) -> bool {
+    pub fn poll<T: Store>(&self, worker: usize, standing: &WorkerCounts, store: &T) -> bool {
         let published = &self.workers[worker];
         published.states.store(standing.states, Ordering::Relaxed);
         published.transitions.store(standing.transitions, Ordering::Relaxed);
@@ -140,23 +154,26 @@ impl<'a> Monitor<'a> {
         let search_bytes = sum(|w| &w.search_bytes);
         self.peak_search_bytes.fetch_max(search_bytes, Ordering::Relaxed);
         let steps = self.inside.steps.iter().map(|step| step.load(Ordering::Relaxed)).sum::<u64>();
-        let known = search_bytes + store.bytes() + steps;
+        let store = store.budgeted();
+        let known = search_bytes + store.map_or(0, Budgeted::bytes) + steps;
         let outside = self.measure(now, known);
         let bytes = known + outside;
         self.inside.elsewhere.store(bytes - steps, Ordering::Relaxed);
-        if limits.memory.is_some() {
+        if limits.memory.is_some()
+            && let Some(store) = store
+        {
             store.leave_room(search_bytes + steps + outside);
         }
         if let Some(reason) = self.patience.at(now) {
             self.stop(reason);
         } else if self.task.states.is_some_and(|most| sum(|w| &w.states) >= most) {
             self.stop(StopReason::States);
-        } else if limits.memory.is_some_and(|limit| bytes > limit) && !store.yields() {
+        } else if limits.memory.is_some_and(|limit| bytes > limit) && !store.is_some_and(Budgeted::yields) {
             self.stop(StopReason::Memory);
         }
         let Ok(mut report) = self.next_report.try_lock() else { return };
         let (next, form) = &mut *report;
-        let before = std::mem::replace(form, store.form());
+        let before = std::mem::replace(form, store.map_or("", Budgeted::form));
         if !before.is_empty() && before != *form {
             self.notice(&format!("the state store was {before} and is now {form}"));
         }
@@ -177,7 +194,8 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// The memory of the process beyond what is `known`. A table just made is known before it is there, so the most counts that was seen.
+    /// The memory of the process beyond what is `known`. A table just made is known before it is
+    /// there, so the most counts that was seen.
     fn measure(&self, now: Instant, known: u64) -> u64 {
         if let Some(resident) = self.task.resident
             && let Ok(mut next) = self.next_measure.try_lock()
@@ -220,7 +238,8 @@ impl<'a> Monitor<'a> {
         self.stopped()
     }
 
-    /// The store took a state no more, or a system gave up a step: for want of memory, or because it was told to.
+    /// The store took a state no more, or a system gave up a step: for want of memory, or because
+    /// it was told to.
     #[cold]
     pub fn refused(&self) {
         self.stop(self.patience.now().unwrap_or(StopReason::Memory));
@@ -245,8 +264,14 @@ impl<'a> Monitor<'a> {
         self.start.elapsed()
     }
 
-    pub fn peak_search_bytes(&self) -> u64 {
+    /// Adds to `statistics` what time and memory the search took, and earlier runs of it `before`.
+    pub fn conclude<T: Store>(&self, statistics: &mut Statistics, store: &T, before: Duration) {
+        statistics.elapsed = before + self.elapsed();
+        if let Some(budgeted) = store.budgeted() {
+            statistics.store_bytes = budgeted.bytes();
+            statistics.store_peak_bytes = budgeted.peak_bytes();
+        }
         let last = self.workers.iter().map(|w| w.search_bytes.load(Ordering::Relaxed)).sum();
-        self.peak_search_bytes.load(Ordering::Relaxed).max(last)
+        statistics.search_bytes = self.peak_search_bytes.load(Ordering::Relaxed).max(last);
     }
 }

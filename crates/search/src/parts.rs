@@ -1,10 +1,12 @@
-//! The beginning and the end of a search that workers share: they are started, and their parts are put together into one outcome.
+//! The beginning and the end of a shared search: workers are started, and their results are
+//! combined into one outcome.
 
 use crate::expand::{Expander, Found};
 use crate::links::{Links, MOST_WORKERS, path};
 use crate::monitor::Monitor;
 use crate::retrace::{retrace, unviolated, violated};
 use contract::{Outcome, Statistics, StopReason, Store, System};
+use std::time::Duration;
 
 /// What is left of a worker when it is done.
 pub(crate) struct Part {
@@ -24,10 +26,11 @@ impl Part {
     }
 }
 
-/// Runs `lead` in this thread and `help` in others, `workers` in all or as many as the system lets start; `lead` is told how many that
-/// are, and the others their numbers. What each has left, in the order of the numbers; nothing for a helper that panicked.
+/// Runs `lead` in this thread and `help` in others, with `workers` in all, or as many as the system
+/// allows. `lead` is given their number, and the others their own numbers. Returns the results in
+/// the order of the numbers; `None` for a helper that panicked.
 ///
-/// If `lead` panics, it must see to it that the helpers end.
+/// If `lead` panics, it must make sure that the helpers end.
 pub(crate) fn together<S: System + Clone, R: Send>(
     workers: usize,
     system: &S,
@@ -59,8 +62,8 @@ pub(crate) fn together<S: System + Clone, R: Send>(
     })
 }
 
-/// The outcome of a search whose `parts` are here, in the order of the workers, with nothing for one that was lost; `ancestors` are the logs
-/// of those who worked on it in earlier runs.
+/// The outcome of a search from its `parts`, in the order of the workers, with `None` for a lost
+/// one; `ancestors` are the logs of the workers of earlier runs.
 pub(crate) fn conclude<S: System + Clone, T: Store>(
     ancestors: Vec<Links>,
     parts: Vec<Option<Part>>,
@@ -76,7 +79,7 @@ pub(crate) fn conclude<S: System + Clone, T: Store>(
     for part in parts {
         let Some(part) = part else {
             // Links name the worker, so a lost one keeps its place.
-            logs.push(Links::new(MOST_WORKERS));
+            logs.push(Links::new(MOST_WORKERS, false));
             statistics.expanded_by_worker.push(0);
             continue;
         };
@@ -102,13 +105,11 @@ pub(crate) fn conclude<S: System + Clone, T: Store>(
             });
             violated(&system, found.finding, trace)
         }
-        // A worker that panicked left part of the space unexplored; the panic itself has been reported by the thread.
+        // A worker that panicked left part of the space unexplored; the panic itself has been
+        // reported by the thread.
         None if lost_worker => unviolated(Some(StopReason::Interrupted), truncated, T::EXACT),
         None => unviolated(monitor.reason(), truncated, T::EXACT),
     };
-    statistics.elapsed = monitor.elapsed();
-    statistics.store_bytes = store.bytes();
-    statistics.store_peak_bytes = store.peak_bytes();
-    statistics.search_bytes = monitor.peak_search_bytes();
+    monitor.conclude(&mut statistics, store, Duration::ZERO);
     Outcome { verdict, statistics }
 }

@@ -1,6 +1,7 @@
-//! When to stop, whatever the search is busy with: someone asked for it, or the time is up.
+//! The reasons to stop that apply at any time: a stop was requested, or the time is over.
 //!
-//! The monitor asks every few batches; whoever is busy with something else for long (reading a checkpoint, running a path again) asks too.
+//! The monitor checks them every few batches. Other long operations (reading a checkpoint,
+//! executing a path again) check them too.
 
 use crate::task::Task;
 use contract::{Cancel, StopReason};

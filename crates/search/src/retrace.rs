@@ -1,22 +1,45 @@
-//! Traces by re-execution: a path is remembered as the index of the step taken at each state, and run again when someone wants to see
-//! it. This needs nothing from the store, so it works over stores that cannot read states back.
+//! Traces by re-execution: a path is stored as the step taken at each state, and executed again
+//! when it is shown. This needs nothing from the store, so it works with stores that cannot read
+//! states back.
 
 use crate::patience::Patience;
-use contract::{Fault, Finding, StopReason, Successors, System, Trace, TraceStep, Verdict, Violation};
+use contract::{Action, Fault, Finding, StopReason, Successors, System, Trace, TraceStep, Verdict, Violation};
 
-/// A step as its index among the steps its source offers; for an initial state, among the initial states.
-pub(crate) type Choice = u32;
+/// A step of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// By its index among all steps of its source; for an initial state, among the initial states.
+    Index(u32),
+    /// By its action: where only some parts of a state were expanded, the index is not known.
+    Action(Action),
+}
 
-/// Steps that are run again between two looks at the clock.
+impl Choice {
+    /// The position of the step among those of a source.
+    fn position(self, out: &Successors) -> Option<usize> {
+        match self {
+            Choice::Index(index) => Some(index as usize),
+            Choice::Action(action) => out.entries().iter().position(|entry| entry.action == action),
+        }
+    }
+}
+
+/// The steps executed between two checks of the clock.
 const LOOK_EVERY: usize = 64;
 
-/// Runs `choices` from the initial state on. `None` if there is no time for it, or if the system does not offer such a path, which means it
-/// breaks its contract of being deterministic.
+/// Executes `choices` from the initial state. `None` if there is no time for it, or if the system
+/// does not offer such a path, which means that it is not deterministic as the contract demands.
 pub(crate) fn retrace<S: System>(system: &mut S, choices: &[Choice], patience: &Patience) -> Option<Trace> {
     let (&first, rest) = choices.split_first()?;
+    // The actions of initial states have no meaning, so the action is made of the index.
+    let (Choice::Index(first) | Choice::Action(Action { choice: first, .. })) = first;
     let mut out = Successors::new();
     system.initial(&mut out);
-    let mut current = out.state(out.entries().get(first as usize)?)?.to_vec();
+    let Some(initial) = out.state(out.entries().get(first as usize)?) else {
+        // An initial state that cannot be computed: the trace contains only the fault.
+        return rest.is_empty().then(Trace::default);
+    };
+    let mut current = initial.to_vec();
     let mut trace = Trace { initial: current.clone(), ..Trace::default() };
     for (position, &choice) in rest.iter().enumerate() {
         if position.is_multiple_of(LOOK_EVERY) && patience.is_over() {
@@ -27,7 +50,7 @@ pub(crate) fn retrace<S: System>(system: &mut S, choices: &[Choice], patience: &
         if out.is_cut_short() {
             return None;
         }
-        let entry = out.entries().get(choice as usize)?;
+        let entry = out.entries().get(choice.position(&out)?)?;
         let state = out.state(entry).map(<[u8]>::to_vec);
         match &state {
             Some(state) => current.clone_from(state),
@@ -47,7 +70,7 @@ pub(crate) fn explain<S: System>(system: &S, finding: Finding) -> Fault {
     }
 }
 
-/// The verdict for a finding at the end of a trace, or the admission that the trace is lost.
+/// The verdict for a finding at the end of a trace, or the statement that the trace is lost.
 pub(crate) fn violated<S: System>(system: &S, finding: Finding, trace: Option<Trace>) -> Verdict {
     let fault = explain(system, finding);
     match trace {

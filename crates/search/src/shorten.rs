@@ -1,8 +1,10 @@
-//! Makes a path shorter without a search of the whole space: from each state of the path it looks around for a state that lies further along.
+//! Makes a path shorter without a search of the whole space: from each state of the path it
+//! searches nearby for a state that is further along.
 //!
-//! A depth-first search takes many turns that were not needed. First only the direct successors of each state are looked at; as long as
-//! that helps it is repeated, then the surroundings get larger, until the work that was allowed is done. What comes out is a path of the
-//! system from the same state to the same end, never longer than it was, and always the same for the same input.
+//! A depth-first search takes many unnecessary steps. First only the direct successors of each
+//! state are examined. As long as that helps it is repeated; then the search radius grows, until
+//! the allowed work is done. The result is a path of the system from the same state to the same
+//! end, never longer than before, and always the same for the same input.
 
 use contract::{Successors, System, Trace, TraceStep};
 use std::collections::{HashMap, HashSet};
@@ -10,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 /// States that are expanded around a state of the path, at most.
 const REACH_MAX: u64 = 1 << 12;
 
-/// Shortens a trace by at most `expansions` expansions of states. `fixed` says that the last step must stay what it is, not only the state it
-/// leads to; `stop` may end the work early.
+/// Shortens a trace by at most `expansions` expansions of states. `fixed` says that the last step
+/// must stay what it is, not only the state it leads to; `stop` may end the work early.
 pub fn shorten<S: System>(system: &mut S, trace: Trace, fixed: bool, expansions: u64, stop: &dyn Fn() -> bool) -> Trace {
     let Trace { initial, mut steps, loop_start } = trace;
     let last = if fixed { steps.pop() } else { None };
@@ -41,13 +43,13 @@ struct Work<'s, S> {
 /// A state near the path.
 struct Near {
     state: Vec<u8>,
-    /// The step that led to it, and from which of the states near the path; nothing for the one it began with.
+    /// The step that led to it, and its predecessor near the path; `None` for the first state.
     from: Option<(usize, TraceStep)>,
     distance: usize,
 }
 
 impl<S: System> Work<'_, S> {
-    /// Walks along the path once and takes every short cut it sees.
+    /// Walks along the path once and takes every short cut it finds.
     fn pass(&mut self, initial: &[u8], steps: &[TraceStep], reach: u64) -> Vec<TraceStep> {
         let states = || std::iter::once(initial).chain(steps.iter().map(|step| step.state.as_deref().unwrap_or_default()));
         // Where the path comes to a state for the last time.
@@ -69,7 +71,8 @@ impl<S: System> Work<'_, S> {
         shorter
     }
 
-    /// The best short cut from the state at place `at` to a later one, if there is any within reach.
+    /// The best short cut from the state at position `at` to a later one, if there is one within
+    /// reach.
     fn look_around(&mut self, state: &[u8], at: usize, reach: u64, places: &HashMap<&[u8], usize>) -> Option<(Vec<TraceStep>, usize)> {
         let mut near = vec![Near { state: state.to_vec(), from: None, distance: 0 }];
         let mut seen: HashSet<Vec<u8>> = HashSet::from([state.to_vec()]);
@@ -85,7 +88,7 @@ impl<S: System> Work<'_, S> {
             self.system.successors(&near[next].state, &mut self.out);
             let distance = near[next].distance + 1;
             for entry in self.out.entries() {
-                // A step that goes wrong is no way to somewhere else.
+                // A step with a fault cannot be part of a short cut.
                 let Some(target) = self.out.state(entry).filter(|_| entry.fault().is_none()) else { continue };
                 if !seen.insert(target.to_vec()) {
                     continue;

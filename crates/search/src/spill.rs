@@ -1,9 +1,8 @@
-//! Where a search may put what it does not need for a while: numbered blocks of bytes, outside of memory.
+//! External storage for data that a search does not need for a while: numbered blocks of bytes.
 //!
-//! The search knows nothing of files; whoever starts it offers a place for blocks, or does not.
+//! The search knows nothing of files; the caller provides a place for blocks, or does not.
 
 use crate::sync::lock;
-use std::collections::HashMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard};
 
@@ -16,7 +15,7 @@ pub trait Blocks: Send {
     fn read(&mut self, number: u64, out: &mut Vec<u8>) -> io::Result<()>;
 }
 
-/// Leave to put parts of a depth-first stack elsewhere.
+/// Permission to move parts of a depth-first stack to external storage.
 #[derive(Clone, Copy)]
 pub struct Spill<'s> {
     /// Where to.
@@ -31,10 +30,12 @@ impl<'s> Spill<'s> {
     }
 }
 
-/// Blocks in memory, for tests.
+/// Blocks in memory.
+#[cfg(test)]
 #[derive(Debug, Default)]
-pub struct MemoryBlocks(pub HashMap<u64, Vec<u8>>);
+pub(crate) struct MemoryBlocks(pub std::collections::HashMap<u64, Vec<u8>>);
 
+#[cfg(test)]
 impl Blocks for MemoryBlocks {
     fn write(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
         self.0.insert(number, bytes.to_vec());

@@ -1,12 +1,14 @@
-//! The stack of a depth-first search: states to be visited, and states being visited, as one stack of byte records.
+//! The stack of a depth-first search: states to be visited, and states being visited, as one stack
+//! of byte records.
 //!
-//! A record is a state followed by a footer. It is pushed as a *candidate*, with its hash; when it is popped and turns out to be new
-//! it is *opened* in place and its successors are pushed above it; when it surfaces again, everything below it in the search tree is
-//! done. The open records, from bottom to top, are the path the search is on.
+//! A record is a state followed by a footer. It is pushed as a *candidate*, with its hash. When it
+//! is popped and turns out to be new, it is *opened* in place and its successors are pushed above
+//! it. When it is on top again, everything below it in the search tree is done. The open records,
+//! from bottom to top, are the path of the search.
 //!
-//! Blocks of fixed size hold the records, so that the stack grows without ever moving; and since a stack is only touched at its top, the
-//! blocks at the bottom can go to disk and come back when the search returns to them. A disk that takes no more is no reason to give up:
-//! the stack then stays in memory as long as that lasts.
+//! Blocks of fixed size hold the records, so that the stack grows without moving. Because only the
+//! top of a stack is used, the blocks at the bottom can be moved to disk and read back when the
+//! search returns to them. If the disk is full, the stack stays in memory as long as there is room.
 
 use crate::spill::Spill;
 use contract::{Action, StateId};
@@ -14,7 +16,8 @@ use std::io;
 
 const BLOCK: usize = 1 << 18;
 const FOOTER: usize = 8 + 8 + 4 + 1;
-/// Blocks at the top that always stay in memory, so that going up and down at a border does not read and write all the time.
+/// Blocks at the top that always stay in memory, so that moving up and down at a block border does
+/// not read and write all the time.
 const STAY: usize = 4;
 
 /// What lies on top.
@@ -39,7 +42,7 @@ pub(crate) struct Stack<'s> {
     /// How many blocks, from the bottom, are on disk.
     spilled: usize,
     spill: Option<Spill<'s>>,
-    /// What there is to tell, and whether blocks stay in memory although there is a place for them.
+    /// Messages for the user, and whether blocks stay in memory although there is a place for them.
     news: Option<String>,
     full: bool,
     told: bool,
@@ -127,7 +130,7 @@ impl<'s> Stack<'s> {
         }
     }
 
-    /// What the user should know, once: that the stack goes to disk, or has stopped doing so.
+    /// A message for the user, given once: the stack is moved to disk, or it is not moved any more.
     pub fn news(&mut self) -> Option<String> {
         self.news.take()
     }
@@ -160,7 +163,8 @@ impl<'s> Stack<'s> {
         if block.is_empty() { self.remove_block() } else { Ok(()) }
     }
 
-    /// Removes the block on top, which is empty, and brings the one below back from disk if it is there.
+    /// Removes the block on top, which is empty, and brings the one below back from disk if it is
+    /// there.
     #[cold]
     fn remove_block(&mut self) -> io::Result<()> {
         if let Some(block) = self.blocks.pop() {
@@ -209,7 +213,8 @@ impl<'s> Stack<'s> {
         Ok(())
     }
 
-    /// Shows `visit` all records from bottom to top: the state, whether it is open, and what led to it.
+    /// Shows `visit` all records from bottom to top: the state, whether it is open, and what led to
+    /// it.
     pub fn records(&self, mut visit: impl FnMut(&[u8], bool, Action) -> io::Result<()>) -> io::Result<()> {
         let mut fetched = Vec::new();
         let mut ends = Vec::new();

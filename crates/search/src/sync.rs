@@ -1,8 +1,9 @@
-//! Locks that outlive a panic.
+//! Locks that survive a panic.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks, and does not care whether someone panicked while holding the lock: what the mutexes of this crate guard is valid at any moment.
+/// Locks a mutex and ignores whether another thread panicked while holding it: the data guarded in
+/// this crate is valid at any moment.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,7 +2,7 @@
 
 use crate::checkpoint::Checkpoints;
 use crate::spill::Spill;
-use contract::{Cancel, FullExpansion, Limits, NoProperty, Observer, Property, Quiet, Reduction};
+use contract::{Blind, Cancel, FullExpansion, Heuristic, Limits, NoProperty, Observer, Property, Quiet, Reduction};
 
 /// The property to check, how much to explore, how long, and who listens.
 #[derive(Clone)]
@@ -11,11 +11,14 @@ pub struct Task<'a> {
     pub property: &'a dyn Property,
     /// Which steps must be followed.
     pub reduction: &'a dyn Reduction,
+    /// What a directed search goes by.
+    pub heuristic: &'a dyn Heuristic,
     /// Who hears of progress.
     pub observer: &'a dyn Observer,
     /// What may be used.
     pub limits: Limits,
-    /// The search ends when it has visited about so many states: with one worker always at the same one.
+    /// The search ends when it has visited about so many states: with one worker always at the same
+    /// one.
     pub states: Option<u64>,
     /// How to interrupt the search.
     pub cancel: Cancel,
@@ -25,9 +28,11 @@ pub struct Task<'a> {
     pub spill: Option<Spill<'a>>,
     /// Who wants checkpoints.
     pub checkpoints: Option<&'a dyn Checkpoints>,
-    /// How much memory the whole process holds, if that can be measured: what neither the store nor the search knows of counts too.
+    /// How much memory the whole process holds, if that can be measured: what neither the store nor
+    /// the search knows of counts too.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
-    /// What a checkpoint must agree on to be resumed: the model, the property, whatever else changes the search.
+    /// What a checkpoint must agree on to be resumed: the model, the property, whatever else
+    /// changes the search.
     pub label: &'a [u8],
 }
 
@@ -37,6 +42,7 @@ impl Default for Task<'_> {
         Task {
             property: &NoProperty,
             reduction: &FullExpansion,
+            heuristic: &Blind,
             observer: &Quiet,
             limits: Limits::default(),
             states: None,

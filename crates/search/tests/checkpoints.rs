@@ -1,4 +1,5 @@
-//! A search that is interrupted and resumed ends as if nothing had happened; a damaged or foreign checkpoint is refused.
+//! A search that is interrupted and resumed ends as if nothing had happened; a damaged or foreign
+//! checkpoint is refused.
 
 use contract::testing::{Graph, Random, grid};
 use contract::{Cancel, Effort, Enough, Limits, Outcome, Property, Safety, Statistics, StopReason, Store, Successors, System, Verdict};
@@ -46,7 +47,8 @@ fn same(resumed: &Outcome, whole: &Outcome) {
     assert!(resumed.statistics.elapsed > std::time::Duration::ZERO);
 }
 
-/// Runs to the end with checkpoints every `period`, then resumes from each of them, in several ways.
+/// Runs to the end with checkpoints every `period`, then resumes from each of them, in several
+/// ways.
 fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
     for threads in [1, 3] {
         let every = Every::new(period);
@@ -96,8 +98,8 @@ fn resumed_searches_end_as_they_would_have() {
 
 type Search<S, T> = fn(&S, &T, &Task<'_>) -> Outcome;
 
-/// Runs to the end over a store that is saved in a form of its own, then goes on from each checkpoint over a store that was configured in
-/// another way; the outcome of the whole.
+/// Runs to the end over a store that is saved in a form of its own, then goes on from each
+/// checkpoint over a store that was configured in another way; the outcome of the whole.
 fn own_form<S: System + Clone, T: Store>(search: Search<S, T>, system: &S, period: u64, make: fn() -> T, other: fn() -> T) -> Outcome {
     let (every, store) = (Every::new(period), make());
     let whole = search(system, &store, &Task { checkpoints: Some(&every), label: LABEL, ..Task::default() });
@@ -114,7 +116,8 @@ fn own_form<S: System + Clone, T: Store>(search: Search<S, T>, system: &S, perio
     whole
 }
 
-/// What a lossy or forgetful store has taken for seen, it takes for seen after a resumption: all numbers are the same.
+/// What a lossy or forgetful store has taken for seen, it takes for seen after a resumption: all
+/// numbers are the same.
 #[test]
 fn stores_that_cannot_list_their_states_are_resumed_too() {
     let mut graph = Graph::random(5, 60_000, 3);
@@ -136,7 +139,8 @@ fn stores_that_cannot_list_their_states_are_resumed_too() {
     assert!(outcome.statistics.states > 12 * 12 * 12, "some states must be forgotten, or this shows little");
 }
 
-/// States are for every store that does not forget them: a search that began exactly may go on over hashes or bits.
+/// States are for every store that does not forget them: a search that began exactly may go on over
+/// hashes or bits.
 #[test]
 fn states_can_be_taken_over_by_lossy_stores() {
     let every = Every::new(4);
@@ -197,7 +201,8 @@ fn in_pieces<S: System + Clone>(
             None => search(system, &store, &task),
             Some(bytes) => match resume(system, &mut store, &task, &mut &bytes[..]) {
                 Ok(outcome) => outcome,
-                // A store that could not grow was fuller than one of this size likes to be: a little more will do.
+                // A store that could not grow was fuller than one of this size likes to be: a
+                // little more will do.
                 Err(CheckpointError::Full(_)) => continue,
                 Err(error) => panic!("{error}"),
             },
@@ -211,7 +216,8 @@ fn in_pieces<S: System + Clone>(
     unreachable!("the pieces end with an answer")
 }
 
-/// A search that is stopped in the middle of a level, in the middle of a batch, and stopped again, comes to the same end.
+/// A search that is stopped in the middle of a level, in the middle of a batch, and stopped again,
+/// comes to the same end.
 #[test]
 fn a_search_in_many_pieces_is_the_search_in_one() {
     fn check<S: System + Clone>(system: &S, order: fn(&S, &Plain, &Task<'_>) -> Outcome, threads: &[usize]) {
@@ -332,9 +338,6 @@ fn a_store_that_cannot_list_its_states_or_a_full_disk_do_not_end_the_search() {
         }
         fn len(&self) -> u64 {
             self.0.len()
-        }
-        fn bytes(&self) -> u64 {
-            self.0.bytes()
         }
     }
     fn run<T: Store>(store: &T, checkpoints: &dyn Checkpoints) -> u64 {

@@ -2,17 +2,34 @@
 
 use contract::testing::{Graph, grid, numbers};
 use contract::{
-    Action, Answer, Cancel, Edge, FaultCode, FaultKind, Finding, Interest, Limits, Outcome, Property, Safety, StopReason, Successors,
-    System, Trace, Verdict,
+    Action, Answer, Cancel, Edge, FaultCode, Finding, Interest, Limits, Outcome, Property, Safety, StopReason, Successors, System, Trace,
+    Verdict, ViolationKind,
 };
 use proptest::prelude::*;
-use search::{Blocks, MemoryBlocks, Spill, Task, breadth_first, depth_first, depth_first_shared};
-use std::collections::HashSet;
+use search::{Blocks, Spill, Task, breadth_first, depth_first, depth_first_shared};
+use std::collections::{HashMap, HashSet};
+use std::io;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 use store::Plain;
+
+/// Blocks in memory.
+#[derive(Debug, Default)]
+struct MemoryBlocks(HashMap<u64, Vec<u8>>);
+
+impl Blocks for MemoryBlocks {
+    fn write(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.insert(number, bytes.to_vec());
+        Ok(())
+    }
+
+    fn read(&mut self, number: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        out.extend_from_slice(self.0.get(&number).ok_or(io::ErrorKind::NotFound)?);
+        Ok(())
+    }
+}
 
 /// Every search order, by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,7 +113,7 @@ fn check_graph(graph: &Graph) {
                 } else {
                     assert!(length >= shortest);
                 }
-                if violation.fault.kind == FaultKind::Deadlock {
+                if violation.fault.kind == ViolationKind::Deadlock {
                     let last = Graph::decode(violation.trace.last_state());
                     assert!(graph.edges[last].is_empty() && !graph.ends.contains(&last));
                 }
@@ -210,7 +227,7 @@ fn a_chain_of_a_million_states() {
         }
         fn state(&self, state: &[u8]) -> Answer {
             if state == self.0.to_le_bytes() {
-                Answer::Stop(Finding::Explained(contract::Fault::new(FaultKind::Property, "reached")))
+                Answer::Stop(Finding::Explained(contract::Fault::new(ViolationKind::Property, "reached")))
             } else {
                 Answer::Continue
             }
@@ -284,7 +301,7 @@ fn several_workers_find_a_shortest_trace() {
         fn state(&self, state: &[u8]) -> Answer {
             let n = u64::from_le_bytes(state.try_into().unwrap());
             if n % 40 + n / 40 % 40 + n / 1600 >= self.0 {
-                return Answer::Stop(Finding::Explained(contract::Fault::new(FaultKind::Property, "forbidden")));
+                return Answer::Stop(Finding::Explained(contract::Fault::new(ViolationKind::Property, "forbidden")));
             }
             Answer::Continue
         }
@@ -475,8 +492,8 @@ fn properties_hear_of_every_edge_and_may_prune() {
     }
 }
 
-/// A grid most states of which are too much for the thread that begins the search, or for all others. Others may come late, so the beginner
-/// does not hurry then.
+/// A grid most states of which are too much for the thread that begins the search, or for all
+/// others. Others may come late, so the beginner does not hurry then.
 fn trap(for_the_beginner: bool, sprung: Arc<AtomicBool>) -> impl System + Clone {
     let beginner = std::thread::current().id();
     numbers(move |n, next| {

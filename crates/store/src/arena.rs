@@ -1,8 +1,9 @@
 //! Where whole state vectors lie: an append-only arena that never moves.
 //!
-//! Its addresses are reserved once, for all it may ever hold, and memory arrives as it is written. A worker claims a piece at a time
-//! and fills it alone, so that workers meet only once in thousands of states. A record is the length plus one (seven bits a byte, low
-//! first) and the state, padded to the grain; its *place* is its offset in grains, never 0.
+//! Its addresses are reserved once, for all it may ever hold, and memory arrives as it is written.
+//! A worker claims a piece at a time and fills it alone, so that workers meet only once in
+//! thousands of states. A record is the length plus one (seven bits a byte, low first) and the
+//! state, padded to the grain; its *place* is its offset in grains, never 0.
 
 use crate::budget::Budget;
 use crate::memory::Region;
@@ -17,7 +18,8 @@ const LARGE_PIECE: usize = 64 << 10;
 /// The size from which large pieces and huge pages are used.
 const LARGE_ARENA: usize = 4 << 20;
 const MOST_ADDRESSES: u64 = 1 << 40;
-/// However small the budget, addresses cost nothing; unless they are scarce, and then this is the least.
+/// However small the budget, addresses cost nothing; unless they are scarce, and then this is the
+/// least.
 const USUAL_ADDRESSES: usize = 1 << 26;
 const LEAST_ADDRESSES: usize = 1 << 20;
 
@@ -69,8 +71,8 @@ impl Arena {
         usize::BITS - (self.region.len() / GRAIN).leading_zeros()
     }
 
-    /// Writes `state` and returns its place. Nobody else knows it yet; until it is published the record can be taken back by
-    /// restoring `piece`.
+    /// Writes `state` and returns its place. Nobody else knows it yet; until it is published the
+    /// record can be taken back by restoring `piece`.
     pub fn write(&self, piece: &mut Piece, state: &[u8]) -> Result<u64, StoreFull> {
         let header = header_len(state.len());
         let size = (header + state.len()).next_multiple_of(GRAIN);
@@ -79,8 +81,8 @@ impl Arena {
         }
         let at = piece.at;
         piece.at += size;
-        // SAFETY: `at .. at + size` lies in a piece this worker alone has claimed, which lies within the region, and no place in it
-        // has been published, so nobody reads it.
+        // SAFETY: `at .. at + size` lies in a piece this worker alone has claimed, which lies
+        // within the region, and no place in it has been published, so nobody reads it.
         unsafe {
             let mut to = self.region.start().add(at);
             let mut rest = state.len() + 1;
@@ -98,7 +100,22 @@ impl Arena {
     /// As [`write`](Self::write), for a state of usual length, if there is room in the piece.
     #[inline(always)]
     pub fn write_usually(&self, piece: &mut Piece, state: &[u8]) -> Option<u64> {
-        let size = (1 + state.len()).next_multiple_of(GRAIN);
+        self.write_by(piece, state, copy)
+    }
+
+    /// The same for a state that fills so many blocks of 16 bytes, the last one perhaps in part.
+    ///
+    /// # Safety
+    /// The state has that length; if it is one block, 8 bytes of it.
+    #[inline(always)]
+    pub unsafe fn write_blocks<const BLOCKS: usize>(&self, piece: &mut Piece, state: &[u8]) -> Option<u64> {
+        self.write_by(piece, state, copy_blocks::<BLOCKS>)
+    }
+
+    #[inline(always)]
+    fn write_by(&self, piece: &mut Piece, state: &[u8], copy: unsafe fn(&[u8], *mut u8)) -> Option<u64> {
+        // A byte for the length, and rounded up.
+        let size = (1 + state.len() + GRAIN - 1) & !(GRAIN - 1);
         if state.len() >= 0x7f || piece.end - piece.at < size {
             return None;
         }
@@ -142,25 +159,64 @@ impl Arena {
     /// As for [`state`](Self::state).
     #[inline(always)]
     pub unsafe fn is(&self, place: u64, state: &[u8]) -> bool {
-        // SAFETY: by the caller's promise there is a complete record here. If its first byte says that it has as many bytes as
-        // `state`, it has.
+        let len = state.len();
+        // SAFETY: by the caller's promise there is a complete record here. If its first byte says
+        // that it has as many bytes as `state`, fewer than 0x7f, it has; and each word ends there
+        // at the latest.
         unsafe {
             let at = self.region.start().add(place as usize * GRAIN).cast_const();
-            if state.len() < 0x7f {
-                usize::from(at.read()) == state.len() + 1 && equal(std::slice::from_raw_parts(at.add(1), state.len()), state)
-            } else {
-                equal(self.state(place), state)
+            let there = at.add(1);
+            if !(8..0x7f).contains(&len) {
+                return self.state(place) == state;
             }
+            if usize::from(at.read()) != len + 1 {
+                return false;
+            }
+            let mut word = 0;
+            while word + 8 < len {
+                if differ(there, state, word) != 0 {
+                    return false;
+                }
+                word += 8;
+            }
+            differ(there, state, len - 8) == 0
+        }
+    }
+
+    /// As [`is`](Self::is), for a state that fills so many blocks of 16 bytes, the last one perhaps
+    /// in part; if it is one, 8 bytes of it.
+    ///
+    /// # Safety
+    /// As for [`state`](Self::state), and the state has that length, less than 0x7f.
+    #[inline(always)]
+    pub unsafe fn is_of_blocks<const BLOCKS: usize>(&self, place: u64, state: &[u8]) -> bool {
+        let len = state.len();
+        // SAFETY: as in `is`.
+        unsafe {
+            let at = self.region.start().add(place as usize * GRAIN).cast_const();
+            let there = at.add(1);
+            if usize::from(at.read()) != len + 1 {
+                return false;
+            }
+            // Whoever has the same hash is the same, nearly always, so that leaving early would
+            // gain nothing.
+            let mut difference = differ(there, state, if BLOCKS == 1 { 0 } else { len - 16 }) | differ(there, state, len - 8);
+            for block in 0..BLOCKS - 1 {
+                difference |= differ(there, state, 16 * block) | differ(there, state, 16 * block + 8);
+            }
+            difference == 0
         }
     }
 
     /// The state at `place`.
     ///
     /// # Safety
-    /// `place` was returned by [`write`](Self::write) of this arena, and its publication happened before this call.
+    /// `place` was returned by [`write`](Self::write) of this arena, and its publication happened
+    /// before this call.
     #[inline(always)]
     pub unsafe fn state(&self, place: u64) -> &[u8] {
-        // SAFETY: by the caller's promise there is a complete record here, inside the region, which nobody writes any more.
+        // SAFETY: by the caller's promise there is a complete record here, inside the region, which
+        // nobody writes any more.
         unsafe {
             let mut at = self.region.start().add(place as usize * GRAIN).cast_const();
             let mut byte = at.read();
@@ -184,60 +240,79 @@ impl Drop for Arena {
     }
 }
 
+/// Copies the word at `at`.
+///
+/// # Safety
+/// There is room for the state at `to`, and the word lies inside the state.
+#[inline(always)]
+unsafe fn copy_word<W: Copy>(state: &[u8], to: *mut u8, at: usize) {
+    // SAFETY: by the caller's promise.
+    unsafe { to.add(at).cast::<W>().write_unaligned(state.as_ptr().add(at).cast::<W>().read_unaligned()) }
+}
+
+/// Copies a state that fills so many blocks of 16 bytes, the last one perhaps in part.
+///
+/// # Safety
+/// There is room for it at `to`, apart from the state. It has that length; if it is one block, 8
+/// bytes of it.
+#[inline(always)]
+unsafe fn copy_blocks<const BLOCKS: usize>(state: &[u8], to: *mut u8) {
+    let len = state.len();
+    // SAFETY: by the caller's promise each word ends at `len` at the latest.
+    unsafe {
+        if BLOCKS == 1 {
+            copy_word::<u64>(state, to, 0);
+            copy_word::<u64>(state, to, len - 8);
+        } else {
+            for block in 0..BLOCKS - 1 {
+                copy_word::<u128>(state, to, 16 * block);
+            }
+            copy_word::<u128>(state, to, len - 16);
+        }
+    }
+}
+
 /// Copies a state; for short vectors quicker than a call of the C library.
 ///
 /// # Safety
 /// There is room for it at `to`, apart from the state.
 #[inline(always)]
 unsafe fn copy(state: &[u8], to: *mut u8) {
-    /// Copies by words, the last of which may overlap the one before.
-    ///
-    /// # Safety
-    /// As above, and the state is at least as long as a word.
-    #[inline(always)]
-    unsafe fn by<W: Copy>(state: &[u8], to: *mut u8) {
-        let last = state.len() - size_of::<W>();
-        let word = |at: usize| {
-            // SAFETY: `at` is at most `last`, so the word lies inside the state.
-            unsafe { to.add(at).cast::<W>().write_unaligned(state.as_ptr().add(at).cast::<W>().read_unaligned()) }
-        };
-        (0..last).step_by(size_of::<W>()).for_each(word);
-        word(last);
-    }
-    // SAFETY: by the caller's promise; the lengths are right.
+    let len = state.len();
+    // SAFETY: by the caller's promise. Each word ends at `len` at the latest: the last one may
+    // overlap the one before.
     unsafe {
-        match state.len() {
-            16.. => by::<u128>(state, to),
-            8.. => by::<u64>(state, to),
-            4.. => by::<u32>(state, to),
-            1.. => by::<u8>(state, to),
-            0 => {}
+        match len {
+            16.. => {
+                let last = len - 16;
+                let mut at = 0;
+                while at < last {
+                    copy_word::<u128>(state, to, at);
+                    at += 16;
+                }
+                copy_word::<u128>(state, to, last);
+            }
+            8.. => {
+                copy_word::<u64>(state, to, 0);
+                copy_word::<u64>(state, to, len - 8);
+            }
+            4.. => {
+                copy_word::<u32>(state, to, 0);
+                copy_word::<u32>(state, to, len - 4);
+            }
+            _ => (0..len).for_each(|at| copy_word::<u8>(state, to, at)),
         }
     }
 }
 
-/// Whether two states are equal; for short vectors quicker than a call of the C library.
+/// Whether the words at `at` differ, as a number that is zero if not.
+///
+/// # Safety
+/// There is a word in either.
 #[inline(always)]
-fn equal(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let len = a.len();
-    if !(8..=128).contains(&len) {
-        return a == b;
-    }
-    let word = |s: &[u8], at: usize| -> u64 {
-        // SAFETY: `at + 8 <= len` at each call below, and both slices have `len` bytes.
-        unsafe { s.as_ptr().add(at).cast::<u64>().read_unaligned() }
-    };
-    let mut at = 0;
-    while at + 8 < len {
-        if word(a, at) != word(b, at) {
-            return false;
-        }
-        at += 8;
-    }
-    word(a, len - 8) == word(b, len - 8)
+unsafe fn differ(there: *const u8, state: &[u8], at: usize) -> u64 {
+    // SAFETY: by the caller's promise.
+    unsafe { there.add(at).cast::<u64>().read_unaligned() ^ state.as_ptr().add(at).cast::<u64>().read_unaligned() }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -287,14 +362,20 @@ mod tests {
 
     #[test]
     fn equality_is_equality() {
-        for len in 0..140usize {
-            let a: Vec<u8> = (0..len as u8).collect();
-            assert!(equal(&a, &a.clone()));
-            assert!(!equal(&a, &[a.clone(), vec![0]].concat()));
+        let arena = Arena::new(Arc::new(Budget::new(u64::MAX))).unwrap();
+        let mut piece = Piece::default();
+        for len in 0..260usize {
+            let a: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            let place = arena.write(&mut piece, &a).unwrap();
+            // SAFETY: written above, by this thread.
+            let is = |state: &[u8]| unsafe { arena.is(place, state) };
+            assert!(is(&a));
+            assert!(!is(&[a.clone(), vec![0]].concat()));
+            assert!(len == 0 || !is(&a[1..]) && !is(&a[..len - 1]));
             for i in 0..len {
                 let mut b = a.clone();
                 b[i] ^= 0x10;
-                assert!(!equal(&a, &b), "length {len}, byte {i}");
+                assert!(!is(&b), "length {len}, byte {i}");
             }
         }
     }

@@ -1,19 +1,22 @@
-//! Bitstate hashing: of each state a few bits in an array of fixed size, and nothing else.
+//! Bitstate hashing: the store keeps a few bits of each state in an array of fixed size, and
+//! nothing else.
 //!
-//! Holzmann's supertrace (1987), with the `k` bits of a state all in one cache line, so that a look-up costs one miss whatever `k` is
-//! (Putze, Sanders, Singler, "Cache-, hash- and space-efficient Bloom filters", 2007). The array never grows and never refuses; as it
-//! fills, more and more new states are taken for seen. How many is estimated from the bits that are set, and another run with another
-//! seed omits others.
+//! This is Holzmann's supertrace (1987), with the `k` bits of a state all in one cache line, so
+//! that a look-up costs one cache miss whatever `k` is (Putze, Sanders, Singler, "Cache-, hash- and
+//! space-efficient Bloom filters", 2007). The array never grows and never refuses a state. As it
+//! fills, more and more new states are taken for known ones. Their number is estimated from the
+//! bits that are set. Another run with another seed omits other states.
 
 use crate::hash::hash_seeded;
 use crate::memory::{Words, prefetch};
-use crate::pieces::{self, Fields, Next};
+use crate::save_format::{self, Fields, Next};
 use crate::sync::{AtomicU64, Ordering, wait_until};
-use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
+use contract::{Budgeted, Inserted, NotRestored, Saveable, StateId, Store, StoreFull, StoreWorker};
 
 const LINE_WORDS: usize = 8;
-/// The last bit of a line stands for no state: whoever sets bits in the line holds it meanwhile. That is two atomic operations instead of one
-/// for each bit, and of two workers with the same state one alone finds it new.
+/// The last bit of a line belongs to no state: it is a lock for the worker that sets bits in the
+/// line. This takes two atomic operations instead of one for each bit, and if two workers insert
+/// the same state, exactly one finds it new.
 const HELD: u64 = 1 << 63;
 const LINE_BITS: u64 = 511;
 const LINE_BYTES: u64 = 64;
@@ -46,13 +49,13 @@ pub struct BitsReport {
     pub fill: f64,
     /// The probability that the next new state would have been taken for seen.
     pub collision: f64,
-    /// The estimated share of the states the search came across that it recognised as new.
+    /// The estimated share of the states that the search reached and recognised as new.
     pub coverage: f64,
 }
 
 impl Bits {
-    /// An array of about `bytes` bytes (a multiple of a cache line), with `functions` bits a state (1 to 8). Another `seed` gives other
-    /// hash functions.
+    /// An array of about `bytes` bytes (a multiple of a cache line), with `functions` bits a state
+    /// (1 to 8). Another `seed` gives other hash functions.
     pub fn new(bytes: u64, functions: u32, seed: u64) -> Self {
         let lines = (bytes / LINE_BYTES).max(1);
         let words = usize::try_from(lines).ok().and_then(|lines| Words::new(lines.checked_mul(LINE_WORDS)?));
@@ -67,7 +70,8 @@ impl Bits {
         }
     }
 
-    /// Allows an array that is restored to have `bytes` bytes, if it was larger than a new one would be.
+    /// Allows an array that is restored to have `bytes` bytes, if it was larger than a new one
+    /// would be.
     pub fn restored_within(self, bytes: u64) -> Self {
         Bits { most: self.most.max(bytes), ..self }
     }
@@ -77,8 +81,9 @@ impl Bits {
         self.functions
     }
 
-    /// What the bits that are set say about the states that were omitted. To read the whole of a large array takes seconds, so it reads lines here
-    /// and there: hashes spread states evenly, and as many as these tell the rate of collisions to one in a hundred.
+    /// An estimate of the omitted states from the bits that are set. Reading the whole of a large
+    /// array takes seconds, so only some lines are read. Hashes spread states evenly, and this many
+    /// lines give the rate of collisions to one in a hundred.
     pub fn report(&self) -> BitsReport {
         let words = self.words.as_ref().map_or(&[][..], Words::get);
         let functions = self.functions as i32;
@@ -96,7 +101,8 @@ impl Bits {
             hash_factor: bits / (self.len() as f64).max(1.0),
             fill: self.ones.load(Ordering::Relaxed) as f64 / bits,
             collision,
-            // The array filled evenly from nothing to what it is, and collisions grew with the power of the functions.
+            // The array filled evenly from nothing to what it is, and collisions grew with the
+            // power of the functions.
             coverage: 1.0 - collision / f64::from(functions + 1),
         }
     }
@@ -105,7 +111,6 @@ impl Bits {
 impl Store for Bits {
     const EXACT: bool = false;
     const STABLE_NAMES: bool = false;
-    const OWN_FORM: Option<&'static str> = Some("bits");
     type Worker<'s> = BitsWorker<'s>;
 
     fn worker(&self) -> BitsWorker<'_> {
@@ -116,13 +121,39 @@ impl Store for Bits {
         self.len.load(Ordering::Relaxed)
     }
 
+    fn omission(&self) -> f64 {
+        let report = self.report();
+        // The probability that none of the states was omitted, at the average rate of collisions.
+        1.0 - report.coverage.powf(self.len() as f64)
+    }
+
+    fn budgeted(&self) -> Option<&dyn Budgeted> {
+        Some(self)
+    }
+
+    fn saveable(&self) -> Option<&dyn Saveable> {
+        Some(self)
+    }
+
+    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
+        Some(self)
+    }
+}
+
+impl Budgeted for Bits {
     fn bytes(&self) -> u64 {
         self.words.as_ref().map_or(0, |words| words.get().len() as u64 * 8)
+    }
+}
+
+impl Saveable for Bits {
+    fn own_form(&self) -> Option<&'static str> {
+        Some("bits")
     }
 
     /// The lines that are not empty, each row of neighbours with its place before it.
     fn save(&self, states: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
-        if !write(&pieces::numbers([self.lines, self.functions.into(), self.seed, states])) {
+        if !write(&save_format::numbers([self.lines, self.functions.into(), self.seed, states])) {
             return false;
         }
         let words = self.words.as_ref().map_or(&[][..], Words::get);
@@ -147,7 +178,7 @@ impl Store for Bits {
     }
 
     fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
-        let [lines, functions, seed, states] = pieces::head(next)?;
+        let [lines, functions, seed, states] = save_format::head(next)?;
         if lines == 0 || !(1..=8).contains(&functions) {
             return Err(NotRestored::Malformed);
         }
@@ -173,7 +204,7 @@ impl Store for Bits {
                     ones += u64::from(bits.count_ones());
                     word.store(bits, Ordering::Relaxed);
                 }
-                // Nobody would ever let go of it.
+                // The lock of such a line would never be released.
                 if line[LINE_WORDS - 1].load(Ordering::Relaxed) & HELD != 0 {
                     return Err(NotRestored::Malformed);
                 }
@@ -181,12 +212,6 @@ impl Store for Bits {
         }
         self.ones = AtomicU64::new(ones);
         Ok(())
-    }
-
-    fn omission(&self) -> f64 {
-        let report = self.report();
-        // The probability that none of the states was omitted, at the average rate of collisions.
-        1.0 - report.coverage.powf(self.len() as f64)
     }
 }
 

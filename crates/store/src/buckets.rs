@@ -1,11 +1,13 @@
 //! Where a table of buckets keeps what: from a hash to a bucket and a tag, and back.
 //!
-//! The home bucket is given by the top bits of the hash, and a slot holds the bits that follow, and its distance from home. So the hash a
-//! larger table needs is read off the slot. Each doubling uses up one of the bits a slot knows; when few are left, they are renewed by
-//! hashing the things themselves, which happens about once in ten doublings.
+//! The home bucket is given by the top bits of the hash, and a slot holds the bits that follow, and
+//! its distance from home. So the hash a larger table needs is read off the slot. Each doubling
+//! uses up one of the bits a slot knows; when few are left, they are renewed by hashing the things
+//! themselves, which happens about once in ten doublings.
 //!
-//! What is at home in a pair of buckets, or in the other bucket of its pair, belongs into two pairs of the table of twice the size, side by
-//! side: a table is moved pair by pair, with memory read and written in order. The few things that are farther from home come last.
+//! What is at home in a pair of buckets, or in the other bucket of its pair, belongs into two pairs
+//! of the table of twice the size, side by side: a table is moved pair by pair, with memory read
+//! and written in order. The few things that are farther from home come last.
 
 /// Slots in a bucket: one cache line.
 pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 8 };
@@ -28,6 +30,23 @@ pub(crate) struct Buckets {
     /// Covers the distance and the known bits in a slot.
     pub tag_mask: u64,
     pub place_mask: u64,
+}
+
+/// From a hash to its home bucket and its tag: the known bits below those of the home bucket, where
+/// a slot has them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HomeAndTag {
+    bits: u32,
+    home_mask: u64,
+    tag_mask: u64,
+}
+
+impl HomeAndTag {
+    #[inline(always)]
+    pub fn of(&self, hash: u64) -> (u64, u64) {
+        let turned = hash.rotate_left(self.bits);
+        (turned & self.home_mask, turned >> DISTANCE_BITS & self.tag_mask)
+    }
 }
 
 /// What a slot holds, on its way into another table.
@@ -57,6 +76,11 @@ impl Buckets {
         }
     }
 
+    /// Eight times as many, which know as much of each hash as they can.
+    pub fn times_eight(&self) -> Buckets {
+        Self::new(self.bits + 3, self.place_bits)
+    }
+
     pub fn len(&self) -> usize {
         1 << self.bits
     }
@@ -69,15 +93,13 @@ impl Buckets {
         (SLOTS as u64 * 8) << self.bits
     }
 
+    /// How the home bucket and the tag follow from a hash.
     #[inline(always)]
-    pub fn home(&self, hash: u64) -> u64 {
-        hash >> (64 - self.bits)
-    }
-
-    /// The known bits of the hash below those of the home bucket, where a slot has them.
-    #[inline(always)]
-    pub fn tag(&self, hash: u64) -> u64 {
-        (hash << self.bits) >> DISTANCE_BITS & self.tag_mask
+    pub fn home_and_tag(&self) -> HomeAndTag {
+        // The bits of the home bucket arrive below the tag's: no table knows more bits of a hash
+        // than there are.
+        debug_assert!(self.bits + self.known <= 64);
+        HomeAndTag { bits: self.bits, home_mask: (1 << self.bits) - 1, tag_mask: self.tag_mask }
     }
 
     /// What a slot at `distance` from home holds beside the place.
@@ -86,7 +108,8 @@ impl Buckets {
         tag | distance << (64 - DISTANCE_BITS)
     }
 
-    /// The slot of its bucket at which the search for a tag begins: bits every table knows of the hash.
+    /// The slot of its bucket at which the search for a tag begins: bits every table knows of the
+    /// hash.
     #[inline(always)]
     pub fn first_slot(tag: u64) -> usize {
         (tag >> (64 - DISTANCE_BITS - 4)) as usize % SLOTS
@@ -98,7 +121,8 @@ impl Buckets {
         tag >> (64 - DISTANCE_BITS - 8) | 1
     }
 
-    /// The bucket at `distance` from home. The second lies beside the first, in the pair of lines memory fetches together.
+    /// The bucket at `distance` from home. The second lies beside the first, in the pair of lines
+    /// memory fetches together.
     #[inline(always)]
     pub fn bucket(&self, home: u64, tag: u64, distance: u64) -> usize {
         let mask = (1u64 << self.bits) - 1;
@@ -137,61 +161,76 @@ impl Buckets {
 
     /// A thing of which all of the hash is known, on its way into these buckets.
     pub fn moving_from(&self, hash: u64, place: u64) -> Moving {
-        Moving { home: self.home(hash), tag: self.tag(hash), place }
+        let (home, tag) = self.home_and_tag().of(hash);
+        Moving { home, tag, place }
     }
 
-    /// The four buckets that number `pair` of the pairs here, which holds these slots, becomes among `twice` as many buckets; what does not
-    /// belong there, or finds no room, is shown to `stray`.
+    /// Moves what number `pair` of the pairs here holds, in these slots, to the four buckets that
+    /// it becomes among `twice` as many, all of them empty: `put` fills a slot of one of the four.
+    /// What does not belong there, or finds no room, is shown to `stray`.
     #[inline(always)]
     pub fn spread(
         &self,
         twice: &Buckets,
         pair: usize,
-        slots: [Bucket; 2],
+        slots: &[Bucket; 2],
         rehash: impl Fn(u64) -> u64,
+        put: impl FnMut(usize, usize, u64),
         mut stray: impl FnMut(Moving),
-    ) -> [Bucket; 4] {
-        let mut four = Four::default();
-        for (side, bucket) in slots.into_iter().enumerate() {
+    ) {
+        let mut four = Four { filled: [0; 4], put };
+        for (side, bucket) in slots.iter().enumerate() {
             // Which slots are filled is chance, so a branch for each would often be taken wrongly.
             let mut filled = bucket.iter().enumerate().fold(0u32, |set, (index, &slot)| set | u32::from(slot != 0) << index);
             while filled != 0 {
                 let slot = bucket[filled.trailing_zeros() as usize];
                 filled &= filled - 1;
+                let distance = slot >> (64 - DISTANCE_BITS);
+                if distance < 2 && twice.known < self.known {
+                    // What nearly all do: the pair is right, and the next bit of the tag chooses
+                    // one of two neighbours.
+                    let next_bit = slot >> (63 - DISTANCE_BITS) & 1;
+                    let home = (side as u64 ^ distance) << 1 | next_bit;
+                    let tag = slot << (DISTANCE_BITS + 1) >> DISTANCE_BITS & twice.tag_mask;
+                    if four.settle(home as usize, tag, slot & self.place_mask) {
+                        continue;
+                    }
+                }
                 let moving = self.moving(twice, 2 * pair + side, slot, &rehash);
                 let home = moving.home.wrapping_sub(4 * pair as u64);
-                if home >= 4 || !(four.settle(home as usize, moving, 0) || four.settle(home as usize ^ 1, moving, 1)) {
+                let Moving { tag, place, .. } = moving;
+                let settled =
+                    home < 4 && (four.settle(home as usize, tag, place) || four.settle(home as usize ^ 1, Self::filled(tag, 1), place));
+                if !settled {
                     stray(moving);
                 }
             }
         }
-        four.buckets
     }
 }
 
-/// Buckets being filled.
-#[derive(Default)]
-struct Four {
-    buckets: [Bucket; 4],
-    /// The filled slots of each, as bits.
+/// Four buckets being filled.
+struct Four<P> {
+    /// Fills a slot of a bucket.
+    put: P,
+    /// The filled slots of each, as bits, twice over: so they can be seen from any slot on.
     filled: [u32; 4],
 }
 
-impl Four {
-    /// Puts what moves into a bucket at `distance` from its home; `false` if there is no room.
+impl<P: FnMut(usize, usize, u64)> Four<P> {
+    /// Puts what moves into one of the four buckets; `filled` is its tag with the distance. `false`
+    /// if there is no room.
     #[inline(always)]
-    fn settle(&mut self, bucket: usize, Moving { tag, place, .. }: Moving, distance: u64) -> bool {
-        let first = Buckets::first_slot(tag);
-        let filled = self.filled[bucket];
-        // As seen from the first slot.
-        let turned = filled >> first | filled << (SLOTS - first);
-        let ahead = turned.trailing_ones() as usize;
+    fn settle(&mut self, bucket: usize, filled: u64, place: u64) -> bool {
+        let bucket = bucket % 4;
+        let first = Buckets::first_slot(filled);
+        let ahead = (self.filled[bucket] >> first).trailing_ones() as usize;
         if ahead >= SLOTS {
             return false;
         }
         let index = (first + ahead) % SLOTS;
-        self.filled[bucket] = filled | 1 << index;
-        self.buckets[bucket][index] = Buckets::filled(tag, distance) | place;
+        self.filled[bucket] |= (1 | 1 << SLOTS) << index;
+        (self.put)(bucket, index, filled | place);
         true
     }
 }

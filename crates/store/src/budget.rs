@@ -1,8 +1,9 @@
-//! The memory account of a store: what it may use, and what it has.
+//! The memory account of a store: its budget and its use.
 //!
-//! Memory is taken before it is touched and given back when it is unmapped, so the number a store reports is the number it really
-//! uses, and a budget is kept rather than hoped for. A part of a store may have an account of its own within that of the whole. What
-//! others need of the same memory (a search's queues, the program itself) is left to them, as far as they say.
+//! Memory is accounted before it is touched and released when it is unmapped, so a store reports
+//! what it really uses, and a budget is really kept. A part of a store may have an account of its
+//! own within that of the whole. Memory that others need (a search's queues, the program itself)
+//! can be reserved for them.
 
 use crate::sync::{Arc, AtomicU64, Ordering};
 use contract::StoreFull;
@@ -44,7 +45,7 @@ impl Budget {
         self.others.store(bytes, Ordering::Relaxed);
     }
 
-    /// What may be used: the limit without the share of others; of a part, in proportion.
+    /// What may be used: the limit without the share of others; for a part, in proportion.
     fn allowed(&self) -> u64 {
         match &self.whole {
             None => self.limit.saturating_sub(self.others.load(Ordering::Relaxed)),

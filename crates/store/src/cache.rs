@@ -1,19 +1,23 @@
-//! A cache of states: room for a fixed number, and the oldest go when it is full, except those the search still needs.
+//! A cache of states with room for a fixed number. When it is full, the oldest states are removed,
+//! except those that the search still needs.
 //!
-//! Godefroid, Holzmann, Pirottin, "State-space caching revisited" (1995); the checker for LF had one. A depth-first search ends even if
-//! it forgets states it has left, because a cycle always comes back to a state it has not: those on its path, which are pinned here from
-//! their insertion until [`leave`](StoreWorker::leave). It may visit a forgotten state again, so numbers of states count visits.
-//! Replacement goes round in each set of the cache, which is about as good as anything cleverer.
+//! Godefroid, Holzmann, Pirottin, "State-space caching revisited" (1995); the checker for LF had
+//! one. A depth-first search ends even if it forgets states it has left, because every cycle
+//! contains a state on its path, and those are pinned here from their insertion until
+//! [`leave`](StoreWorker::leave). It may visit a forgotten state again, so numbers of states count
+//! visits. Each set of the cache replaces its states in round-robin order, which is about as good
+//! as more complicated policies.
 
 use crate::hash::hash_bytes;
-use crate::pieces::{self, Fields, Next};
+use crate::save_format::{self, Fields, Next};
 use crate::sync::{Mutex, lock};
-use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
+use contract::{Budgeted, Inserted, NotRestored, Saveable, StateId, Store, StoreFull, StoreWorker};
 
 /// States that share a set and compete for it.
 const WAYS: usize = 16;
 
-/// Sets in which room is looked for when the budget is used up and all states of a set are needed.
+/// The number of sets that are searched for room when the budget is used up and all states of a set
+/// are needed.
 const NEIGHBOURS: usize = 256;
 
 /// A fixed number of states, with replacement. Exact, but forgets.
@@ -63,7 +67,8 @@ impl Set {
         (0..len).map(|step| (self.hand + step) % len).find(|&at| !self.entries[at].pinned)
     }
 
-    /// Everything in it, in its order, on which depends what is forgotten next. Most sets of a young cache are empty.
+    /// The contents of a set in order, because the order decides what is forgotten next. Most sets
+    /// of a young cache are empty.
     fn save(&self, piece: &mut Vec<u8>) {
         piece.clear();
         if self.entries.is_empty() {
@@ -94,13 +99,14 @@ impl Set {
     }
 }
 
-/// The set, of so many, in which states with this hash are.
+/// The number of the set, out of `sets`, for states with this hash.
 fn set_of(hash: u64, sets: usize) -> usize {
     ((u128::from(hash) * sets as u128) >> 64) as usize
 }
 
 impl Cache {
-    /// Room for about `states` states in at most `budget` bytes. States that are pinned may exceed the number, but not the budget.
+    /// Room for about `states` states in at most `budget` bytes. States that are pinned may exceed
+    /// the number, but not the budget.
     pub fn new(states: u64, budget: u64) -> Self {
         let sets = usize::try_from(states.div_ceil(WAYS as u64)).unwrap_or(usize::MAX).clamp(1, 1 << 30);
         let sets = sets.min(usize::try_from(budget / size_of::<Set>() as u64).unwrap_or(usize::MAX).max(1));
@@ -117,7 +123,6 @@ impl Store for Cache {
     const EXACT: bool = true;
     const FORGETS: bool = true;
     const STABLE_NAMES: bool = false;
-    const OWN_FORM: Option<&'static str> = Some("cache");
     type Worker<'s> = CacheWorker<'s>;
 
     fn worker(&self) -> CacheWorker<'_> {
@@ -135,6 +140,20 @@ impl Store for Cache {
         lock(&self.inner).inserted
     }
 
+    fn budgeted(&self) -> Option<&dyn Budgeted> {
+        Some(self)
+    }
+
+    fn saveable(&self) -> Option<&dyn Saveable> {
+        Some(self)
+    }
+
+    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
+        Some(self)
+    }
+}
+
+impl Budgeted for Cache {
     fn bytes(&self) -> u64 {
         lock(&self.inner).bytes
     }
@@ -142,12 +161,19 @@ impl Store for Cache {
     fn leave_room(&self, bytes: u64) {
         lock(&self.inner).others = bytes;
     }
+}
 
-    /// The sets, one after the other, also the empty ones: so a file cannot make a cache much larger than itself.
+impl Saveable for Cache {
+    fn own_form(&self) -> Option<&'static str> {
+        Some("cache")
+    }
+
+    /// The sets, one after the other, including the empty ones, so that a file cannot make a cache
+    /// much larger than itself.
     fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let inner = lock(&self.inner);
         let mut piece = Vec::new();
-        write(&pieces::numbers([inner.sets.len() as u64, inner.inserted, inner.forgotten]))
+        write(&save_format::numbers([inner.sets.len() as u64, inner.inserted, inner.forgotten]))
             && inner.sets.iter().all(|set| {
                 set.save(&mut piece);
                 write(&piece)
@@ -155,7 +181,7 @@ impl Store for Cache {
     }
 
     fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
-        let [count, inserted, forgotten] = pieces::head(next)?;
+        let [count, inserted, forgotten] = save_format::head(next)?;
         let count = usize::try_from(count).map_err(|_| NotRestored::Malformed)?;
         let (mut sets, mut bytes) = (Vec::new(), 0);
         let mut piece = Vec::new();
@@ -220,7 +246,8 @@ impl StoreWorker for CacheWorker<'_> {
                     }
                     return Ok(Inserted { id, new: true });
                 }
-                // All are needed: this set must take one more than its share, and if there is no room for that, others must have less.
+                // All states are needed, so this set must exceed its share. If there is no room for
+                // that, other sets must shrink.
                 None if over => {
                     let others = (1..=NEIGHBOURS).map(|step| (number + step) % sets.len());
                     let found = others.filter_map(|at| Some((at, sets[at].victim()?))).next();
@@ -260,7 +287,8 @@ impl StoreWorker for CacheWorker<'_> {
         let Inner { sets, bytes, .. } = &mut *inner;
         let number = set_of(id.0, sets.len());
         let set = &mut sets[number];
-        // Of states that share a hash, the one that was pinned last is left first: the search is a stack.
+        // Of several states with one hash, the one that was pinned last is left first, because the
+        // search is a stack.
         if let Some(at) = set.entries.iter().rposition(|entry| entry.hash == id.0 && entry.pinned) {
             set.entries[at].pinned = false;
             if set.entries.len() > WAYS {

@@ -1,15 +1,17 @@
-//! How to cut state vectors into pieces worth sharing, learnt from a sample of them.
+//! Learns from a sample how to divide state vectors into pieces that are worth sharing.
 //!
-//! A state is stored as the numbers of its pieces. Long pieces need fewer bits in all, because what belongs together varies together;
-//! but a piece with many different contents needs a large dictionary. Which bytes belong together is not known here, so it is
-//! measured: starting from single bytes, neighbours are joined as long as the estimated memory shrinks. How many contents a piece will
-//! have in the end is extrapolated from how their number grew between half of the sample and the whole.
+//! A state is stored as the numbers of its pieces. Long pieces need fewer bits in all, because
+//! related bytes vary together, but a piece with many different contents needs a large dictionary.
+//! Which bytes are related is not known, so it is measured: starting from single bytes, neighbours
+//! are joined as long as the estimated memory shrinks. The final number of contents of a piece is
+//! extrapolated from the growth between half of the sample and the whole.
 
 use rustc_hash::FxHashMap;
 
 /// Bytes of dictionary one content costs.
 const ENTRY_BYTES: f64 = 24.0;
-/// A dictionary up to this size stays in the first caches; beyond, each doubling costs time, expressed in bytes of each state.
+/// A dictionary up to this size stays in the first caches; beyond, each doubling costs time,
+/// expressed in bytes of each state.
 const CACHED_ENTRIES: f64 = 1024.0;
 const SLOW_BYTES: f64 = 0.3;
 /// Columns with fewer possible values than this are numbered through a table of them.
@@ -20,7 +22,8 @@ const EXPECTED_GROWTH: f64 = 64.0;
 /// One piece, over the sample: equal contents have equal numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    /// Empty if all are equal: most bytes of most states never change, and learning is to take little memory.
+    /// Empty if all are equal: most bytes of most states never change, and learning should take
+    /// little memory.
     contents: Vec<u32>,
     distinct: usize,
     /// Contents expected among the states there are now.
@@ -33,7 +36,8 @@ impl Column {
     /// A column of values below `limit`; `population` states are known of which this is a sample.
     pub fn new(values: impl Iterator<Item = u64>, limit: u64, population: u64) -> Column {
         let mut contents = Vec::with_capacity(values.size_hint().0);
-        // Contents are numbered in the order of their arrival. Most columns have few possible values: no need to hash them.
+        // Contents are numbered in the order of their arrival. Most columns have few possible
+        // values: no need to hash them.
         if limit <= DIRECT {
             let mut numbers = vec![u32::MAX; limit as usize];
             let mut next = 0;
@@ -95,8 +99,10 @@ pub(crate) fn bits_for(values: u64) -> u32 {
     u64::BITS - values.saturating_sub(1).leading_zeros()
 }
 
-/// Joins neighbouring columns as long as that saves memory and `may_join` (of their sizes, 1 for each column at the beginning) allows
-/// it, and further until their bits fit into `most_bits`. A join is worth `bonus` bytes of each state in itself. Returns how often which position was joined with the one after it.
+/// Joins neighbouring columns as long as that saves memory and `may_join` (of their sizes, 1 for
+/// each column at the beginning) allows it, and further until their bits fit into `most_bits`. A
+/// join is worth `bonus` bytes of each state in itself. Returns how often which position was joined
+/// with the one after it.
 pub(crate) fn join_neighbours(
     mut columns: Vec<Column>,
     population: u64,

@@ -1,28 +1,32 @@
-//! The exact store that keeps states as keys of a few bytes, and the one that becomes it when memory gets short.
+//! The exact store that keeps states as keys of a few bytes, and the one that becomes it when
+//! memory gets short.
 //!
-//! It begins as a [`plain`](crate::plain) store, because the way to cut states into pieces must be learnt from states. After some
-//! tens of thousands of them, or when its memory budget demands it, all states move to a table of keys ([`roots`](crate::roots)) laid
-//! out as [`shape`](crate::shape) says. Later moves make the table larger, or its keys wider, or both. Every move is shared: whichever
-//! worker comes by helps, and goes on in the new place when everything is there.
+//! It begins as a [`plain`](crate::plain) store, because the way to cut states into pieces must be
+//! learnt from states. After some tens of thousands of them, or when its memory budget demands it,
+//! all states move to a table of keys ([`quotient`](crate::quotient)), whose layout
+//! [`shape`](crate::shape) defines. Later moves make the table larger, or its keys wider, or both.
+//! All workers that use the store take part in a move, and continue in the new table when the move
+//! is complete.
 //!
-//! A state's name is its key, marked with the generation of the layout; it needs no look-up to be read, and can be read for ever.
-//! Names given in the plain stage are not kept.
+//! A state's name is its key, marked with the generation of the layout. It can be decoded without a
+//! look-up at any later time. Names given in the plain stage are not kept.
 
 use crate::budget::Budget;
 use crate::encoder::{Encoder, NoKey, Translator};
 use crate::plain::{PlainWorker, Shared as PlainShared, hash_state};
-use crate::roots::{Entry, Geometry, Roots};
-use crate::shape::{Decoder, Layout};
+use crate::quotient::{Entry, Geometry, QuotientTable};
+use crate::shape::{Decoder, KeyLayout};
+use crate::shared_pass::SharedPass;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
-use crate::turn::Turn;
-use contract::{Inserted, StateId, Stop, Store, StoreFull, StoreWorker};
+use contract::{Budgeted, Inserted, Saveable, StateId, Stop, Store, StoreFull, StoreWorker};
 use std::fmt;
 use std::sync::{OnceLock, PoisonError};
 
 /// States after which a compact store has seen enough of them.
 const LEARN_FROM: u64 = 1 << 16;
-/// States the way to cut is learnt from: as many as this, but fewer if they are so long that learning would take more memory than that; and
-/// how many are looked at again if they did not tell enough.
+/// States the way to cut is learnt from: as many as this, but fewer if they are so long that
+/// learning would take more memory than that; and how many are looked at again if they did not tell
+/// enough.
 const SAMPLE: u64 = 1 << 14;
 const SAMPLE_LEAST: u64 = 1 << 7;
 const LEARNING_BYTES: u64 = 32 << 20;
@@ -32,9 +36,10 @@ const SAMPLE_AGAIN: usize = 1 << 10;
 const ASK_EVERY: u32 = 64;
 /// New states a worker inserts before it tells the others.
 const TELL_EVERY: u64 = 64;
-/// Where the generation lies in a name, above the scrambled key. Generation 0 marks the plain stage.
+/// Where the generation lies in a name, above the scrambled key. Generation 0 marks the plain
+/// stage.
 const GENERATION_SHIFT: u32 = 56;
-/// A hash that leads nowhere: the state must be encoded when it is inserted.
+/// A hash that leads to no key: the state must be encoded when it is inserted.
 const NO_NAME: u64 = u64::MAX;
 
 /// States as keys of a few bytes. Exact; names are readable but change.
@@ -45,7 +50,7 @@ pub struct Compact {
     learn_from: u64,
     stage: Mutex<Arc<Stage>>,
     /// All layouts there have been, the first one with generation 1.
-    layouts: Mutex<Vec<Arc<Layout>>>,
+    layouts: Mutex<Vec<Arc<KeyLayout>>>,
     len: AtomicU64,
     patience: Patience,
 }
@@ -61,7 +66,7 @@ impl fmt::Debug for Patience {
 }
 
 impl Patience {
-    /// A question to be asked for every batch of a move, answered afresh now and then.
+    /// A condition that is checked for every batch of a move, but evaluated only from time to time.
     fn question(&self) -> impl FnMut() -> bool {
         let stop = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut batches = 0u32;
@@ -86,17 +91,18 @@ struct Stage {
 #[derive(Debug)]
 enum Place {
     Plain(Arc<PlainShared>),
-    Keys { layout: Arc<Layout>, roots: Roots },
+    Keys { layout: Arc<KeyLayout>, table: QuotientTable },
 }
 
 #[derive(Debug)]
 struct Move {
     to: Arc<Stage>,
-    turn: Turn,
+    pass: SharedPass,
     /// Why it can never succeed.
     error: OnceLock<StoreFull>,
-    /// The length of the longest state that did not fit the layout, 0 if all did. A move out of the plain stage that meets one goes on to the
-    /// end, to number the pieces of all states: then it is known what the layout must have room for.
+    /// The length of the longest state that did not fit the layout, 0 if all did. A move out of the
+    /// plain stage that meets one goes on to the end, to number the pieces of all states: then it
+    /// is known what the layout must have room for.
     misfit: AtomicUsize,
     attempt: u32,
 }
@@ -133,7 +139,8 @@ impl Compact {
         Self::staged(budget, states, budget)
     }
 
-    /// A store that stays plain, and fast, as long as that leaves enough of `budget` to turn compact, and then does.
+    /// A store that stays plain, and fast, as long as that leaves enough of `budget` to turn
+    /// compact, and then does.
     pub fn when_needed(budget: u64) -> Self {
         Self::staged(budget, u64::MAX, budget / 10 * 7)
     }
@@ -175,6 +182,20 @@ impl Store for Compact {
         self.len.load(Ordering::Relaxed)
     }
 
+    fn budgeted(&self) -> Option<&dyn Budgeted> {
+        Some(self)
+    }
+
+    fn saveable(&self) -> Option<&dyn Saveable> {
+        Some(self)
+    }
+
+    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
+        Some(self)
+    }
+}
+
+impl Budgeted for Compact {
     fn bytes(&self) -> u64 {
         self.budget.used()
     }
@@ -191,28 +212,31 @@ impl Store for Compact {
         self.budget.leave_room(bytes);
     }
 
-    fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
-        let mut worker = self.worker();
-        // A move that someone began and nobody finished is finished here; without the memory for it, what it moves from is still whole.
-        let _ = worker.advance();
-        match &worker.stage.place {
-            Place::Plain(shared) => shared.visit(visit),
-            Place::Keys { layout, roots } => {
-                let mut decoder = Decoder::new(layout.clone());
-                roots.all(|key| visit(decoder.decode(key)))
-            }
-        }
-    }
-
     fn yields(&self) -> bool {
         matches!(lock(&self.stage).place, Place::Plain(_))
     }
 
     fn form(&self) -> &'static str {
         match lock(&self.stage).place {
-            // A store that is only learning is on its way, as it was meant to be: no news.
+            // A store that is still learning is in its normal state, so nothing is reported.
             Place::Plain(_) if self.learn_from == u64::MAX => "plain",
             Place::Plain(_) | Place::Keys { .. } => "compact",
+        }
+    }
+}
+
+impl Saveable for Compact {
+    fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let mut worker = self.worker();
+        // An unfinished move is finished here. Without the memory for it, the old table is still
+        // complete.
+        let _ = worker.advance();
+        match &worker.stage.place {
+            Place::Plain(shared) => shared.visit(write),
+            Place::Keys { layout, table } => {
+                let mut decoder = Decoder::new(layout.clone());
+                table.all(|key| write(decoder.decode(key)))
+            }
         }
     }
 }
@@ -227,7 +251,7 @@ pub struct CompactWorker<'s> {
     decoders: Vec<Decoder>,
     /// States inserted since the others were told.
     untold: u64,
-    /// The budget did not allow a larger table: fill this one to the brim.
+    /// The budget did not allow a larger table, so this one is filled completely.
     refused: bool,
 }
 
@@ -256,9 +280,10 @@ enum Reason {
     Misfit(usize),
 }
 
-/// The name of the state with key `key`: the key as the table has it, and its generation. Also serves as its hash.
+/// The name of the state with key `key`: the key as the table has it, and its generation. Also
+/// serves as its hash.
 #[inline(always)]
-fn name(layout: &Layout, key: u64) -> u64 {
+fn name(layout: &KeyLayout, key: u64) -> u64 {
     u64::from(layout.generation) << GENERATION_SHIFT | layout.scramble.on(key)
 }
 
@@ -269,8 +294,8 @@ fn scrambled(name: u64) -> u64 {
 }
 
 /// Some keys of a table.
-fn sample(layout: &Layout, roots: &Roots) -> Vec<u64> {
-    roots.sample(1 << 10).into_iter().map(|key| layout.scramble.off(key)).collect()
+fn sample(layout: &KeyLayout, table: &QuotientTable) -> Vec<u64> {
+    table.sample(1 << 10).into_iter().map(|key| layout.scramble.off(key)).collect()
 }
 
 impl CompactWorker<'_> {
@@ -289,7 +314,7 @@ impl CompactWorker<'_> {
                         }
                     }
                 }
-                (Access::Keys(encoder), Place::Keys { roots, .. }) => {
+                (Access::Keys(encoder), Place::Keys { table, .. }) => {
                     let key = match encoder.encode(state) {
                         Ok(key) => key,
                         Err(NoKey::Full(full)) => return Err(full),
@@ -300,7 +325,7 @@ impl CompactWorker<'_> {
                         }
                     };
                     let id = StateId(name(&encoder.layout, key));
-                    match roots.insert(scrambled(id.0)) {
+                    match table.insert(scrambled(id.0)) {
                         Entry::Found => return Ok(Inserted { id, new: false }),
                         Entry::Inserted => return Ok(self.count(Inserted { id, new: true })),
                         Entry::Frozen => self.advance()?,
@@ -332,12 +357,13 @@ impl CompactWorker<'_> {
         self.untold = 0;
         let due = match &self.stage.place {
             Place::Plain(_) => len >= self.store.learn_from,
-            Place::Keys { roots, .. } => len >= roots.geometry().threshold(),
+            Place::Keys { table, .. } => len >= table.geometry().threshold(),
         };
         if due && !self.refused {
             self.refused = self.begin(Reason::Full).is_err();
         }
-        // An error here means that there is no memory; the next insertion that needs some will say so.
+        // An error here means that there is no memory; the next insertion that needs some will say
+        // so.
         let _ = self.advance();
     }
 
@@ -350,7 +376,7 @@ impl CompactWorker<'_> {
             if let Some(&full) = current.error.get() {
                 return Err(full);
             }
-            if !current.turn.has_failed() {
+            if !current.pass.has_failed() {
                 return Ok(());
             }
             attempt = current.attempt + 1;
@@ -363,44 +389,45 @@ impl CompactWorker<'_> {
                 Some((Some(longest), Place::Keys { layout, .. })) => {
                     (Arc::new(layout.refitted(longest, &worker.sample(SAMPLE_AGAIN), len, budget)?), 0)
                 }
-                Some((None, Place::Keys { layout, roots })) => (layout.clone(), roots.geometry().next_step()),
+                Some((None, Place::Keys { layout, table })) => (layout.clone(), table.geometry().next_step()),
                 _ => (Arc::new(self.learn(worker, len)?), 0),
             },
             (Place::Plain(_), Access::Keys(_)) => return Ok(()),
-            (Place::Keys { layout, roots }, _) => {
-                let grown = if reason == Reason::Full { roots.geometry().next_step() } else { roots.geometry().step() };
-                let most_keys = roots.geometry().capacity();
+            (Place::Keys { layout, table }, _) => {
+                let grown = if reason == Reason::Full { table.geometry().next_step() } else { table.geometry().step() };
+                let most_keys = table.geometry().capacity();
                 let layout = match reason {
                     Reason::Full if attempt == 0 && !layout.is_outgrown() => layout.clone(),
-                    Reason::Full => Arc::new(layout.next(0, &sample(layout, roots), most_keys, budget)?),
-                    Reason::Misfit(len) => Arc::new(layout.next(len, &sample(layout, roots), most_keys, budget)?),
+                    Reason::Full => Arc::new(layout.next(0, &sample(layout, table), most_keys, budget)?),
+                    Reason::Misfit(len) => Arc::new(layout.next(len, &sample(layout, table), most_keys, budget)?),
                 };
                 (layout, grown + attempt)
             }
         };
         let geometry = Geometry::for_keys(layout.key_bits, len, least_step);
-        let roots = Roots::new(geometry, budget.clone())?;
+        let table = QuotientTable::new(geometry, budget.clone())?;
         if let Place::Plain(shared) = &self.stage.place {
             shared.close();
         }
-        let to = Stage::new(self.stage.number + 1, Place::Keys { layout, roots });
-        *next = Some(Arc::new(Move { to, turn: Turn::new(), error: OnceLock::new(), misfit: AtomicUsize::new(0), attempt }));
+        let to = Stage::new(self.stage.number + 1, Place::Keys { layout, table });
+        *next = Some(Arc::new(Move { to, pass: SharedPass::new(), error: OnceLock::new(), misfit: AtomicUsize::new(0), attempt }));
         self.stage.moving.store(1, Ordering::Release);
         Ok(())
     }
 
-    /// A first layout, learnt from some of the states there are. What that takes is part of the budget while it lasts, unless it is little.
-    fn learn(&self, worker: &PlainWorker, len: u64) -> Result<Layout, StoreFull> {
+    /// A first layout, learnt from some of the states there are. What that takes is part of the
+    /// budget while it lasts, unless it is little.
+    fn learn(&self, worker: &PlainWorker, len: u64) -> Result<KeyLayout, StoreFull> {
         let budget = &self.store.budget;
         let typical = worker.sample(SAMPLE_LEAST as usize).iter().map(Vec::len).max().unwrap_or(0) as u64;
-        let each = Layout::learning_bytes(typical);
+        let each = KeyLayout::learning_bytes(typical);
         let [least, mut count] = [LEARNING_LITTLE, LEARNING_BYTES].map(|bytes| (bytes / each).clamp(SAMPLE_LEAST, SAMPLE));
         // As much again must be left for what is learnt.
         while count > least && budget.take(2 * count * each).map(|()| budget.give_back(2 * count * each)).is_err() {
             count = (count / 2).max(least);
         }
         let taken = if count > least && budget.take(count * each).is_ok() { count * each } else { 0 };
-        let layout = Layout::first(&worker.sample(count as usize), len, budget);
+        let layout = KeyLayout::first(&worker.sample(count as usize), len, budget);
         budget.give_back(taken);
         layout
     }
@@ -437,7 +464,7 @@ impl CompactWorker<'_> {
 
     /// Moves some of the states; `true` when all are moved.
     fn help(&mut self, current: &Move) -> bool {
-        let Place::Keys { layout, roots } = &current.to.place else { return false };
+        let Place::Keys { layout, table } = &current.to.place else { return false };
         let fail = |no_key| {
             if let NoKey::Full(full) = no_key {
                 let _ = current.error.set(full);
@@ -451,14 +478,14 @@ impl CompactWorker<'_> {
                 let _ = current.error.set(StoreFull { needed: budget.used(), budget: budget.limit() });
                 return false;
             }
-            keys.iter().for_each(|&key| roots.prefetch(key));
-            keys.iter().all(|&key| roots.insert_moved(key))
+            keys.iter().for_each(|&key| table.prefetch(key));
+            keys.iter().all(|&key| table.insert_moved(key))
         };
         let mut keys = Vec::with_capacity(64);
         match (&mut self.access, &self.stage.place) {
             (Access::Plain(plain), _) => {
                 let mut encoder = Encoder::new(layout.clone());
-                let moved = plain.drain(&current.turn, |states| {
+                let moved = plain.drain(&current.pass, |states| {
                     keys.clear();
                     for state in states {
                         match encoder.encode(state) {
@@ -473,16 +500,16 @@ impl CompactWorker<'_> {
                     enter(&keys)
                 });
                 if moved && current.misfit().is_some() {
-                    current.turn.fail();
+                    current.pass.fail();
                 }
                 moved && current.misfit().is_none()
             }
-            (_, Place::Keys { layout: from, roots: old }) => {
+            (_, Place::Keys { layout: from, table: old }) => {
                 if Arc::ptr_eq(from, layout) {
-                    return old.drain(&current.turn, enter);
+                    return old.drain(&current.pass, enter);
                 }
                 let mut translator = Translator::new(from, layout.clone());
-                old.drain(&current.turn, |old_keys| {
+                old.drain(&current.pass, |old_keys| {
                     keys.clear();
                     for &key in old_keys {
                         match translator.translate(from.scramble.off(key)) {
@@ -511,17 +538,17 @@ impl StoreWorker for CompactWorker<'_> {
     fn prefetch(&self, hash: u64) {
         match (&self.access, &self.stage.place) {
             (Access::Plain(plain), _) => plain.prefetch(hash << 8),
-            (Access::Keys(_), Place::Keys { roots, .. }) => roots.prefetch(scrambled(hash)),
+            (Access::Keys(_), Place::Keys { table, .. }) => table.prefetch(scrambled(hash)),
             _ => {}
         }
     }
 
     #[inline]
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        if let Place::Keys { layout, roots } = &self.stage.place
+        if let Place::Keys { layout, table } = &self.stage.place
             && hash >> GENERATION_SHIFT == u64::from(layout.generation)
         {
-            match roots.insert(scrambled(hash)) {
+            match table.insert(scrambled(hash)) {
                 Entry::Found => return Ok(Inserted { id: StateId(hash), new: false }),
                 Entry::Inserted => return Ok(self.count(Inserted { id: StateId(hash), new: true })),
                 Entry::Frozen | Entry::Full => {}
@@ -540,13 +567,13 @@ impl StoreWorker for CompactWorker<'_> {
     fn find(&mut self, hash: u64, state: &[u8]) -> Option<StateId> {
         match (&mut self.access, &self.stage.place) {
             (Access::Plain(plain), _) if hash >> GENERATION_SHIFT == 0 => plain.find(hash << 8, state),
-            (Access::Keys(encoder), Place::Keys { roots, layout }) => {
+            (Access::Keys(encoder), Place::Keys { table, layout }) => {
                 let name = if hash >> GENERATION_SHIFT == u64::from(layout.generation) {
                     hash
                 } else {
                     self::name(layout, encoder.encode(state).ok()?)
                 };
-                roots.contains(scrambled(name)).then_some(StateId(name))
+                table.contains(scrambled(name)).then_some(StateId(name))
             }
             _ => None,
         }

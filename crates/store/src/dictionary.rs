@@ -1,8 +1,10 @@
-//! A shared dictionary from 64-bit values to small dense numbers and back: the leaves and inner nodes of compressed states.
+//! A shared dictionary from 64-bit values to small dense numbers and back, for the leaves and inner
+//! nodes of compressed states.
 //!
-//! There are few values and endless look-ups, so the two are treated differently. A look-up takes no lock: it probes an index the
-//! worker holds on to, which may be out of date but never wrong, because entries are only added. A miss goes to the mutex, looks again
-//! in the newest index, and adds the value. Numbers are dense, in order of arrival, and never change.
+//! There are few values but very many look-ups, so the two are treated differently. A look-up takes
+//! no lock: it probes an index that the worker holds, which may be out of date but is never wrong,
+//! because entries are only added. After a miss the worker takes the mutex, looks again in the
+//! newest index, and adds the value. Numbers are dense, in order of arrival, and never change.
 
 use crate::budget::Budget;
 use crate::memory::Words;
@@ -30,8 +32,8 @@ pub(crate) struct Dictionary {
 
 /// The hash index over a dictionary at some time.
 ///
-/// A slot of a narrow index is one word, the value above and its number + 1 below; of a wide one two, the value and its number + 1.
-/// Either way a look-up needs nothing but the slot.
+/// A slot of a narrow index is one word, the value above and its number + 1 below; of a wide one
+/// two, the value and its number + 1. Either way a look-up needs nothing but the slot.
 #[derive(Debug)]
 pub(crate) struct Index {
     words: Words,

@@ -1,10 +1,11 @@
-//! One worker's way from states to keys, by what has changed since the last state.
+//! Encodes states as keys for one worker, incrementally from the last state.
 //!
-//! Successors of one state differ from it, and so from each other, in a few bytes. The encoder remembers the last state's pieces and
-//! numbers; only pieces that differ are looked up, and only the paths above them are renumbered.
+//! Successors of one state differ from it, and therefore from each other, in a few bytes. The
+//! encoder remembers the last state's pieces and numbers. Only pieces that differ are looked up,
+//! and only the paths above them are renumbered.
 
 use crate::dictionary::{Id, Index};
-use crate::shape::{Kind, LEAF_BYTES, Layout, Top};
+use crate::shape::{KeyLayout, Kind, LEAF_BYTES, Top};
 use crate::sync::Arc;
 use contract::StoreFull;
 
@@ -19,7 +20,7 @@ pub(crate) enum NoKey {
 
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    pub layout: Arc<Layout>,
+    pub layout: Arc<KeyLayout>,
     leaves: Vec<Leaf>,
     length: Piece,
     pairs: Vec<Pair>,
@@ -55,7 +56,8 @@ enum Child {
     Pair(usize),
 }
 
-/// What is remembered of a node: the last content and the one before, since successors often differ from their source in turn.
+/// What is remembered about a node: the last content and the one before, because successors often
+/// alternate with their source.
 #[derive(Debug)]
 struct Piece {
     now: Numbered,
@@ -79,7 +81,7 @@ struct Numbered {
 }
 
 impl Piece {
-    fn new(node: usize, layout: &Layout) -> Piece {
+    fn new(node: usize, layout: &KeyLayout) -> Piece {
         let top = layout.tops.iter().find(|top| top.node == node);
         Piece {
             now: Numbered::default(),
@@ -95,7 +97,7 @@ impl Piece {
 
     /// The content is now `value`, which it was not; gives the change of the key.
     #[inline(always)]
-    fn change(&mut self, value: u64, layout: &Layout) -> Result<u64, NoKey> {
+    fn change(&mut self, value: u64, layout: &KeyLayout) -> Result<u64, NoKey> {
         if value == self.before.value {
             std::mem::swap(&mut self.now, &mut self.before);
         } else {
@@ -110,7 +112,7 @@ impl Piece {
     }
 
     /// The content is now `value`, and nothing is known of what it was; gives its part of the key.
-    fn renew(&mut self, value: u64, layout: &Layout) -> Result<u64, NoKey> {
+    fn renew(&mut self, value: u64, layout: &KeyLayout) -> Result<u64, NoKey> {
         let id = self.add(value, layout)?;
         self.now = self.numbered(value, id);
         self.before = self.now;
@@ -124,7 +126,7 @@ impl Piece {
 
     /// The number of a value, which gets one if it has none.
     #[inline(never)]
-    fn add(&mut self, value: u64, layout: &Layout) -> Result<Id, NoKey> {
+    fn add(&mut self, value: u64, layout: &KeyLayout) -> Result<Id, NoKey> {
         let id = match self.index.find(value) {
             Some(id) => id,
             None => layout.nodes[self.node].dictionary.add(&mut self.index, value).map_err(NoKey::Full)?,
@@ -134,7 +136,7 @@ impl Piece {
 }
 
 impl Encoder {
-    pub fn new(layout: Arc<Layout>) -> Encoder {
+    pub fn new(layout: Arc<KeyLayout>) -> Encoder {
         let mut leaves: Vec<Leaf> = Vec::new();
         let mut pairs: Vec<Pair> = Vec::new();
         let mut length = Piece::new(0, &layout);
@@ -176,7 +178,8 @@ impl Encoder {
             match self.changes(state, state.len()) {
                 Ok(key) => return Ok(key),
                 Err(no_key) => {
-                    // Some pieces have changed and others not: nothing is certain any more.
+                    // Some pieces have been updated and others not, so nothing that is remembered
+                    // can be used.
                     self.blank = true;
                     return Err(no_key);
                 }
@@ -202,7 +205,8 @@ impl Encoder {
     /// The content of `leaf` in a state of full length.
     #[inline(always)]
     fn content(leaf: &Leaf, state: &[u8]) -> u64 {
-        // SAFETY: leaves were cut so that `load + 8` is at most the capacity, and callers give states of that length.
+        // SAFETY: leaves were cut so that `load + 8` is at most the capacity, and callers give
+        // states of that length.
         let word = u64::from_le(unsafe { state.as_ptr().add(leaf.load).cast::<u64>().read_unaligned() });
         word >> leaf.shift & leaf.mask
     }
@@ -289,7 +293,7 @@ pub(crate) struct Translator {
     joined: Vec<Top>,
     /// The pairs that are new, children first.
     pairs: Vec<NewPair>,
-    to: Arc<Layout>,
+    to: Arc<KeyLayout>,
     ids: Vec<Id>,
 }
 
@@ -305,8 +309,8 @@ struct NewPair {
 }
 
 impl Translator {
-    pub fn new(from: &Layout, to: Arc<Layout>) -> Translator {
-        let place = |layout: &Layout, node: usize| layout.tops.iter().find(|top| top.node == node).copied();
+    pub fn new(from: &KeyLayout, to: Arc<KeyLayout>) -> Translator {
+        let place = |layout: &KeyLayout, node: usize| layout.tops.iter().find(|top| top.node == node).copied();
         let (mut kept, mut joined) = (Vec::new(), Vec::new());
         for &top in &from.tops {
             match place(&to, top.node) {
@@ -383,7 +387,7 @@ mod tests {
         let budget = Arc::new(Budget::new(u64::MAX));
         for (len, values) in [(4, 200), (20, 4), (90, 3), (300, 2)] {
             let states = states(len as u64, 20_000, len, values);
-            let mut layout = Arc::new(Layout::first(&states[..2000], 2000, &budget).unwrap());
+            let mut layout = Arc::new(KeyLayout::first(&states[..2000], 2000, &budget).unwrap());
             let mut encoder = Encoder::new(layout.clone());
             let mut names: HashMap<(u8, u64), Vec<u8>> = HashMap::new();
             let mut present: HashMap<u64, Vec<u8>> = HashMap::new();

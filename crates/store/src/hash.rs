@@ -1,9 +1,11 @@
 //! The hash of a state: 64 × 64 → 128-bit multiplications whose halves are folded together.
 //!
-//! State vectors are short (16 to 100 bytes) and differ in few bits, so what counts is the cost of a short input and that each
-//! input bit reaches each output bit. The folded multiply, known from wyhash and its descendants, does both: one multiplication per
-//! 16 bytes, two independent lanes for longer inputs. Values are the same on every host, because hashes may travel.
+//! State vectors are short (16 to 100 bytes) and differ in few bits, so what counts is the cost of
+//! a short input and that each input bit reaches each output bit. The folded multiply, known from
+//! wyhash and its descendants, does both: one multiplication per 16 bytes, two independent lanes
+//! for longer inputs. Values are the same on every host, because hashes may travel.
 
+/// The default constants of wyhash (Wang Yi, final version 4.2), which its descendants use as well.
 const SECRET: [u64; 4] = [0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9, 0x4b33_a62e_d433_d4a3, 0x4d5a_2da5_1de1_aa47];
 
 #[inline(always)]
@@ -34,11 +36,57 @@ unsafe fn half(bytes: &[u8], at: usize) -> u64 {
     u32::from_le(unsafe { bytes.as_ptr().add(at).cast::<u32>().read_unaligned() }).into()
 }
 
+/// As [`hash_bytes`], for `bytes` that fill so many blocks of 16 bytes, the last one perhaps in
+/// part: without the questions about the length.
+///
+/// # Safety
+/// That is the length; if it is one block, 8 bytes of it.
+#[inline(always)]
+pub unsafe fn hash_blocks<const BLOCKS: usize>(bytes: &[u8]) -> u64 {
+    let len = bytes.len();
+    debug_assert!(len >= 8 && len.div_ceil(16) == BLOCKS);
+    let mut seed = SECRET[3] ^ len as u64;
+    // SAFETY: by the caller's promise there are more than 16 times `BLOCKS - 1` bytes, and 8 in any
+    // case: each word ends at `len` at the latest.
+    unsafe {
+        let pairs = (BLOCKS - 1) / 2;
+        if pairs > 0 {
+            let mut other = seed.rotate_left(32);
+            for pair in 0..pairs {
+                let at = 32 * pair;
+                seed = fold(word(bytes, at) ^ SECRET[0], word(bytes, at + 8) ^ seed);
+                other = fold(word(bytes, at + 16) ^ SECRET[1], word(bytes, at + 24) ^ other);
+            }
+            seed ^= other;
+        }
+        if BLOCKS.is_multiple_of(2) {
+            seed = fold(word(bytes, 32 * pairs) ^ SECRET[2], word(bytes, 32 * pairs + 8) ^ seed);
+        }
+        finish(word(bytes, if BLOCKS == 1 { 0 } else { len - 16 }), word(bytes, len - 8), seed, len)
+    }
+}
+
+/// The hash of all, from that of the beginning and the last two words.
+#[inline(always)]
+fn finish(a: u64, b: u64, seed: u64, len: usize) -> u64 {
+    let product = u128::from(a ^ SECRET[1]) * u128::from(b ^ seed);
+    fold(product as u64 ^ SECRET[0] ^ len as u64, (product >> 64) as u64 ^ SECRET[1])
+}
+
 /// The hash of `bytes`, length included.
 #[inline(always)]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     hash_seeded(bytes, 0)
 }
+
+/// Which of so many owners, at least one, a state belongs to: the same on every machine, whoever
+/// asks. It says nothing about where a store puts the state.
+pub fn owner(state: &[u8], owners: u32) -> u32 {
+    ((u128::from(hash_seeded(state, OWNER_SEED)) * u128::from(owners.max(1))) >> 64) as u32
+}
+
+/// The hash function that chooses owners: not one that any store uses.
+const OWNER_SEED: u64 = 0x6f77_6e65_7273;
 
 /// As [`hash_bytes`], but another function for each `seed`.
 #[inline(always)]
@@ -46,8 +94,8 @@ pub fn hash_seeded(bytes: &[u8], seed: u64) -> u64 {
     let len = bytes.len();
     let mut seed = SECRET[3] ^ len as u64 ^ seed.wrapping_mul(SECRET[2]);
     let (a, b);
-    // SAFETY: each word ends at `len` at the latest: in the loop there are more than 32 bytes from `at` on, after it at most as many, and more
-    // than 16 where two more words are read.
+    // SAFETY: each word ends at `len` at the latest: in the loop there are more than 32 bytes from
+    // `at` on, after it at most as many, and more than 16 where two more words are read.
     unsafe {
         if len > 16 {
             let mut at = 0;
@@ -74,8 +122,7 @@ pub fn hash_seeded(bytes: &[u8], seed: u64) -> u64 {
             (a, b) = (0, 0);
         }
     }
-    let product = u128::from(a ^ SECRET[1]) * u128::from(b ^ seed);
-    fold(product as u64 ^ SECRET[0] ^ len as u64, (product >> 64) as u64 ^ SECRET[1])
+    finish(a, b, seed, len)
 }
 
 #[cfg(test)]
@@ -93,6 +140,26 @@ mod tests {
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 assert!(seen.insert(hash_bytes(&bytes)), "length {len}, bit {bit}");
             }
+        }
+    }
+
+    #[test]
+    fn blocks_are_hashed_as_bytes_are() {
+        for len in 8..=112usize {
+            let bytes: Vec<u8> = (0..len).map(|i| (7 * i + len) as u8).collect();
+            // SAFETY: each is called for its length.
+            let hash = unsafe {
+                match len.div_ceil(16) {
+                    1 => hash_blocks::<1>(&bytes),
+                    2 => hash_blocks::<2>(&bytes),
+                    3 => hash_blocks::<3>(&bytes),
+                    4 => hash_blocks::<4>(&bytes),
+                    5 => hash_blocks::<5>(&bytes),
+                    6 => hash_blocks::<6>(&bytes),
+                    _ => hash_blocks::<7>(&bytes),
+                }
+            };
+            assert_eq!(hash, hash_bytes(&bytes), "length {len}");
         }
     }
 

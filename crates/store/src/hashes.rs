@@ -1,16 +1,19 @@
-//! Hash compaction: of each state only a hash is kept, so two states with one hash are taken for one.
+//! Hash compaction: only a hash of each state is kept, so two states with the same hash are taken
+//! for one.
 //!
-//! The hash, of a chosen number of bits, is a key of the quotienting table of [`roots`](crate::roots), which stores less of it the
-//! larger it grows (Stern and Dill, "A new scheme for memory-efficient probabilistic verification", 1996, bound the omissions). The
-//! probability that any state was omitted is small and known; but it is not zero, so a search over this store never says "holds".
+//! The hash, of a chosen number of bits, is a key of the quotienting table of
+//! [`quotient`](crate::quotient), which stores less of it the larger it grows (Stern and Dill, "A
+//! new scheme for memory-efficient probabilistic verification", 1996, bound the omissions). The
+//! probability that any state was omitted is small and known; but it is not zero, so a search over
+//! this store never says "holds".
 
 use crate::budget::Budget;
 use crate::hash::hash_seeded;
-use crate::pieces::{self, Fields, Next};
-use crate::roots::{Entry, Geometry, MOST_KEY_BITS, Roots};
+use crate::quotient::{Entry, Geometry, MOST_KEY_BITS, QuotientTable};
+use crate::save_format::{self, Fields, Next};
+use crate::shared_pass::SharedPass;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
-use crate::turn::Turn;
-use contract::{Inserted, NotRestored, StateId, Store, StoreFull, StoreWorker};
+use contract::{Budgeted, Inserted, NotRestored, Saveable, StateId, Store, StoreFull, StoreWorker};
 
 /// New states a worker inserts before it tells the others.
 const TELL_EVERY: u64 = 64;
@@ -32,7 +35,7 @@ pub struct Hashes {
 
 #[derive(Debug)]
 struct Stage {
-    roots: Roots,
+    table: QuotientTable,
     next: Mutex<Option<Arc<Move>>>,
     /// 1 as soon as there is a next stage; read without the lock.
     growing: AtomicUsize,
@@ -42,15 +45,15 @@ struct Stage {
 #[derive(Debug)]
 struct Move {
     to: Arc<Stage>,
-    turn: Turn,
+    pass: SharedPass,
     /// How often it was tried before, to a smaller table in which some key found no room.
     attempt: u32,
 }
 
 impl Stage {
     fn new(bits: u32, keys: u64, least_step: u32, budget: &Arc<Budget>) -> Result<Arc<Stage>, StoreFull> {
-        let roots = Roots::new(Geometry::for_keys(bits, keys, least_step), budget.clone())?;
-        Ok(Arc::new(Stage { roots, next: Mutex::new(None), growing: AtomicUsize::new(0) }))
+        let table = QuotientTable::new(Geometry::for_keys(bits, keys, least_step), budget.clone())?;
+        Ok(Arc::new(Stage { table, next: Mutex::new(None), growing: AtomicUsize::new(0) }))
     }
 
     fn next(&self) -> Option<Arc<Move>> {
@@ -59,7 +62,8 @@ impl Stage {
 }
 
 impl Hashes {
-    /// Keeps `bits` bits of each hash (16 to 56), in at most `budget` bytes. Another `seed` is another hash function.
+    /// Keeps `bits` bits of each hash (16 to 56), in at most `budget` bytes. Another `seed` is
+    /// another hash function.
     pub fn new(bits: u32, seed: u64, budget: u64) -> Self {
         let bits = bits.clamp(LEAST_BITS, MOST_KEY_BITS);
         let budget = Arc::new(Budget::new(budget));
@@ -76,7 +80,6 @@ impl Hashes {
 impl Store for Hashes {
     const EXACT: bool = false;
     const STABLE_NAMES: bool = false;
-    const OWN_FORM: Option<&'static str> = Some("hash");
     type Worker<'s> = HashesWorker<'s>;
 
     fn worker(&self) -> HashesWorker<'_> {
@@ -87,6 +90,27 @@ impl Store for Hashes {
         self.len.load(Ordering::Relaxed)
     }
 
+    /// At most one pair in 2^bits of all pairs of states agrees, so the expected number of
+    /// omissions bounds the probability of one.
+    fn omission(&self) -> f64 {
+        let n = self.len() as f64;
+        (n * (n - 1.0) / 2.0 / 2f64.powi(self.bits as i32)).clamp(0.0, 1.0)
+    }
+
+    fn budgeted(&self) -> Option<&dyn Budgeted> {
+        Some(self)
+    }
+
+    fn saveable(&self) -> Option<&dyn Saveable> {
+        Some(self)
+    }
+
+    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
+        Some(self)
+    }
+}
+
+impl Budgeted for Hashes {
     fn bytes(&self) -> u64 {
         self.budget.used()
     }
@@ -98,25 +122,32 @@ impl Store for Hashes {
     fn leave_room(&self, bytes: u64) {
         self.budget.leave_room(bytes);
     }
+}
+
+impl Saveable for Hashes {
+    fn own_form(&self) -> Option<&'static str> {
+        Some("hash")
+    }
 
     /// The hashes. Whatever the table looks like that they are inserted into, it is the same set.
     fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut worker = self.worker();
-        // A move that someone began and nobody finished is finished here; without the memory for it, what it moves from is still whole.
+        // An unfinished move is finished here. Without the memory for it, the old table is still
+        // complete.
         let _ = worker.follow();
         let mut keys = Vec::new();
-        write(&pieces::numbers([self.bits.into(), self.seed]))
+        write(&save_format::numbers([self.bits.into(), self.seed]))
             && worker.stage.as_ref().is_none_or(|stage| {
-                stage.roots.all(|key| {
+                stage.table.all(|key| {
                     keys.push(key);
-                    keys.len() < SAVED_KEYS || write(&pieces::numbers(keys.drain(..)))
+                    keys.len() < SAVED_KEYS || write(&save_format::numbers(keys.drain(..)))
                 })
             })
-            && (keys.is_empty() || write(&pieces::numbers(keys)))
+            && (keys.is_empty() || write(&save_format::numbers(keys)))
     }
 
     fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
-        let [bits, seed] = pieces::head(next)?;
+        let [bits, seed] = save_format::head(next)?;
         if !(LEAST_BITS.into()..=MOST_KEY_BITS.into()).contains(&bits) {
             return Err(NotRestored::Malformed);
         }
@@ -137,12 +168,6 @@ impl Store for Hashes {
         }
         Ok(())
     }
-
-    /// At most one pair in 2^bits of all pairs of states agrees, so the expected number of omissions bounds the probability of one.
-    fn omission(&self) -> f64 {
-        let n = self.len() as f64;
-        (n * (n - 1.0) / 2.0 / 2f64.powi(self.bits as i32)).clamp(0.0, 1.0)
-    }
 }
 
 /// One worker's access to a [`Hashes`] store.
@@ -160,10 +185,11 @@ impl HashesWorker<'_> {
     fn tell(&mut self) {
         let len = self.store.len.fetch_add(self.untold, Ordering::Relaxed) + self.untold;
         self.untold = 0;
-        if self.stage.as_ref().is_some_and(|stage| len >= stage.roots.geometry().threshold()) && !self.refused {
+        if self.stage.as_ref().is_some_and(|stage| len >= stage.table.geometry().threshold()) && !self.refused {
             self.refused = self.grow().is_err();
         }
-        // An error here means that there is no memory; the next insertion that needs some will say so.
+        // An error here means that there is no memory; the next insertion that needs some will say
+        // so.
         let _ = self.follow();
     }
 
@@ -173,13 +199,13 @@ impl HashesWorker<'_> {
         let Some(stage) = &self.stage else { return Ok(()) };
         let mut next = lock(&stage.next);
         let attempt = match &*next {
-            Some(current) if !current.turn.has_failed() => return Ok(()),
+            Some(current) if !current.pass.has_failed() => return Ok(()),
             Some(current) => current.attempt + 1,
             None => 0,
         };
-        let geometry = stage.roots.geometry();
+        let geometry = stage.table.geometry();
         let to = Stage::new(self.store.bits, geometry.threshold(), geometry.step() + 1 + attempt, &self.store.budget)?;
-        *next = Some(Arc::new(Move { to, turn: Turn::new(), attempt }));
+        *next = Some(Arc::new(Move { to, pass: SharedPass::new(), attempt }));
         stage.growing.store(1, Ordering::Release);
         Ok(())
     }
@@ -189,17 +215,18 @@ impl HashesWorker<'_> {
     fn follow(&mut self) -> Result<(), StoreFull> {
         while let Some((stage, current)) = self.stage.as_ref().and_then(|stage| Some((stage.clone(), stage.next()?))) {
             let next = &current.to;
-            let moved = stage.roots.drain(&current.turn, |keys| {
-                keys.iter().for_each(|&key| next.roots.prefetch(key));
-                keys.iter().all(|&key| matches!(next.roots.insert(key), Entry::Inserted | Entry::Found))
+            let moved = stage.table.drain(&current.pass, |keys| {
+                keys.iter().for_each(|&key| next.table.prefetch(key));
+                keys.iter().all(|&key| matches!(next.table.insert(key), Entry::Inserted | Entry::Found))
             });
             if !moved {
-                // Keys that come in an order of their own, as from a checkpoint, can crowd a place before the table is full.
+                // Keys in a special order, as from a checkpoint, can fill one place before the
+                // table is full.
                 self.grow()?;
                 continue;
             }
             let mut table = lock(&self.store.table);
-            let step = |stage: &Stage| stage.roots.geometry().step();
+            let step = |stage: &Stage| stage.table.geometry().step();
             if table.as_ref().is_none_or(|table| step(table) < step(next)) {
                 *table = Some(next.clone());
             }
@@ -218,7 +245,7 @@ impl StoreWorker for HashesWorker<'_> {
     #[inline]
     fn prefetch(&self, hash: u64) {
         if let Some(stage) = &self.stage {
-            stage.roots.prefetch(hash);
+            stage.table.prefetch(hash);
         }
     }
 
@@ -228,7 +255,7 @@ impl StoreWorker for HashesWorker<'_> {
             let Some(stage) = &self.stage else {
                 return Err(StoreFull { needed: u64::MAX, budget: self.store.budget.limit() });
             };
-            match stage.roots.insert(hash) {
+            match stage.table.insert(hash) {
                 Entry::Found => return Ok(Inserted { id, new: false }),
                 Entry::Inserted => {
                     self.untold += 1;
@@ -247,7 +274,7 @@ impl StoreWorker for HashesWorker<'_> {
     }
 
     fn find(&mut self, hash: u64, _: &[u8]) -> Option<StateId> {
-        self.stage.as_ref()?.roots.contains(hash).then_some(StateId(hash))
+        self.stage.as_ref()?.table.contains(hash).then_some(StateId(hash))
     }
 
     fn keeps(&self, _: StateId) -> bool {

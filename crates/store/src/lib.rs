@@ -1,11 +1,12 @@
 //! Sets of visited states: one mechanism per file, all behind [`contract::Store`].
 //!
-//! Rooms: `memory` (mapped memory), `budget` (its account), `arena` (whole vectors), `table` (the lock-free table), `hash`, `pieces`
-//! (what goes into files); then the stores.
+//! Modules: `memory` (mapped memory), `budget` (its account), `arena` (whole vectors), `table` (the
+//! lock-free table), `hash`, `save_format` (the contents of checkpoints); then the stores.
 //!
 //! A store knows bytes and hashes; it knows no program, no search order and no property.
 
-// `loom` is set by the command that checks the lock-free parts, not by a feature that could leak into a build.
+// `loom` is set by the command that checks the lock-free parts, not by a feature that could leak
+// into a build.
 #![allow(unexpected_cfgs)]
 
 mod arena;
@@ -19,25 +20,29 @@ mod dictionary;
 mod encoder;
 mod hash;
 mod hashes;
+mod layers;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod marked;
 mod memory;
-mod pieces;
+mod permutation;
 mod plain;
-mod roots;
-mod scatter;
+mod quotient;
+mod save_format;
 mod shape;
+mod shared_pass;
 mod stress;
 mod sync;
 mod table;
-mod turn;
 mod union;
 
 pub use bits::{Bits, BitsReport, BitsWorker};
 pub use cache::{Cache, CacheWorker};
 pub use compact::{Compact, CompactWorker};
-pub use hash::{hash_bytes, hash_seeded};
+pub use hash::{hash_bytes, hash_seeded, owner};
 pub use hashes::{Hashes, HashesWorker};
+pub use layers::{Layers, LayersWorker};
+pub use marked::{Marked, MarkedWorker};
 pub use plain::{Plain, PlainWorker};
 pub use stress::{StressFailure, StressReport, stress};
 pub use union::{Joined, JoinedWorker, Union};

@@ -1,16 +1,18 @@
-//! The lock-free parts under a model checker for Rust's memory model: small histories of two or three workers, every interleaving.
+//! The lock-free parts under a model checker for Rust's memory model: small histories of two or
+//! three workers, every interleaving.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p store --lib loom_tests`. Tables are tiny here (two slots a bucket, four
-//! buckets), so that a few insertions already collide, overflow and grow.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p store --lib loom_tests`. Tables are
+//! tiny here (two slots a bucket, four buckets), so that a few insertions already collide, overflow
+//! and grow.
 
 use crate::Bits;
 use crate::budget::Budget;
 use crate::dictionary::Dictionary;
 use crate::plain::{PlainWorker, Shared, hash_state};
-use crate::roots::{Entry, Geometry, Roots};
+use crate::quotient::{Entry, Geometry, QuotientTable};
+use crate::shared_pass::SharedPass;
 use crate::sync::{Arc, AtomicU64, Ordering};
-use crate::table::{Home, Lookup, Next, Table};
-use crate::turn::Turn;
+use crate::table::{Found, Lookup, Next, Table};
 use contract::{Inserted, Store, StoreWorker};
 use loom::thread;
 
@@ -18,7 +20,8 @@ fn unlimited() -> Arc<Budget> {
     Arc::new(Budget::new(u64::MAX))
 }
 
-/// Explores interleavings with at most this many preemptions; more find nothing new in histories this small, and take for ever.
+/// Explores interleavings with at most this many preemptions. More find nothing new in histories
+/// this small, and take too long.
 fn check(preemptions: usize, history: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -32,7 +35,8 @@ struct Numbers {
     used: AtomicU64,
 }
 
-/// Spreads small numbers over the few buckets there are; those from 128 on are all at home in the first, and beyond its pair in the last.
+/// Spreads small numbers over the few buckets there are; those from 128 on are all at home in the
+/// first, and beyond its pair in the last.
 fn hash(thing: u64) -> u64 {
     if thing < 128 { thing.wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { thing << 48 }
 }
@@ -52,16 +56,20 @@ impl Numbers {
         };
         let same = |place: u64| self.things[place as usize].load(Ordering::Relaxed) == thing;
         let mut place = None;
-        match table.search_home(hash(thing), same) {
-            Home::Found(place) => return (place, false),
-            Home::Gap(gap) => {
+        let found = match table.lines().search_pair(hash(thing), same) {
+            Found::Nothing => table.search_on(hash(thing), same),
+            found => found,
+        };
+        match found {
+            Found::There(place) => return (place, false),
+            Found::Gap(gap) => {
                 let written = write();
-                if table.fill(gap, written) {
+                if gap.fill(written) {
                     return (written, true);
                 }
                 place = Some(written);
             }
-            Home::Elsewhere => {}
+            Found::Nothing | Found::Frozen => {}
         }
         loop {
             let make = || Ok::<u64, ()>(*place.get_or_insert_with(write));
@@ -147,7 +155,8 @@ fn nothing_is_lost_or_doubled_while_the_table_grows() {
     });
 }
 
-/// Four things in the pair they belong to, two far from home, one in the overflow; two workers that both move them.
+/// Four things in the pair they belong to, two far from home, one in the overflow; two workers that
+/// both move them.
 #[test]
 fn what_is_far_from_home_or_found_no_room_is_moved_by_someone() {
     check(2, || {
@@ -191,7 +200,7 @@ fn a_closed_table_shows_all_it_ever_took() {
         };
         assert!(table.close());
         let mut shown = Vec::new();
-        table.drain_blocks(&Turn::new(), |place| {
+        table.drain_blocks(&SharedPass::new(), |place| {
             shown.extend(place.map(|place| numbers.things[place as usize].load(Ordering::Relaxed)));
             true
         });
@@ -203,39 +212,39 @@ fn a_closed_table_shows_all_it_ever_took() {
     });
 }
 
-fn roots() -> Arc<Roots> {
+fn table() -> Arc<QuotientTable> {
     // Wide keys in few buckets: few slots, most of which cross a word.
-    Arc::new(Roots::new(Geometry::for_keys(50, 0, 0), unlimited()).unwrap())
+    Arc::new(QuotientTable::new(Geometry::for_keys(50, 0, 0), unlimited()).unwrap())
 }
 
 #[test]
 fn two_workers_insert_the_same_key_once() {
     check(5, || {
-        let roots = roots();
+        let table = table();
         let other = {
-            let roots = roots.clone();
-            thread::spawn(move || [roots.insert(1), roots.insert(2)])
+            let table = table.clone();
+            thread::spawn(move || [table.insert(1), table.insert(2)])
         };
-        let mine = [roots.insert(2), roots.insert(1)];
+        let mine = [table.insert(2), table.insert(1)];
         let theirs = other.join().unwrap();
         for (a, b) in [(mine[0], theirs[1]), (mine[1], theirs[0])] {
             assert!(matches!((a, b), (Entry::Inserted, Entry::Found) | (Entry::Found, Entry::Inserted)), "{a:?} {b:?}");
         }
-        assert!(roots.contains(1) && roots.contains(2) && !roots.contains(3));
+        assert!(table.contains(1) && table.contains(2) && !table.contains(3));
     });
 }
 
 #[test]
 fn keys_are_complete_when_they_are_seen_and_frozen_buckets_take_no_more() {
     check(5, || {
-        let roots = roots();
-        roots.insert(11);
+        let table = table();
+        table.insert(11);
         let other = {
-            let roots = roots.clone();
-            thread::spawn(move || roots.insert(22))
+            let table = table.clone();
+            thread::spawn(move || table.insert(22))
         };
         let mut moved = Vec::new();
-        assert!(roots.drain(&Turn::new(), |keys| {
+        assert!(table.drain(&SharedPass::new(), |keys| {
             moved.extend_from_slice(keys);
             true
         }));
@@ -272,24 +281,25 @@ fn a_number_means_the_same_to_all_who_learn_it() {
 #[test]
 fn a_shared_turn_is_over_for_nobody_before_it_is_for_all() {
     check(4, || {
-        let (turn, done) = (Arc::new(Turn::new()), Arc::new(AtomicU64::new(0)));
-        let work = |turn: &Turn, done: &AtomicU64| {
-            assert!(turn.share(2, |block| {
+        let (pass, done) = (Arc::new(SharedPass::new()), Arc::new(AtomicU64::new(0)));
+        let work = |pass: &SharedPass, done: &AtomicU64| {
+            assert!(pass.share(2, |block| {
                 done.fetch_add(1 << (8 * block), Ordering::Relaxed);
                 true
             }));
             assert_eq!(done.load(Ordering::Relaxed), 0x0101);
         };
         let other = {
-            let (turn, done) = (turn.clone(), done.clone());
-            thread::spawn(move || work(&turn, &done))
+            let (pass, done) = (pass.clone(), done.clone());
+            thread::spawn(move || work(&pass, &done))
         };
-        work(&turn, &done);
+        work(&pass, &done);
         other.join().unwrap();
     });
 }
 
-/// Of two workers that bring the same state to a bit array, one finds it new; another state in the same line loses none of its bits.
+/// Of two workers that bring the same state to a bit array, one finds it new; another state in the
+/// same line loses none of its bits.
 #[test]
 fn one_worker_finds_the_bits_of_a_state_new() {
     check(3, || {

@@ -1,8 +1,9 @@
-//! Large pieces of zeroed memory straight from the operating system.
+//! Large regions of zeroed memory from the operating system.
 //!
-//! Tables and arenas are mapped, not allocated: a table of a gigabyte costs nothing until it is touched, it goes back to the system
-//! the moment it is dropped, arenas and tables can reserve addresses for everything they may ever hold and so need not move, and huge pages
-//! can be asked for, which saves about a quarter of the time of a search that misses the translation caches.
+//! Tables and arenas are mapped, not allocated. A table of a gigabyte costs nothing until it is
+//! touched, and it is returned to the system when it is dropped. Arenas and tables reserve
+//! addresses for everything they may ever hold and so need not move. Huge pages can be requested,
+//! which saves about a quarter of the time of a search that misses the translation caches.
 
 use crate::sync::AtomicU64;
 use memmap2::{MmapMut, MmapOptions};
@@ -24,8 +25,9 @@ pub(crate) struct Region {
     _map: MmapMut,
 }
 
-// SAFETY: a region is plain memory. Whoever reads or writes it does so through atomics, or through raw pointers with a protocol of
-// its own that says who may write when; the region itself never does.
+// SAFETY: a region is plain memory. Whoever reads or writes it does so through atomics, or through
+// raw pointers with a protocol of its own that says who may write when; the region itself never
+// does.
 unsafe impl Send for Region {}
 // SAFETY: as above.
 unsafe impl Sync for Region {}
@@ -42,8 +44,8 @@ impl Region {
         Self::map(bytes, false)
     }
 
-    /// As [`reserve`](Self::reserve), but less if the system has not so many and as many again for everything else; though never less than
-    /// `least`.
+    /// As [`reserve`](Self::reserve), but less if the system has not so many and as many again for
+    /// everything else; though never less than `least`.
     pub fn reserve_some(bytes: usize, least: usize) -> Option<Region> {
         let mut size = bytes.max(least);
         while size > least {
@@ -89,7 +91,8 @@ impl Region {
     /// The region as atomic words.
     #[cfg(not(loom))]
     pub fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is page-aligned, zeroed, lives as long as `self`, and a word of any value is a valid atomic.
+        // SAFETY: the mapping is page-aligned, zeroed, lives as long as `self`, and a word of any
+        // value is a valid atomic.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.bytes / 8) }
     }
 }
@@ -114,7 +117,8 @@ impl Words {
     /// As [`new`](Self::new), with addresses for up to `room` words if the system has them.
     pub fn with_room(len: usize, room: usize) -> Option<Words> {
         let bytes = room.checked_mul(8).filter(|_| room > len);
-        // Where addresses are so scarce that there are not as many again, they are needed for other things.
+        // Where addresses are so scarce that there are not as many again, they are needed for other
+        // things.
         let region = bytes.and_then(|bytes| Region::reserve(bytes).filter(|_| Region::reserve(bytes).is_some()));
         let Some(region) = region else { return Self::new(len) };
         region.prefer_huge_pages(HUGE_FROM);
@@ -149,8 +153,18 @@ impl Words {
     /// There are that many.
     #[inline(always)]
     pub unsafe fn some<const N: usize>(&self, first: usize) -> &[AtomicU64; N] {
+        // SAFETY: by the caller's promise.
+        unsafe { self.some_from(self.start(), first) }
+    }
+
+    /// The same for a caller who has asked for their [`start`](Self::start) already.
+    ///
+    /// # Safety
+    /// There are that many, and `start` is theirs.
+    #[inline(always)]
+    pub unsafe fn some_from<const N: usize>(&self, start: *const AtomicU64, first: usize) -> &[AtomicU64; N] {
         // SAFETY: as for `Region::words`; by the caller's promise all of them lie inside.
-        unsafe { &*self.region.start().cast::<AtomicU64>().add(first).cast() }
+        unsafe { &*start.add(first).cast() }
     }
 }
 
@@ -189,6 +203,15 @@ impl Words {
     /// # Safety
     /// None here; in other builds there must be that many.
     pub unsafe fn some<const N: usize>(&self, first: usize) -> &[AtomicU64; N] {
+        // SAFETY: nothing to promise here.
+        unsafe { self.some_from(self.start(), first) }
+    }
+
+    /// The same.
+    ///
+    /// # Safety
+    /// As for [`some`](Self::some).
+    pub unsafe fn some_from<const N: usize>(&self, _start: *const AtomicU64, first: usize) -> &[AtomicU64; N] {
         self.words[first..first + N].try_into().unwrap_or_else(|_| unreachable!("a slice of {N} words"))
     }
 }

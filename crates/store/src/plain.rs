@@ -1,20 +1,23 @@
-//! The exact store that keeps whole vectors: an arena of states behind a lock-free table of fingerprints. The fastest.
+//! The exact store that keeps whole vectors: an arena of states behind a lock-free table of
+//! fingerprints. The fastest.
 //!
-//! A look-up touches one cache line of the table nearly always, and the arena only when the fingerprint matches, which is to say when
-//! the state is there. The name of a state is its place in the arena and never changes.
+//! A look-up touches one cache line of the table nearly always, and the arena only when the
+//! fingerprint matches, which is to say when the state is there. The name of a state is its place
+//! in the arena and never changes.
 
 use crate::arena::{Arena, Piece};
 use crate::budget::Budget;
-use crate::hash::hash_bytes;
+use crate::hash::{hash_blocks, hash_bytes};
+use crate::shared_pass::SharedPass;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
-use crate::table::{Home, Lookup, Next, Table};
-use crate::turn::Turn;
-use contract::{Inserted, StateId, Store, StoreFull, StoreWorker};
+use crate::table::{Found, Lookup, Next, Table};
+use contract::{Budgeted, Fresh, Inserted, Saveable, StateId, Store, StoreFull, StoreWorker, Successor, Successors};
 
 /// New states a worker inserts before it tells the others.
 const TELL_EVERY: u64 = 64;
 
-/// How often a worker that was refused a larger table tells the others of new states before it tries again.
+/// How often a worker that was refused a larger table tells the others of new states before it
+/// tries again.
 const PATIENCE: u32 = 256;
 
 /// Whole state vectors behind a table of fingerprints. Exact and readable.
@@ -78,7 +81,8 @@ impl Shared {
         table.all(|place| visit(unsafe { self.arena.state(place) }))
     }
 
-    /// Makes the store refuse new states, for good; what is there can be visited by [`PlainWorker::drain`].
+    /// Makes the store refuse new states, for good; what is there can be visited by
+    /// [`PlainWorker::drain`].
     pub fn close(&self) {
         loop {
             let table = lock(&self.table).clone();
@@ -89,17 +93,20 @@ impl Shared {
         }
     }
 
-    /// Doubles `table` on behalf of the only worker, whose table it is; `false` if others may be using it.
+    /// Enlarges `table` on behalf of the only worker, whose table it is; `false` if others may be
+    /// using it.
     fn grow_alone(&self, table: &mut Arc<Table>) -> Result<bool, StoreFull> {
-        // Holding the lock keeps others from becoming workers; the count tells that those who were have done all they did.
+        // Holding the lock keeps others from becoming workers; the count tells that those who were
+        // have done all they did.
         let mut current = lock(&self.table);
         if self.workers.load(Ordering::Acquire) != 1 || !Arc::ptr_eq(&current, table) || table.next().is_some() {
             return Ok(false);
         }
         *table = self.nothing.clone();
         let grown = match Arc::get_mut(&mut current) {
-            // SAFETY: places in the table were written to this arena before they were published there.
-            Some(alone) => alone.double(|place| hash_state(unsafe { self.arena.state(place) })).map(|()| true),
+            // SAFETY: places in the table were written to this arena before they were published
+            // there.
+            Some(alone) => alone.enlarge(|place| hash_state(unsafe { self.arena.state(place) })).map(|()| true),
             None => Ok(false),
         };
         *table = current.clone();
@@ -138,6 +145,20 @@ impl Store for Plain {
         self.0.len()
     }
 
+    fn budgeted(&self) -> Option<&dyn Budgeted> {
+        Some(self)
+    }
+
+    fn saveable(&self) -> Option<&dyn Saveable> {
+        Some(self)
+    }
+
+    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
+        Some(self)
+    }
+}
+
+impl Budgeted for Plain {
     fn bytes(&self) -> u64 {
         self.0.budget.used()
     }
@@ -149,17 +170,22 @@ impl Store for Plain {
     fn leave_room(&self, bytes: u64) {
         self.0.budget.leave_room(bytes);
     }
+}
 
-    fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
-        self.0.visit(visit)
+impl Saveable for Plain {
+    fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        self.0.visit(write)
     }
 }
 
 /// The hash under which a state is entered. The lowest byte is left to others who want to mark it.
 #[inline]
 pub(crate) fn hash_state(state: &[u8]) -> u64 {
-    hash_bytes(state) & !0xff
+    hash_bytes(state) & HASH_MASK
 }
+
+/// What is left of a hash.
+const HASH_MASK: u64 = !0xff;
 
 /// One worker's access to a [`Plain`] store.
 #[derive(Debug)]
@@ -170,7 +196,8 @@ pub struct PlainWorker {
     piece: Piece,
     /// States inserted since the others were told.
     untold: u64,
-    /// The budget did not allow a larger table: this one fills up, for so many times of telling the others, before it is asked again.
+    /// The budget did not allow a larger table: this one fills up, for so many times of telling the
+    /// others, before it is asked again.
     patience: u32,
 }
 
@@ -184,7 +211,8 @@ impl PlainWorker {
         PlainWorker { store, table, piece: Piece::default(), untold: 0, patience: 0 }
     }
 
-    /// Inserts a state whose [`hash_state`] is `hash`; nothing if the store is closed and the state is not there.
+    /// Inserts a state whose [`hash_state`] is `hash`; nothing if the store is closed and the state
+    /// is not there.
     #[inline(always)]
     pub(crate) fn try_insert(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
         match self.insert_usually(hash, state) {
@@ -193,29 +221,141 @@ impl PlainWorker {
         }
     }
 
-    /// What happens nearly always, made so that it takes no call: the state is in its home bucket, or there is a gap for it and room in the
-    /// piece. Nothing has happened if it was otherwise.
+    /// What happens nearly always, made so that it takes no call: the state is in its pair of
+    /// buckets, or there is a gap for it and room in the piece. Nothing has happened if it was
+    /// otherwise.
     #[inline(always)]
     pub(crate) fn insert_usually(&mut self, hash: u64, state: &[u8]) -> Option<Inserted> {
         let arena = &self.store.arena;
         // SAFETY: places in the table were written to this arena before they were published there.
-        match self.table.search_home(hash, |place| unsafe { arena.is(place, state) }) {
-            Home::Found(place) => Some(Inserted { id: StateId(place), new: false }),
-            Home::Gap(gap) => {
+        let same = |place| unsafe { arena.is(place, state) };
+        let found = match self.table.lines().search_pair(hash, same) {
+            Found::Nothing => self.table.search_on(hash, same),
+            found => found,
+        };
+        match found {
+            Found::There(place) => Some(Inserted { id: StateId(place), new: false }),
+            Found::Gap(gap) => {
                 let mut piece = self.piece;
                 let place = arena.write_usually(&mut piece, state)?;
-                if !self.table.fill(gap, place) {
+                if !gap.fill(place) {
                     return None;
                 }
                 self.piece = piece;
                 Some(self.count(place))
             }
-            Home::Elsewhere => {
-                // SAFETY: as above.
-                let place = self.table.find_elsewhere(hash, |place| unsafe { arena.is(place, state) })?;
-                Some(Inserted { id: StateId(place), new: false })
-            }
+            Found::Nothing | Found::Frozen => None,
         }
+    }
+
+    /// Inserts states of a batch, from entry number `first` on, as long as they have `len` bytes,
+    /// the table has room and nobody has to be told of new states. Gives the number of the first
+    /// entry that is left. `BLOCKS` is how many blocks of 16 bytes a state fills, the last one
+    /// perhaps in part.
+    ///
+    /// This loop is a quarter of a search. It does nothing else, so that all it needs is in
+    /// registers.
+    #[inline(never)]
+    fn insert_run<const BLOCKS: usize>(&mut self, len: usize, run: Run<'_>, first: usize, fresh: &mut Vec<Fresh>) -> usize {
+        let Run { batch, hashes } = run;
+        if !fits::<BLOCKS>(len) {
+            return first;
+        }
+        let (table, arena) = (&*self.table, &self.store.arena);
+        let lines = table.lines();
+        let mut piece = self.piece;
+        let (before, mut index) = (fresh.len(), first);
+        // The one after which the others are told goes another way.
+        let most = (TELL_EVERY - 1 - self.untold) as usize;
+        fresh.reserve(most);
+        let mut room = fresh.spare_capacity_mut()[..most].iter_mut();
+        let entries = batch.entries();
+        let hashes = &hashes[..entries.len()];
+        while index < entries.len() {
+            let Some(state) = batch.state_of_length(&entries[index], len) else { break };
+            let hash = hashes[index];
+            // SAFETY: places in the table were written to this arena before they were published
+            // there; the length is right.
+            let gap = match lines.search_pair(hash, |place| unsafe { arena.is_of_blocks::<BLOCKS>(place, state) }) {
+                Found::There(_) => {
+                    index += 1;
+                    continue;
+                }
+                Found::Gap(gap) => gap,
+                // SAFETY: as above.
+                Found::Nothing => match table.search_on(hash, |place| unsafe { arena.is(place, state) }) {
+                    Found::There(_) => {
+                        index += 1;
+                        continue;
+                    }
+                    Found::Gap(gap) => gap,
+                    Found::Nothing | Found::Frozen => break,
+                },
+                Found::Frozen => break,
+            };
+            let mut advanced = piece;
+            // SAFETY: the length is right.
+            let Some(place) = (unsafe { arena.write_blocks::<BLOCKS>(&mut advanced, state) }) else { break };
+            // What is taken out of the room is written, so it is not taken before the gap is
+            // filled.
+            if room.as_slice().is_empty() || !gap.fill(place) {
+                break;
+            }
+            piece = advanced;
+            if let Some(slot) = room.next() {
+                slot.write(Fresh { entry: index as u32, kept: true, id: StateId(place) });
+            }
+            index += 1;
+        }
+        self.piece = piece;
+        let written = most - room.len();
+        self.untold += written as u64;
+        // SAFETY: so many were written, from the end on.
+        unsafe { fresh.set_len(before + written) };
+        index
+    }
+
+    /// Hashes the entries of a batch that have no hash yet; see [`insert_run`](Self::insert_run)
+    /// for the rest.
+    #[inline(never)]
+    fn hash_run<const BLOCKS: usize>(&self, len: usize, batch: &Successors, hashes: &mut Vec<u64>) {
+        /// An entry of another length, or without a state.
+        #[cold]
+        fn hash_other(batch: &Successors, entry: &Successor) -> u64 {
+            batch.state(entry).map_or(0, hash_state)
+        }
+        let lines = self.table.lines();
+        let entries = &batch.entries()[hashes.len()..];
+        // No entry has the length of a state that a run cannot have.
+        let len = if fits::<BLOCKS>(len) { len } else { usize::MAX };
+        hashes.extend(entries.iter().map(move |entry| {
+            let hash = match batch.state_of_length(entry, len) {
+                // SAFETY: it is a state of that length.
+                Some(state) => HASH_MASK & unsafe { hash_blocks::<BLOCKS>(state) },
+                None => hash_other(batch, entry),
+            };
+            lines.prefetch(hash);
+            hash
+        }));
+    }
+
+    /// Looks for the states of a batch; see [`insert_run`](Self::insert_run) for the rest.
+    #[inline(never)]
+    fn find_run<const BLOCKS: usize>(&self, len: usize, run: Run<'_>, found: &mut Vec<Option<StateId>>) {
+        let Run { batch, hashes } = run;
+        let (table, arena) = (&*self.table, &self.store.arena);
+        let lines = table.lines();
+        let len = if fits::<BLOCKS>(len) { len } else { usize::MAX };
+        found.extend(batch.entries().iter().zip(hashes).map(|(entry, &hash)| {
+            let Some(state) = batch.state_of_length(entry, len) else { return find_other(table, arena, batch.state(entry)?, hash) };
+            // SAFETY: places in the table were written to this arena before they were published
+            // there; the length is right.
+            match lines.search_pair(hash, |place| unsafe { arena.is_of_blocks::<BLOCKS>(place, state) }) {
+                Found::There(place) => Some(StateId(place)),
+                Found::Gap(_) | Found::Frozen => None,
+                Found::Nothing => find_other(table, arena, state, hash),
+            }
+        }));
     }
 
     /// A state is new, and lies at `place`.
@@ -250,7 +390,8 @@ impl PlainWorker {
                 }
             }
             match lookup {
-                // A record written in vain is taken back by not advancing the piece, unless the piece itself is new.
+                // A record written in vain is taken back by not advancing the piece, unless the
+                // piece itself is new.
                 Lookup::Found(place) => {
                     if piece.is_successor_of(&self.piece) {
                         self.piece = piece;
@@ -290,7 +431,8 @@ impl PlainWorker {
         Ok(())
     }
 
-    /// If the table is being replaced, helps and goes on in the next one; `false` if the store is closed.
+    /// If the table is being replaced, helps and goes on in the next one; `false` if the store is
+    /// closed.
     #[cold]
     fn follow(&mut self) -> bool {
         while let Some(next) = self.store.follow(&self.table) {
@@ -299,8 +441,9 @@ impl PlainWorker {
         self.table.next().is_none()
     }
 
-    /// Helps to visit all states of a closed store, in small batches; see [`Turn::share`] for the answer.
-    pub(crate) fn drain(&mut self, turn: &Turn, mut visit: impl FnMut(&[&[u8]]) -> bool) -> bool {
+    /// Helps to visit all states of a closed store, in small batches; see [`SharedPass::share`] for
+    /// the answer.
+    pub(crate) fn drain(&mut self, pass: &SharedPass, mut visit: impl FnMut(&[&[u8]]) -> bool) -> bool {
         self.follow();
         let arena = &self.store.arena;
         let mut places = Vec::with_capacity(64);
@@ -310,7 +453,7 @@ impl PlainWorker {
             places.clear();
             visit(&states)
         };
-        self.table.drain_blocks(turn, |place| match place {
+        self.table.drain_blocks(pass, |place| match place {
             Some(place) => {
                 arena.prefetch(place);
                 places.push(place);
@@ -329,10 +472,81 @@ impl PlainWorker {
     }
 }
 
+/// What is not where nearly all states are, or of another length than they.
+#[cold]
+fn find_other(table: &Table, arena: &Arena, state: &[u8], hash: u64) -> Option<StateId> {
+    // SAFETY: places in the table were written to this arena before they were published there.
+    table.find(hash, |place| unsafe { arena.is(place, state) }).map(StateId)
+}
+
+/// A batch and the hashes of its entries.
+#[derive(Clone, Copy)]
+struct Run<'b> {
+    batch: &'b Successors,
+    hashes: &'b [u64],
+}
+
+/// Whether a state of `len` bytes fills so many blocks of 16 bytes, the last one perhaps in part,
+/// and is one that a run can have.
+#[inline(always)]
+fn fits<const BLOCKS: usize>(len: usize) -> bool {
+    (8..0x7f).contains(&len) && len.div_ceil(16) == BLOCKS
+}
+
+/// A function made for states of a length, by the number of blocks they fill. Most states of a
+/// search are equally long: what that length needs is then done without asking for it.
+macro_rules! by_blocks {
+    ($len:expr, $blocks:ident => $call:expr) => {
+        by_blocks!($len, $blocks => $call; 2 3 4 5 6 7 8)
+    };
+    ($len:expr, $blocks:ident => $call:expr; $($number:literal)*) => {
+        match $len.div_ceil(16) {
+            $($number => {
+                const $blocks: usize = $number;
+                $call
+            })*
+            _ => {
+                const $blocks: usize = 1;
+                $call
+            }
+        }
+    };
+}
 impl StoreWorker for PlainWorker {
     #[inline]
     fn hash(&mut self, state: &[u8]) -> u64 {
         hash_state(state)
+    }
+
+    fn hash_batch(&mut self, batch: &Successors, hashes: &mut Vec<u64>) {
+        let len = batch.entries().get(hashes.len()).and_then(|entry| batch.state(entry)).map_or(0, <[u8]>::len);
+        by_blocks!(len, BLOCKS => self.hash_run::<BLOCKS>(len, batch, hashes));
+    }
+
+    fn insert_batch(&mut self, batch: &Successors, hashes: &[u64], first: usize, fresh: &mut Vec<Fresh>) -> Result<usize, usize> {
+        let entries = batch.entries();
+        let run = Run { batch, hashes };
+        let mut index = first;
+        while let Some(state) = entries.get(index).and_then(|entry| batch.state_without_fault(entry)) {
+            let len = state.len();
+            let until = by_blocks!(len, BLOCKS => self.insert_run::<BLOCKS>(len, run, index, fresh));
+            if until > index {
+                index = until;
+                continue;
+            }
+            let Ok(inserted) = self.insert(hashes[index], state) else { return Err(index) };
+            if inserted.new {
+                fresh.push(Fresh { entry: index as u32, kept: true, id: inserted.id });
+            }
+            index += 1;
+        }
+        Ok(index)
+    }
+
+    fn find_batch(&mut self, batch: &Successors, hashes: &[u64], found: &mut Vec<Option<StateId>>) {
+        let len = batch.entries().first().and_then(|entry| batch.state(entry)).map_or(0, <[u8]>::len);
+        let run = Run { batch, hashes };
+        by_blocks!(len, BLOCKS => self.find_run::<BLOCKS>(len, run, found));
     }
 
     #[inline]
@@ -362,8 +576,8 @@ impl StoreWorker for PlainWorker {
 
     #[inline]
     fn view(&self, id: StateId) -> Option<&[u8]> {
-        // SAFETY: the contract gives names only to those who inserted the state or learnt the name from them, so the record is
-        // complete and visible.
+        // SAFETY: the contract gives names only to those who inserted the state or learnt the name
+        // from them, so the record is complete and visible.
         Some(unsafe { self.store.arena.state(id.0) })
     }
 

@@ -1,17 +1,20 @@
-//! How a state becomes a key: the pieces it is cut into, their dictionaries, and the layout of their numbers.
+//! How a state becomes a key: the pieces it is cut into, their dictionaries, and the layout of
+//! their numbers.
 //!
-//! *Nodes* number the contents of pieces: a leaf is up to eight bytes of the state, a pair is two nodes, and one node holds the length,
-//! so that states of different lengths fit one shape (a short state is padded with zeros). The *top* nodes together cover the state; a
-//! [`Layout`] gives the number of each its place in the key. Numbers and nodes are for ever; a layout lasts until some number does not
-//! fit, or pieces are to be joined, and then a new *generation* of keys begins. Old layouts are kept (they are tiny), so a key of any
-//! generation can always be read. This is tree compression (Laarman, van de Pol, Weber, 2011) with a shape that is measured instead of
-//! balanced, and a root of exactly as many bits as it needs.
+//! *Nodes* number the contents of pieces: a leaf is up to eight bytes of the state, a pair is two
+//! nodes, and one node holds the length, so that states of different lengths fit one shape (a short
+//! state is padded with zeros). The *top* nodes together cover the state; a [`KeyLayout`] assigns
+//! the number of each a position in the key. Numbers and nodes never change. A layout is valid
+//! until some number does not fit, or pieces are to be joined; then a new *generation* of keys
+//! begins. Old layouts are kept (they are tiny), so a key of any generation can always be decoded.
+//! This is tree compression (Laarman, van de Pol, Weber, 2011) with a measured instead of a
+//! balanced shape, and a root of exactly as many bits as it needs.
 
 use crate::budget::Budget;
 use crate::calibrate::{Column, bits_for, join_neighbours};
 use crate::dictionary::{Dictionary, Id};
 use crate::encoder::Encoder;
-use crate::roots::{MOST_KEY_BITS, Scramble};
+use crate::quotient::{MOST_KEY_BITS, Scramble};
 use crate::sync::Arc;
 use contract::StoreFull;
 
@@ -58,7 +61,7 @@ pub(crate) struct Top {
 
 /// One generation of keys.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct KeyLayout {
     /// Never 0.
     pub generation: u8,
     /// All nodes, children before parents. Later layouts only add to them.
@@ -72,9 +75,9 @@ pub(crate) struct Layout {
     pub capacity: usize,
 }
 
-impl Layout {
+impl KeyLayout {
     /// The layout over top nodes `tops`, with `spare` bits more than each needs now.
-    fn new(generation: u8, nodes: Vec<Arc<Node>>, tops: &[usize], capacity: usize, mut spare: impl FnMut(usize) -> u32) -> Layout {
+    fn new(generation: u8, nodes: Vec<Arc<Node>>, tops: &[usize], capacity: usize, mut spare: impl FnMut(usize) -> u32) -> KeyLayout {
         let mut key_bits = 0;
         let mut values = Vec::with_capacity(tops.len());
         let tops = tops
@@ -89,12 +92,13 @@ impl Layout {
                 top
             })
             .collect();
-        Layout { generation, nodes, tops, values, key_bits, scramble: Scramble::new(key_bits), capacity }
+        KeyLayout { generation, nodes, tops, values, key_bits, scramble: Scramble::new(key_bits), capacity }
     }
 
-    /// A first layout, for states like those of the `sample`, which was taken of `population` states. Its dictionaries are filled with
-    /// the sample, and more bits are planned for those that are expected to grow.
-    pub fn first(sample: &[Vec<u8>], population: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
+    /// A first layout, for states like those of the `sample`, which was taken of `population`
+    /// states. Its dictionaries are filled with the sample, and more bits are planned for those
+    /// that are expected to grow.
+    pub fn first(sample: &[Vec<u8>], population: u64, budget: &Arc<Budget>) -> Result<KeyLayout, StoreFull> {
         let capacity = sample.iter().map(Vec::len).max().unwrap_or(0).max(LEAF_BYTES);
         let byte = |at: usize| sample.iter().map(move |state| u64::from(state.get(at).copied().unwrap_or(0)));
         let bytes: Vec<Column> = (0..capacity).map(|at| Column::new(byte(at), 256, population)).collect();
@@ -116,33 +120,34 @@ impl Layout {
         join_tops(&mut nodes, &mut tops, &joins, budget)?;
         tops.push(0);
         // Numbers are given before the layout is fixed, so that it fits all of the sample.
-        let draft = Arc::new(Layout::new(1, nodes.clone(), &tops, capacity, |_| 0));
+        let draft = Arc::new(KeyLayout::new(1, nodes.clone(), &tops, capacity, |_| 0));
         let mut encoder = Encoder::new(draft);
         for state in sample {
             encoder.fill(state)?;
         }
         let planned = |position: usize| columns.get(position).map_or(length_bits, Column::bits);
         let spare = |position: usize| planned(position).saturating_sub(bits_for(nodes[tops[position]].dictionary.len()));
-        Ok(Layout::new(1, nodes.clone(), &tops, capacity, spare))
+        Ok(KeyLayout::new(1, nodes.clone(), &tops, capacity, spare))
     }
 
-    /// The memory that learning from a state of `len` bytes takes: the state, and for each byte its place in a column and in one of the columns
-    /// that might be joined.
+    /// The memory that learning from a state of `len` bytes takes: the state, and for each byte its
+    /// place in a column and in one of the columns that might be joined.
     pub fn learning_bytes(len: u64) -> u64 {
         64 + len * (1 + 2 * size_of::<u32>() as u64)
     }
 
-    /// This layout, of which no key was given away yet, with room for the states that did not fit: bits for all numbers that were given since,
-    /// leaves for states of `longest` bytes, and pieces joined if the key would be too long. `sample` are states to judge by, `most_keys` is
-    /// how many there are.
-    pub fn refitted(&self, longest: usize, sample: &[Vec<u8>], most_keys: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
+    /// This layout, of which no key was given away yet, with room for the states that did not fit:
+    /// bits for all numbers that were given since, leaves for states of `longest` bytes, and pieces
+    /// joined if the key would be too long. `sample` are states to judge by, `most_keys` is how
+    /// many there are.
+    pub fn refitted(&self, longest: usize, sample: &[Vec<u8>], most_keys: u64, budget: &Arc<Budget>) -> Result<KeyLayout, StoreFull> {
         let (nodes, tops) = self.with_leaves_up_to(longest, budget)?;
         let planned = |node: usize| self.tops.iter().find(|top| top.node == node).map_or(0, |top| top.width);
         let spare = |position: usize| {
             let (len, width) = (nodes[tops[position]].dictionary.len(), planned(tops[position]));
             if len > 1 << width { 1 } else { width.saturating_sub(bits_for(len)) }
         };
-        let layout = Layout::new(self.generation, nodes.clone(), &tops, self.capacity.max(longest), spare);
+        let layout = KeyLayout::new(self.generation, nodes.clone(), &tops, self.capacity.max(longest), spare);
         if layout.key_bits <= MOST_KEY_BITS {
             return Ok(layout);
         }
@@ -186,7 +191,8 @@ impl Layout {
         self.tops.iter().map(|top| ids[top.node]).collect()
     }
 
-    /// Whether the next layout would be better by enough to change: some top has grown and is nearly out of numbers, or bits lie idle.
+    /// Whether the next layout would be better by enough to change: some top has grown and is
+    /// nearly out of numbers, or bits lie idle.
     pub fn is_outgrown(&self) -> bool {
         let mut idle = 0;
         for (top, &before) in self.tops.iter().zip(&self.values) {
@@ -199,16 +205,17 @@ impl Layout {
         idle > 2
     }
 
-    /// The next generation: more bits for what has grown, room for a state of `len` bytes, and pieces joined if the key would be too
-    /// long; `sample` are keys of this generation to judge by, of which there are at most `most_keys`.
-    pub fn next(&self, len: usize, sample: &[u64], most_keys: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
+    /// The next generation: more bits for what has grown, room for a state of `len` bytes, and
+    /// pieces joined if the key would be too long; `sample` are keys of this generation to judge
+    /// by, of which there are at most `most_keys`.
+    pub fn next(&self, len: usize, sample: &[u64], most_keys: u64, budget: &Arc<Budget>) -> Result<KeyLayout, StoreFull> {
         let Some(generation) = self.generation.checked_add(1).filter(|&g| g < u8::MAX) else {
             return Err(StoreFull { needed: u64::MAX, budget: budget.limit() });
         };
         let (nodes, tops) = self.with_leaves_up_to(len, budget)?;
         let before = |node: usize| self.tops.iter().position(|top| top.node == node).map_or(0, |at| self.values[at]);
         let spare = |node: usize| u32::from(nodes[node].dictionary.len() > before(node));
-        let layout = Layout::new(generation, nodes.clone(), &tops, self.capacity.max(len), |position| spare(tops[position]));
+        let layout = KeyLayout::new(generation, nodes.clone(), &tops, self.capacity.max(len), |position| spare(tops[position]));
         if layout.key_bits <= MOST_KEY_BITS {
             return Ok(layout);
         }
@@ -216,15 +223,17 @@ impl Layout {
         layout.squeezed(&sample, most_keys, budget)
     }
 
-    /// The numbers of `layout`'s tops in a key of this generation; `layout` has the same tops and possibly some more.
-    fn numbers_of(&self, key: u64, layout: &Layout) -> Vec<Id> {
+    /// The numbers of `layout`'s tops in a key of this generation; `layout` has the same tops and
+    /// possibly some more.
+    fn numbers_of(&self, key: u64, layout: &KeyLayout) -> Vec<Id> {
         let number = |node: usize| self.tops.iter().find(|top| top.node == node).map_or(0, |top| top.of(key));
         layout.tops.iter().map(|top| number(top.node)).collect()
     }
 
-    /// The same layout with neighbouring tops joined until the key fits; `sample` gives the numbers of the tops in some states.
-    fn squeezed(self, sample: &[Vec<Id>], most_keys: u64, budget: &Arc<Budget>) -> Result<Layout, StoreFull> {
-        let Layout { generation, mut nodes, tops: old, capacity, .. } = self;
+    /// The same layout with neighbouring tops joined until the key fits; `sample` gives the numbers
+    /// of the tops in some states.
+    fn squeezed(self, sample: &[Vec<Id>], most_keys: u64, budget: &Arc<Budget>) -> Result<KeyLayout, StoreFull> {
+        let KeyLayout { generation, mut nodes, tops: old, capacity, .. } = self;
         let (Some(length), population) = (old.last().copied(), sample.len() as u64) else {
             return Err(StoreFull { needed: u64::MAX, budget: budget.limit() });
         };
@@ -233,7 +242,8 @@ impl Layout {
         tops.pop();
         let columns = (0..tops.len()).map(|at| Column::new(sample.iter().map(|n| u64::from(n[at])), u64::MAX, population)).collect();
         let (joins, _) = join_neighbours(columns, population, -PAIR_BYTES, 0, |_, _| true);
-        // How many pairs there are is known only when all keys have been moved, but not more than there are keys.
+        // How many pairs there are is known only when all keys have been moved, but not more than
+        // there are keys.
         let bound = bits_for(most_keys) + 1;
         let mut needed = 0;
         while widths.iter().sum::<u32>() > MOST_KEY_BITS - 2 && needed < joins.len() {
@@ -245,7 +255,7 @@ impl Layout {
         tops.push(length.node);
         let spare: Vec<u32> =
             tops.iter().zip(&widths).map(|(&node, &width)| width.saturating_sub(bits_for(nodes[node].dictionary.len()))).collect();
-        let layout = Layout::new(generation, nodes, &tops, capacity, |position| spare[position]);
+        let layout = KeyLayout::new(generation, nodes, &tops, capacity, |position| spare[position]);
         if layout.key_bits > MOST_KEY_BITS {
             return Err(StoreFull { needed: u64::MAX, budget: budget.limit() });
         }
@@ -256,7 +266,7 @@ impl Layout {
 /// One worker's way back from keys of a layout to states, by what has changed since the last key.
 #[derive(Debug)]
 pub(crate) struct Decoder {
-    layout: Arc<Layout>,
+    layout: Arc<KeyLayout>,
     /// The number each node had in the last state.
     ids: Vec<Id>,
     /// The last state, padded.
@@ -268,7 +278,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    pub fn new(layout: Arc<Layout>) -> Decoder {
+    pub fn new(layout: Arc<KeyLayout>) -> Decoder {
         let (ids, state) = (vec![0; layout.nodes.len()], vec![0; layout.capacity]);
         Decoder { layout, ids, state, len: 0, work: Vec::new(), blank: true }
     }

@@ -1,7 +1,9 @@
-//! Real threads on real memory: random histories of many workers on each store, compared with what a set would have said.
+//! Real threads on real memory: random histories of many workers on each store, compared with the
+//! answers of a set.
 //!
-//! The model checker for the memory model sees every interleaving of a few operations; this sees few interleavings of very many, with
-//! tables that grow and reorganise all the time. Meant to be run for minutes or hours, by a command of its own.
+//! The model checker for the memory model sees every interleaving of a few operations. This test
+//! sees few interleavings of very many operations, with tables that grow and reorganise all the
+//! time. It is meant to be run for minutes or hours, by a command of its own.
 
 use crate::{Compact, Hashes, Plain};
 use contract::testing::Random;

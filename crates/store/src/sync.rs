@@ -1,5 +1,5 @@
-//! The atomic operations the stores are built of; under `--cfg loom` those of the model checker for Rust's memory model, so that the
-//! very code that ships is what gets checked.
+//! The atomic operations of the stores. Under `--cfg loom` they are those of the model checker for
+//! Rust's memory model, so that exactly the shipped code is checked.
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -21,12 +21,13 @@ pub(crate) use std::{
     thread::yield_now,
 };
 
-/// Locks, and does not care whether someone panicked while holding the lock: what the mutexes here guard is valid at any moment.
+/// Locks a mutex and ignores whether another thread panicked while holding it: the data guarded
+/// here is valid at any moment.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> impl std::ops::DerefMut<Target = T> + '_ {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Waits for `done` without hurry: spins a little, then lets others run.
+/// Waits for `done`: spins a little, then yields.
 pub(crate) fn wait_until(done: impl Fn() -> bool) {
     let mut tries = 0u32;
     while !done() {

@@ -1,12 +1,14 @@
-//! How many different states several runs have found together, without keeping any of them.
+//! Estimates how many different states several runs have found together, without storing any of
+//! them.
 //!
-//! Runs over bit arrays with different hash functions overlook different states. The size of the union of what they found is estimated with
-//! a sketch (Flajolet, Fusy, Gandouet, Meunier, "HyperLogLog", 2007): of each state a hash that is the same in all runs, and of all hashes
-//! that fall into one of 16384 classes the longest row of leading zeros. The standard error is below one in a hundred.
+//! Runs over bit arrays with different hash functions overlook different states. The size of the
+//! union is estimated with a sketch (Flajolet, Fusy, Gandouet, Meunier, "HyperLogLog", 2007): each
+//! state has a hash that is the same in all runs, and for each of 16384 classes of hashes the
+//! longest row of leading zeros is kept. The standard error is below one in a hundred.
 
 use crate::hash::hash_seeded;
-use crate::pieces::Next;
-use contract::{Inserted, NotRestored, StateId, Stop, Store, StoreFull, StoreWorker};
+use crate::save_format::Next;
+use contract::{Budgeted, Inserted, NotRestored, Saveable, StateId, Stop, Store, StoreFull, StoreWorker};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const CLASS_BITS: u32 = 14;
@@ -65,7 +67,8 @@ impl Union {
     }
 }
 
-/// A store that adds every state it takes for new to a [`Union`]. Saved together with it, and with a note on what was before.
+/// A store that adds every state it takes for new to a [`Union`]. It is saved together with the
+/// union and a note on earlier runs.
 #[derive(Debug)]
 pub struct Joined<'u, T> {
     store: T,
@@ -74,7 +77,7 @@ pub struct Joined<'u, T> {
 }
 
 impl<'u, T> Joined<'u, T> {
-    /// `store`, whose new states are added to `union`. The note is kept for whoever restores it.
+    /// `store`, whose new states are added to `union`. The note is kept for the restored store.
     pub fn new(store: T, union: &'u Union, note: Vec<u8>) -> Self {
         Joined { store, union, note }
     }
@@ -94,10 +97,6 @@ impl<T: Store> Store for Joined<'_, T> {
     const EXACT: bool = T::EXACT;
     const FORGETS: bool = T::FORGETS;
     const STABLE_NAMES: bool = T::STABLE_NAMES;
-    const OWN_FORM: Option<&'static str> = match T::OWN_FORM {
-        Some(_) => Some("union"),
-        None => None,
-    };
     type Worker<'s>
         = JoinedWorker<'s, T::Worker<'s>>
     where
@@ -111,29 +110,57 @@ impl<T: Store> Store for Joined<'_, T> {
         self.store.len()
     }
 
+    fn omission(&self) -> f64 {
+        self.store.omission()
+    }
+
+    fn budgeted(&self) -> Option<&dyn Budgeted> {
+        Some(self)
+    }
+
+    fn saveable(&self) -> Option<&dyn Saveable> {
+        Some(self)
+    }
+
+    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
+        Some(self)
+    }
+}
+
+impl<T: Store> Budgeted for Joined<'_, T> {
     fn bytes(&self) -> u64 {
-        self.store.bytes() + CLASSES as u64
+        self.store.budgeted().map_or(0, Budgeted::bytes) + CLASSES as u64
     }
 
     fn peak_bytes(&self) -> u64 {
-        self.store.peak_bytes() + CLASSES as u64
+        self.store.budgeted().map_or(0, Budgeted::peak_bytes) + CLASSES as u64
     }
 
     fn give_up_when(&self, stop: Stop) {
-        self.store.give_up_when(stop);
+        if let Some(budgeted) = self.store.budgeted() {
+            budgeted.give_up_when(stop);
+        }
     }
 
     fn leave_room(&self, bytes: u64) {
-        self.store.leave_room(bytes);
+        if let Some(budgeted) = self.store.budgeted() {
+            budgeted.leave_room(bytes);
+        }
     }
 
-    fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
-        self.store.visit(visit)
+    fn form(&self) -> &'static str {
+        self.store.budgeted().map_or("", Budgeted::form)
+    }
+}
+
+impl<T: Store> Saveable for Joined<'_, T> {
+    fn own_form(&self) -> Option<&'static str> {
+        self.store.saveable()?.own_form().map(|_| "union")
     }
 
     fn save(&self, states: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let classes: Vec<u8> = self.union.classes.iter().map(|class| class.load(Ordering::Relaxed)).collect();
-        write(&self.note) && write(&classes) && self.store.save(states, write)
+        write(&self.note) && write(&classes) && self.store.saveable().is_some_and(|saveable| saveable.save(states, write))
     }
 
     fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
@@ -144,15 +171,7 @@ impl<T: Store> Store for Joined<'_, T> {
             return Err(NotRestored::Malformed);
         }
         self.union.classes.iter().zip(classes).for_each(|(class, zeros)| class.store(zeros, Ordering::Relaxed));
-        self.store.restore(next)
-    }
-
-    fn form(&self) -> &'static str {
-        self.store.form()
-    }
-
-    fn omission(&self) -> f64 {
-        self.store.omission()
+        self.store.saveable_mut().ok_or(NotRestored::Malformed)?.restore(next)
     }
 }
 

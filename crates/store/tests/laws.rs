@@ -1,7 +1,7 @@
 //! Every store obeys the laws of the contract and keeps its budget.
 
 use contract::testing::{Random, compare_with_hash_set, lossy_store_laws, store_laws};
-use contract::{Inserted, NotRestored, StateId, Store, StoreWorker};
+use contract::{Action, Budgeted, FaultCode, Fresh, Inserted, NotRestored, Saveable, StateId, Store, StoreWorker, Successor, Successors};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use store::{Bits, Cache, Compact, Hashes, Joined, Plain, Union};
@@ -52,8 +52,9 @@ proptest! {
     }
 }
 
-/// Fills a store until it refuses; what it holds must stay valid and within the budget, measured after each insertion.
-fn keeps_its_budget<S: Store>(store: &S, budget: u64) {
+/// Fills a store until it refuses; what it holds must stay valid and within the budget, measured
+/// after each insertion.
+fn keeps_its_budget<S: Store + Budgeted>(store: &S, budget: u64) {
     let mut worker = store.worker();
     let mut inserted = 0u64;
     let full = loop {
@@ -177,8 +178,8 @@ fn a_cache_forgets_only_what_was_left() {
     assert!(cache.bytes() < 2000 * 60, "{}", cache.bytes());
 }
 
-/// More room in the sets than in the budget: sets whose few states are all needed take room from others, and what others need of the
-/// budget later is given back.
+/// More room in the sets than in the budget: sets whose few states are all needed take room from
+/// others, and what others need of the budget later is given back.
 #[test]
 fn a_cache_at_its_budget_forgets_elsewhere() {
     let budget = 200_000;
@@ -215,7 +216,7 @@ fn a_cache_that_forgets_nothing_is_a_set() {
 }
 
 /// The pieces a store is saved in.
-fn saved<S: Store>(store: &S, states: u64) -> Vec<Vec<u8>> {
+fn saved<S: Store + Saveable>(store: &S, states: u64) -> Vec<Vec<u8>> {
     let mut pieces = Vec::new();
     assert!(store.save(states, &mut |piece| {
         pieces.push(piece.to_vec());
@@ -224,13 +225,14 @@ fn saved<S: Store>(store: &S, states: u64) -> Vec<Vec<u8>> {
     pieces
 }
 
-fn restore<S: Store>(mut store: S, pieces: &[Vec<u8>]) -> Result<S, NotRestored> {
+fn restore<S: Store + Saveable>(mut store: S, pieces: &[Vec<u8>]) -> Result<S, NotRestored> {
     let mut pieces = pieces.iter();
     store.restore(&mut |out| pieces.next().map(|piece| out.clone_from(piece)).is_some())?;
     Ok(store)
 }
 
-/// A walk like that of a depth-first search, most of the time on a long path: the answers to some insertions, with states left again.
+/// A walk like that of a depth-first search, most of the time on a long path: the answers to some
+/// insertions, with states left again.
 fn walk<W: StoreWorker>(worker: &mut W, path: &mut Vec<StateId>, seed: u64) -> Vec<bool> {
     let mut random = Random(seed);
     let mut answers = Vec::new();
@@ -250,8 +252,9 @@ fn walk<W: StoreWorker>(worker: &mut W, path: &mut Vec<StateId>, seed: u64) -> V
     answers
 }
 
-/// A store that was saved, while a worker had not told all it did, answers as the original from then on.
-fn restored_stores_answer_the_same<S: Store>(make: impl Fn() -> S, other: impl Fn() -> S) {
+/// A store that was saved, while a worker had not told all it did, answers as the original from
+/// then on.
+fn restored_stores_answer_the_same<S: Store + Saveable + Budgeted>(make: impl Fn() -> S, other: impl Fn() -> S) {
     let original = make();
     let (mut worker, mut path) = (original.worker(), Vec::new());
     let states = walk(&mut worker, &mut path, 1).into_iter().filter(|new| *new).count() as u64;
@@ -285,7 +288,8 @@ fn restored_stores_answer_the_same<S: Store>(make: impl Fn() -> S, other: impl F
 #[test]
 fn hashes_are_restored() {
     restored_stores_answer_the_same(|| Hashes::new(16, 5, u64::MAX), || Hashes::new(56, 0, 1 << 24));
-    // However often they are saved and restored, in an order that crowds a table that grows, all are there.
+    // However often they are saved and restored, in an order that crowds a table that grows, all
+    // are there.
     let store = Hashes::new(56, 0, u64::MAX);
     let mut worker = store.worker();
     for n in 0..230_000u64 {
@@ -360,7 +364,8 @@ fn a_state_is_new_to_one_worker() {
     assert!((STATES - 10..=STATES).contains(&bits.len()), "{}", bits.len());
 }
 
-/// States whose rare pieces, and rare lengths, no sample shows: the layout is fitted to them in one pass, not found by trying.
+/// States whose rare pieces, and rare lengths, no sample shows: the layout is fitted to them in one
+/// pass, not found by trying.
 #[test]
 fn rare_pieces_and_lengths_fit() {
     let state = |n: u64| {
@@ -384,7 +389,8 @@ fn rare_pieces_and_lengths_fit() {
     }
 }
 
-/// A search that is to end does not wait for states to be moved, and finds them all where they were.
+/// A search that is to end does not wait for states to be moved, and finds them all where they
+/// were.
 #[test]
 fn a_move_can_be_given_up() {
     let store = Compact::with_budget(64 << 20);
@@ -397,7 +403,94 @@ fn a_move_can_be_given_up() {
     });
     drop(worker);
     let mut seen = HashSet::new();
-    assert!(store.visit(&mut |state| seen.insert(state.to_vec())));
+    assert!(store.save(0, &mut |state| seen.insert(state.to_vec())));
     assert_eq!((seen.len() as u64, Some(store.len())), (store.len(), refused));
     assert!((0..store.len()).all(|n| seen.contains(&state(n))));
+}
+
+/// Successors of some hundred states: most of one length, some of another, some seen before, some
+/// with a fault.
+fn batch(number: u64) -> Successors {
+    const LENGTHS: [usize; 18] = [8, 0, 1, 7, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65, 100, 126, 127, 200];
+    let mut random = Random(number);
+    let mut out = Successors::new();
+    for step in 0..300 {
+        let len = LENGTHS[if random.below(20) == 0 { random.below(18) } else { number % 18 } as usize];
+        let value = random.below(2000) + number / 18 * 1000;
+        let state: Vec<u8> = (0..len as u64).map(|at| (value >> (at % 3 * 8)) as u8).collect();
+        let (action, fault) = (Action::new(0, step), FaultCode::new(1).unwrap());
+        match random.below(100) {
+            0 => out.push_faulty(&state, action, fault),
+            1 => out.fail(action, fault, Successor::NO_STEP),
+            _ => out.push(&state, action),
+        }
+    }
+    out
+}
+
+/// Inserts all of a batch that has no fault, and gives how much was new.
+fn insert_batch<W: StoreWorker>(worker: &mut W, batch: &Successors) -> usize {
+    let (mut hashes, mut fresh, mut first) = (Vec::new(), Vec::new(), 0);
+    worker.hash_batch(batch, &mut hashes);
+    for (entry, &hash) in batch.entries().iter().zip(&hashes) {
+        assert_eq!(batch.state(entry).map_or(0, |state| worker.hash(state)), hash);
+    }
+    let mut new = 0;
+    while first < batch.len() {
+        fresh.clear();
+        let end = worker.insert_batch(batch, &hashes, first, &mut fresh).unwrap();
+        assert!(end == batch.len() || batch.entries()[end].fault().is_some());
+        assert!(fresh.is_sorted_by_key(|fresh| fresh.entry), "in their order");
+        for Fresh { entry, kept, id } in &fresh {
+            assert!((first..end).contains(&(*entry as usize)));
+            let mut bytes = Vec::new();
+            assert!(!kept || worker.read(*id, &mut bytes) && batch.state(&batch.entries()[*entry as usize]) == Some(&bytes));
+        }
+        new += fresh.len();
+        first = end + 1;
+    }
+    new
+}
+
+/// Looks for all of a batch, and gives how many of its entries are there.
+fn find_batch<W: StoreWorker>(worker: &mut W, batch: &Successors) -> usize {
+    let (mut hashes, mut found) = (Vec::new(), Vec::new());
+    worker.hash_batch(batch, &mut hashes);
+    worker.find_batch(batch, &hashes, &mut found);
+    assert_eq!(found.len(), batch.len());
+    for ((entry, &hash), &found) in batch.entries().iter().zip(&hashes).zip(&found) {
+        assert_eq!(batch.state(entry).and_then(|state| worker.find(hash, state)), found);
+    }
+    found.into_iter().flatten().count()
+}
+
+fn batches_are_inserted<T: Store>(store: &T) {
+    let batches: Vec<Successors> = (0..200).map(batch).collect();
+    assert!(batches.iter().all(|batch| find_batch(&mut store.worker(), batch) == 0));
+    let states = batches.iter().flat_map(|batch| batch.iter().filter(|(entry, _)| entry.fault().is_none()).filter_map(|(_, state)| state));
+    let distinct = states.collect::<HashSet<_>>().len();
+    let run = || {
+        let mut worker = store.worker();
+        batches.iter().map(|batch| insert_batch(&mut worker, batch)).sum::<usize>()
+    };
+    let new: usize = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    assert_eq!((new, store.len()), (distinct, distinct as u64));
+    assert_eq!(run(), 0);
+    for batch in &batches {
+        let without_fault = batch.entries().iter().filter(|entry| entry.fault().is_none()).count();
+        assert!(find_batch(&mut store.worker(), batch) >= without_fault);
+    }
+}
+
+/// What is inserted in batches is inserted once, in order and under its name, whatever its length
+/// is and whoever inserts the same.
+#[test]
+fn batches_are_inserted_as_their_states_would_be() {
+    for _ in 0..4 {
+        batches_are_inserted(&Plain::new());
+        batches_are_inserted(&Compact::new());
+    }
 }

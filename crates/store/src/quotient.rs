@@ -1,21 +1,26 @@
-//! A set of keys of up to 56 bits in hardly more memory than the keys' information: a quotienting hash table with bit-packed buckets.
+//! A set of keys of up to 56 bits in little more memory than the information in the keys: a
+//! quotienting hash table with bit-packed buckets.
 //!
-//! Keys come scrambled by a bijection ([`Scramble`]); the top of a key chooses the home bucket and is therefore not stored, only the rest
-//! is, with four bits that say how far from home it lies (Cleary, "Compact hash tables using bidirectional linear probing", 1984, has the
-//! idea; the distance replaces his bidirectional bookkeeping). A bucket is half a cache line: a header of eight bits, then as many slots
-//! of the table's width as fit; the second bucket of a probe sequence is the other half. With more buckets fewer bits remain to be stored: the table gets thinner as it grows. Once it is
-//! large it grows by steps of 3/2 and 4/3, so that it is never much emptier than it need be.
+//! Keys are scrambled by a bijection ([`Scramble`]). The top of a key chooses the home bucket and
+//! is therefore not stored. Only the rest is stored, with four bits for the distance from home (the
+//! idea is in Cleary, "Compact hash tables using bidirectional linear probing", 1984; the distance
+//! replaces his bidirectional bookkeeping). A bucket is half a cache line: a header of eight bits,
+//! then as many slots of the table's width as fit; the second bucket of a probe sequence is the
+//! other half. With more buckets fewer bits remain to be stored, so the slots get narrower as the
+//! table grows. A large table grows by steps of 3/2 and 4/3, so that it is never much emptier than
+//! necessary.
 //!
-//! *Sharing.* Readers never wait: slots are only ever added, and the header that counts them is written last. A writer marks the header
-//! for the few instructions it takes to add a slot; taking the mark also proves that nothing was added since the writer looked, so
-//! there is nothing to look at twice. Growing freezes one bucket after the other, as in [`table`](crate::table), and is likewise
-//! cooperative.
+//! *Sharing.* Readers never wait: slots are only added, and the header that counts them is written
+//! last. A writer locks the header for the few instructions it takes to add a slot. Taking the lock
+//! also proves that nothing was added since the writer looked, so nothing is searched twice.
+//! Growing freezes one bucket after the other, as in [`table`](crate::table), and is cooperative in
+//! the same way.
 
 use crate::budget::Budget;
 use crate::memory::{Words, prefetch};
-use crate::scatter::scattered;
+use crate::permutation::permuted;
+use crate::shared_pass::SharedPass;
 use crate::sync::{Arc, AtomicU64, Ordering, spin_loop, yield_now};
-use crate::turn::Turn;
 use contract::StoreFull;
 
 /// The most bits a key may have.
@@ -29,7 +34,8 @@ const LATCH: u64 = 0x40;
 const FROZEN: u64 = 0x80;
 const DISTANCE_BITS: u32 = 4;
 const MOST_DISTANCE: u64 = if cfg!(loom) { 1 } else { (1 << DISTANCE_BITS) - 1 };
-/// Fewest bits of a scrambled key that are stored, so that no bucket has more slots than its header can count.
+/// Fewest bits of a scrambled key that are stored, so that no bucket has more slots than its header
+/// can count.
 const LEAST_REST_BITS: u32 = 4;
 /// Buckets moved at a time.
 const BLOCK: usize = if cfg!(loom) { 1 } else { 1024 };
@@ -51,7 +57,7 @@ const fn inverse(a: u64) -> u64 {
     x
 }
 
-/// A bijection on numbers of so many bits that leaves no pattern in them.
+/// A bijection on numbers of a given number of bits that removes patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scramble {
     bits: u32,
@@ -103,7 +109,8 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// The table number `step` for keys of `key_bits` bits; each step is larger by a half or a third.
+    /// The table number `step` for keys of `key_bits` bits; each step is larger by a half or a
+    /// third.
     fn new(key_bits: u32, step: u32) -> Geometry {
         let (factor, log) = if step.is_multiple_of(2) { (1, step / 2) } else { (3, (step - 3) / 2) };
         let log_up = step.div_ceil(2);
@@ -115,7 +122,8 @@ impl Geometry {
         Geometry { step, lift, buckets: factor << log, factor, shift: key_bits - log, width, slots }
     }
 
-    /// The smallest table for `keys` keys of `key_bits` bits that is at most as full as a new table should be.
+    /// The smallest table for `keys` keys of `key_bits` bits that is at most as full as a new table
+    /// should be.
     pub fn for_keys(key_bits: u32, keys: u64, least_step: u32) -> Geometry {
         let mut step = FIRST_STEP.max(least_step);
         loop {
@@ -131,7 +139,8 @@ impl Geometry {
         self.step
     }
 
-    /// The step to grow to. Small tables double: moving their keys costs more than the memory is worth.
+    /// The step to grow to. Small tables double: moving their keys costs more than the memory is
+    /// worth.
     pub fn next_step(&self) -> u32 {
         self.step + if self.bytes() < SMALL { 2 } else { 1 }
     }
@@ -145,7 +154,8 @@ impl Geometry {
         self.buckets * self.slots
     }
 
-    /// The number of keys at which the table should grow. The more slots a bucket has, the more evenly buckets fill.
+    /// The number of keys at which the table should grow. The more slots a bucket has, the more
+    /// evenly buckets fill.
     pub fn threshold(&self) -> u64 {
         self.capacity() * (74 + self.slots.min(30) / 2) / 100
     }
@@ -202,7 +212,7 @@ pub(crate) enum Entry {
 }
 
 #[derive(Debug)]
-pub(crate) struct Roots {
+pub(crate) struct QuotientTable {
     words: Words,
     geometry: Geometry,
     pattern: Pattern,
@@ -214,8 +224,9 @@ type Image = [u64; WORDS];
 /// The words of a bucket, and a zero after them to make reading across words simple.
 type Bucket = [u64; WORDS + 1];
 
-/// Where the slots of a bucket are, for comparing all of them at once: a bucket is a number of 256 bits, and arithmetic on it acts on each
-/// slot, without the branches of a loop that nobody can predict (Lamport, "Multiple byte processing with full-word instructions", 1975).
+/// Where the slots of a bucket are, for comparing all of them at once: a bucket is a number of 256
+/// bits, and arithmetic on it acts on each slot, without the branches of a loop that nobody can
+/// predict (Lamport, "Multiple byte processing with full-word instructions", 1975).
 #[derive(Debug)]
 struct Pattern {
     /// The lowest bit of each slot.
@@ -261,8 +272,8 @@ impl Pattern {
         let (mut found, mut borrow) = (0, false);
         for word in 0..WORDS {
             let difference = bucket[word] ^ other[word];
-            // Taking one from each slot borrows from above only where there is nothing to take it from; what happens above the first such slot
-            // does not matter.
+            // Taking one from each slot borrows from above only where there is nothing to take it
+            // from; what happens above the first such slot does not matter.
             let (less, first) = difference.overflowing_sub(self.lows[word]);
             let (less, second) = less.overflowing_sub(borrow.into());
             borrow = first | second;
@@ -278,11 +289,11 @@ fn slot(bucket: &Bucket, bit: u32) -> u64 {
     bucket[word] >> shift | (bucket[word + 1] << 1) << (63 - shift)
 }
 
-impl Roots {
-    pub fn new(geometry: Geometry, budget: Arc<Budget>) -> Result<Roots, StoreFull> {
+impl QuotientTable {
+    pub fn new(geometry: Geometry, budget: Arc<Budget>) -> Result<QuotientTable, StoreFull> {
         budget.take(geometry.bytes())?;
         match Words::new(geometry.buckets as usize * WORDS) {
-            Some(words) => Ok(Roots { words, geometry, pattern: Pattern::new(&geometry), budget }),
+            Some(words) => Ok(QuotientTable { words, geometry, pattern: Pattern::new(&geometry), budget }),
             None => {
                 budget.give_back(geometry.bytes());
                 Err(StoreFull { needed: budget.used() + geometry.bytes(), budget: budget.used() })
@@ -297,8 +308,9 @@ impl Roots {
     #[inline(always)]
     fn bucket(&self, number: u64) -> &[AtomicU64; WORDS] {
         debug_assert!(number < self.geometry.buckets);
-        // SAFETY: there are `buckets` times so many words, and `split`, the remainders of `bucket` and the counts of those who visit all give
-        // numbers below that; the other half of the pair `home ^ 1` is there because the number of buckets is even.
+        // SAFETY: there are `buckets` times so many words, and `split`, the remainders of `bucket`
+        // and the counts of those who visit all give numbers below that; the other half of the pair
+        // `home ^ 1` is there because the number of buckets is even.
         unsafe { self.words.some(number as usize * WORDS) }
     }
 
@@ -366,8 +378,8 @@ impl Roots {
         entries.find_map(|entry| entry).unwrap_or(Entry::Full)
     }
 
-    /// Inserts a key that is not there and that nobody else inserts, from a table that this one replaces; `false` if there is no room within
-    /// reach. There is nothing to compare it with.
+    /// Inserts a key that is not there and that nobody else inserts, from a table that this one
+    /// replaces; `false` if there is no room within reach. There is nothing to compare it with.
     pub fn insert_moved(&self, key: u64) -> bool {
         let g = &self.geometry;
         let (home, rest) = g.split(key);
@@ -412,7 +424,7 @@ impl Roots {
         if bucket[0].compare_exchange(seen, seen | LATCH, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
-        // From here on nobody else writes to this bucket.
+        // From here on no other worker writes to this bucket.
         let (word, shift) = (bit as usize / 64, bit % 64);
         let (low, high) = (value << shift, (value >> 1) >> (63 - shift));
         let mut first = seen + 1;
@@ -428,11 +440,12 @@ impl Roots {
         true
     }
 
-    /// Helps to visit all keys, in batches; nothing can be added to a bucket after its visit. See [`Turn::share`] for the answer.
-    pub fn drain(&self, turn: &Turn, mut visit: impl FnMut(&[u64]) -> bool) -> bool {
+    /// Helps to visit all keys, in batches; nothing can be added to a bucket after its visit. See
+    /// [`SharedPass::share`] for the answer.
+    pub fn drain(&self, pass: &SharedPass, mut visit: impl FnMut(&[u64]) -> bool) -> bool {
         let buckets = self.geometry.buckets;
         let mut keys = Vec::new();
-        turn.share((buckets as usize).div_ceil(BLOCK), |block| {
+        pass.share((buckets as usize).div_ceil(BLOCK), |block| {
             let first = (block * BLOCK) as u64;
             let last = (first + BLOCK as u64).min(buckets);
             for bucket in first..last {
@@ -448,10 +461,11 @@ impl Roots {
         })
     }
 
-    /// Shows `visit` all keys, scattered, as long as it answers `true`, while nobody inserts.
+    /// Shows `visit` all keys, permuted, as long as it returns `true`. No worker inserts at the
+    /// same time.
     pub fn all(&self, mut visit: impl FnMut(u64) -> bool) -> bool {
         let mut keys = Vec::new();
-        scattered(self.geometry.buckets).all(|number| {
+        permuted(self.geometry.buckets).all(|number| {
             keys.clear();
             self.keys(number, &Self::snapshot(self.bucket(number)), &mut keys);
             keys.iter().all(|&key| visit(key))
@@ -499,7 +513,7 @@ fn pause() {
     if cfg!(loom) { yield_now() } else { spin_loop() }
 }
 
-impl Drop for Roots {
+impl Drop for QuotientTable {
     fn drop(&mut self) {
         self.budget.give_back(self.geometry.bytes());
     }
@@ -540,25 +554,26 @@ mod tests {
     #[test]
     fn a_table_is_a_set_up_to_its_threshold() {
         for bits in [20, 33, 47, 56] {
-            let roots = Roots::new(Geometry::new(bits, FIRST_STEP + 1), Arc::new(Budget::new(u64::MAX))).unwrap();
+            let table = QuotientTable::new(Geometry::new(bits, FIRST_STEP + 1), Arc::new(Budget::new(u64::MAX))).unwrap();
             let mut random = Random(bits.into());
             let mut reference = HashSet::new();
-            while (reference.len() as u64) < roots.geometry().threshold() {
+            while (reference.len() as u64) < table.geometry().threshold() {
                 let key = random.number() & ((1 << bits) - 1);
                 let expected = if reference.insert(key) { Entry::Inserted } else { Entry::Found };
-                assert_eq!(roots.insert(key), expected, "{bits} bits, {} of {}", reference.len(), roots.geometry().capacity());
+                assert_eq!(table.insert(key), expected, "{bits} bits, {} of {}", reference.len(), table.geometry().capacity());
             }
-            assert!(reference.iter().all(|&key| roots.insert(key) == Entry::Found));
+            assert!(reference.iter().all(|&key| table.insert(key) == Entry::Found));
             let mut moved = HashSet::new();
-            assert!(roots.sample(10).iter().all(|key| reference.contains(key)));
-            assert!(roots.drain(&Turn::new(), |keys| keys.iter().all(|&key| moved.insert(key))));
+            assert!(table.sample(10).iter().all(|key| reference.contains(key)));
+            assert!(table.drain(&SharedPass::new(), |keys| keys.iter().all(|&key| moved.insert(key))));
             assert_eq!(moved, reference);
             let next =
-                Roots::new(Geometry::for_keys(bits, reference.len() as u64, FIRST_STEP + 2), Arc::new(Budget::new(u64::MAX))).unwrap();
+                QuotientTable::new(Geometry::for_keys(bits, reference.len() as u64, FIRST_STEP + 2), Arc::new(Budget::new(u64::MAX)))
+                    .unwrap();
             assert!(moved.iter().all(|&key| next.insert_moved(key)));
             assert!(reference.iter().all(|&key| next.contains(key) && next.insert(key) == Entry::Found));
             // Frozen for new keys, still readable for old ones.
-            assert!(reference.iter().all(|&key| roots.insert(key) == Entry::Found));
+            assert!(reference.iter().all(|&key| table.insert(key) == Entry::Found));
         }
     }
 

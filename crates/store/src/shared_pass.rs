@@ -1,27 +1,29 @@
-//! A pass over many blocks that all workers who come by share, and nobody leaves before it is done.
+//! A pass over many blocks that workers share. No worker leaves before the pass is complete.
 //!
-//! Moving a table is such a pass: whoever needs the table helps. A pass can fail, if memory for the new place runs out or something
-//! does not fit there; then everybody learns so, and since moving changes nothing that is moved, another pass can begin.
+//! Moving a table is such a pass: every worker that needs the table takes part. A pass can fail, if
+//! memory for the new table runs out or an entry does not fit there. Then all workers learn this,
+//! and because the old table is unchanged, another pass can begin.
 
 use crate::sync::{AtomicUsize, Ordering, wait_until};
 
 /// How far a shared pass is.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
+pub(crate) struct SharedPass {
     claimed: AtomicUsize,
     done: AtomicUsize,
     failed: AtomicUsize,
 }
 
-impl Turn {
-    pub fn new() -> Turn {
-        Turn { claimed: AtomicUsize::new(0), done: AtomicUsize::new(0), failed: AtomicUsize::new(0) }
+impl SharedPass {
+    pub fn new() -> SharedPass {
+        SharedPass { claimed: AtomicUsize::new(0), done: AtomicUsize::new(0), failed: AtomicUsize::new(0) }
     }
 
-    /// Does some of the blocks and returns when all are done (`true`) or the pass has failed (`false`), here or elsewhere.
+    /// Works on some of the blocks. Returns when all are done (`true`) or the pass has failed
+    /// (`false`), here or in another worker.
     pub fn share(&self, blocks: usize, mut work: impl FnMut(usize) -> bool) -> bool {
         loop {
-            // Far from overflowing: after the last block, each worker comes here once.
+            // This cannot overflow: after the last block, each worker comes here once.
             let block = self.claimed.fetch_add(1, Ordering::Relaxed);
             if block >= blocks || self.has_failed() {
                 break;
@@ -53,11 +55,11 @@ mod tests {
 
     #[test]
     fn every_block_is_done_once_and_nobody_leaves_early() {
-        let (turn, done) = (Turn::new(), Mutex::new(Vec::new()));
+        let (pass, done) = (SharedPass::new(), Mutex::new(Vec::new()));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    assert!(turn.share(1000, |block| {
+                    assert!(pass.share(1000, |block| {
                         done.lock().unwrap().push(block);
                         true
                     }));
@@ -72,12 +74,12 @@ mod tests {
 
     #[test]
     fn a_failure_reaches_everyone() {
-        let turn = Turn::new();
+        let pass = SharedPass::new();
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| assert!(!turn.share(1000, |block| block != 500)));
+                scope.spawn(|| assert!(!pass.share(1000, |block| block != 500)));
             }
         });
-        assert!(turn.has_failed());
+        assert!(pass.has_failed());
     }
 }

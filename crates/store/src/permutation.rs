@@ -1,11 +1,12 @@
 //! The numbers below a bound, each once, far from their neighbours.
 //!
-//! Whoever reads a table from beginning to end and inserts what comes into another one, with the same hash function, fills that one from
-//! its beginning to its end too: all go to the same few buckets until it grows, and each insertion takes longer than the one before. Read
+//! If a table is read from beginning to end and its entries are inserted into another one with the
+//! same hash function, the new table is filled from its beginning to its end too: all entries go to
+//! the same few buckets until it grows, and each insertion takes longer than the one before. Read
 //! in this order, a table fills another one evenly.
 
 /// The numbers below `bound`, in steps of about the golden section of it.
-pub(crate) fn scattered(bound: u64) -> impl Iterator<Item = u64> {
+pub(crate) fn permuted(bound: u64) -> impl Iterator<Item = u64> {
     let mut step = (bound as f64 * 0.618_033_988_75) as u64 | 1;
     while common_divisor(step, bound) > 1 {
         step += 2;
@@ -32,7 +33,7 @@ mod tests {
     #[test]
     fn every_number_comes_once() {
         for bound in (0..200).chain([1 << 12, 3 << 10, 5041, 7919]) {
-            let mut numbers: Vec<u64> = scattered(bound).collect();
+            let mut numbers: Vec<u64> = permuted(bound).collect();
             if bound > 100 {
                 assert!(numbers.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > bound / 4), "{bound}");
             }

@@ -1,34 +1,38 @@
-//! How the leader of a search and its helpers meet: for one piece of shared work after the other, without waiting for anyone who is late.
+//! Fork and join for the leader of a search and its helpers: one piece of shared work after the
+//! other, without waiting for late helpers.
 //!
-//! The leader calls and begins at once; helpers that are awake join, others are woken. When there is nothing left to take, the leader
-//! closes the door and waits for those who have joined. A helper that comes later, because the system ran something else, finds the door
-//! closed and has missed nothing.
+//! The leader opens the work and begins at once. Helpers that are awake join, and others are woken.
+//! When there is nothing left to take, the leader closes the work and waits for the helpers that
+//! have joined. A helper that comes later, because the operating system ran another thread, finds
+//! the work closed and has missed nothing.
 
 use crate::sync::lock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How often a helper looks for work before it goes to sleep: for a fraction of a millisecond, since being woken takes a good part of one.
+/// How often a helper looks for work before it sleeps: for a fraction of a millisecond, because
+/// waking a thread takes about as long.
 const SPINS: u32 = 8000;
 
-/// Set in the door while it is open; the rest counts who is inside.
+/// Set in the counter while the work is open; the other bits count the helpers inside.
 const OPEN: u64 = 1 << 63;
 
 /// The meeting of a leader and its helpers.
 #[derive(Default)]
-pub(crate) struct Team {
+pub(crate) struct ForkJoin {
     door: AtomicU64,
     /// Counts the calls. Helpers wait for it to move.
     calls: AtomicUsize,
     finished: AtomicBool,
-    /// A helper has panicked, and nobody knows what it had in hand.
+    /// A helper has panicked, and its part of the work is lost.
     lost: AtomicBool,
     sleepers: Mutex<usize>,
     wake: Condvar,
 }
 
-/// A helper's presence. The leader waits for its end, which comes even if the helper panics.
-pub(crate) struct Joined<'a>(&'a Team);
+/// A helper that has joined. The leader waits until this value is dropped, which happens even if
+/// the helper panics.
+pub(crate) struct Joined<'a>(&'a ForkJoin);
 
 impl Drop for Joined<'_> {
     fn drop(&mut self) {
@@ -39,8 +43,8 @@ impl Drop for Joined<'_> {
     }
 }
 
-impl Team {
-    /// Opens the door for work that is ready, and wakes who sleeps.
+impl ForkJoin {
+    /// Opens work that is ready, and wakes sleeping helpers.
     pub fn call(&self) {
         self.door.fetch_or(OPEN, Ordering::Release);
         let sleepers = lock(&self.sleepers);
@@ -50,7 +54,7 @@ impl Team {
         }
     }
 
-    /// Closes the door and waits until nobody is inside.
+    /// Closes the work and waits until no helper is inside.
     pub fn close(&self) {
         let mut inside = self.door.fetch_and(!OPEN, Ordering::Acquire) & !OPEN;
         let mut spins = 0;
@@ -72,12 +76,12 @@ impl Team {
         self.wake.notify_all();
     }
 
-    /// Whether a helper was lost, and with it what it had in hand.
+    /// Whether a helper has panicked, and its part of the work is lost.
     pub fn has_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Waits for a call after number `seen` and joins; nothing if there will be none.
+    /// Waits for a call after number `seen` and joins it; `None` if there will be none.
     pub fn join(&self, seen: &mut usize) -> Option<Joined<'_>> {
         while self.await_call(seen) {
             let enter = |door: u64| (door & OPEN != 0).then(|| door + 1);
@@ -113,11 +117,12 @@ impl Team {
 mod tests {
     use super::*;
 
-    /// Each call is for one more round of taking numbers; nobody takes after the door closed, and nobody is left behind.
+    /// Each call is for one more round of taking numbers. No helper takes a number after the work
+    /// was closed, and no helper is left behind.
     #[test]
     fn the_leader_waits_for_all_who_joined_and_for_no_one_else() {
         const ROUNDS: usize = 2000;
-        let team = Team::default();
+        let fork_join = ForkJoin::default();
         let (left, taken, inside) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let work = || {
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
@@ -128,7 +133,7 @@ mod tests {
             for _ in 0..3 {
                 scope.spawn(|| {
                     let mut seen = 0;
-                    while let Some(_joined) = team.join(&mut seen) {
+                    while let Some(_joined) = fork_join.join(&mut seen) {
                         inside.fetch_add(1, Ordering::Relaxed);
                         work();
                         inside.fetch_sub(1, Ordering::Relaxed);
@@ -137,33 +142,33 @@ mod tests {
             }
             for round in 1..=ROUNDS {
                 left.store(50, Ordering::Relaxed);
-                team.call();
+                fork_join.call();
                 work();
-                team.close();
+                fork_join.close();
                 assert_eq!(inside.load(Ordering::Relaxed), 0);
                 assert_eq!(taken.load(Ordering::Relaxed), 50 * round as u64);
                 // Now and then they have to be woken.
-                while round % 500 == 0 && *lock(&team.sleepers) < 3 {
+                while round % 500 == 0 && *lock(&fork_join.sleepers) < 3 {
                     std::thread::yield_now();
                 }
             }
-            team.finish();
+            fork_join.finish();
         });
-        assert!(!team.has_lost());
+        assert!(!fork_join.has_lost());
     }
 
     #[test]
     fn a_helper_that_panics_does_not_hold_the_leader_up() {
-        let team = Team::default();
+        let fork_join = ForkJoin::default();
         std::thread::scope(|scope| {
             let helper = scope.spawn(|| {
-                let _joined = team.join(&mut 0);
+                let _joined = fork_join.join(&mut 0);
                 std::panic::resume_unwind(Box::new(()));
             });
-            team.call();
+            fork_join.call();
             assert!(helper.join().is_err());
-            team.close();
+            fork_join.close();
         });
-        assert!(team.has_lost());
+        assert!(fork_join.has_lost());
     }
 }

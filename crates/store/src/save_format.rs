@@ -1,8 +1,9 @@
-//! The pieces a store is saved in, as numbers and bytes. They come from a file, so each is believed only as far as it goes.
+//! The format in which stores are saved: pieces of numbers and bytes. They are read from files, so
+//! every length is checked.
 
 use contract::NotRestored;
 
-/// Puts the next piece into its argument, or says that there is none.
+/// Puts the next piece into its argument; `false` if there is none.
 pub(crate) type Next<'n> = &'n mut dyn FnMut(&mut Vec<u8>) -> bool;
 
 /// A piece made of numbers.

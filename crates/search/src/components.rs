@@ -1,0 +1,484 @@
+//! Search for accepted runs by strongly connected components, sequential, depth first.
+//!
+//! The search keeps the components of the states it has met, merges them when an edge closes a
+//! cycle, and knows of each which acceptance sets its edges are in (Couvreur, "On-the-fly
+//! verification of linear temporal logic", 1999; Geldenhuys and Valmari, "More efficient on-the-fly
+//! LTL verification with Tarjan's algorithm", 2005). A component that has an edge in every set
+//! contains an accepted run, and is reported as soon as that is known, which is often long before
+//! it is complete. Every state is expanded once, whatever the automaton; several acceptance sets
+//! cost nothing.
+//!
+//! Fairness needs no copies of the states. Of each component it is known which processes move in
+//! it, which are enabled in all of its states and which in some. Under weak fairness a component
+//! counts only if each process that is always enabled moves. Under strong fairness each process
+//! that is enabled somewhere must move; if one does not, the states in which it is enabled are
+//! taken out of the complete component, and what is left is looked at again (Emerson and Lei,
+//! "Modalities for model checking", 1987).
+//!
+//! A state is live as long as its component is not complete; only live states are kept beside the
+//! store ([`Live`]). A state that the store knows and that is not live lies in a complete
+//! component, from which there is no way back.
+
+use crate::lasso::Lasso;
+use crate::live::{Key, Live};
+use crate::monitor::{self, Monitor};
+use crate::product::{NOBODY, Product};
+use crate::retrace::{unviolated, violated};
+use crate::rounds::initial_fault;
+use crate::stack::{Stack, Top};
+use crate::streett;
+use crate::task::Task;
+use contract::{
+    Action, Answer, Fault, Finding, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace, TraceStep,
+    ViolationKind,
+};
+use std::io;
+use std::time::Duration;
+
+/// Records taken from the stack between two looks at the limits.
+const POLL_EVERY: u64 = 256;
+
+/// Which runs count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fairness {
+    /// All.
+    #[default]
+    None,
+    /// Those on which no process is enabled from some point on and never moves again.
+    Weak,
+    /// Those on which no process is enabled again and again and never moves again.
+    Strong,
+}
+
+/// A set of processes. Only the first 256 can be in it; a program has no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Processes([u64; 4]);
+
+impl Processes {
+    pub const ALL: Processes = Processes([u64::MAX; 4]);
+
+    pub fn add(&mut self, process: u32) {
+        if let Some(word) = self.0.get_mut(process as usize / 64) {
+            *word |= 1 << (process % 64);
+        }
+    }
+
+    pub fn contains(self, process: u32) -> bool {
+        self.0.get(process as usize / 64).is_some_and(|word| word >> (process % 64) & 1 != 0)
+    }
+
+    pub fn and(self, other: Processes) -> Processes {
+        Processes(std::array::from_fn(|i| self.0[i] & other.0[i]))
+    }
+
+    pub fn or(self, other: Processes) -> Processes {
+        Processes(std::array::from_fn(|i| self.0[i] | other.0[i]))
+    }
+
+    pub fn without(self, other: Processes) -> Processes {
+        Processes(std::array::from_fn(|i| self.0[i] & !other.0[i]))
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == [0; 4]
+    }
+
+    /// The processes that can move: those of the steps in `out`.
+    pub fn enabled(out: &Successors) -> Processes {
+        let mut enabled = Processes::default();
+        out.entries().iter().filter(|entry| entry.action.process != NOBODY).for_each(|entry| enabled.add(entry.action.process));
+        enabled
+    }
+}
+
+/// What is known of the states and edges of a component.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traits {
+    /// The acceptance sets its edges are in.
+    pub marks: u64,
+    /// The processes that move along its edges.
+    pub moved: Processes,
+    /// Those that are enabled in all of its states.
+    pub always: Processes,
+    /// Those that are enabled in some of its states.
+    pub ever: Processes,
+}
+
+impl Traits {
+    pub fn of_state(enabled: Processes) -> Traits {
+        Traits { marks: 0, moved: Processes::default(), always: enabled, ever: enabled }
+    }
+
+    pub fn with_edge(self, marks: u64, process: u32) -> Traits {
+        let mut moved = self.moved;
+        moved.add(process);
+        Traits { marks: self.marks | marks, moved, ..self }
+    }
+
+    pub fn and(self, other: Traits) -> Traits {
+        Traits {
+            marks: self.marks | other.marks,
+            moved: self.moved.or(other.moved),
+            always: self.always.and(other.always),
+            ever: self.ever.or(other.ever),
+        }
+    }
+
+    /// As [`with_edge`](Self::with_edge), in place; processes are counted only where somebody asks
+    /// for them.
+    fn add_edge(&mut self, marks: u64, process: u32, fairness: Fairness) {
+        self.marks |= marks;
+        if fairness != Fairness::None {
+            self.moved.add(process);
+        }
+    }
+
+    /// As [`and`](Self::and), in place.
+    fn absorb(&mut self, other: &Traits, fairness: Fairness) {
+        self.marks |= other.marks;
+        if fairness != Fairness::None {
+            *self = self.and(*other);
+        }
+    }
+
+    /// The processes that the component is unfair to.
+    pub fn starved(self, fairness: Fairness) -> Processes {
+        match fairness {
+            Fairness::None => Processes::default(),
+            Fairness::Weak => self.always.without(self.moved),
+            Fairness::Strong => self.ever.without(self.moved),
+        }
+    }
+}
+
+/// A component that is not complete.
+struct Component {
+    /// The number of its first state, which is on the path.
+    root: u32,
+    traits: Traits,
+    /// The edge from the component before to this one.
+    entry: (u64, u32),
+    /// Whether there is a cycle in it.
+    cyclic: bool,
+}
+
+/// Looks for a reachable cycle on which the automaton accepts, and which is fair. The store must be
+/// empty. The trace is one of the product ([`Product::project`]).
+pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: Fairness, store: &T, task: &Task<'_>) -> Outcome {
+    let monitor = Monitor::new(task, 1, store);
+    let mut product = product.clone();
+    product.give_up_when(monitor.enough(0));
+    let mut search = Search {
+        all_marks: product.automaton().all_marks(),
+        product,
+        fairness,
+        worker: store.worker(),
+        named: T::STABLE_NAMES,
+        task,
+        stack: Stack::new(task.spill),
+        out: Successors::new(),
+        hashes: Vec::new(),
+        known: Vec::new(),
+        state: Vec::new(),
+        live: Live::default(),
+        components: Vec::new(),
+        path: Vec::new(),
+        truncated: false,
+        statistics: Statistics::default(),
+    };
+    let found = search.search(store, &monitor);
+    let verdict = match found {
+        Ok(Some((finding, trace))) => violated(&search.product, finding, trace),
+        Ok(None) => unviolated(monitor.reason(), search.truncated, T::EXACT),
+        Err(error) => {
+            monitor.stop(StopReason::Storage(error.to_string()));
+            unviolated(monitor.reason(), search.truncated, T::EXACT)
+        }
+    };
+    let mut statistics = std::mem::take(&mut search.statistics);
+    drop(search);
+    statistics.expanded_by_worker = vec![statistics.states];
+    monitor.conclude(&mut statistics, store, Duration::ZERO);
+    Outcome { verdict, statistics }
+}
+
+/// A finding and the way to it, unless that was lost.
+type Found = (Finding, Option<Trace>);
+
+struct Search<'a, S, W> {
+    product: Product<S>,
+    all_marks: u64,
+    fairness: Fairness,
+    worker: W,
+    /// Whether the store's names never change.
+    named: bool,
+    task: &'a Task<'a>,
+    /// Open records carry the numbers of their states.
+    stack: Stack<'a>,
+    out: Successors,
+    hashes: Vec<u64>,
+    /// Which of the steps lead to states that the store knows.
+    known: Vec<Option<StateId>>,
+    /// The open state on top.
+    state: Vec<u8>,
+    live: Live,
+    components: Vec<Component>,
+    /// The states of the automaton along the path.
+    path: Vec<u16>,
+    truncated: bool,
+    statistics: Statistics,
+}
+
+impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
+    fn search<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
+        self.product.initial(&mut self.out);
+        for index in (0..self.out.len()).rev() {
+            let entry = self.out.entries()[index];
+            let state = self.out.state(&entry);
+            match initial_fault(self.task.property, &entry) {
+                Answer::Continue => {}
+                Answer::Prune => continue,
+                Answer::Stop(finding) => {
+                    let initial = state.map(<[u8]>::to_vec).unwrap_or_default();
+                    return Ok(Some((finding, Some(Trace { initial, ..Trace::default() }))));
+                }
+            }
+            if let Some(state) = state {
+                self.stack.push(state, self.worker.hash(state), entry.action);
+            }
+        }
+        let mut until_poll = 0;
+        loop {
+            if until_poll == 0 {
+                until_poll = POLL_EVERY;
+                if let Some(news) = self.stack.news() {
+                    monitor.notice(&news);
+                }
+                if !monitor.poll(0, &self.standing(), store) {
+                    return Ok(None);
+                }
+            }
+            until_poll -= 1;
+            let Some((state, top, action)) = self.stack.top() else { return Ok(None) };
+            let hash = match top {
+                Top::Open { id } => {
+                    if let Some(found) = self.close(id.0 as u32, monitor)? {
+                        return Ok(Some(found));
+                    }
+                    continue;
+                }
+                Top::Candidate { hash } => hash,
+            };
+            let Ok(inserted) = self.worker.insert(hash, state) else {
+                monitor.refused();
+                return Ok(None);
+            };
+            let key = if self.named { Key::Name(inserted.id.0) } else { Key::Hash(hash) };
+            if !inserted.new {
+                let number = self.live.find(key, state);
+                self.stack.pop()?;
+                if let Some(number) = number
+                    && self.close_cycle(number, action)
+                {
+                    return self.accepted(monitor).map(Some);
+                }
+                continue;
+            }
+            self.state.clear();
+            self.state.extend_from_slice(state);
+            self.statistics.states += 1;
+            let entry = self.path.last().map_or((0, NOBODY), |&at| (self.product.marks(at, action), action.process));
+            let number = self.live.push(key, &self.state);
+            self.stack.open(StateId(number.into()));
+            self.statistics.depth = self.statistics.depth.max(self.path.len() as u64);
+            self.path.push(self.product.automaton_state(&self.state));
+            self.components.push(Component { root: number, traits: Traits::of_state(Processes::ALL), entry, cyclic: false });
+            if self.task.limits.depth.is_some_and(|limit| self.path.len() as u64 > limit) {
+                self.truncated = true;
+                continue;
+            }
+            if let Some(found) = self.expand(monitor)? {
+                return Ok(Some(found));
+            }
+            if monitor.stopped() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn standing(&self) -> monitor::WorkerCounts {
+        monitor::WorkerCounts {
+            states: self.statistics.states,
+            transitions: self.statistics.transitions,
+            waiting: self.stack.len(),
+            depth: self.path.len() as u64,
+            search_bytes: self.stack.bytes() + self.live.memory(),
+        }
+    }
+
+    /// Follows the steps of the open state on top as far as they lead to states that are known, and
+    /// pushes the others.
+    fn expand(&mut self, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
+        self.out.clear();
+        self.product.successors(&self.state, &mut self.out);
+        if self.out.is_cut_short() {
+            monitor.refused();
+            return Ok(None);
+        }
+        if self.fairness != Fairness::None
+            && let Some(component) = self.components.last_mut()
+        {
+            component.traits = Traits::of_state(Processes::enabled(&self.out));
+        }
+        self.hashes.clear();
+        self.worker.hash_batch(&self.out, &mut self.hashes);
+        for entry in self.out.entries() {
+            if let Some(code) = entry.fault()
+                && let Answer::Stop(finding) = self.task.property.fault(code, entry.has_state())
+            {
+                let step = TraceStep { action: entry.action, state: self.out.state(entry).map(<[u8]>::to_vec) };
+                let trace = self.way(Some(step))?;
+                return Ok(Some((finding, Some(trace))));
+            }
+        }
+        self.known.clear();
+        self.worker.find_batch(&self.out, &self.hashes, &mut self.known);
+        // From the last to the first, so that the first is followed first.
+        for index in (0..self.out.len()).rev() {
+            let entry = self.out.entries()[index];
+            let Some(state) = self.out.state(&entry) else { continue };
+            self.statistics.transitions += 1;
+            let hash = self.hashes[index];
+            match self.known[index] {
+                None => self.stack.push(state, hash, entry.action),
+                Some(id) => {
+                    let key = if self.named { Key::Name(id.0) } else { Key::Hash(hash) };
+                    if let Some(number) = self.live.find(key, state)
+                        && self.close_cycle(number, entry.action)
+                    {
+                        return self.accepted(monitor).map(Some);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// An edge leads from the last state of the path to a live one: all components from that one's
+    /// on become one. Whether it contains an accepted run.
+    fn close_cycle(&mut self, number: u32, action: Action) -> bool {
+        let Some(&at) = self.path.last() else { return false };
+        // Most edges stay within the last component, so it is changed where it lies.
+        while let [.., before, last] = &mut self.components[..]
+            && last.root > number
+        {
+            let (marks, process) = last.entry;
+            before.traits.absorb(&last.traits, self.fairness);
+            before.traits.add_edge(marks, process, self.fairness);
+            self.components.pop();
+        }
+        let Some(last) = self.components.last_mut() else { return false };
+        last.traits.add_edge(self.product.marks(at, action), action.process, self.fairness);
+        last.cyclic = true;
+        last.traits.marks & self.all_marks == self.all_marks && last.traits.starved(self.fairness).is_empty()
+    }
+
+    /// The open state on top, which has this number, is done.
+    fn close(&mut self, number: u32, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
+        if self.components.last().is_some_and(|component| component.root == number)
+            && let Some(component) = self.components.pop()
+        {
+            let suspicious = component.cyclic && component.traits.marks & self.all_marks == self.all_marks;
+            if suspicious && self.fairness == Fairness::Strong {
+                let fair = self.fair_part(number, monitor)?;
+                self.components.push(component);
+                if fair.is_some() {
+                    return Ok(fair);
+                }
+                self.components.pop();
+            }
+            self.live.truncate(number);
+        }
+        self.stack.pop()?;
+        self.path.pop();
+        Ok(None)
+    }
+
+    /// A part of the complete component with this root that is strongly fair.
+    fn fair_part(&mut self, root: u32, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
+        let Some((state, ..)) = self.stack.top() else { return Ok(None) };
+        let start = state.to_vec();
+        let patience = monitor.patience();
+        let stop = || patience.is_over();
+        let Search { product, worker, live, named, .. } = self;
+        let mut number = |state: &[u8]| number_of(worker, live, *named, state).filter(|&number| number >= root);
+        let Some(part) = streett::fair_part(product, &start, &mut number, self.all_marks, &stop) else {
+            if stop() {
+                monitor.had_enough();
+            }
+            return Ok(None);
+        };
+        let mut member = |state: &[u8]| number(state).is_some_and(|number| part.states.contains(&number));
+        let mut anywhere = |_: &[u8]| true;
+        let mut lasso = Lasso { product, fairness: Fairness::Strong, stop: &stop };
+        let steps = lasso.way_to_member(&start, &mut anywhere, &mut member).and_then(|way| {
+            let begin = way.last().and_then(|step| step.state.clone()).unwrap_or(start);
+            Some((way, lasso.around(&begin, &mut member, part.ever)?))
+        });
+        let prefix = self.way(None)?;
+        Ok(Some((accepted_cycle(), steps.map(|(way, around)| closed(prefix, way, around)))))
+    }
+
+    /// The component on top has an accepted run: shows one.
+    fn accepted(&mut self, monitor: &Monitor<'_>) -> io::Result<Found> {
+        let Some(component) = self.components.last() else { return Ok((accepted_cycle(), None)) };
+        let (root, ever) = (component.root, component.traits.ever);
+        let mut prefix = self.way(None)?;
+        // The path up to the root; what is behind it belongs to the component.
+        let mut depth = 0;
+        self.stack.open_states(|_, id, _| {
+            depth += usize::from(id.0 > root.into());
+            id.0 > root.into()
+        })?;
+        prefix.steps.truncate(prefix.steps.len().saturating_sub(depth));
+        let start = prefix.last_state().to_vec();
+        let patience = monitor.patience();
+        let stop = || patience.is_over();
+        let Search { product, worker, live, named, fairness, .. } = self;
+        let mut member = |state: &[u8]| number_of(worker, live, *named, state).is_some_and(|number| number >= root);
+        let around = Lasso { product, fairness: *fairness, stop: &stop }.around(&start, &mut member, ever);
+        Ok((accepted_cycle(), around.map(|around| closed(prefix, Vec::new(), around))))
+    }
+
+    /// The path, and one more step.
+    fn way(&self, step: Option<TraceStep>) -> io::Result<Trace> {
+        let mut states = Vec::with_capacity(self.path.len());
+        self.stack.open_states(|state, _, action| {
+            states.push(TraceStep { action, state: Some(state.to_vec()) });
+            true
+        })?;
+        let initial = states.pop().and_then(|first| first.state).unwrap_or_default();
+        states.reverse();
+        states.extend(step);
+        Ok(Trace { initial, steps: states, loop_start: None })
+    }
+}
+
+/// The number of a state, if it is live.
+fn number_of<W: StoreWorker>(worker: &mut W, live: &Live, named: bool, state: &[u8]) -> Option<u32> {
+    let hash = worker.hash(state);
+    let key = if named { Key::Name(worker.find(hash, state)?.0) } else { Key::Hash(hash) };
+    live.find(key, state)
+}
+
+pub(crate) fn accepted_cycle() -> Finding {
+    Finding::Explained(Fault::new(ViolationKind::Property, "this cycle can be repeated for ever"))
+}
+
+/// The trace that leads to a cycle and once around it.
+fn closed(mut prefix: Trace, way: Vec<TraceStep>, around: Vec<TraceStep>) -> Trace {
+    prefix.steps.extend(way);
+    prefix.loop_start = Some(prefix.steps.len());
+    prefix.steps.extend(around);
+    prefix
+}

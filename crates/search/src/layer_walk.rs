@@ -1,0 +1,448 @@
+//! A sweep that goes through each layer depth first and finds the strongly connected components of
+//! the layer on its way.
+//!
+//! Two searches need this. Acceptance cycles that lie in one layer are in components of the layer.
+//! And if the measure is monotonic, every component of the whole system lies in one layer, so that
+//! the terminal ones can be told without keeping any other layer. The components come from Tarjan's
+//! algorithm, restricted to steps within the layer; states of later layers wait.
+//!
+//! A state of the layer that waits and was not visited yet is entered like one that was never met:
+//! taking it for known would tear components apart that have two entries.
+//!
+//! After Lilleskare, "Model checking with the sweep-line method" (2017), sections 3.4 and 5.3, with
+//! the corrections that `docs/sweepline.md` lists.
+
+use crate::discovery::Discoveries;
+use crate::links::Link;
+use crate::monitor::Monitor;
+use crate::rounds::initial_fault;
+use crate::spill::Spill;
+use crate::sweep::{Value, unmeasured};
+use crate::task::Task;
+use contract::{Answer, FaultCode, Finding, StopReason, Successors, Sweep, System};
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
+use std::sync::atomic::AtomicU64;
+
+/// A map that is the same in every run.
+pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
+
+/// Expansions between two looks at the limits.
+const LOOK_EVERY: u64 = 64;
+
+/// What a state takes beside its bytes, roughly.
+const STATE_BYTES: u64 = 96;
+
+/// A state of a component.
+pub(crate) struct Member<'w> {
+    pub state: &'w [u8],
+    pub link: Link,
+    /// What [`Judge::mark`] said of it.
+    pub mark: bool,
+}
+
+/// A component of a layer.
+pub(crate) struct Component<'w> {
+    pub members: Vec<Member<'w>>,
+    /// Whether a step leads out of it, into the same layer or a later one.
+    pub exits: bool,
+    /// Whether it has a cycle: several states, or a step from its only state to itself.
+    pub cyclic: bool,
+}
+
+/// Who looks at the states and components.
+pub(crate) trait Judge<S> {
+    /// Whether steps back are allowed; if not, the first ends the walk.
+    const REGRESSES: bool;
+
+    /// Something that it wants to know of each state.
+    fn mark(&mut self, system: &mut S, state: &[u8]) -> Result<bool, FaultCode>;
+
+    /// A component; whether the walk is to end.
+    fn component(&mut self, component: &Component<'_>) -> bool;
+}
+
+/// Why a walk ended.
+pub(crate) enum End {
+    /// All was seen.
+    Complete,
+    /// The judge said so.
+    Judged,
+    /// A finding at the state with this link, or in one of its steps.
+    Found(Finding, Link, Option<u32>),
+    /// The measure falls: the step, and the values.
+    Regress(Link, u32, Value, Value),
+    /// A limit, a fault of the measure, or somebody who asked.
+    Stopped(StopReason),
+}
+
+/// A state that regress steps led to.
+pub(crate) struct Persistent {
+    pub state: Box<[u8]>,
+    pub value: Value,
+    pub link: Link,
+    depth: u32,
+}
+
+/// States that wait, each with its discovery and its depth.
+type Waiting = Map<Box<[u8]>, (Link, u32)>;
+
+/// A sweep with components.
+pub(crate) struct Walk<'a, S> {
+    pub system: S,
+    measure: &'a [u32],
+    task: &'a Task<'a>,
+    monitor: &'a Monitor<'a>,
+    pub log: Discoveries,
+    pub blocks: AtomicU64,
+    /// States that wait, by their value.
+    waiting: BTreeMap<Value, Waiting>,
+    waiting_states: u64,
+    /// The numbers of the persistent states.
+    numbers: Map<Box<[u8]>, u32>,
+    pub persistent: Vec<Persistent>,
+    roots: Vec<u32>,
+    values: Vec<i64>,
+    out: Successors,
+    bytes: u64,
+    until_look: u64,
+    pub sweep: Sweep,
+    pub states: u64,
+    pub transitions: u64,
+    pub depth: u64,
+    pub truncated: bool,
+    layers: std::collections::BTreeSet<Value>,
+}
+
+/// A visited state of the present layer.
+struct Entered {
+    low: u32,
+    on_stack: bool,
+    exits: bool,
+    loops: bool,
+    mark: bool,
+    link: Link,
+    depth: u32,
+    state: Box<[u8]>,
+}
+
+/// A state on the path, and its steps within the layer that were not followed yet, last first.
+struct Frame {
+    node: u32,
+    steps: Vec<(u32, Box<[u8]>)>,
+}
+
+impl<'a, S: System> Walk<'a, S> {
+    pub fn new(mut system: S, measure: &'a [u32], task: &'a Task<'a>, monitor: &'a Monitor<'a>) -> Self {
+        system.give_up_when(monitor.enough(0));
+        Walk {
+            system,
+            measure,
+            task,
+            monitor,
+            log: Discoveries::new(0),
+            blocks: AtomicU64::new(0),
+            waiting: BTreeMap::new(),
+            waiting_states: 0,
+            numbers: Map::default(),
+            persistent: Vec::new(),
+            roots: Vec::new(),
+            values: Vec::new(),
+            out: Successors::new(),
+            bytes: 0,
+            until_look: 0,
+            sweep: Sweep::default(),
+            states: 0,
+            transitions: 0,
+            depth: 0,
+            truncated: false,
+            layers: std::collections::BTreeSet::new(),
+        }
+    }
+
+    /// The value of a state.
+    pub fn value(&mut self, state: &[u8]) -> Result<Value, FaultCode> {
+        let mut value = Value::default();
+        if !self.measure.is_empty() {
+            self.values.clear();
+            self.system.values(state, self.measure, &mut self.values)?;
+            value.iter_mut().zip(&self.values).for_each(|(to, from)| *to = *from);
+        }
+        Ok(value)
+    }
+
+    /// Goes on until the end.
+    pub fn run<J: Judge<S>>(&mut self, judge: &mut J) -> End {
+        if let Err(end) = self.initial() {
+            return end;
+        }
+        loop {
+            self.sweep.sweeps += 1;
+            while let Some((value, layer)) = self.waiting.pop_first() {
+                self.layers.insert(value);
+                self.sweep.layers = self.layers.len() as u64;
+                if let Err(end) = self.layer(judge, value, layer) {
+                    return end;
+                }
+                if let Err(error) = self.log.flush(self.task.spill.as_ref(), &self.blocks) {
+                    return End::Stopped(StopReason::Storage(error.to_string()));
+                }
+            }
+            let roots = std::mem::take(&mut self.roots);
+            if roots.is_empty() {
+                return End::Complete;
+            }
+            for number in roots {
+                let Persistent { state, value, link, depth } = &self.persistent[number as usize];
+                self.waiting.entry(*value).or_default().insert(state.clone(), (*link, *depth));
+                self.waiting_states += 1;
+            }
+        }
+    }
+
+    fn initial(&mut self) -> Result<(), End> {
+        let mut out = std::mem::take(&mut self.out);
+        self.system.initial(&mut out);
+        for (index, (entry, state)) in out.iter().enumerate() {
+            let link = self.log.push(Link::NONE, index as u32);
+            if let Answer::Stop(finding) = initial_fault(self.task.property, entry) {
+                return Err(End::Found(finding, link, None));
+            }
+            if let Some(state) = state {
+                let value = self.value(state).map_err(|fault| End::Stopped(unmeasured(&self.system, fault)))?;
+                self.wait(value, state, link, 0);
+            }
+        }
+        out.clear();
+        self.out = out;
+        Ok(())
+    }
+
+    /// Lets a state wait, unless it does.
+    fn wait(&mut self, value: Value, state: &[u8], link: Link, depth: u32) {
+        let layer = self.waiting.entry(value).or_default();
+        if !layer.contains_key(state) {
+            layer.insert(state.into(), (link, depth));
+            self.waiting_states += 1;
+            self.states += 1;
+            self.bytes += state.len() as u64 + STATE_BYTES;
+        }
+    }
+
+    /// Walks through a layer from the states that wait there.
+    fn layer<J: Judge<S>>(&mut self, judge: &mut J, value: Value, roots: Map<Box<[u8]>, (Link, u32)>) -> Result<(), End> {
+        let before = self.bytes;
+        let mut visited: Vec<Entered> = Vec::new();
+        let mut index: Map<Box<[u8]>, u32> = Map::default();
+        let (mut stack, mut path): (Vec<u32>, Vec<Frame>) = (Vec::new(), Vec::new());
+        self.waiting_states -= roots.len() as u64;
+        for (root, &(link, depth)) in &roots {
+            if index.contains_key(root) {
+                continue;
+            }
+            let held = self.waiting_states + self.persistent.len() as u64 + roots.len() as u64;
+            path.push(self.enter(judge, value, root.clone(), link, depth, &mut visited, &mut index)?);
+            stack.push(visited.len() as u32 - 1);
+            while let Some(frame) = path.last_mut() {
+                let at = frame.node;
+                if let Some((step, target)) = frame.steps.pop() {
+                    if let Some(&known) = index.get(&target) {
+                        let low = known;
+                        let onto = visited[known as usize].on_stack;
+                        let source = &mut visited[at as usize];
+                        source.loops |= known == at;
+                        match onto {
+                            true => source.low = source.low.min(low),
+                            false => source.exits = true,
+                        }
+                        continue;
+                    }
+                    let (link, depth) = match roots.get(&target) {
+                        Some(&waiting) => waiting,
+                        // A root of an earlier sweep, and all that it leads to was seen then.
+                        None if self.numbers.contains_key(&target) => {
+                            visited[at as usize].exits = true;
+                            continue;
+                        }
+                        None => {
+                            let Entered { link, depth, .. } = visited[at as usize];
+                            self.states += 1;
+                            (self.log.push(link, step), depth + 1)
+                        }
+                    };
+                    path.push(self.enter(judge, value, target, link, depth, &mut visited, &mut index)?);
+                    stack.push(visited.len() as u32 - 1);
+                    continue;
+                }
+                path.pop();
+                let low = visited[at as usize].low;
+                if low == at {
+                    let first = stack.iter().rposition(|&node| node == at).unwrap_or(0);
+                    let members = stack.split_off(first);
+                    self.component(judge, &mut visited, &members)?;
+                    if let Some(parent) = path.last() {
+                        visited[parent.node as usize].exits = true;
+                    }
+                } else if let Some(parent) = path.last() {
+                    let parent = &mut visited[parent.node as usize];
+                    parent.low = parent.low.min(low);
+                }
+            }
+            self.sweep.peak_states = self.sweep.peak_states.max(held.max(self.held(&visited, &roots)));
+        }
+        self.bytes = before.saturating_sub(roots.keys().map(|state| state.len() as u64 + STATE_BYTES).sum());
+        Ok(())
+    }
+
+    /// States in memory while a layer is walked through.
+    fn held(&self, visited: &[Entered], roots: &Map<Box<[u8]>, (Link, u32)>) -> u64 {
+        self.waiting_states + self.persistent.len() as u64 + (visited.len().max(roots.len())) as u64
+    }
+
+    /// Enters a state: looks at it, and takes its steps apart.
+    #[allow(clippy::too_many_arguments)]
+    fn enter<J: Judge<S>>(
+        &mut self,
+        judge: &mut J,
+        present: Value,
+        state: Box<[u8]>,
+        link: Link,
+        depth: u32,
+        visited: &mut Vec<Entered>,
+        index: &mut Map<Box<[u8]>, u32>,
+    ) -> Result<Frame, End> {
+        self.look()?;
+        let node = visited.len() as u32;
+        let mark = judge.mark(&mut self.system, &state).map_err(|fault| End::Found(Finding::Fault(fault), link, None))?;
+        index.insert(state.clone(), node);
+        self.bytes += 2 * (state.len() as u64 + STATE_BYTES);
+        let mut frame = Frame { node, steps: Vec::new() };
+        let mut exits = false;
+        self.depth = self.depth.max(depth.into());
+        if self.task.limits.depth.is_some_and(|most| u64::from(depth) >= most) {
+            self.truncated = true;
+        } else {
+            let mut out = std::mem::take(&mut self.out);
+            out.clear();
+            self.system.successors(&state, &mut out);
+            self.sweep.expanded_states += 1;
+            let taken = self.steps::<J>(present, link, depth, &out, &mut frame, &mut exits);
+            let given_up = out.is_cut_short();
+            if out.is_empty() && !given_up {
+                let valid = self.system.is_valid_end(&state);
+                if let Answer::Stop(finding) = self.task.property.terminal(&state, valid) {
+                    return Err(End::Found(finding, link, None));
+                }
+            }
+            self.out = out;
+            taken?;
+            if given_up {
+                self.monitor.refused();
+                self.look_now()?;
+            }
+        }
+        visited.push(Entered { low: node, on_stack: true, exits, loops: false, mark, link, depth, state });
+        Ok(frame)
+    }
+
+    /// Takes the steps of a state apart: those within the layer go to the frame.
+    fn steps<J: Judge<S>>(
+        &mut self,
+        present: Value,
+        link: Link,
+        depth: u32,
+        out: &Successors,
+        frame: &mut Frame,
+        exits: &mut bool,
+    ) -> Result<(), End> {
+        for (step, (entry, target)) in out.iter().enumerate() {
+            let step = step as u32;
+            if let Some(code) = entry.fault() {
+                match self.task.property.fault(code, entry.has_state()) {
+                    Answer::Continue => {}
+                    Answer::Prune => continue,
+                    Answer::Stop(finding) => return Err(End::Found(finding, link, Some(step))),
+                }
+            }
+            let Some(target) = target else { continue };
+            self.transitions += 1;
+            let value = self.value(target).map_err(|fault| End::Stopped(unmeasured(&self.system, fault)))?;
+            if value == present {
+                frame.steps.push((step, target.into()));
+                continue;
+            }
+            *exits = true;
+            if value < present {
+                self.sweep.regress_steps += 1;
+                if !J::REGRESSES {
+                    return Err(End::Regress(link, step, present, value));
+                }
+            }
+            if self.numbers.contains_key(target) {
+                continue;
+            }
+            if value < present {
+                let number = self.persistent.len() as u32;
+                let link = self.log.push(link, step);
+                self.numbers.insert(target.into(), number);
+                self.persistent.push(Persistent { state: target.into(), value, link, depth: depth + 1 });
+                self.roots.push(number);
+                self.states += 1;
+                self.sweep.persistent_states += 1;
+                self.bytes += 2 * (target.len() as u64 + STATE_BYTES);
+            } else if self.waiting.get(&value).is_none_or(|layer| !layer.contains_key(target)) {
+                let link = self.log.push(link, step);
+                self.wait(value, target, link, depth + 1);
+            }
+        }
+        // The first step is followed first.
+        frame.steps.reverse();
+        Ok(())
+    }
+
+    fn component<J: Judge<S>>(&mut self, judge: &mut J, visited: &mut [Entered], members: &[u32]) -> Result<(), End> {
+        let mut exits = false;
+        for &member in members {
+            let member = &mut visited[member as usize];
+            member.on_stack = false;
+            exits |= member.exits;
+        }
+        let all = members.iter().map(|&member| &visited[member as usize]);
+        let component = Component {
+            cyclic: members.len() > 1 || all.clone().any(|member| member.loops),
+            members: all.map(|member| Member { state: &member.state, link: member.link, mark: member.mark }).collect(),
+            exits,
+        };
+        if judge.component(&component) { Err(End::Judged) } else { Ok(()) }
+    }
+
+    fn look(&mut self) -> Result<(), End> {
+        self.until_look += 1;
+        if self.until_look.is_multiple_of(LOOK_EVERY) { self.look_now() } else { Ok(()) }
+    }
+
+    /// Ends the walk if a limit is reached.
+    pub fn look_now(&mut self) -> Result<(), End> {
+        if self.task.limits.memory.is_some_and(|limit| self.bytes + self.log.bytes() > limit) {
+            self.monitor.stop(StopReason::Memory);
+        }
+        if self.task.states.is_some_and(|most| self.states >= most) {
+            self.monitor.stop(StopReason::States);
+        }
+        match self.monitor.had_enough().then(|| self.monitor.reason()).flatten() {
+            Some(reason) => Err(End::Stopped(reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Where logs go.
+    pub fn spill(&self) -> Option<Spill<'a>> {
+        self.task.spill
+    }
+
+    /// The memory held, roughly.
+    pub fn bytes(&self) -> u64 {
+        self.bytes + self.log.bytes()
+    }
+}

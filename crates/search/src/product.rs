@@ -1,0 +1,434 @@
+//! The product of a system and an automaton over its atomic propositions, as a system.
+//!
+//! The automaton's state is a tail of the state vector: the system writes its successors where it
+//! always does, with room behind each ([`Successors::set_tail`]), and the product fills that room.
+//! What the automaton may do depends on the state that is left, so the propositions are evaluated
+//! once for a state, before its successors are made, and a state in which the automaton is stuck is
+//! not expanded at all. Only where the automaton has a second enabled edge are successors copied.
+//!
+//! An edge that settles the matter, because every continuation of the run is accepted, is not
+//! followed: the step is a fault that the [`Refutation`] stops at. A formula that can be refuted by
+//! a finite run is therefore a safety property, and every search order and every store will do for
+//! it.
+//!
+//! A finite run counts as one that stays in its last state for ever (stutter extension), so that a
+//! deadlock satisfies or violates a property as any other run does.
+
+use crate::classes::Classes;
+use crate::nested::Acceptance;
+use contract::{
+    Action, Answer, Enough, Fault, FaultCode, Finding, Property, Successor, Successors, System, Trace, TraceStep, ViolationKind,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Bytes of the automaton's state.
+const TAIL: usize = 2;
+
+/// The process of a step in which the system stands still.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// The part of a state that is the system standing still.
+const STUTTER: u32 = u32::MAX - 2;
+
+/// The fault of a step that settles the matter. Systems number their faults from below.
+const REFUTED: u32 = u32::MAX;
+
+/// The number of an expression over a product that says how far the automaton is: it never falls.
+pub const AUTOMATON: u32 = u32::MAX;
+
+/// Set in the fault of a proposition, beside its code as the system knows it.
+const OF_PROPOSITION: u32 = 1 << 31;
+
+/// An edge of an automaton.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AutomatonEdge {
+    /// The propositions that must hold in the state that is left.
+    pub required: u64,
+    /// Those that must not.
+    pub forbidden: u64,
+    /// The acceptance sets it is in, a bit each.
+    pub marks: u64,
+    /// The state it leads to; nothing if the run is accepted whatever comes.
+    pub target: Option<u16>,
+}
+
+impl AutomatonEdge {
+    /// Whether it can be taken where these propositions hold.
+    pub fn is_enabled(&self, atoms: u64) -> bool {
+        atoms & self.required == self.required && atoms & self.forbidden == 0
+    }
+}
+
+/// A generalised Büchi automaton with acceptance on edges: it accepts the runs on which an edge of
+/// each set comes again and again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Automaton {
+    /// Where it begins.
+    pub initial: u16,
+    /// The edges of each state.
+    pub edges: Vec<Vec<AutomatonEdge>>,
+    /// How many acceptance sets there are, at most 64. Without any, every infinite run is accepted.
+    pub sets: u32,
+}
+
+impl Automaton {
+    /// The marks of all acceptance sets.
+    pub fn all_marks(&self) -> u64 {
+        if self.sets >= 64 { u64::MAX } else { (1 << self.sets) - 1 }
+    }
+
+    /// Whether all edges of a state are in all sets. Where each state is so or has no edge in any
+    /// set, acceptance is one of states.
+    pub fn is_accepting(&self, state: u16) -> bool {
+        let edges = self.leaving(state);
+        !edges.is_empty() && edges.iter().all(|edge| edge.marks == self.all_marks())
+    }
+
+    /// Whether the automaton accepts by finite runs alone: none of its cycles is accepted.
+    pub fn is_terminal(&self) -> bool {
+        self.sets > 0 && self.edges.iter().flatten().all(|edge| edge.marks == 0 || edge.target.is_none())
+    }
+
+    /// For each state, how far it is: edges lead to states that are as far or farther.
+    fn ranks(&self) -> Vec<i64> {
+        let count = self.edges.len();
+        // What each state can reach; automata are small.
+        let reach: Vec<BTreeSet<usize>> = (0..count)
+            .map(|from| {
+                let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+                while let Some(state) = open.pop() {
+                    if state < count && seen.insert(state) {
+                        open.extend(self.edges[state].iter().filter_map(|edge| edge.target).map(usize::from));
+                    }
+                }
+                seen
+            })
+            .collect();
+        // The fewer states are left, the farther.
+        reach.iter().map(|left| (count - left.len()) as i64).collect()
+    }
+
+    /// For each state, whether it lies on a cycle that could be accepted: in its strongly connected
+    /// component there are edges of every acceptance set.
+    pub fn accepting_components(&self) -> Vec<bool> {
+        let reached: Vec<Vec<bool>> = (0..self.edges.len()).map(|state| self.reachable(state)).collect();
+        let together = |a: usize, b: usize| reached[a][b] && reached[b][a];
+        let accepting = |state: usize| {
+            let members = (0..self.edges.len()).filter(|&other| together(state, other));
+            let inside = members.flat_map(|member| {
+                let edges = self.edges[member].iter();
+                edges.filter(move |edge| edge.target.is_some_and(|target| together(state, usize::from(target))))
+            });
+            let marks: Vec<u64> = inside.map(|edge| edge.marks).collect();
+            !marks.is_empty() && marks.iter().fold(0, |all, marks| all | marks) == self.all_marks()
+        };
+        (0..self.edges.len()).map(accepting).collect()
+    }
+
+    /// The states that can be reached by one edge or more.
+    fn reachable(&self, from: usize) -> Vec<bool> {
+        let mut reached = vec![false; self.edges.len()];
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            for target in self.edges[at].iter().filter_map(|edge| edge.target).map(usize::from) {
+                if reached.get(target) == Some(&false) {
+                    reached[target] = true;
+                    open.push(target);
+                }
+            }
+        }
+        reached
+    }
+
+    fn leaving(&self, state: u16) -> &[AutomatonEdge] {
+        self.edges.get(usize::from(state)).map_or(&[], |edges| edges)
+    }
+}
+
+/// The property of a search in a product: no step settles the matter, and every proposition can be
+/// evaluated. Faults of the system itself are passed over; they are another property.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Refutation;
+
+impl Property for Refutation {
+    fn fault(&self, code: FaultCode, _: bool) -> Answer {
+        if code.get() & OF_PROPOSITION != 0 { Answer::Stop(Finding::Fault(code)) } else { Answer::Continue }
+    }
+}
+
+/// A system that moves in step with an automaton. A state is a state of the system followed by that
+/// of the automaton.
+#[derive(Clone)]
+pub struct Product<S> {
+    system: S,
+    automaton: Arc<Automaton>,
+    classes: Arc<Classes>,
+    /// The most edges that leave a state of the automaton: actions are numbered by it.
+    width: u32,
+    /// The edges that the automaton can take from the state being expanded: their numbers and where
+    /// they lead.
+    edges: Vec<(u32, u16)>,
+    /// The system's steps, where each goes with several edges.
+    steps: Successors,
+    /// For each state of the automaton, how far it is.
+    ranks: Arc<[i64]>,
+    /// Whether a system that cannot move stays where it is.
+    stutters: bool,
+}
+
+impl<S: System> Product<S> {
+    /// The product of a system, which was given the propositions, and an automaton over them.
+    pub fn new(system: S, automaton: Arc<Automaton>) -> Self {
+        let width = automaton.edges.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
+        let classes = Arc::new(Classes::of(&automaton));
+        let ranks = automaton.ranks().into();
+        Product { system, automaton, classes, width, edges: Vec::new(), steps: Successors::new(), ranks, stutters: true }
+    }
+
+    /// The same in which only infinite runs of the system count.
+    pub fn without_stutter(self) -> Self {
+        Product { stutters: false, ..self }
+    }
+
+    /// The automaton.
+    pub fn automaton(&self) -> &Automaton {
+        &self.automaton
+    }
+
+    /// Whether the automaton accepts in a state of the product.
+    pub fn is_accepting(&self, state: &[u8]) -> bool {
+        self.automaton.is_accepting(split(state).1)
+    }
+
+    /// The system's part of a state of the product.
+    pub fn system_state<'s>(&self, state: &'s [u8]) -> &'s [u8] {
+        split(state).0
+    }
+
+    /// What the system did in an action of the product; nothing if it stood still.
+    pub fn system_action(&self, action: Action) -> Option<Action> {
+        (action.process != NOBODY).then(|| Action::new(action.process, action.choice / self.width))
+    }
+
+    /// What the states of the automaton are to cycles.
+    pub(crate) fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// The automaton's part of a state of the product.
+    pub(crate) fn automaton_state(&self, state: &[u8]) -> u16 {
+        split(state).1
+    }
+
+    /// A trace of the product as one of the system: without the states of the automaton, and
+    /// without the steps in which the system stands still or that only settle the matter. If the
+    /// loop has no other steps, it is the last state that comes again and again.
+    pub fn project(&self, trace: &Trace) -> Trace {
+        let mut projected = Trace { initial: split(&trace.initial).0.to_vec(), ..Trace::default() };
+        for (index, step) in trace.steps.iter().enumerate() {
+            if trace.loop_start == Some(index) {
+                projected.loop_start = Some(projected.steps.len());
+            }
+            if let Some(action) = self.system_action(step.action) {
+                let state = step.state.as_deref().map(|state| split(state).0.to_vec());
+                projected.steps.push(TraceStep { action, state });
+            }
+        }
+        roll_back(&mut projected);
+        projected
+    }
+
+    /// The acceptance sets of the step by which `action` leaves a state with the automaton in `at`,
+    /// a bit each.
+    pub(crate) fn marks(&self, at: u16, action: Action) -> u64 {
+        let edges = self.automaton.leaving(at);
+        edges.get((action.choice % self.width) as usize).map_or(0, |edge| edge.marks)
+    }
+
+    /// Lets `generate` append steps of the system and moves the automaton with each.
+    fn in_step(&mut self, state: &[u8], out: &mut Successors, generate: impl FnOnce(&mut S, &[u8], &mut Successors)) {
+        let (state, at) = split(state);
+        let atoms = match self.system.atoms(state) {
+            Ok(atoms) => atoms,
+            Err(fault) => return settle(out, 0, fault.get() | OF_PROPOSITION),
+        };
+        self.edges.clear();
+        let leaving = self.automaton.leaving(at);
+        for (number, edge) in leaving.iter().enumerate().filter(|(_, edge)| edge.is_enabled(atoms)) {
+            match edge.target {
+                // Edges that come from one guard may overlap.
+                Some(target) if self.edges.iter().any(|&(known, to)| to == target && leaving[known as usize].marks == edge.marks) => {}
+                Some(target) => self.edges.push((number as u32, target)),
+                None => return settle(out, number as u32, REFUTED),
+            }
+        }
+        if self.edges.is_empty() {
+            return;
+        }
+        let before = out.set_tail(out.tail() + TAIL);
+        let first = out.len();
+        if let [(number, target)] = self.edges[..] {
+            generate(&mut self.system, state, out);
+            let width = self.width;
+            out.change_tails(first, |action, tail| {
+                *action = numbered(*action, width, number);
+                write_state(tail, target);
+            });
+        } else {
+            self.steps.clear();
+            self.steps.set_tail(out.tail());
+            generate(&mut self.system, state, &mut self.steps);
+            if self.steps.is_cut_short() {
+                out.cut_short();
+            }
+            for index in 0..self.steps.len() {
+                let action = self.steps.entries()[index].action;
+                for &(number, target) in &self.edges {
+                    fill(&mut self.steps, index, target);
+                    out.push_from(&self.steps, index, numbered(action, self.width, number));
+                }
+            }
+        }
+        out.set_tail(before);
+    }
+}
+
+impl<S: System> Acceptance for Product<S> {
+    fn is_accepting(&self, state: &[u8]) -> bool {
+        Product::is_accepting(self, state)
+    }
+
+    fn region(&self, state: &[u8]) -> Option<u32> {
+        self.classes.mixed(split(state).1)
+    }
+}
+
+/// Lets the loop of a lasso begin as early as it can: the run is the same if the last step before
+/// the loop is also the last one of the loop. The automaton may have needed a step to get into its
+/// own loop.
+fn roll_back(trace: &mut Trace) {
+    while let Some(start @ 1..) = trace.loop_start {
+        let last = trace.steps.len() - 1;
+        if start > last || trace.steps[start - 1] != trace.steps[last] || trace.state_after(start - 1) != trace.state_after(last) {
+            return;
+        }
+        trace.steps.pop();
+        trace.loop_start = Some(start - 1);
+    }
+}
+
+/// Appends the step that ends the matter.
+fn settle(out: &mut Successors, edge: u32, code: u32) {
+    if let Some(code) = FaultCode::new(code) {
+        out.fail(Action::new(NOBODY, edge), code, Successor::NO_STEP);
+    }
+}
+
+/// The action of the product for one of the system together with edge number `edge`.
+fn numbered(action: Action, width: u32, edge: u32) -> Action {
+    Action::new(action.process, action.choice.saturating_mul(width).saturating_add(edge))
+}
+
+/// Writes the state of the automaton into the tail of an entry.
+fn fill(out: &mut Successors, index: usize, target: u16) {
+    if let Some(tail) = out.tail_mut(index) {
+        write_state(tail, target);
+    }
+}
+
+/// Writes the state of the automaton where a tail begins, if there is one.
+#[inline]
+fn write_state(tail: &mut [u8], target: u16) {
+    if let Some(place) = tail.first_chunk_mut::<TAIL>() {
+        *place = target.to_le_bytes();
+    }
+}
+
+/// The two parts of a state.
+fn split(state: &[u8]) -> (&[u8], u16) {
+    match state.split_last_chunk::<TAIL>() {
+        Some((state, tail)) => (state, u16::from_le_bytes(*tail)),
+        None => (state, 0),
+    }
+}
+
+/// Appends the step in which a system that cannot move stays where it is, if that is so.
+fn stand_still<S: System>(system: &mut S, state: &[u8], out: &mut Successors) {
+    let mark = out.mark();
+    let first = out.len();
+    system.successors(state, out);
+    if out.len() > first {
+        out.rollback(mark);
+    } else if !out.is_cut_short() {
+        out.push(state, Action::new(NOBODY, 0));
+    }
+}
+
+impl<S: System> System for Product<S> {
+    fn initial(&mut self, out: &mut Successors) {
+        let before = out.set_tail(out.tail() + TAIL);
+        let first = out.len();
+        self.system.initial(out);
+        for index in first..out.len() {
+            fill(out, index, self.automaton.initial);
+        }
+        out.set_tail(before);
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        let stutters = self.stutters;
+        self.in_step(state, out, |system, state, out| {
+            let first = out.len();
+            system.successors(state, out);
+            if stutters && out.len() == first && !out.is_cut_short() {
+                out.push(state, Action::new(NOBODY, 0));
+            }
+        });
+    }
+
+    /// A state without steps is one that the automaton refuses, and no deadlock of the system.
+    fn is_valid_end(&mut self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn parts(&mut self, state: &[u8], out: &mut Vec<u32>) {
+        self.system.parts(split(state).0, out);
+        out.push(STUTTER);
+    }
+
+    fn expand_part(&mut self, state: &[u8], part: u32, out: &mut Successors) {
+        let stutters = self.stutters;
+        self.in_step(state, out, |system, state, out| match part {
+            STUTTER if !stutters => {}
+            STUTTER => stand_still(system, state, out),
+            part => system.expand_part(state, part, out),
+        });
+    }
+
+    fn give_up_when(&mut self, enough: Enough) {
+        self.system.give_up_when(enough);
+    }
+
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        let (state, at) = split(state);
+        if !atoms.contains(&AUTOMATON) {
+            return self.system.values(state, atoms, out);
+        }
+        for atom in atoms {
+            match *atom {
+                AUTOMATON => out.push(self.ranks.get(usize::from(at)).copied().unwrap_or(0)),
+                atom => self.system.values(state, &[atom], out)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn describe_fault(&self, code: FaultCode) -> Fault {
+        match code.get() {
+            REFUTED => Fault::new(ViolationKind::Property, "the run so far violates the property, whatever comes"),
+            code => FaultCode::new(code & !OF_PROPOSITION)
+                .map_or_else(|| Fault::new(ViolationKind::Property, ""), |code| self.system.describe_fault(code)),
+        }
+    }
+}

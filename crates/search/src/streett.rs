@@ -1,0 +1,160 @@
+//! Strong fairness inside one complete component: which part of it treats every process fairly.
+//!
+//! If a process is enabled and never moves, a fair run must stay in states where it is not enabled.
+//! So the other states are removed, the rest is divided into components again, and so on until a
+//! component is fair or nothing is left (Emerson and Lei, 1987). The component is made explicit
+//! first: a number for each state, and the edges between them.
+
+use crate::components::{Fairness, Processes, Traits};
+use crate::product::Product;
+use contract::{Successors, System};
+use std::collections::{HashMap, HashSet};
+
+/// A part of a component in which some run is accepted and strongly fair.
+pub(crate) struct Part {
+    /// The numbers of its states.
+    pub states: HashSet<u32>,
+    /// The processes that are enabled in it somewhere.
+    pub ever: Processes,
+}
+
+#[derive(Clone, Copy)]
+struct Edge {
+    target: usize,
+    marks: u64,
+    process: u32,
+}
+
+struct State {
+    number: u32,
+    enabled: Processes,
+    edges: Vec<Edge>,
+}
+
+/// A fair part of the component of `start`, whose states are those that have a `number`. Nothing if
+/// there is none, or no time.
+pub(crate) fn fair_part<S: System>(
+    product: &mut Product<S>,
+    start: &[u8],
+    number: &mut dyn FnMut(&[u8]) -> Option<u32>,
+    all_marks: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<Part> {
+    let states = explicit(product, start, number, stop)?;
+    let mut waiting = vec![(0..states.len()).collect::<Vec<_>>()];
+    while let Some(part) = waiting.pop() {
+        if stop() {
+            return None;
+        }
+        for component in cyclic_components(&states, &part) {
+            let inside: HashSet<usize> = component.iter().copied().collect();
+            let traits = component.iter().map(|&at| traits(&states[at], &inside)).reduce(Traits::and)?;
+            if traits.marks & all_marks != all_marks {
+                continue;
+            }
+            let starved = traits.starved(Fairness::Strong);
+            if starved.is_empty() {
+                return Some(Part { states: component.iter().map(|&at| states[at].number).collect(), ever: traits.ever });
+            }
+            waiting.push(component.into_iter().filter(|&at| states[at].enabled.and(starved).is_empty()).collect());
+        }
+    }
+    None
+}
+
+/// What a state and its edges inside a part say.
+fn traits(state: &State, inside: &HashSet<usize>) -> Traits {
+    let edges = state.edges.iter().filter(|edge| inside.contains(&edge.target));
+    edges.fold(Traits::of_state(state.enabled), |traits, edge| traits.with_edge(edge.marks, edge.process))
+}
+
+fn explicit<S: System>(
+    product: &mut Product<S>,
+    start: &[u8],
+    number: &mut dyn FnMut(&[u8]) -> Option<u32>,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<State>> {
+    let mut out = Successors::new();
+    let mut positions = HashMap::from([(number(start)?, 0)]);
+    let mut bytes = vec![(number(start)?, start.to_vec())];
+    let mut states = Vec::new();
+    while let Some((own, state)) = bytes.get_mut(states.len()).map(|(own, state)| (*own, std::mem::take(state))) {
+        if stop() {
+            return None;
+        }
+        out.clear();
+        product.successors(&state, &mut out);
+        let at = product.automaton_state(&state);
+        let mut edges = Vec::new();
+        for (entry, target) in out.iter() {
+            let Some(target) = target else { continue };
+            let Some(other) = number(target) else { continue };
+            let next = positions.len();
+            let position = *positions.entry(other).or_insert_with(|| {
+                bytes.push((other, target.to_vec()));
+                next
+            });
+            edges.push(Edge { target: position, marks: product.marks(at, entry.action), process: entry.action.process });
+        }
+        states.push(State { number: own, enabled: Processes::enabled(&out), edges });
+    }
+    Some(states)
+}
+
+/// The strongly connected components of a part that contain a cycle (Tarjan, without recursion).
+fn cyclic_components(states: &[State], part: &[usize]) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let inside: HashSet<usize> = part.iter().copied().collect();
+    let mut order: HashMap<usize, (usize, usize)> = HashMap::new();
+    let (mut live, mut on_live) = (Vec::new(), HashSet::new());
+    let mut found = Vec::new();
+    for &root in part {
+        if order.contains_key(&root) {
+            continue;
+        }
+        // A state, and how many of its edges were followed; `UNSEEN` when it is entered.
+        let mut path = vec![(root, UNSEEN)];
+        while let Some((at, followed)) = path.last_mut() {
+            let at = *at;
+            if *followed == UNSEEN {
+                *followed = 0;
+                let number = order.len();
+                order.insert(at, (number, number));
+                live.push(at);
+                on_live.insert(at);
+            }
+            let next = states[at].edges[*followed..].iter().position(|edge| inside.contains(&edge.target));
+            if let Some(skipped) = next {
+                let target = states[at].edges[*followed + skipped].target;
+                *followed += skipped + 1;
+                match order.get(&target) {
+                    None => path.push((target, UNSEEN)),
+                    Some(&(number, _)) if on_live.contains(&target) => lower(&mut order, at, number),
+                    Some(_) => {}
+                }
+                continue;
+            }
+            path.pop();
+            let (number, low) = order[&at];
+            if let Some(&(before, _)) = path.last() {
+                lower(&mut order, before, low);
+            }
+            if number == low {
+                let first = live.iter().rposition(|&state| state == at).unwrap_or(0);
+                let component = live.split_off(first);
+                component.iter().for_each(|state| _ = on_live.remove(state));
+                let cyclic = component.len() > 1 || states[at].edges.iter().any(|edge| edge.target == at);
+                if cyclic {
+                    found.push(component);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn lower(order: &mut HashMap<usize, (usize, usize)>, state: usize, low: usize) {
+    if let Some((_, known)) = order.get_mut(&state) {
+        *known = low.min(*known);
+    }
+}

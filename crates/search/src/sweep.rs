@@ -1,0 +1,528 @@
+//! The sweep-line method: least progress first, and what lies behind is deleted.
+//!
+//! A measure gives each state a value of progress. States with equal values are a layer. The search
+//! expands the layers in ascending order; once a layer is done, its states are deleted. A step that
+//! leads back to a lower value is a *regress step*: its target may have been deleted, so it is kept
+//! for good (*persistent*) and is a root of the next sweep, unless it was met so before. Without
+//! regress steps, the measure is monotonic, one sweep is enough, and each state is expanded once.
+//!
+//! From Christensen, Kristensen, Mailund, "A sweep-line method for state space exploration" (2001)
+//! and Kristensen, Mailund, "A generalised sweep-line method for safety properties" (2002), with
+//! the corrections that `docs/sweepline.md` lists. States within a layer may be expanded in any
+//! order, so several workers share a layer.
+//!
+//! What is stored at any time is the present layer, what was found of later ones, and the
+//! persistent states.
+
+use crate::discovery::{Discoveries, MOST_WORKERS, path};
+use crate::expand::Found;
+use crate::frontier::{Chunk, Sink, Stash};
+use crate::links::Link;
+use crate::monitor::{Monitor, WorkerCounts};
+use crate::retrace::{Choice, retrace, unviolated, violated};
+use crate::rounds::initial_fault;
+use crate::sync::lock;
+use crate::task::Task;
+use contract::{Answer, FaultCode, Finding, Layered, Outcome, Statistics, StopReason, Store, StoreWorker, Successors, Sweep, System};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The most expressions of a measure.
+pub const MEASURE_MAX: usize = 4;
+
+/// A value of progress: those of the measure's expressions, compared from the first to the last.
+pub(crate) type Value = [i64; MEASURE_MAX];
+
+/// Successors generated before any is inserted, and states taken at a time.
+const BATCH: usize = 256;
+const CHUNK: usize = 512;
+
+/// A layer with at least so many waiting states is shared.
+const SHARED_STATES: usize = 4096;
+
+/// The layer of the persistent states.
+const PERSISTENT: u64 = 0;
+
+/// Explores `system` by the measure whose expressions have these numbers, first things first.
+/// Without any, everything is one layer. The store must be empty.
+pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: &[u32], task: &Task<'_>) -> Outcome {
+    let workers = task.threads.clamp(1, MOST_WORKERS);
+    let monitor = Monitor::new(task, workers, store);
+    let shared =
+        Shared { task, monitor: &monitor, measure, names: Mutex::default(), done: AtomicBool::new(false), unmeasured: Mutex::default() };
+    let hand = |number: usize| {
+        let mut system = system.clone();
+        system.give_up_when(monitor.enough(number));
+        Hand::new(system, number)
+    };
+    let mut hands: Vec<Hand<S>> = (0..workers).map(hand).collect();
+    let mut sweep = Sweep::default();
+    let mut behind = Behind::default();
+    let blocks = AtomicU64::new(0);
+    hands[0].initial(&shared, store);
+    while !shared.is_over() {
+        let Some((value, layer)) = next_layer(&mut hands, &mut behind.waiting) else {
+            // The sweep is over. Those that regress steps led to are the roots of the next.
+            for hand in &mut hands {
+                for (value, stash) in hand.roots.drain(..) {
+                    behind.waiting.entry(value).or_default().push(stash);
+                }
+            }
+            if behind.waiting.is_empty() {
+                break;
+            }
+            sweep.sweeps += 1;
+            sweep.peak_states = sweep.peak_states.max(store.len());
+            behind.persistent.clear();
+            hands.iter().for_each(|hand| behind.persistent.extend(&hand.persistent_layers));
+            store.drop_layers(&mut |name| name != PERSISTENT);
+            continue;
+        };
+        let present = Present { value, name: shared.name(value), persistent: &behind.persistent };
+        run_layer(&mut hands, &shared, store, &present, layer);
+        sweep.peak_states = sweep.peak_states.max(store.len());
+        store.drop_layers(&mut |name| name == present.name);
+        for hand in &mut hands {
+            if let Err(error) = hand.log.flush(task.spill.as_ref(), &blocks) {
+                monitor.stop(StopReason::Storage(error.to_string()));
+            }
+        }
+    }
+    sweep.sweeps += 1;
+    sweep.layers = lock(&shared.names).len() as u64;
+    conclude(hands, system, store, &shared, sweep)
+}
+
+/// What is ahead, and what a sweep knows of the ones before.
+#[derive(Default)]
+struct Behind {
+    waiting: BTreeMap<Value, Vec<Stash>>,
+    /// Names of layers that have persistent states.
+    persistent: HashSet<u64>,
+}
+
+/// Collects what the hands have found, and takes the layer with the least progress.
+fn next_layer<S>(hands: &mut [Hand<S>], waiting: &mut BTreeMap<Value, Vec<Stash>>) -> Option<(Value, Vec<Stash>)> {
+    for hand in hands {
+        for (value, stash) in hand.ahead.drain().map(|(_, ahead)| ahead) {
+            waiting.entry(value).or_default().push(stash);
+        }
+    }
+    waiting.pop_first()
+}
+
+/// The layer that is being expanded.
+struct Present<'a> {
+    value: Value,
+    name: u64,
+    persistent: &'a HashSet<u64>,
+}
+
+/// Expands a layer, and what it leads to in the same layer, until nothing waits.
+fn run_layer<S: System + Clone, T: Layered>(
+    hands: &mut [Hand<S>],
+    shared: &Shared<'_>,
+    store: &T,
+    present: &Present<'_>,
+    mut layer: Vec<Stash>,
+) {
+    while !layer.is_empty() && !shared.is_over() {
+        let states: usize = layer.iter().map(Stash::len).sum();
+        let queue = Mutex::new(layer);
+        if hands.len() > 1 && states >= SHARED_STATES {
+            std::thread::scope(|scope| {
+                let (first, others) = hands.split_first_mut().map_or((None, &mut [][..]), |(first, others)| (Some(first), others));
+                let queue = &queue;
+                for hand in others {
+                    let help = move || hand.work(shared, store, present, queue);
+                    if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, help) {
+                        shared.monitor.notice(&format!("a thread could not be started: {error}"));
+                    }
+                }
+                first.into_iter().for_each(|hand| hand.work(shared, store, present, queue));
+            });
+        } else {
+            hands[0].work(shared, store, present, &queue);
+        }
+        layer = queue.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        layer.extend(hands.iter_mut().filter_map(|hand| hand.ahead.remove(&present.name)).map(|(_, stash)| stash));
+        layer.retain(|stash| stash.len() > 0);
+    }
+}
+
+/// What all hands share.
+struct Shared<'a> {
+    task: &'a Task<'a>,
+    monitor: &'a Monitor<'a>,
+    measure: &'a [u32],
+    /// The name of the layer of each value; the persistent states have the first.
+    names: Mutex<HashMap<Value, u64>>,
+    /// A violation was found.
+    done: AtomicBool,
+    /// The measure could not be evaluated, and why.
+    unmeasured: Mutex<Option<FaultCode>>,
+}
+
+impl Shared<'_> {
+    fn name(&self, value: Value) -> u64 {
+        let mut names = lock(&self.names);
+        let next = names.len() as u64 + 1;
+        *names.entry(value).or_insert(next)
+    }
+
+    fn is_over(&self) -> bool {
+        self.done.load(Ordering::Relaxed) || self.monitor.stopped()
+    }
+}
+
+/// One worker.
+struct Hand<S> {
+    system: S,
+    number: usize,
+    out: Successors,
+    /// Of each entry of `out`: its value, the name of its layer, its hash there.
+    places: Vec<(Value, u64, u64)>,
+    /// Of each source of `out`: its link, its depth, its first entry.
+    sources: Vec<(Link, u64, usize)>,
+    values: Vec<i64>,
+    state: Vec<u8>,
+    /// The value met last, and the name of its layer.
+    last: Option<(Value, u64)>,
+    names: HashMap<Value, u64>,
+    /// States found in the present layer and in later ones, by the name of their layer.
+    ahead: HashMap<u64, (Value, Stash)>,
+    /// Roots of the next sweep.
+    roots: Vec<(Value, Stash)>,
+    persistent_layers: HashSet<u64>,
+    log: Discoveries,
+    found: Option<Found>,
+    states: u64,
+    transitions: u64,
+    expanded: u64,
+    persistent: u64,
+    regress: u64,
+    depth: u64,
+    truncated: bool,
+}
+
+impl<S: System> Hand<S> {
+    fn new(system: S, number: usize) -> Self {
+        Hand {
+            system,
+            number,
+            out: Successors::new(),
+            places: Vec::new(),
+            sources: Vec::new(),
+            values: Vec::new(),
+            state: Vec::new(),
+            last: None,
+            names: HashMap::new(),
+            ahead: HashMap::new(),
+            roots: Vec::new(),
+            persistent_layers: HashSet::new(),
+            log: Discoveries::new(number),
+            found: None,
+            states: 0,
+            transitions: 0,
+            expanded: 0,
+            persistent: 0,
+            regress: 0,
+            depth: 0,
+            truncated: false,
+        }
+    }
+
+    /// Inserts the initial states.
+    fn initial<T: Layered>(&mut self, shared: &Shared<'_>, store: &T) {
+        let mut worker = store.worker();
+        // The persistent states get a store of their own, however many layers there will be.
+        T::layer(&mut worker, PERSISTENT);
+        let mut out = std::mem::take(&mut self.out);
+        self.system.initial(&mut out);
+        for (index, (entry, state)) in out.iter().enumerate() {
+            let mut answer = initial_fault(shared.task.property, entry);
+            if answer == Answer::Continue
+                && let Some(state) = state
+            {
+                let Some((value, name)) = self.place(shared, state) else { break };
+                let layer = T::layer(&mut worker, name);
+                let hash = layer.hash(state);
+                let Ok(inserted) = layer.insert(hash, state) else {
+                    shared.monitor.refused();
+                    break;
+                };
+                if inserted.new {
+                    self.states += 1;
+                    answer = if shared.task.property.interest().states { shared.task.property.state(state) } else { answer };
+                    if answer == Answer::Continue {
+                        let link = self.log.push(Link::NONE, index as u32);
+                        self.ahead.entry(name).or_insert_with(|| (value, Stash::default())).1.push(inserted.id, link, 0, Some(state));
+                    }
+                }
+            }
+            if let Answer::Stop(finding) = answer {
+                let at = self.log.push(Link::NONE, index as u32);
+                self.keep(shared, Found { finding, at, step: None, length: 0 });
+            }
+        }
+        out.clear();
+        self.out = out;
+    }
+
+    /// Takes states of a layer until none waits.
+    fn work<T: Layered>(&mut self, shared: &Shared<'_>, store: &T, present: &Present<'_>, queue: &Mutex<Vec<Stash>>) {
+        let mut worker = store.worker();
+        loop {
+            let chunk = {
+                let mut queue = lock(queue);
+                queue.retain(|stash| stash.len() > 0);
+                queue.last_mut().and_then(|stash| stash.take(CHUNK))
+            };
+            // What was found in the same layer is at hand.
+            let Some(chunk) = chunk.or_else(|| self.ahead.get_mut(&present.name)?.1.take(CHUNK)) else { return };
+            let mut index = 0;
+            while index < chunk.waiting.len() {
+                index = self.generate::<T>(shared, &mut worker, present, &chunk, index);
+                let given_up = self.out.is_cut_short();
+                let refused = given_up || self.insert::<T>(shared, &mut worker, present).is_err();
+                if refused {
+                    shared.monitor.refused();
+                }
+                if shared.done.load(Ordering::Relaxed) || !shared.monitor.poll(self.number, &self.standing(&chunk), store) {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn standing(&self, chunk: &Chunk) -> WorkerCounts {
+        let ahead = self.ahead.values().map(|(_, stash)| stash).chain(self.roots.iter().map(|(_, stash)| stash));
+        let (waiting, bytes) = ahead.fold((0, 0), |(len, bytes), stash| (len + stash.len() as u64, bytes + stash.bytes()));
+        WorkerCounts {
+            states: self.states,
+            transitions: self.transitions,
+            waiting: waiting + chunk.waiting.len() as u64,
+            depth: self.depth,
+            search_bytes: bytes + chunk.size() + self.log.bytes() + self.out.bytes() as u64,
+        }
+    }
+
+    /// First pass: the successors of states of `chunk` from number `index` on, until a batch is
+    /// full. Gives the number of the first state that was not expanded.
+    fn generate<T: Layered>(
+        &mut self,
+        shared: &Shared<'_>,
+        worker: &mut T::Worker<'_>,
+        present: &Present<'_>,
+        chunk: &Chunk,
+        mut index: usize,
+    ) -> usize {
+        self.out.clear();
+        self.sources.clear();
+        let most_depth = shared.task.limits.depth.unwrap_or(u64::MAX);
+        let layer = T::layer(worker, present.name);
+        while index < chunk.waiting.len() && self.out.len() < BATCH {
+            let (id, link, depth) = (chunk.waiting[index], chunk.link(index), chunk.depth(index, 0));
+            index += 1;
+            if depth >= most_depth {
+                self.truncated = true;
+                continue;
+            }
+            self.depth = self.depth.max(depth);
+            let state = match chunk.state(index - 1).or_else(|| layer.view(id)) {
+                Some(state) => state,
+                None => {
+                    layer.read(id, &mut self.state);
+                    &self.state
+                }
+            };
+            let first = self.out.len();
+            self.out.begin_source(self.sources.len() as u32);
+            self.system.successors(state, &mut self.out);
+            if self.out.is_cut_short() {
+                return index;
+            }
+            self.sources.push((link, depth, first));
+            self.expanded += 1;
+            if self.out.len() == first {
+                let valid = self.system.is_valid_end(state);
+                if let Answer::Stop(finding) = shared.task.property.terminal(state, valid) {
+                    self.keep(shared, Found { finding, at: link, step: None, length: depth });
+                }
+            }
+        }
+        index
+    }
+
+    /// Second and third pass: measures and hashes what the first generated, and inserts it.
+    fn insert<T: Layered>(&mut self, shared: &Shared<'_>, worker: &mut T::Worker<'_>, present: &Present<'_>) -> Result<(), ()> {
+        let out = std::mem::take(&mut self.out);
+        let result = self.insert_all::<T>(shared, worker, present, &out);
+        self.out = out;
+        result
+    }
+
+    fn insert_all<T: Layered>(
+        &mut self,
+        shared: &Shared<'_>,
+        worker: &mut T::Worker<'_>,
+        present: &Present<'_>,
+        out: &Successors,
+    ) -> Result<(), ()> {
+        self.places.clear();
+        for entry in out.entries() {
+            let Some(state) = out.state(entry) else {
+                self.places.push((present.value, present.name, 0));
+                continue;
+            };
+            let (value, name) = self.place(shared, state).ok_or(())?;
+            let name = if value < present.value { PERSISTENT } else { name };
+            let layer = T::layer(worker, name);
+            let hash = layer.hash(state);
+            layer.prefetch(hash);
+            self.places.push((value, name, hash));
+        }
+        let wanted = shared.task.property.interest();
+        for (index, entry) in out.entries().iter().enumerate() {
+            let (link, depth, first) = self.sources[entry.source as usize];
+            let step = (index - first) as u32;
+            if let Some(code) = entry.fault() {
+                match shared.task.property.fault(code, entry.has_state()) {
+                    Answer::Continue => {}
+                    Answer::Prune => continue,
+                    Answer::Stop(finding) => {
+                        self.keep(shared, Found { finding, at: link, step: Some(Choice::Index(step)), length: depth + 1 });
+                        continue;
+                    }
+                }
+            }
+            let Some(state) = out.state(entry) else { continue };
+            self.transitions += 1;
+            let (value, name, hash) = self.places[index];
+            self.regress += u64::from(name == PERSISTENT);
+            if name != PERSISTENT && present.persistent.contains(&name) {
+                let layer = T::layer(worker, PERSISTENT);
+                let hash = layer.hash(state);
+                if layer.find(hash, state).is_some() {
+                    continue;
+                }
+            }
+            let layer = T::layer(worker, name);
+            let inserted = layer.insert(hash, state).map_err(drop)?;
+            if !inserted.new {
+                continue;
+            }
+            self.states += 1;
+            if wanted.states {
+                match shared.task.property.state(state) {
+                    Answer::Continue => {}
+                    Answer::Prune => continue,
+                    Answer::Stop(finding) => {
+                        self.keep(shared, Found { finding, at: link, step: Some(Choice::Index(step)), length: depth + 1 });
+                        continue;
+                    }
+                }
+            }
+            let kept = layer.keeps(inserted.id) && !layer.reads_slowly();
+            let link = self.log.push(link, step);
+            if name == PERSISTENT {
+                self.persistent += 1;
+                let own = self.name_of(shared, value);
+                self.persistent_layers.insert(own);
+                if self.roots.last().is_none_or(|(last, _)| *last != value) {
+                    self.roots.push((value, Stash::default()));
+                }
+                if let Some((_, stash)) = self.roots.last_mut() {
+                    stash.push(inserted.id, link, depth + 1, Some(state));
+                }
+            } else {
+                let (_, stash) = self.ahead.entry(name).or_insert_with(|| (value, Stash::default()));
+                stash.push(inserted.id, link, depth + 1, if kept { None } else { Some(state) });
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a state and the name of its layer; nothing if the measure cannot be evaluated.
+    #[inline]
+    fn place(&mut self, shared: &Shared<'_>, state: &[u8]) -> Option<(Value, u64)> {
+        let mut value = Value::default();
+        if !shared.measure.is_empty() {
+            self.values.clear();
+            if let Err(fault) = self.system.values(state, shared.measure, &mut self.values) {
+                lock(&shared.unmeasured).get_or_insert(fault);
+                shared.done.store(true, Ordering::Relaxed);
+                return None;
+            }
+            value.iter_mut().zip(&self.values).for_each(|(to, from)| *to = *from);
+        }
+        if let Some((last, name)) = self.last
+            && last == value
+        {
+            return Some((value, name));
+        }
+        let name = self.name_of(shared, value);
+        self.last = Some((value, name));
+        Some((value, name))
+    }
+
+    fn name_of(&mut self, shared: &Shared<'_>, value: Value) -> u64 {
+        *self.names.entry(value).or_insert_with(|| shared.name(value))
+    }
+
+    fn keep(&mut self, shared: &Shared<'_>, found: Found) {
+        shared.done.store(true, Ordering::Relaxed);
+        if self.found.as_ref().is_none_or(|best| found.length < best.length) {
+            self.found = Some(found);
+        }
+    }
+}
+
+/// Puts the parts of the hands together.
+fn conclude<S: System + Clone, T: Store>(hands: Vec<Hand<S>>, system: &S, store: &T, shared: &Shared<'_>, mut sweep: Sweep) -> Outcome {
+    let mut statistics = Statistics::default();
+    let (mut found, mut truncated): (Option<Found>, bool) = (None, false);
+    let mut logs = Vec::new();
+    for hand in hands {
+        statistics.states += hand.states;
+        statistics.transitions += hand.transitions;
+        statistics.depth = statistics.depth.max(hand.depth);
+        statistics.expanded_by_worker.push(hand.expanded);
+        sweep.expanded_states += hand.expanded;
+        sweep.persistent_states += hand.persistent;
+        sweep.regress_steps += hand.regress;
+        truncated |= hand.truncated;
+        if let Some(own) = hand.found
+            && found.as_ref().is_none_or(|best| own.length < best.length)
+        {
+            found = Some(own);
+        }
+        logs.push(hand.log);
+    }
+    statistics.sweep = Some(sweep);
+    let verdict = match found {
+        Some(Found { finding, at, step, .. }) => {
+            let mut system = system.clone();
+            system.give_up_when(shared.monitor.enough(0));
+            let trace = path(&logs, shared.task.spill.as_ref(), at).and_then(|mut path| {
+                path.extend(step);
+                retrace(&mut system, &path, shared.monitor.patience())
+            });
+            violated(&system, finding, trace)
+        }
+        None => {
+            let unmeasured = lock(&shared.unmeasured).map(|code| unmeasured(system, code));
+            unviolated(unmeasured.or_else(|| shared.monitor.reason()), truncated, T::EXACT)
+        }
+    };
+    shared.monitor.conclude(&mut statistics, store, Duration::ZERO);
+    Outcome { verdict, statistics }
+}
+
+/// Why a search ends whose measure cannot be evaluated.
+pub(crate) fn unmeasured<S: System>(system: &S, code: FaultCode) -> StopReason {
+    let fault = crate::retrace::explain(system, Finding::Fault(code));
+    StopReason::Measure(format!("the measure has no value in some state: {}", fault.message))
+}

@@ -1,0 +1,158 @@
+//! Reductions: what they leave out must change no verdict, in any order, and their traces must be
+//! traces of the whole system.
+
+use contract::testing::{Graph, LocalFirst, Random, ThreadStep, Threads, system_laws};
+use contract::{FaultCode, LeftOut, Outcome, Property, Reduction, Safety, Successor, Successors, System, Verdict};
+use search::{Task, breadth_first, depth_first, depth_first_shared};
+use store::Plain;
+
+const ORDERS: usize = 5;
+
+fn run<S: System + Clone>(order: usize, system: &S, reduction: Option<&dyn Reduction>, property: &dyn Property) -> Outcome {
+    let mut task = Task::new(property);
+    if let Some(reduction) = reduction {
+        task.reduction = reduction;
+    }
+    let store = Plain::new();
+    match order {
+        0 => breadth_first(system, &store, &task),
+        1 => breadth_first(system, &store, &Task { threads: 3, ..task }),
+        2 => depth_first(system, &store, &task),
+        3 => depth_first_shared(system, &store, &task),
+        _ => depth_first_shared(system, &store, &Task { threads: 3, ..task }),
+    }
+}
+
+/// The trace of a violation is one of the system, step by step.
+fn replay<S: System + Clone>(system: &S, outcome: &Outcome) {
+    let Verdict::Violated(violation) = &outcome.verdict else { return };
+    let (mut system, mut out) = (system.clone(), Successors::new());
+    let mut current = violation.trace.initial.clone();
+    for step in &violation.trace.steps {
+        out.clear();
+        system.successors(&current, &mut out);
+        assert!(out.iter().any(|(entry, state)| entry.action == step.action && state == step.state.as_deref()));
+        current = step.state.clone().unwrap_or_default();
+    }
+}
+
+#[test]
+fn no_verdict_changes() {
+    let (mut reduced_states, mut full_states, mut violations) = (0, 0, 0);
+    for seed in 0..400 {
+        let mut system = Threads::random(seed);
+        system_laws(&mut system, 1000);
+        let full = run(0, &system, None, &contract::NoProperty);
+        for property in [Safety { deadlocks: true, faults: false }, Safety { deadlocks: false, faults: true }] {
+            let expected = run(0, &system, None, &property);
+            for order in 0..ORDERS {
+                let found = run(order, &system, Some(&LocalFirst(&system)), &property);
+                replay(&system, &found);
+                match (&expected.verdict, &found.verdict) {
+                    (Verdict::Holds, Verdict::Holds) => {
+                        reduced_states += found.statistics.states;
+                        full_states += full.statistics.states;
+                    }
+                    (Verdict::Violated(a), Verdict::Violated(b)) if a.fault.kind == b.fault.kind => violations += 1,
+                    (expected, found) => panic!("seed {seed}, order {order}: {expected:?} became {found:?}\n{system:?}"),
+                }
+            }
+        }
+    }
+    assert!(violations > 500 && reduced_states < full_states, "{violations}, {reduced_states} of {full_states}");
+}
+
+/// Processes that have nothing to do with each other are taken one after the other instead of in
+/// all orders.
+#[test]
+fn independent_processes_are_not_interleaved() {
+    let line: Vec<Vec<ThreadStep>> = (1..5).map(|next| vec![ThreadStep::local(next)]).chain([vec![]]).collect();
+    let system = Threads { variables: 0, processes: vec![line; 4] };
+    for order in 0..ORDERS {
+        assert_eq!(run(order, &system, None, &contract::NoProperty).statistics.states, 625);
+        let reduced = run(order, &system, Some(&LocalFirst(&system)), &contract::NoProperty);
+        assert_eq!((reduced.verdict, reduced.statistics.states), (Verdict::Holds, 17), "order {order}");
+    }
+}
+
+/// A process that runs in circles must not keep the fault of another one out of sight for ever.
+#[test]
+fn the_proviso_is_needed_and_there() {
+    let fault = ThreadStep { fails: true, ..ThreadStep::local(0) };
+    let circle = vec![vec![ThreadStep::local(1)], vec![ThreadStep::local(2)], vec![ThreadStep::local(0)]];
+    let system = Threads { variables: 0, processes: vec![circle, vec![vec![fault]]] };
+    for order in 0..ORDERS {
+        let outcome = run(order, &system, Some(&LocalFirst(&system)), &Safety::default());
+        assert!(matches!(outcome.verdict, Verdict::Violated(_)), "order {order}: {:?}", outcome.verdict);
+        replay(&system, &outcome);
+    }
+    // Only where the circle closes is the other process looked at.
+    let calm = Threads { processes: vec![system.processes[0].clone(), vec![vec![ThreadStep::local(0)]]], ..system };
+    for order in 0..ORDERS {
+        let outcome = run(order, &calm, Some(&LocalFirst(&calm)), &Safety::default());
+        assert_eq!((outcome.verdict, outcome.statistics.states, outcome.statistics.transitions), (Verdict::Holds, 3, 4), "order {order}");
+    }
+}
+
+/// A reduction may choose anything, even what does not exist: the search stays within the system,
+/// and counts what it followed once.
+#[test]
+fn careless_choices_do_no_harm() {
+    struct Careless(std::sync::Mutex<Random>);
+    impl Reduction for Careless {
+        fn leave_out(&self, _: &[u8], _: &[Successor]) -> LeftOut {
+            let mut random = self.0.lock().unwrap();
+            let processes = random.below(u64::MAX) & random.below(u64::MAX);
+            LeftOut { processes, postponed: random.below(u64::MAX) }
+        }
+    }
+    for seed in 0..50 {
+        let system = Threads::random(seed);
+        let full = run(0, &system, None, &contract::NoProperty).statistics;
+        for order in 0..ORDERS {
+            let outcome = run(order, &system, Some(&Careless(Random(seed).into())), &contract::NoProperty);
+            assert_eq!(outcome.verdict, Verdict::Holds);
+            assert!(outcome.statistics.states <= full.states && outcome.statistics.transitions <= full.transitions);
+        }
+    }
+}
+
+#[test]
+fn a_fault_of_an_initial_state_is_a_violation() {
+    let mut graph = Graph::new(vec![vec![1], vec![0]]);
+    graph.initial_fault = FaultCode::new(3);
+    for order in 0..ORDERS {
+        let outcome = run(order, &graph, None, &Safety::default());
+        let Verdict::Violated(violation) = outcome.verdict else { panic!("order {order}: {:?}", outcome.verdict) };
+        assert!(violation.trace.steps.is_empty() && violation.trace.initial == Graph::encode(0));
+        // Who does not ask about faults explores what there is.
+        let outcome = run(order, &graph, None, &Safety { faults: false, ..Safety::default() });
+        assert_eq!((outcome.verdict, outcome.statistics.states), (Verdict::Holds, 2));
+    }
+}
+
+/// A system without any initial state, because making it failed, has nothing to search; calling
+/// that good would be wrong.
+#[test]
+fn an_initial_state_that_cannot_be_made_is_a_violation() {
+    #[derive(Clone)]
+    struct Stillborn;
+    impl System for Stillborn {
+        fn initial(&mut self, out: &mut Successors) {
+            if let Some(fault) = FaultCode::new(5) {
+                out.fail(contract::Action::default(), fault, Successor::NO_STEP);
+            }
+        }
+        fn successors(&mut self, _: &[u8], _: &mut Successors) {}
+        fn is_valid_end(&mut self, _: &[u8]) -> bool {
+            true
+        }
+    }
+    for order in 0..ORDERS {
+        for property in [&contract::NoProperty as &dyn Property, &Safety::default()] {
+            let outcome = run(order, &Stillborn, None, property);
+            let Verdict::Violated(violation) = outcome.verdict else { panic!("order {order}: {:?}", outcome.verdict) };
+            assert!(violation.trace.steps.is_empty() && violation.trace.initial.is_empty());
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The roles of stores, each with a small search that rests on it, on systems whose numbers are
+//! known.
+
+use contract::testing::{Delayed, Graph, LayerSets, Random, grid};
+use contract::{Action, Annotated, Layered, Marks, Store, StoreWorker, Successors, System, Visited};
+use search::{Task, breadth_first};
+use std::collections::BTreeMap;
+use store::{Compact, Marked, Plain, owner};
+
+/// The states and levels that a search finds which asks in batches and waits for answers.
+fn by_levels<S: System>(system: &mut S, visited: &mut dyn Visited) -> (u64, u64) {
+    let (mut states, mut depth) = (0, 0);
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    let mut level: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let mut next = Vec::new();
+        let mut take = |_: u64, state: &[u8]| next.push(state.to_vec());
+        if depth == 0 {
+            visited.submit(&mut out.iter().filter_map(|(_, state)| Some((0, state?))), &mut take).unwrap();
+        }
+        for (number, state) in level.iter().enumerate() {
+            out.clear();
+            system.successors(state, &mut out);
+            visited.submit(&mut out.iter().filter_map(|(_, state)| Some((number as u64, state?))), &mut take).unwrap();
+        }
+        visited.end_of_level(&mut take).unwrap();
+        if next.is_empty() {
+            return (states, depth - 1);
+        }
+        states += next.len() as u64;
+        depth += 1;
+        level = next;
+    }
+}
+
+#[test]
+fn answers_may_come_late() {
+    for seed in 0..40 {
+        let mut graph = Graph::random(seed, 300, 3);
+        let facts = graph.facts();
+        assert_eq!(by_levels(&mut graph, &mut Delayed::default()), (facts.states, facts.depth));
+        assert_eq!(by_levels(&mut graph, &mut Plain::new().worker()), (facts.states, facts.depth));
+        assert_eq!(by_levels(&mut graph, &mut Compact::new().worker()), (facts.states, facts.depth));
+    }
+}
+
+/// A visited set in several places: each state is asked about where its owner is, and there only.
+struct Distributed<W>(Vec<W>);
+
+impl<W: StoreWorker> Visited for Distributed<W> {
+    fn submit(
+        &mut self,
+        batch: &mut dyn Iterator<Item = (u64, &[u8])>,
+        new: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<(), contract::StoreFull> {
+        let owners = self.0.len() as u32;
+        let mut mail: Vec<Vec<(u64, Vec<u8>)>> = vec![Vec::new(); self.0.len()];
+        batch.for_each(|(number, state)| mail[owner(state, owners) as usize].push((number, state.to_vec())));
+        let mut deliver = self.0.iter_mut().zip(&mail);
+        deliver.try_for_each(|(worker, mail)| worker.submit(&mut mail.iter().map(|(number, state)| (*number, &state[..])), new))
+    }
+
+    fn end_of_level(&mut self, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), contract::StoreFull> {
+        self.0.iter_mut().try_for_each(|worker| worker.end_of_level(new))
+    }
+}
+
+#[test]
+fn every_state_has_one_owner() {
+    let mut system = grid(12);
+    for owners in [1, 2, 3, 7] {
+        let stores: Vec<Plain> = (0..owners).map(|_| Plain::new()).collect();
+        let found = by_levels(&mut system, &mut Distributed(stores.iter().map(Store::worker).collect()));
+        assert_eq!(found, (1728, 33));
+        let shares: Vec<u64> = stores.iter().map(Store::len).collect();
+        assert_eq!(shares.iter().sum::<u64>(), 1728);
+        // No owner has more than half again of a fair share.
+        assert!(shares.iter().all(|&share| share * 2 * owners < 1728 * 3), "{shares:?}");
+    }
+}
+
+/// A search that goes layer by layer, by a measure that never falls, and gives back what lies
+/// behind it.
+#[test]
+fn layers_that_are_done_with_can_be_dropped() {
+    let mut system = grid(12);
+    let measure = |state: &[u8]| {
+        let n = u64::from_le_bytes(state.try_into().unwrap());
+        n % 12 + n / 12 % 12 + n / 144
+    };
+    let mut layers = LayerSets::default();
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    let mut waiting: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
+    let (mut states, mut peak, mut dropped) = (0, 0, 0);
+    let mut layer = 0;
+    loop {
+        let mut worker = layers.worker();
+        let level = waiting.remove(&layer).unwrap_or_default();
+        for index in 0..level.len().max(1) {
+            if layer > 0 || index < level.len() {
+                out.clear();
+                system.successors(&level[index], &mut out);
+            }
+            for state in out.iter().filter_map(|(_, state)| state) {
+                let at = measure(state);
+                if LayerSets::layer(&mut worker, at).insert(0, state).unwrap().new {
+                    states += 1;
+                    waiting.entry(at).or_default().push(state.to_vec());
+                }
+            }
+        }
+        peak = peak.max(layers.len());
+        let Some((&next, _)) = waiting.first_key_value() else { break };
+        layer = next;
+        dropped += layers.drop_layers(&mut |other| other < layer);
+    }
+    assert_eq!((states, layers.drop_layers(&mut |_| true) + dropped), (1728, 1728));
+    assert!(peak * 4 < states, "{peak} of {states} states at a time");
+    assert_eq!(breadth_first(&system, &Plain::new(), &Task::default()).statistics.states, states);
+}
+
+/// Marks are those of a map from states to bits, and of workers that set one at the same time
+/// exactly one is the first.
+fn mark_laws<T: Annotated>(store: &T, states: u64) {
+    let state = |n: u64| [n.to_le_bytes().as_slice(), &vec![3; (n % 5) as usize]].concat();
+    let mut reference: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut random = Random(4);
+    let mut worker = store.annotator();
+    for _ in 0..3 * states {
+        let n = random.below(states);
+        let (bytes, bits) = (state(n), 1 << random.below(4) | 1 << random.below(4));
+        let hash = worker.hash(&bytes);
+        worker.insert(hash, &bytes).unwrap();
+        let before = reference.entry(n).or_default();
+        assert_eq!(worker.or(hash, &bytes, bits).unwrap(), *before & bits);
+        *before |= bits;
+        assert_eq!(worker.or(hash, &bytes, 0).unwrap(), 0);
+    }
+    drop(worker);
+    assert_eq!(store.len(), reference.len() as u64);
+    let firsts: u64 = std::thread::scope(|scope| {
+        let run = || {
+            let mut worker = store.annotator();
+            (0..states)
+                .filter(|&n| {
+                    let bytes = state(n);
+                    let hash = worker.hash(&bytes);
+                    worker.or(hash, &bytes, 1 << 9).unwrap() == 0
+                })
+                .count() as u64
+        };
+        let workers: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    assert_eq!(firsts, states);
+}
+
+#[test]
+fn marks_are_kept() {
+    mark_laws(&Marked::new(Plain::new(), Plain::new()), 3000);
+    mark_laws(&Marked::new(Compact::learning_from(u64::MAX, 100), Compact::learning_from(u64::MAX, 100)), 3000);
+}
+
+/// A system in which the order of its twins does not matter, brought to one form of each.
+#[derive(Clone)]
+struct Sorted<S>(S);
+
+impl<S: System> System for Sorted<S> {
+    fn initial(&mut self, out: &mut Successors) {
+        self.0.initial(out);
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        let first = out.len();
+        self.0.successors(state, out);
+        for index in first..out.len() {
+            if let Some(state) = out.state_mut(index) {
+                state.sort_unstable();
+            }
+        }
+    }
+
+    fn is_valid_end(&mut self, state: &[u8]) -> bool {
+        self.0.is_valid_end(state)
+    }
+}
+
+/// A wrapper of a system can bring states to a canonical form where they lie: three counters up to
+/// 9 that are alike have as many states as there are multisets of three of ten values.
+#[test]
+fn states_can_be_brought_to_a_canonical_form_in_place() {
+    let counters = contract::testing::Implicit {
+        initial: vec![0; 3],
+        next: |state: &[u8], out: &mut Successors| {
+            for index in 0..3 {
+                if state[index] < 9 {
+                    out.slot_from(state)[index] += 1;
+                    out.commit(3, Action::new(index as u32, 0), None, 0);
+                }
+            }
+        },
+    };
+    let mut sorted = Sorted(counters.clone());
+    contract::testing::system_laws(&mut sorted, 10_000);
+    let states = |outcome: contract::Outcome| outcome.statistics.states;
+    assert_eq!(states(breadth_first(&counters, &Plain::new(), &Task::default())), 1000);
+    assert_eq!(states(breadth_first(&sorted, &Plain::new(), &Task::default())), 220);
+}

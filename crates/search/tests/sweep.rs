@@ -1,0 +1,237 @@
+//! The sweep-line search on toy graphs: it visits exactly the reachable states, whatever the
+//! measure; verdicts are those of a breadth-first search; every trace can be walked.
+
+use contract::testing::{Graph, LayerSets as Toy, Random, grid};
+use contract::{
+    Answer, FaultCode, Interest, Layered, Limits, NoProperty, Outcome, Property, Safety, StopReason, Successors, System, Trace, Verdict,
+};
+use search::{Blocks, Spill, Task, breadth_first, sweep};
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::sync::Mutex;
+use store::{Compact, Layers, Plain};
+
+/// Remembers the states it hears of.
+#[derive(Default)]
+struct Heard(Mutex<BTreeSet<Vec<u8>>>);
+
+impl Property for Heard {
+    fn interest(&self) -> Interest {
+        Interest { states: true, edges: false }
+    }
+
+    fn state(&self, state: &[u8]) -> Answer {
+        self.0.lock().expect("nobody panics").insert(state.to_vec());
+        Answer::Continue
+    }
+}
+
+/// Walks along a trace.
+fn walk<S: System>(system: &mut S, trace: &Trace) {
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    assert!(out.iter().any(|(_, state)| state == Some(&trace.initial)), "it begins somewhere");
+    let mut at = trace.initial.clone();
+    for step in &trace.steps {
+        out.clear();
+        system.successors(&at, &mut out);
+        let found = out.iter().find(|(entry, _)| entry.action == step.action).expect("the step is there");
+        assert_eq!(found.1, step.state.as_deref());
+        at = step.state.clone().unwrap_or(at);
+    }
+}
+
+/// Blocks in memory.
+#[derive(Default)]
+struct Kept(HashMap<u64, Vec<u8>>);
+
+impl Blocks for Kept {
+    fn write(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.insert(number, bytes.to_vec());
+        Ok(())
+    }
+
+    fn read(&mut self, number: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        out.extend_from_slice(self.0.get(&number).ok_or(io::ErrorKind::NotFound)?);
+        Ok(())
+    }
+}
+
+fn measured(seed: u64, nodes: usize, layers: u64) -> Graph {
+    let mut random = Random(seed);
+    let mut graph = Graph::random(seed, nodes, 3);
+    graph.values = (0..2).map(|_| (0..nodes).map(|_| random.below(layers) as i64).collect()).collect();
+    for node in 0..nodes {
+        if random.below(40) == 0 {
+            graph.fatal.insert(node, FaultCode::new(7).expect("a code"));
+        }
+        if random.below(3) > 0 {
+            graph.ends.insert(node);
+        }
+    }
+    graph
+}
+
+fn run<T: Layered>(graph: &Graph, mut store: T, measure: &[u32], property: &dyn Property, threads: usize) -> Outcome {
+    sweep(graph, &mut store, measure, &Task { threads, ..Task::new(property) })
+}
+
+#[test]
+fn all_reachable_states_are_visited_and_no_others() {
+    let mut sweeps = BTreeSet::new();
+    for seed in 0..1500 {
+        let graph = measured(seed, 2 + (seed % 40) as usize, 1 + seed % 6);
+        let expected = Heard::default();
+        breadth_first(&graph, &Plain::new(), &Task::new(&expected));
+        let expected = expected.0.into_inner().expect("nobody panics");
+        for measure in [&[][..], &[0], &[1, 0]] {
+            let heard = Heard::default();
+            let outcome = match seed % 3 {
+                0 => run(&graph, Layers::new(Plain::new), measure, &heard, 1),
+                1 => run(&graph, Layers::new(|| Compact::with_budget(1 << 22)), measure, &heard, 1),
+                _ => run(&graph, Toy::default(), measure, &heard, 1),
+            };
+            assert_eq!(outcome.verdict, Verdict::Holds);
+            assert_eq!(heard.0.into_inner().expect("nobody panics"), expected, "seed {seed}, {measure:?}");
+            let told = outcome.statistics.sweep.expect("it was a sweep");
+            sweeps.insert(told.sweeps);
+            // A persistent state may be there twice where its layer shares a store.
+            assert!(told.peak_states <= expected.len() as u64 + told.persistent_states && told.expanded_states >= expected.len() as u64);
+            if told.regress_steps == 0 {
+                assert_eq!((told.sweeps, told.persistent_states), (1, 0));
+                assert_eq!((outcome.statistics.states, told.expanded_states), (expected.len() as u64, expected.len() as u64));
+            } else {
+                assert!(told.persistent_states <= told.regress_steps);
+            }
+        }
+    }
+    assert!(sweeps.len() > 3, "{sweeps:?}");
+}
+
+#[test]
+fn verdicts_are_those_of_breadth_first_search() {
+    let mut violated = 0;
+    for seed in 0..1500 {
+        let graph = measured(seed ^ 0xabc, 2 + (seed % 40) as usize, 1 + seed % 6);
+        let expected = breadth_first(&graph, &Plain::new(), &Task::new(&Safety::default())).verdict;
+        let found = run(&graph, Layers::new(Plain::new), &[0, 1], &Safety::default(), 1).verdict;
+        match (&expected, &found) {
+            (Verdict::Holds, Verdict::Holds) => {}
+            (Verdict::Violated(shortest), Verdict::Violated(violation)) => {
+                violated += 1;
+                walk(&mut graph.clone(), &violation.trace);
+                assert!(violation.trace.steps.len() >= shortest.trace.steps.len());
+            }
+            other => panic!("seed {seed}: {other:?}"),
+        }
+    }
+    assert!(violated > 300, "{violated}");
+}
+
+/// The example with which the method is explained: three layers, and a step back to the first
+/// state.
+#[test]
+fn a_step_back_costs_a_second_sweep() {
+    let mut graph = Graph::new(vec![vec![1], vec![2, 3], vec![4], vec![4], vec![0]]);
+    graph.values = vec![vec![0, 1, 1, 1, 2]];
+    let told = run(&graph, Layers::new(Plain::new), &[0], &NoProperty, 1).statistics.sweep.expect("it was a sweep");
+    assert_eq!((told.sweeps, told.persistent_states, told.layers), (2, 1, 3));
+    // The persistent state is met again in the second sweep, and known.
+    assert_eq!((told.expanded_states, told.regress_steps), (10, 2));
+}
+
+#[test]
+fn a_monotonic_measure_saves_most_of_the_memory() {
+    let system = Sum(grid(40));
+    let expected = breadth_first(&system, &Plain::new(), &Task::default()).statistics;
+    for threads in [1, 3] {
+        let mut store = Layers::new(Plain::new);
+        let found = sweep(&system, &mut store, &[0], &Task { threads, ..Task::default() });
+        assert_eq!(found.verdict, Verdict::Holds);
+        let told = found.statistics.sweep.expect("it was a sweep");
+        assert_eq!((found.statistics.states, found.statistics.transitions), (expected.states, expected.transitions));
+        assert_eq!((told.layers, told.sweeps, told.regress_steps), (118, 1, 0));
+        assert!(told.peak_states * 10 < expected.states, "{told:?}");
+    }
+}
+
+/// Counters whose sum is the measure.
+#[derive(Clone)]
+struct Sum<S>(S);
+
+impl<S: System> System for Sum<S> {
+    fn initial(&mut self, out: &mut Successors) {
+        self.0.initial(out);
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        self.0.successors(state, out);
+    }
+
+    fn is_valid_end(&mut self, state: &[u8]) -> bool {
+        self.0.is_valid_end(state)
+    }
+
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        let n = i64::from_le_bytes(state.try_into().expect("8 bytes"));
+        out.extend(atoms.iter().map(|&atom| if atom == 0 { n % 40 + n / 40 % 40 + n / 1600 } else { 0 }));
+        if atoms == [9] { FaultCode::new(3).map_or(Ok(()), Err) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn several_workers_share_a_layer() {
+    // One layer of 64,000 states, and a few larger ones.
+    for measure in [&[][..], &[0]] {
+        let (heard, expected) = (Heard::default(), Heard::default());
+        let system = Sum(grid(40));
+        breadth_first(&system, &Plain::new(), &Task::new(&expected));
+        let mut store = Layers::new(Plain::new);
+        let outcome = sweep(&system, &mut store, measure, &Task { threads: 4, ..Task::new(&heard) });
+        assert_eq!(outcome.statistics.states, 64_000);
+        assert_eq!(heard.0.into_inner().expect("nobody panics"), expected.0.into_inner().expect("nobody panics"));
+    }
+}
+
+#[test]
+fn traces_come_from_outside_memory() {
+    let blocks = Mutex::new(Kept::default());
+    // The last corner of the grid is no accepted end.
+    #[derive(Clone)]
+    struct Corner<S>(S);
+    impl<S: System> System for Corner<S> {
+        fn initial(&mut self, out: &mut Successors) {
+            self.0.initial(out);
+        }
+        fn successors(&mut self, state: &[u8], out: &mut Successors) {
+            self.0.successors(state, out);
+        }
+        fn is_valid_end(&mut self, _: &[u8]) -> bool {
+            false
+        }
+        fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+            self.0.values(state, atoms, out)
+        }
+    }
+    for threads in [1, 2] {
+        let system = Corner(Sum(grid(40)));
+        let spill = Spill { blocks: &blocks, keep: 0 };
+        let task = Task { spill: Some(spill), threads, ..Task::new(&Safety { deadlocks: true, faults: true }) };
+        let Verdict::Violated(violation) = sweep(&system, &mut Layers::new(Plain::new), &[0], &task).verdict else { panic!("a deadlock") };
+        assert_eq!(violation.trace.steps.len(), 117);
+        walk(&mut system.clone(), &violation.trace);
+        assert!(!blocks.lock().expect("nobody panics").0.is_empty());
+    }
+}
+
+#[test]
+fn limits_and_measures_without_value_end_the_search() {
+    let system = Sum(grid(40));
+    let task = Task { limits: Limits { depth: Some(5), ..Limits::default() }, ..Task::default() };
+    let verdict = sweep(&system, &mut Layers::new(Plain::new), &[0], &task).verdict;
+    assert_eq!(verdict, Verdict::Unknown(StopReason::Depth));
+    let task = Task { states: Some(1000), ..Task::default() };
+    assert_eq!(sweep(&system, &mut Layers::new(Plain::new), &[0], &task).verdict, Verdict::Unknown(StopReason::States));
+    let verdict = sweep(&system, &mut Layers::new(Plain::new), &[9], &Task::default()).verdict;
+    assert!(matches!(verdict, Verdict::Unknown(StopReason::Measure(_))), "{verdict:?}");
+}

@@ -1,0 +1,151 @@
+//! The breadth-first search for accepting cycles, against the search by components: verdicts,
+//! counts, and lassos step by step.
+
+use contract::testing::{Graph, Random, Threads};
+use contract::{Limits, StopReason, Successors, System, Trace, Verdict};
+use search::{Automaton, AutomatonEdge, Fairness, Product, Refutation, Task, catch_them_young, components};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Compact, Plain};
+
+fn random_graph(seed: u64) -> Graph {
+    let mut random = Random(seed ^ 0x9a4);
+    let states = 2 + random.below(300);
+    let most = 1 + random.below(3);
+    let edges = (0..states).map(|state| {
+        // Forward for the most part, so that there is something to take out.
+        let mut targets: Vec<usize> = (0..random.below(most + 1)).map(|_| (state + 1 + random.below(states - state)) as usize).collect();
+        targets.retain(|&target| target < states as usize);
+        if random.below(40) == 0 {
+            targets.push((state - random.below(state.min(20) + 1)) as usize);
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    });
+    Graph::new(edges.collect())
+}
+
+/// Some states accept, all edges of them; some automata are weak.
+fn random_automaton(seed: u64, atoms: u64) -> Automaton {
+    let mut random = Random(seed ^ 0xacce);
+    let states = 1 + random.below(6);
+    let weak = random.below(2) == 0;
+    let edges = (0..states).map(|state| {
+        let accepting = u64::from(random.below(3) == 0);
+        let edge = |random: &mut Random| {
+            let required = random.below(1 << atoms) & random.below(1 << atoms);
+            let target = if weak { state + random.below(states - state) } else { random.below(states) };
+            AutomatonEdge { required, marks: accepting, target: Some(target as u16), ..AutomatonEdge::default() }
+        };
+        (0..1 + random.below(3)).map(|_| edge(&mut random)).collect()
+    });
+    let edges = edges.collect();
+    Automaton { initial: 0, edges, sets: 1 }
+}
+
+fn check_lasso<S: System>(product: &mut Product<S>, trace: &Trace) {
+    let mut out = Successors::new();
+    product.initial(&mut out);
+    assert!(out.iter().any(|(_, state)| state == Some(&trace.initial[..])));
+    let start = trace.loop_start.expect("a loop");
+    assert!(start < trace.steps.len());
+    for (index, step) in trace.steps.iter().enumerate() {
+        out.clear();
+        product.successors(trace.state_after(index).expect("a state"), &mut out);
+        assert!(out.iter().any(|(entry, state)| entry.action == step.action && state == step.state.as_deref()), "step {index}");
+    }
+    assert_eq!(trace.state_after(start), Some(trace.last_state()));
+    assert!((start..trace.steps.len()).any(|index| product.is_accepting(trace.state_after(index).expect("a state"))));
+}
+
+fn compare<S: System + Clone>(product: &Product<S>, threads: usize) -> bool {
+    let task = Task { threads, ..Task::new(&Refutation) };
+    let expected = components(product, Fairness::None, &Plain::new(), &task);
+    let found = catch_them_young(product, &Plain::new(), &task);
+    match (&expected.verdict, &found.verdict) {
+        (Verdict::Violated(_), Verdict::Violated(violation)) => {
+            check_lasso(&mut product.clone(), &violation.trace);
+            true
+        }
+        (Verdict::Holds, Verdict::Holds) => {
+            let numbers = [&expected, &found].map(|outcome| (outcome.statistics.states, outcome.statistics.transitions));
+            assert_eq!(numbers[0], numbers[1]);
+            false
+        }
+        verdicts => panic!("{verdicts:?}"),
+    }
+}
+
+#[test]
+fn it_finds_what_components_find() {
+    let (mut found, mut tried) = (0, 0);
+    for seed in 0..2000_u64 {
+        let threads = 1 + (seed % 3) as usize;
+        found += u32::from(if seed.is_multiple_of(3) {
+            let system = Threads::random(seed);
+            let automaton = Arc::new(random_automaton(seed, system.variables as u64));
+            compare(&Product::new(system, automaton), threads)
+        } else {
+            compare(&Product::new(random_graph(seed), Arc::new(random_automaton(seed, 0))), threads)
+        });
+        tried += 1;
+    }
+    assert!(found > 300 && tried - found > 300, "{found} of {tried}");
+}
+
+/// Wide levels, which workers share; in the end there is an edge back, or there is none.
+#[test]
+fn workers_share_a_level() {
+    const SIDE: u64 = 200;
+    for back in [false, true] {
+        let grid = || {
+            contract::testing::numbers(move |n, next| {
+                if n % SIDE + 1 < SIDE {
+                    next(n + 1);
+                }
+                if n / SIDE + 1 < SIDE {
+                    next(n + SIDE);
+                }
+                if back && n == SIDE * SIDE - 1 {
+                    next(n - SIDE - 1);
+                }
+            })
+        };
+        // It accepts in every second state.
+        let edge = |marks, target| AutomatonEdge { marks, target: Some(target), ..AutomatonEdge::default() };
+        let edges = vec![vec![edge(0, 1)], vec![edge(1, 0)]];
+        let product = Product::new(grid(), Arc::new(Automaton { initial: 0, edges, sets: 1 }));
+        // A run that ends stays where it ended, and so it is accepted too.
+        assert!(compare(&product, 2));
+        // It accepts once.
+        let edges = vec![vec![edge(0, 1)], vec![edge(0, 2)], vec![edge(1, 3)], vec![edge(0, 3)]];
+        let product = Product::new(grid(), Arc::new(Automaton { initial: 0, edges, sets: 1 }));
+        assert!(!compare(&product, 2));
+    }
+}
+
+#[test]
+fn limits_are_obeyed() {
+    let line = contract::testing::numbers(|n, next| [n + 1, n + (1 << 32)].into_iter().for_each(next));
+    let anything = AutomatonEdge { target: Some(0), ..AutomatonEdge::default() };
+    let product = Product::new(line, Arc::new(Automaton { initial: 0, edges: vec![vec![anything]], sets: 1 }));
+    let task = Task { threads: 2, ..Task::default() };
+    let full = catch_them_young(&product, &Plain::with_budget(1 << 16), &task);
+    assert_eq!(full.verdict, Verdict::Unknown(StopReason::Memory));
+    let limits = Limits { time: Some(Duration::from_millis(50)), ..Limits::default() };
+    let late = catch_them_young(&product, &Plain::new(), &Task { limits, ..task.clone() });
+    assert_eq!(late.verdict, Verdict::Unknown(StopReason::Time));
+    let limits = Limits { depth: Some(3), ..Limits::default() };
+    let shallow = catch_them_young(&product, &Plain::new(), &Task { limits, ..task });
+    assert_eq!(shallow.verdict, Verdict::Unknown(StopReason::Depth));
+}
+
+#[test]
+fn stores_whose_names_change_are_searched_by_components() {
+    let product = Product::new(random_graph(7), Arc::new(random_automaton(7, 0)));
+    let task = Task { threads: 2, ..Task::new(&Refutation) };
+    let plain = catch_them_young(&product, &Plain::new(), &task);
+    let compact = catch_them_young(&product, &Compact::with_budget(u64::MAX), &task);
+    assert_eq!(matches!(plain.verdict, Verdict::Violated(_)), matches!(compact.verdict, Verdict::Violated(_)));
+}

@@ -1,7 +1,8 @@
 //! Fewer acceptance sets: what the components of an automaton really need.
 //!
-//! A set matters only inside a component, and there not if another set is a part of it. So each component gets its own
-//! numbering of the sets it needs, and the automaton has as many as the neediest component (as in Spot's `scc_filter`).
+//! A set matters only inside a component, and there not if another set is a part of it. So each
+//! component gets its own numbering of the sets it needs, and the automaton has as many as the
+//! neediest component (as in Spot's `scc_filter`).
 
 use crate::automaton::{Component, all_marks};
 use crate::graph::{Components, Graph};

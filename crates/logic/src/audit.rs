@@ -1,7 +1,8 @@
 //! Every stage of the translation compared with the definition of the logic, on words.
 //!
-//! The judge is [`Lasso::satisfies`], which knows nothing of automata, and [`Lasso::accepted_by`], which knows nothing of how
-//! they were made. Stages are compared one by one, so that a mistake is found where it was made.
+//! The judge is [`Lasso::satisfies`], which knows nothing of automata, and [`Lasso::accepted_by`],
+//! which knows nothing of how they were made. Stages are compared one by one, so that a mistake is
+//! found where it was made.
 
 use crate::acceptance;
 use crate::degeneralise::{Place, degeneralise};
@@ -31,8 +32,8 @@ pub struct Audited {
 const BOUNDS: Bounds = Bounds { states: 2000, edges: 20_000 };
 const BUDGET: u64 = 2_000_000;
 
-/// Compares every stage on the words. The error names the stage and the word. A formula that is too large for a stage
-/// is compared up to that stage.
+/// Compares every stage on the words. The error names the stage and the word. A formula that is too
+/// large for a stage is compared up to that stage.
 pub fn audit(formulas: &mut Formulas, root: Id, words: &[Lasso]) -> Result<Audited, String> {
     let expected: Vec<bool> = words.iter().map(|word| word.satisfies(formulas, root)).collect();
     let mut judge = Judge { words, expected, names: formulas.atoms().to_vec(), automata: 0 };

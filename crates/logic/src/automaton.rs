@@ -1,10 +1,12 @@
-//! Büchi automata as plain data: what the translation gives, what the formats read and write, what a search walks on.
+//! Büchi automata as plain data: what the translation gives, what the formats read and write, what
+//! a search walks on.
 //!
-//! Acceptance is generalised and on the edges: a run is accepted if it passes through each acceptance set again and
-//! again. A plain Büchi automaton has one set, and all edges of a state are in it or none is. With no set at all, every
-//! infinite run is accepted.
+//! Acceptance is generalised and on the edges: a run is accepted if it passes through each
+//! acceptance set again and again. A plain Büchi automaton has one set, and all edges of a state
+//! are in it or none is. With no set at all, every infinite run is accepted.
 
-/// A product of literals: a letter is in it if the `positive` atoms are true and the `negative` ones false.
+/// A product of literals: a letter is in it if the `positive` atoms are true and the `negative`
+/// ones false.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cube {
     /// Atoms that are true, a bit each.
@@ -74,7 +76,8 @@ pub struct Automaton {
     pub state_based: bool,
 }
 
-/// How a component of an automaton takes part in acceptance (Holzmann, Edelkamp and others name them N, F and P).
+/// How a component of an automaton takes part in acceptance (Holzmann, Edelkamp and others name
+/// them N, F and P).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
     /// No cycle in it is accepted.

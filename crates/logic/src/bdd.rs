@@ -1,9 +1,10 @@
 //! Sets of letters as reduced ordered binary decision diagrams (Bryant 1986).
 //!
-//! Guards are compared, joined and subtracted all the time, and equal ones must be equal numbers; that is what these
-//! diagrams are for. There are few atoms and small guards, so a table and two caches are enough. A limit on the table
-//! stands in for an error at every operation: beyond it results are meaningless, and [`Bdds::overflowed`] says so. Whoever
-//! gives a result away asks first.
+//! Guards are compared, joined and subtracted all the time, and equal ones must be equal numbers;
+//! that is what these diagrams are for. There are few atoms and small guards, so a table and two
+//! caches are enough. A limit on the table stands in for an error at every operation: beyond it
+//! results are meaningless, and [`Bdds::overflowed`] says so. Whoever gives a result away asks
+//! first.
 
 use crate::automaton::{Cube, Guard};
 use rustc_hash::FxHashMap;
@@ -68,8 +69,8 @@ impl Bdds {
         self.overflowed
     }
 
-    /// Forgets that the limit was reached and moves it. What was made before that is right still, what was made since is
-    /// not.
+    /// Forgets that the limit was reached and moves it. What was made before that is right still,
+    /// what was made since is not.
     pub fn recover(&mut self) {
         if self.overflowed {
             self.overflowed = false;

@@ -1,4 +1,5 @@
-//! Formulas put together with the simplifications that need no thought, and negation pushed to the atoms.
+//! Formulas put together with the simplifications that need no thought, and negation pushed to the
+//! atoms.
 
 use crate::formula::{Formulas, Id, Node};
 use rustc_hash::FxHashMap;

@@ -1,4 +1,5 @@
-//! What can be asked of an automaton that came from elsewhere, and its conversion to one with accepting states.
+//! What can be asked of an automaton that came from elsewhere, and its conversion to one with
+//! accepting states.
 
 use crate::automaton::{Automaton, Component, Strength};
 use crate::bdd::{Bdd, Bdds};
@@ -21,8 +22,8 @@ pub struct Facts {
     pub complete: bool,
     /// What it asks of a search.
     pub strength: Strength,
-    /// For each state the number of its component; edges lead to the same or a smaller number. Nothing for a state that
-    /// cannot be reached.
+    /// For each state the number of its component; edges lead to the same or a smaller number.
+    /// Nothing for a state that cannot be reached.
     pub component: Vec<Option<usize>>,
     /// For each component, how it takes part in acceptance.
     pub kinds: Vec<Component>,
@@ -43,8 +44,8 @@ pub fn facts(automaton: &Automaton) -> Result<Facts, TooLarge> {
     if bdds.overflowed() { Err(TooLarge::guards()) } else { Ok(facts) }
 }
 
-/// The same automaton without edges that no letter takes, and without states that are then not reached. Edges between the
-/// same states with the same marks become one.
+/// The same automaton without edges that no letter takes, and without states that are then not
+/// reached. Edges between the same states with the same marks become one.
 pub fn tidy(automaton: &Automaton) -> Result<Automaton, TooLarge> {
     let mut bdds = Bdds::new(NODES_MAX);
     let mut graph = Graph::from_open(automaton, &mut bdds);

@@ -1,4 +1,5 @@
-//! A place in a text that is being read, for the formats: blanks, words, strings, and errors that say where.
+//! A place in a text that is being read, for the formats: blanks, words, strings, and errors that
+//! say where.
 
 use source::{Diagnostic, FileId, Span};
 

@@ -1,9 +1,10 @@
 //! From generalised acceptance on edges to one set, on states or on edges.
 //!
-//! The classic construction walks through the sets in some order: a copy of each state for each level, and a state that
-//! has passed all levels accepts. Two things keep it small (Babiak, Badie, Duret-Lutz, Křetínský, Strejček 2013): levels
-//! matter only inside components that accept something, and on entering such a component any level will do, so one that is
-//! there already is taken.
+//! The classic construction walks through the sets in some order: a copy of each state for each
+//! level, and a state that has passed all levels accepts. Two things keep it small (Babiak, Badie,
+//! Duret-Lutz, Křetínský, Strejček 2013): levels matter only inside components that accept
+//! something, and on entering such a component any level will do, so one that is there already is
+//! taken.
 
 use crate::graph::{Edge, Graph, Work};
 use rustc_hash::FxHashMap;
@@ -17,8 +18,8 @@ pub enum Place {
     Edges,
 }
 
-/// One automaton with one acceptance set. `order` is the order in which the sets are waited for. Nothing if it has
-/// more than `limit` states.
+/// One automaton with one acceptance set. `order` is the order in which the sets are waited for.
+/// Nothing if it has more than `limit` states.
 pub fn degeneralise(graph: &Graph, order: &[u32], place: Place, limit: usize, work: &mut Work) -> Option<Graph> {
     let components = graph.components();
     let sets = order.len();
@@ -52,7 +53,8 @@ pub fn degeneralise(graph: &Graph, order: &[u32], place: Place, limit: usize, wo
                 match place {
                     Place::States => ((edge.target, reached), u64::from(accepting)),
                     Place::Edges if reached == sets => {
-                        // What this edge is in beyond its turn counts for the next round, but never for the same set twice.
+                        // What this edge is in beyond its turn counts for the next round, but never
+                        // for the same set twice.
                         let mut next = 0;
                         while next < level && edge.marks >> order[next] & 1 == 1 {
                             next += 1;

@@ -1,9 +1,9 @@
 //! Formulas of linear temporal logic, shared in one table.
 //!
-//! Equal subformulas have the same number, so that comparing is cheap, and everything that is computed for a
-//! formula is computed once. Children have smaller numbers than their parents: a loop over the numbers visits
-//! a formula from the leaves up. A formula that looks large as a tree may be small here, so nothing may walk
-//! over the tree without remembering where it was.
+//! Equal subformulas have the same number, so that comparing is cheap, and everything that is
+//! computed for a formula is computed once. Children have smaller numbers than their parents: a
+//! loop over the numbers visits a formula from the leaves up. A formula that looks large as a tree
+//! may be small here, so nothing may walk over the tree without remembering where it was.
 
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -161,7 +161,8 @@ impl Formulas {
             Node::Next(_) => shape.boolean = false,
             Node::Eventually(_) => (shape.boolean, shape.eventual) = (false, true),
             Node::Always(_) => (shape.boolean, shape.universal) = (false, true),
-            // After `b` has come, a universal `b` stays; before that, the formula still waits for it. `V` is the dual.
+            // After `b` has come, a universal `b` stays; before that, the formula still waits for
+            // it. `V` is the dual.
             Node::Until(_, b) | Node::Release(_, b) => {
                 (shape.boolean, shape.eventual, shape.universal) = (false, of(b).eventual, of(b).universal);
             }
@@ -234,7 +235,8 @@ impl Formulas {
         atoms
     }
 
-    /// Whether `X` occurs in `root`. Without it, a formula does not tell a state from its repetition.
+    /// Whether `X` occurs in `root`. Without it, a formula does not tell a state from its
+    /// repetition.
     pub fn has_next(&self, root: Id) -> bool {
         self.below(root).into_iter().any(|id| matches!(self.node(id), Node::Next(_)))
     }

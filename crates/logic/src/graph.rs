@@ -1,8 +1,9 @@
-//! Automata while they are worked on: guards are numbers of decision diagrams, and everything is a table.
+//! Automata while they are worked on: guards are numbers of decision diagrams, and everything is a
+//! table.
 //!
-//! Here are the things every reduction needs: components, what can be left out because it is not reached or
-//! accepts nothing, edges that can be joined, and the count of work done, which bounds every algorithm without looking
-//! at a clock.
+//! Here are the things every reduction needs: components, what can be left out because it is not
+//! reached or accepts nothing, edges that can be joined, and the count of work done, which bounds
+//! every algorithm without looking at a clock.
 
 use crate::automaton::{Automaton, Component, Edge as OpenEdge, State, Strength, all_marks};
 use crate::bdd::{Bdd, Bdds};
@@ -44,8 +45,8 @@ impl Work {
 
 /// Strongly connected components.
 pub struct Components {
-    /// The component of each state; numbered so that edges lead to the same or a smaller number. Unreachable states are
-    /// in none, which is [`Components::NONE`].
+    /// The component of each state; numbered so that edges lead to the same or a smaller number.
+    /// Unreachable states are in none, which is [`Components::NONE`].
     pub of: Vec<u32>,
     /// For each component, what it is.
     pub kind: Vec<Component>,
@@ -140,7 +141,8 @@ impl Graph {
         }
         let mut kind: Vec<Component> =
             marks.iter().map(|seen| if *seen == Some(all) { Component::Mixed } else { Component::Rejecting }).collect();
-        // A component whose every cycle is accepted: without the edges of any one set no cycle is left.
+        // A component whose every cycle is accepted: without the edges of any one set no cycle is
+        // left.
         let mut fully: Vec<bool> = kind.iter().map(|kind| *kind == Component::Mixed).collect();
         for set in 0..self.sets {
             let without = |from: usize, edge: &Edge| edge.marks >> set & 1 == 0 && of[edge.target as usize] == of[from];
@@ -152,7 +154,8 @@ impl Graph {
         Components { of, kind, cyclic: marks.iter().map(Option::is_some).collect() }
     }
 
-    /// Clears the flag of each component that has a cycle of the chosen edges, by taking away what has no successor.
+    /// Clears the flag of each component that has a cycle of the chosen edges, by taking away what
+    /// has no successor.
     fn mark_cyclic(&self, of: &[u32], flags: &mut [bool], chosen: impl Fn(usize, &Edge) -> bool) {
         let mut degree = vec![0usize; self.len()];
         let mut back: Vec<Vec<u32>> = vec![Vec::new(); self.len()];
@@ -177,8 +180,8 @@ impl Graph {
         }
     }
 
-    /// Keeps only what can be reached and can still accept, renumbered in the order of a breadth-first walk. Joins edges
-    /// between the same states with the same marks.
+    /// Keeps only what can be reached and can still accept, renumbered in the order of a
+    /// breadth-first walk. Joins edges between the same states with the same marks.
     pub fn trim(&mut self, work: &mut Work) {
         for list in &mut self.edges {
             list.retain(|edge| !edge.guard.is_none());
@@ -224,8 +227,8 @@ impl Graph {
         self.initial = 0;
     }
 
-    /// Gives every edge between components the marks `outside`, and none to edges inside components that accept nothing.
-    /// The language stays.
+    /// Gives every edge between components the marks `outside`, and none to edges inside components
+    /// that accept nothing. The language stays.
     pub fn clear_marks(&mut self, outside: u64) {
         let components = self.components();
         for state in 0..self.len() {
@@ -306,7 +309,8 @@ impl Graph {
         Graph { edges, initial: automaton.initial as u32, sets: automaton.sets }
     }
 
-    /// Keeps only what can be reached through edges that some letter takes, in the order in which it is there.
+    /// Keeps only what can be reached through edges that some letter takes, in the order in which
+    /// it is there.
     pub fn keep_reachable(&mut self, bdds: &mut Bdds) {
         for list in &mut self.edges {
             list.retain(|edge| !edge.guard.is_none());
@@ -345,8 +349,8 @@ fn join_equal(mut list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
     joined
 }
 
-/// Joins edges with the same target and marks, and takes from each what another edge to the same target reads with more
-/// marks.
+/// Joins edges with the same target and marks, and takes from each what another edge to the same
+/// target reads with more marks.
 pub fn join(list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
     let mut joined = join_equal(list, bdds);
     // Edges to one target lie together.

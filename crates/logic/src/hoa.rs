@@ -1,9 +1,10 @@
 //! Reading the Hanoi format (HOA, version 1: Babiak and others 2015), as far as Büchi automata go.
 //!
-//! Read are nondeterministic automata with Büchi, generalised Büchi or no acceptance condition, on states or edges, with
-//! labels on edges, on states, or implied by the order of edges; aliases; several initial states. Refused, with the place,
-//! are alternating automata and other conditions. Headers that begin with a capital letter carry meaning, so one that is
-//! not known is refused; others are passed over, as the format wants it.
+//! Read are nondeterministic automata with Büchi, generalised Büchi or no acceptance condition, on
+//! states or edges, with labels on edges, on states, or implied by the order of edges; aliases;
+//! several initial states. Refused, with the place, are alternating automata and other conditions.
+//! Headers that begin with a capital letter carry meaning, so one that is not known is refused;
+//! others are passed over, as the format wants it.
 
 use crate::automaton::{Automaton, Cube, Edge, Guard, State};
 use crate::bdd::{Bdd, Bdds};
@@ -409,7 +410,8 @@ impl<'a> Reader<'a> {
         Ok(Automaton { atoms, states, initial, sets, state_based })
     }
 
-    /// The state where runs begin: a new one if there are several, one without edges if there is none.
+    /// The state where runs begin: a new one if there are several, one without edges if there is
+    /// none.
     fn initial(&self, states: &mut Vec<State>, state_based: &mut bool) -> usize {
         if let [one] = self.starts.as_slice() {
             return *one;

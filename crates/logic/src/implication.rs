@@ -1,8 +1,10 @@
-//! Whether one formula follows from another: by their shapes, and for small formulas by their languages.
+//! Whether one formula follows from another: by their shapes, and for small formulas by their
+//! languages.
 //!
-//! The rules on shapes are those of Somenzi and Bloem (2000) and of Babiak and others (2012), with pure eventualities and
-//! universal formulas (Etessami and Holzmann 2000). They are quick and never wrong, but do not see everything. The
-//! automaton of `f && !g` sees everything: it is empty exactly if `g` follows from `f`.
+//! The rules on shapes are those of Somenzi and Bloem (2000) and of Babiak and others (2012), with
+//! pure eventualities and universal formulas (Etessami and Holzmann 2000). They are quick and never
+//! wrong, but do not see everything. The automaton of `f && !g` sees everything: it is empty
+//! exactly if `g` follows from `f`.
 
 use crate::convert::letters_of;
 use crate::formula::{Formulas, Id, Node};
@@ -17,7 +19,8 @@ pub struct Implication {
     negations: FxHashMap<Id, Id>,
     /// How many more questions may be answered by automata.
     questions: u32,
-    /// How many more steps may be spent; without any, nothing follows from anything that is not known already.
+    /// How many more steps may be spent; without any, nothing follows from anything that is not
+    /// known already.
     steps: u64,
 }
 

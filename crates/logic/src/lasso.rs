@@ -1,8 +1,8 @@
 //! Words that end in a loop, and what formulas and automata say of them.
 //!
-//! Two automata over the same letters have the same language exactly if they agree on all such words, and a
-//! formula can be evaluated on one of them from its definition alone. That makes them the judge of every
-//! translation and reduction in this crate: nothing here uses what it judges.
+//! Two automata over the same letters have the same language exactly if they agree on all such
+//! words, and a formula can be evaluated on one of them from its definition alone. That makes them
+//! the judge of every translation and reduction in this crate: nothing here uses what it judges.
 
 use crate::automaton::Automaton;
 use crate::formula::{Formulas, Id, Node};
@@ -68,8 +68,9 @@ impl Lasso {
         values[root.index()][0]
     }
 
-    /// The least (`start` false) or greatest solution of `value(at) = rule(at, value(next(at)))`. From the end
-    /// backwards, twice: the first round settles the cycle's beginning, the second everything.
+    /// The least (`start` false) or greatest solution of `value(at) = rule(at, value(next(at)))`.
+    /// From the end backwards, twice: the first round settles the cycle's beginning, the second
+    /// everything.
     fn fixpoint(&self, start: bool, rule: impl Fn(usize, bool) -> bool) -> Vec<bool> {
         let mut value = vec![start; self.letters.len()];
         for _ in 0..2 {
@@ -80,8 +81,8 @@ impl Lasso {
         value
     }
 
-    /// Whether the automaton accepts the word: whether, in its product with the word, some component that can
-    /// be reached holds a cycle with every acceptance set.
+    /// Whether the automaton accepts the word: whether, in its product with the word, some
+    /// component that can be reached holds a cycle with every acceptance set.
     pub fn accepted_by(&self, automaton: &Automaton) -> bool {
         let (count, states) = (self.letters.len(), automaton.states.len());
         let node = |state: usize, at: usize| state * count + at;
@@ -110,8 +111,8 @@ impl Lasso {
     }
 }
 
-/// For each node that can be reached from `start` the number of its strongly connected component, by Kosaraju's two
-/// searches.
+/// For each node that can be reached from `start` the number of its strongly connected component,
+/// by Kosaraju's two searches.
 fn components(edges: &[Vec<(usize, u64)>], start: usize) -> Vec<Option<usize>> {
     let mut seen = vec![false; edges.len()];
     let mut finished = Vec::new();

@@ -1,7 +1,7 @@
 //! Letters told apart only as far as an automaton tells them apart.
 //!
-//! The guards of an automaton cut the letters into classes. A guard is then a set of classes, a few machine words,
-//! and the inner loops of the simulations need no diagrams.
+//! The guards of an automaton cut the letters into classes. A guard is then a set of classes, a few
+//! machine words, and the inner loops of the simulations need no diagrams.
 
 use crate::bdd::Bdd;
 use crate::graph::{Graph, Work};

@@ -1,7 +1,8 @@
 //! Linear temporal logic: formulas, and their translation to small Büchi automata.
 //!
-//! A formula over atoms comes in, an automaton comes out, as plain data: nothing here knows states of a program or
-//! byte-code. What an atom means is the caller's business; here it is a text and a bit of a letter.
+//! A formula over atoms comes in, an automaton comes out, as plain data: nothing here knows states
+//! of a program or byte-code. What an atom means is the caller's business; here it is a text and a
+//! bit of a letter.
 #![forbid(unsafe_code)]
 
 mod acceptance;
@@ -22,10 +23,12 @@ mod merge;
 mod never;
 mod obligation;
 mod parse;
+mod plain_automaton;
 mod product;
 pub mod random;
 mod simplify;
 mod simulation;
+mod svg;
 mod tableau;
 mod translate;
 mod write;
@@ -37,5 +40,7 @@ pub use hoa::read as read_hoa;
 pub use lasso::{Lasso, Letter};
 pub use never::read as read_never;
 pub use parse::{DEPTH_MAX, Parsed, TEXT_MAX, parse};
+pub use plain_automaton::{PlainAutomaton, parse_plain_automaton};
+pub use svg::svg;
 pub use translate::{ATOMS_MAX, Class, TooLarge, Translation, translate};
 pub use write::{Remarks, dot, hoa as write_hoa, never as write_never, text};

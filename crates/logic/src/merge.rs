@@ -1,15 +1,16 @@
 //! States merged wherever the language allows it.
 //!
-//! Merging states of an automaton, or letting more of its states accept, can only add words. With an automaton for the
-//! complement at hand, whether a word was added is a question of emptiness, and for automata as small as these it is cheap
-//! enough to ask for every pair of states. This finds whatever any quotient by simulation would find, and more, and no step
-//! is believed without that check.
+//! Merging states of an automaton, or letting more of its states accept, can only add words. With
+//! an automaton for the complement at hand, whether a word was added is a question of emptiness,
+//! and for automata as small as these it is cheap enough to ask for every pair of states. This
+//! finds whatever any quotient by simulation would find, and more, and no step is believed without
+//! that check.
 
 use crate::graph::{Graph, Work};
 use crate::product::Product;
 
-/// Merges states of `graph` as far as it has no word in common with `complement` afterwards. The order in which pairs are
-/// tried decides what is found: `backwards` tries the last states first.
+/// Merges states of `graph` as far as it has no word in common with `complement` afterwards. The
+/// order in which pairs are tried decides what is found: `backwards` tries the last states first.
 pub fn merge(graph: &Graph, complement: &Graph, state_based: bool, backwards: bool, work: &mut Work) -> Option<Graph> {
     let count = graph.len();
     let product = Product::new(graph, complement, work)?;
@@ -32,7 +33,8 @@ pub fn merge(graph: &Graph, complement: &Graph, state_based: bool, backwards: bo
             if product.empty(&trial, &marks, work)? {
                 class = trial;
                 merged = true;
-                // States before this one were tried with it already, but the class is new: go on with the next state.
+                // States before this one were tried with it already, but the class is new: go on
+                // with the next state.
                 break;
             }
         }

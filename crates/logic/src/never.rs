@@ -1,7 +1,9 @@
-//! Reading never claims of the shape that translators write: labels, `if` or `do` with guards and `goto`, `skip`.
+//! Reading never claims of the shape that translators write: labels, `if` or `do` with guards and
+//! `goto`, `skip`.
 //!
-//! A statement is a state; a label that begins with `accept` makes it accepting. A claim that comes to its end has matched,
-//! whatever follows, so its end is a state that accepts everything. So is the `assert` with which SPIN ends a claim early.
+//! A statement is a state; a label that begins with `accept` makes it accepting. A claim that comes
+//! to its end has matched, whatever follows, so its end is a state that accepts everything. So is
+//! the `assert` with which SPIN ends a claim early.
 
 use crate::automaton::{Automaton, State};
 use crate::bdd::{Bdd, Bdds};
@@ -253,7 +255,8 @@ impl<'a> Reader<'a> {
             at += 1;
         }
         let text = &self.cursor.text[start..at];
-        // A table for each guard, so that a long claim is read in linear time; the atoms are the same in all.
+        // A table for each guard, so that a long claim is read in linear time; the atoms are the
+        // same in all.
         let mut formulas = Formulas::new();
         for atom in &self.atoms {
             formulas.atom_number(atom);
@@ -278,7 +281,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// For each statement the one that is executed in its place; the end of the claim stands for itself.
+    /// For each statement the one that is executed in its place; the end of the claim stands for
+    /// itself.
     fn resolved(&self) -> Result<Vec<usize>, Diagnostic> {
         let end = self.statements.len();
         let mut known: Vec<Option<usize>> = vec![None; end + 1];

@@ -1,9 +1,10 @@
 //! The smallest deterministic weak automaton of an obligation (Dax, Eisinger, Klaedtke 2007).
 //!
-//! An obligation is a Boolean combination of safety and guarantee formulas; those are exactly the languages of
-//! deterministic weak automata, and among these there is one smallest, found like the smallest finite automaton
-//! (Löding 2001). Whether a formula is an obligation is not asked beforehand: the automaton is made as if it were, and
-//! then compared with automata for the formula and for its negation.
+//! An obligation is a Boolean combination of safety and guarantee formulas; those are exactly the
+//! languages of deterministic weak automata, and among these there is one smallest, found like the
+//! smallest finite automaton (Löding 2001). Whether a formula is an obligation is not asked
+//! beforehand: the automaton is made as if it were, and then compared with automata for the formula
+//! and for its negation.
 
 use crate::bdd::Bdd;
 use crate::graph::{Edge, Graph, Work};
@@ -24,7 +25,8 @@ pub struct Obligation {
 /// More sets of states than this are not looked at.
 const SUBSETS: usize = 600;
 
-/// The automaton, if the language of `graph` is that of an obligation. `complement` accepts what `graph` does not.
+/// The automaton, if the language of `graph` is that of an obligation. `complement` accepts what
+/// `graph` does not.
 pub fn obligation(graph: &Graph, complement: &Graph, work: &mut Work) -> Option<Obligation> {
     let letters = Letters::of(&[graph], work)?;
     let (table, subsets) = subsets(graph, &letters, work)?;
@@ -71,8 +73,8 @@ pub fn obligation(graph: &Graph, complement: &Graph, work: &mut Work) -> Option<
 /// For each state and each class of letters the next state.
 type Table = Vec<Vec<u32>>;
 
-/// For each set of states and each class of letters the next set; sets are numbered as they are found, the initial one
-/// first.
+/// For each set of states and each class of letters the next set; sets are numbered as they are
+/// found, the initial one first.
 fn subsets(graph: &Graph, letters: &Letters, work: &mut Work) -> Option<(Table, Vec<Vec<u32>>)> {
     let mut known: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
     let mut order = vec![vec![graph.initial]];
@@ -138,8 +140,8 @@ fn cycle_through(table: &[Vec<u32>], of: &[u32], start: usize) -> Option<Vec<usi
 
 /// Whether, from one of the states, reading the cycle for ever is accepted.
 fn accepts_for_ever(graph: &Graph, letters: &Letters, starts: &[u32], cycle: &[usize], work: &mut Work) -> Option<bool> {
-    // The word as an automaton, with a first state that guesses where to begin would need several initial states: one
-    // search for each start instead.
+    // The word as an automaton, with a first state that guesses where to begin would need several
+    // initial states: one search for each start instead.
     let length = cycle.len();
     let mut word = Graph { edges: Vec::new(), initial: 0, sets: 0 };
     for (place, &class) in cycle.iter().enumerate() {
@@ -155,7 +157,8 @@ fn accepts_for_ever(graph: &Graph, letters: &Letters, starts: &[u32], cycle: &[u
     Some(false)
 }
 
-/// Which states accept, as a mark each. States on no cycle get what makes the most states alike (Löding).
+/// Which states accept, as a mark each. States on no cycle get what makes the most states alike
+/// (Löding).
 fn colours(table: &[Vec<u32>], of: &[u32], accepts: &[Option<bool>]) -> Vec<u64> {
     let top = (accepts.len() as u32 + 1) * 2;
     let mut colour = vec![top; accepts.len()];
@@ -196,7 +199,8 @@ fn with_guards(table: &[Vec<u32>], letters: &Letters, marks: &[u64], work: &mut 
     Graph { edges, initial: 0, sets: 1 }
 }
 
-/// Moore's refinement: classes of states that agree on acceptance and on the classes of all successors.
+/// Moore's refinement: classes of states that agree on acceptance and on the classes of all
+/// successors.
 fn refine(table: &[Vec<u32>], marks: &[u64]) -> Vec<u32> {
     let mut class: Vec<u32> = marks.iter().map(|mark| *mark as u32).collect();
     let mut count = 0;

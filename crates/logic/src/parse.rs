@@ -1,10 +1,11 @@
 //! SPIN's syntax for formulas, as version 6.5.2 reads it in an `ltl` block.
 //!
-//! From loose to tight: `->` and `<->`, `||`, `&&`, then `U`, `W` and `V`, then the operators of Promela's
-//! expressions; `[]`, `<>`, `X` and `!` bind tightest. All binary operators group to the left. What stands between
-//! the temporal and logical operators is an atom, and its text is left to the caller: `x == 0`, `P[1]@crit`,
-//! `len(q) > 2`, `q?[ack]`, or any text in braces. (SPIN's option `-f` reads formulas by other rules, in which the
-//! four logical operators bind equally; we have one grammar.)
+//! From loose to tight: `->` and `<->`, `||`, `&&`, then `U`, `W` and `V`, then the operators of
+//! Promela's expressions; `[]`, `<>`, `X` and `!` bind tightest. All binary operators group to the
+//! left. What stands between the temporal and logical operators is an atom, and its text is left to
+//! the caller: `x == 0`, `P[1]@crit`, `len(q) > 2`, `q?[ack]`, or any text in braces. (SPIN's
+//! option `-f` reads formulas by other rules, in which the four logical operators bind equally; we
+//! have one grammar.)
 
 use crate::formula::{Formulas, Id, Node};
 use source::{Diagnostic, FileId, Span, did_you_mean};
@@ -23,7 +24,8 @@ pub struct Parsed {
     pub spans: Vec<Option<Span>>,
 }
 
-/// Reads a formula. `offset` is the text's place in `file`, so that positions are right when it is a part of it.
+/// Reads a formula. `offset` is the text's place in `file`, so that positions are right when it is
+/// a part of it.
 pub fn parse(formulas: &mut Formulas, text: &str, file: FileId, offset: usize) -> Result<Parsed, Diagnostic> {
     let place = |start: usize, end: usize| Span::new(file, offset + start, offset + end);
     if text.len() > TEXT_MAX {
@@ -361,7 +363,8 @@ impl Parser<'_> {
         }
     }
 
-    /// What may follow a name in an atom: indices, arguments, members, labels, polls. Gives where it ends.
+    /// What may follow a name in an atom: indices, arguments, members, labels, polls. Gives where
+    /// it ends.
     fn postfix(&mut self, name: &Token) -> Result<usize, Diagnostic> {
         let mut end = name.end;
         let numeric = self.token_text(name).starts_with(|c: char| c.is_ascii_digit());
@@ -458,8 +461,8 @@ impl Parser<'_> {
         formulas.atom(&text)
     }
 
-    /// The text of an atom with blanks only between words and around binary operators, so that `x==0` and `x == 0` are
-    /// the same atom.
+    /// The text of an atom with blanks only between words and around binary operators, so that
+    /// `x==0` and `x == 0` are the same atom.
     fn canonical(&self, start: usize, end: usize) -> String {
         let first = self.tokens.partition_point(|token| token.start < start);
         let mut text = String::new();

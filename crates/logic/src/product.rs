@@ -1,11 +1,13 @@
 //! Whether two automata have a word in common.
 //!
-//! With an automaton for a formula and one for its negation this answers every question about languages that the
-//! reductions ask: what is added to the one must have no word in common with the other.
+//! With an automaton for a formula and one for its negation this answers every question about
+//! languages that the reductions ask: what is added to the one must have no word in common with the
+//! other.
 
 use crate::graph::{Graph, Work};
 
-/// Two automata whose letters were compared once; one of them may have its states merged afterwards.
+/// Two automata whose letters were compared once; one of them may have its states merged
+/// afterwards.
 pub struct Product<'a> {
     left: &'a Graph,
     right: &'a Graph,
@@ -36,8 +38,9 @@ impl<'a> Product<'a> {
         Some(Product { left, right, pairs })
     }
 
-    /// Whether the quotient of the left automaton by `class` and the right automaton have no word in common. `marks`
-    /// gives the marks of a left edge: its state, its place among the state's edges. Nothing when the budget is used up.
+    /// Whether the quotient of the left automaton by `class` and the right automaton have no word
+    /// in common. `marks` gives the marks of a left edge: its state, its place among the state's
+    /// edges. Nothing when the budget is used up.
     pub fn empty(&self, class: &[u32], marks: &dyn Fn(usize, usize) -> u64, work: &mut Work) -> Option<bool> {
         let classes = class.iter().max().map_or(0, |max| *max as usize + 1);
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); classes];

@@ -3,7 +3,7 @@
 use crate::formula::{Formulas, Id, Node};
 use crate::lasso::Lasso;
 
-/// A stream of random numbers (SplitMix64).
+/// A stream of random numbers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -15,11 +15,7 @@ impl Random {
 
     /// The next number.
     pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        splitmix::next(&mut self.0)
     }
 
     /// A number below `bound`; zero if the bound is zero.

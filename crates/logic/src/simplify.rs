@@ -1,9 +1,10 @@
 //! Smaller formulas with the same meaning.
 //!
-//! The formula is put together anew from its leaves, and each operator looks at its operands for a rule that applies:
-//! the rules of Somenzi and Bloem (2000), Etessami and Holzmann (2000), Babiak and others (2012), and of Spot's
-//! documentation. `M` is strong release here: `a M b` is `b U (a && b)`. A rule needs a reason, not a proof, in this
-//! file: each is tried on random formulas and words by the audit.
+//! The formula is put together anew from its leaves, and each operator looks at its operands for a
+//! rule that applies: the rules of Somenzi and Bloem (2000), Etessami and Holzmann (2000), Babiak
+//! and others (2012), and of Spot's documentation. `M` is strong release here: `a M b` is
+//! `b U (a && b)`. A rule needs a reason, not a proof, in this file: each is tried on random
+//! formulas and words by the audit.
 
 use crate::formula::{Formulas, Id, Node};
 use crate::graph::Work;
@@ -139,7 +140,8 @@ impl<'a> Simplifier<'a> {
                 self.eventually(any)
             }
             Node::Or(_) => {
-                // `<>(f || u)` is `<>f || <>u`, and with a universal `u` the second is one that holds everywhere or nowhere.
+                // `<>(f || u)` is `<>f || <>u`, and with a universal `u` the second is one that
+                // holds everywhere or nowhere.
                 let (universal, rest) = self.split(a, false, |part| self.is_universal(part));
                 if universal.is_empty() {
                     return self.formulas.eventually(a);

@@ -1,10 +1,12 @@
-//! Reductions by simulation: states that can stand for each other become one, edges that another edge makes needless
-//! go.
+//! Reductions by simulation: states that can stand for each other become one, edges that another
+//! edge makes needless go.
 //!
-//! *Direct* simulation: whatever one state can read, the other can read with at least the same marks, for ever. *Reverse*
-//! simulation is the same backwards, from the initial state (Somenzi and Bloem 2000). Both allow quotients, and both allow
-//! to leave out an edge beside one that leads to, or comes from, a strictly better state (Clemente and Mayr 2013). *Delayed*
-//! simulation lets the answer to an accepting state come later (Etessami, Wilke, Schuller 2001); it allows only quotients.
+//! *Direct* simulation: whatever one state can read, the other can read with at least the same
+//! marks, for ever. *Reverse* simulation is the same backwards, from the initial state (Somenzi and
+//! Bloem 2000). Both allow quotients, and both allow to leave out an edge beside one that leads to,
+//! or comes from, a strictly better state (Clemente and Mayr 2013). *Delayed* simulation lets the
+//! answer to an accepting state come later (Etessami, Wilke, Schuller 2001); it allows only
+//! quotients.
 
 use crate::graph::{Edge, Graph, Work};
 use crate::letters::{Letters, Mask};
@@ -41,8 +43,8 @@ impl Relation {
     }
 }
 
-/// The largest relation within `start` such that each step of the left state is answered, letter by letter, by steps of
-/// the right one. Nothing when the budget is used up.
+/// The largest relation within `start` such that each step of the left state is answered, letter by
+/// letter, by steps of the right one. Nothing when the budget is used up.
 fn largest(steps: &[Vec<Step>], mut relation: Relation, work: &mut Work) -> Option<Relation> {
     let count = steps.len();
     loop {
@@ -107,8 +109,8 @@ pub fn direct(graph: &Graph, work: &mut Work) -> Option<Graph> {
     Some(reduced)
 }
 
-/// The quotient by reverse simulation, without edges that a better source makes needless. States that accept and states
-/// that do not are kept apart where acceptance is a matter of states.
+/// The quotient by reverse simulation, without edges that a better source makes needless. States
+/// that accept and states that do not are kept apart where acceptance is a matter of states.
 pub fn reverse(graph: &Graph, state_based: bool, work: &mut Work) -> Option<Graph> {
     let letters = Letters::of(&[graph], work)?;
     let count = graph.len();
@@ -153,14 +155,16 @@ pub fn delayed(graph: &Graph, work: &mut Work) -> Option<Graph> {
     }
     let steps = forward_steps(graph, &letters);
     let accepting: Vec<bool> = graph.edges.iter().map(|list| list.first().is_some_and(|edge| edge.marks == 1)).collect();
-    // A position is (left, right, debt): with a debt, the left run has accepted and the right one has not since.
+    // A position is (left, right, debt): with a debt, the left run has accepted and the right one
+    // has not since.
     let at = |p: usize, q: usize, debt: bool| (p * count + q) * 2 + usize::from(debt);
     let debt_after = |p: usize, q: usize, debt: bool| (debt || accepting[p]) && !accepting[q];
-    // The answerer wins where it can come to a position without debt again and again: the largest set from which such a
-    // position of the set is reached whatever the other does.
+    // The answerer wins where it can come to a position without debt again and again: the largest
+    // set from which such a position of the set is reached whatever the other does.
     let mut winning = vec![true; count * count * 2];
     loop {
-        // Positions from which the answerer reaches, in one step or more, a position without debt that is still winning.
+        // Positions from which the answerer reaches, in one step or more, a position without debt
+        // that is still winning.
         let mut reached = vec![false; count * count * 2];
         loop {
             let mut changed = false;
@@ -226,7 +230,8 @@ pub fn clear_states(graph: &mut Graph) {
     }
 }
 
-/// Direct and reverse simulation, again and again while they help. When the budget is used up, what was reached so far.
+/// Direct and reverse simulation, again and again while they help. When the budget is used up, what
+/// was reached so far.
 pub fn reduce(mut graph: Graph, state_based: bool, work: &mut Work) -> Graph {
     loop {
         let before = (graph.len(), graph.edge_count());

@@ -1,10 +1,12 @@
 //! From a formula to an automaton with generalised acceptance on edges.
 //!
-//! A state is a set of formulas that must hold from here on. Each formula says what it wants of the next letter and of
-//! the rest: a list of moves (letters, formulas for the next position, promises). A conjunction combines the moves of its
-//! parts, a disjunction lists them all. `a U b` postponed is a promise of `b`; an accepted run is free of each promise
-//! again and again. This is Couvreur's construction (1999) with the lists of moves of Gastin and Oddoux (2001) in place of
-//! one large decision diagram: a move that asks for more than another and promises more is left out at once.
+//! A state is a set of formulas that must hold from here on. Each formula says what it wants of the
+//! next letter and of the rest: a list of moves (letters, formulas for the next position,
+//! promises). A conjunction combines the moves of its parts, a disjunction lists them all. `a U b`
+//! postponed is a promise of `b`; an accepted run is free of each promise again and again. This is
+//! Couvreur's construction (1999) with the lists of moves of Gastin and Oddoux (2001) in place of
+//! one large decision diagram: a move that asks for more than another and promises more is left out
+//! at once.
 //!
 //! Formulas are in negation normal form.
 
@@ -91,8 +93,8 @@ pub fn translate(formulas: &Formulas, root: Id, bounds: Bounds, work: &mut Work)
 }
 
 impl Tableau<'_> {
-    /// What a formula promises when it is postponed. Formulas that wait for the same thing share the promise: they all
-    /// get it at the same position.
+    /// What a formula promises when it is postponed. Formulas that wait for the same thing share
+    /// the promise: they all get it at the same position.
     fn promise_of(&self, id: Id) -> Option<Id> {
         match *self.formulas.node(id) {
             Node::Eventually(b) | Node::Until(_, b) => Some(b),
@@ -106,8 +108,9 @@ impl Tableau<'_> {
         owed.map_or(0, |at| 1 << at)
     }
 
-    /// The parts of a conjunction of formulas, without what another part brings back at every position: `<>p` beside
-    /// `[]<>p`. (Leaving out what merely follows from another part would lose promises.)
+    /// The parts of a conjunction of formulas, without what another part brings back at every
+    /// position: `<>p` beside `[]<>p`. (Leaving out what merely follows from another part would
+    /// lose promises.)
     fn conjuncts(&self, list: &[Id]) -> Vec<Id> {
         let mut parts = Vec::with_capacity(list.len());
         let mut open: Vec<Id> = list.to_vec();
@@ -180,7 +183,8 @@ impl Tableau<'_> {
                 let held = self.moves_of(b)?;
                 self.both(&held, &released)?
             }
-            // Constants and literals are Boolean, and the others have no place in a negation normal form.
+            // Constants and literals are Boolean, and the others have no place in a negation normal
+            // form.
             _ => return None,
         };
         self.moves.insert(id, moves.clone());
@@ -211,7 +215,8 @@ impl Tableau<'_> {
         self.without_worse(moves)
     }
 
-    /// Joins moves that differ only in their letters, and takes from each the letters for which another asks less.
+    /// Joins moves that differ only in their letters, and takes from each the letters for which
+    /// another asks less.
     fn without_worse(&mut self, moves: Vec<Move>) -> Option<Vec<Move>> {
         if moves.len() > self.bounds.edges {
             return None;

@@ -1,8 +1,8 @@
 //! From a formula to small automata: several ways are tried, and the smallest result is kept.
 //!
-//! Both the formula and its negation are translated. Each is then the complement of the other, and the reductions that ask
-//! about languages have an answer. All work is counted and bounded; when a budget is used up, what was reached by
-//! then is the result, the same on every machine.
+//! Both the formula and its negation are translated. Each is then the complement of the other, and
+//! the reductions that ask about languages have an answer. All work is counted and bounded; when a
+//! budget is used up, what was reached by then is the result, the same on every machine.
 
 use crate::acceptance;
 use crate::automaton::{Automaton, Strength};
@@ -29,7 +29,8 @@ pub(crate) const QUESTIONS: u32 = 150;
 /// Larger automata are not merged pair by pair.
 const MERGED_MAX: usize = 70;
 
-/// Where a property stands in the hierarchy of Manna and Pnueli, as far as the translation shows it.
+/// Where a property stands in the hierarchy of Manna and Pnueli, as far as the translation shows
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Both a safety property and a guarantee: a finite number of positions decide.

@@ -1,4 +1,5 @@
-//! Automata as text: the Hanoi format (HOA, version 1), a never claim as SPIN reads it, a table, and a graph for `dot`.
+//! Automata as text: the Hanoi format (HOA, version 1), a never claim as SPIN reads it, a table,
+//! and a graph for `dot`.
 
 use crate::automaton::{Automaton, Cube, Guard, State};
 use crate::formula::quoted;
@@ -57,7 +58,7 @@ fn string(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " "))
 }
 
-fn marks(marks: u64) -> impl Iterator<Item = u32> {
+pub(crate) fn marks(marks: u64) -> impl Iterator<Item = u32> {
     (0..64).filter(move |set| marks >> set & 1 == 1)
 }
 
@@ -79,7 +80,7 @@ fn guard(guard: &Guard, atom: &dyn Fn(usize) -> String, signs: [&str; 4]) -> Str
     }
 }
 
-fn named(automaton: &Automaton, letters: &Guard) -> String {
+pub(crate) fn named(automaton: &Automaton, letters: &Guard) -> String {
     let one = letters.cubes.len() <= 1;
     let atom = |number: usize| automaton.atoms.get(number).map_or_else(|| "?".to_owned(), |atom| quoted(atom));
     let text = guard(letters, &atom, [" && ", ") || (", "true", "false"]);
@@ -91,7 +92,8 @@ fn accepts_all(number: usize, state: &State) -> bool {
     state.accepting && matches!(state.edges.as_slice(), [edge] if edge.target == number && edge.guard.is_true())
 }
 
-/// A never claim. The automaton must have accepting states, not edges; the first state of a claim is where it begins.
+/// A never claim. The automaton must have accepting states, not edges; the first state of a claim
+/// is where it begins.
 pub fn never(automaton: &Automaton, name: &str) -> String {
     let label = |number: usize| {
         let state = &automaton.states[number];
@@ -105,7 +107,8 @@ pub fn never(automaton: &Automaton, name: &str) -> String {
     };
     let comment = name.replace("*/", "* /").replace(['\n', '\r'], " ");
     let mut out = format!("never {{    /* {comment} */\n");
-    // What accepts everything comes last, because `skip` goes on with what follows; the end of a claim is a match.
+    // What accepts everything comes last, because `skip` goes on with what follows; the end of a
+    // claim is a match.
     let everything = |number: &usize| *number != automaton.initial && accepts_all(*number, &automaton.states[*number]);
     let ordinary = (0..automaton.states.len()).filter(|number| *number != automaton.initial && !everything(number));
     for number in [automaton.initial].into_iter().chain(ordinary) {

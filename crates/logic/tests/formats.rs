@@ -1,5 +1,5 @@
-//! The Hanoi format and never claims: what is written is read again with the same language, and bad text is refused with a
-//! place.
+//! The Hanoi format and never claims: what is written is read again with the same language, and bad
+//! text is refused with a place.
 
 use logic::random::Random;
 use logic::{Automaton, Formulas, Lasso, Remarks, read_hoa, read_never, translate, write_hoa, write_never};

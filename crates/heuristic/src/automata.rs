@@ -1,0 +1,121 @@
+//! Process types as automata: from each control location the steps that leave it, and the least
+//! number of transitions to each other location.
+//!
+//! A step that goes on at once, inside an atomic or deterministic sequence, belongs to the
+//! transition that it is part of and counts nothing; so the numbers are lower bounds.
+
+use bytecode::{Location, Mode, ProcessId, Verified};
+use contract::FAR;
+use std::collections::VecDeque;
+use stepgraph::{Effect, Node, NodeId, StepGraph};
+
+/// The locations of a process type and the steps between them.
+pub(crate) struct Automaton {
+    /// For each location, the locations that its steps lead to, and what each counts.
+    edges: Vec<Vec<(Location, u32)>>,
+    /// For each location, whether a step leads to it that goes on at once.
+    pub passed: Vec<bool>,
+    /// Where a process begins.
+    pub entry: Option<Location>,
+    /// For each location, the types of processes that its steps start.
+    pub starts: Vec<Vec<ProcessId>>,
+    /// For each location, whether the process can end there.
+    pub ends: Vec<bool>,
+}
+
+impl Automaton {
+    pub fn of(program: &Verified, graph: &StepGraph, ty: ProcessId) -> Automaton {
+        let locations = program.locations();
+        let count = locations.count(ty);
+        let declared = program.program();
+        let entry = declared.follow_jumps(declared.processes[ty.index()].entry).and_then(|at| locations.at(ty, at));
+        let mut automaton =
+            Automaton { edges: Vec::new(), passed: vec![false; count], entry, starts: Vec::new(), ends: vec![false; count] };
+        let all = (0..count).filter_map(Location::new);
+        for location in all {
+            let (mut edges, mut starts) = (Vec::new(), Vec::new());
+            let mut open: Vec<NodeId> = graph.find(ty, location).into_iter().collect();
+            let mut seen = open.clone();
+            while let Some(node) = open.pop() {
+                match graph.node(node) {
+                    Node::Step(Mode::Terminate, _) => automaton.ends[location.index()] = true,
+                    Node::Step(mode, at) => {
+                        let Some(target) = locations.after_step(*at) else { continue };
+                        let goes_on = matches!(mode, Mode::Invisible | Mode::Deterministic);
+                        automaton.passed[target.index()] |= goes_on;
+                        edges.push((target, u32::from(!goes_on)));
+                    }
+                    Node::Do(Effect::Run { process, .. }, _) => starts.push(*process),
+                    _ => {}
+                }
+                for next in graph.node(node).following() {
+                    if !seen.contains(&next) {
+                        seen.push(next);
+                        open.push(next);
+                    }
+                }
+            }
+            edges.sort_unstable();
+            edges.dedup();
+            automaton.edges.push(edges);
+            automaton.starts.push(starts);
+        }
+        automaton
+    }
+
+    /// For each location, whether steps that go on at once can lead back to it: then a transition
+    /// may have no end, which is an error.
+    pub fn endless(&self) -> Vec<bool> {
+        let leads_back = |from: usize| {
+            let mut seen = vec![false; self.len()];
+            let mut open = vec![from];
+            while let Some(at) = open.pop() {
+                for target in self.edges[at].iter().filter(|(_, weight)| *weight == 0).map(|(target, _)| target.index()) {
+                    if target == from {
+                        return true;
+                    }
+                    if !std::mem::replace(&mut seen[target], true) {
+                        open.push(target);
+                    }
+                }
+            }
+            false
+        };
+        (0..self.len()).map(|at| self.passed[at] && leads_back(at)).collect()
+    }
+
+    pub fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// For each location, the least number of transitions to one of the `targets`; [`FAR`] where
+    /// there is no way.
+    pub fn distances_to(&self, targets: &[Location]) -> Vec<u32> {
+        let mut before: Vec<Vec<(usize, u32)>> = vec![Vec::new(); self.len()];
+        for (source, edges) in self.edges.iter().enumerate() {
+            edges.iter().for_each(|&(target, weight)| before[target.index()].push((source, weight)));
+        }
+        let mut distance = vec![FAR; self.len()];
+        let mut open = VecDeque::new();
+        for target in targets {
+            distance[target.index()] = 0;
+            open.push_back((target.index(), 0));
+        }
+        // Weights are 0 and 1: a step that counts nothing goes to the front.
+        while let Some((at, reached)) = open.pop_front() {
+            if reached > distance[at] {
+                continue;
+            }
+            for &(source, weight) in &before[at] {
+                if reached + weight < distance[source] {
+                    distance[source] = reached + weight;
+                    match weight {
+                        0 => open.push_front((source, reached)),
+                        _ => open.push_back((source, reached + weight)),
+                    }
+                }
+            }
+        }
+        distance
+    }
+}

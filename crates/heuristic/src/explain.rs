@@ -1,0 +1,77 @@
+//! What an estimate is made of, in words: for each process type the places that count, what must
+//! hold there, and the distance to each from every location.
+
+use crate::estimate::{Combine, Estimator, Goal};
+use crate::goals::Site;
+use bytecode::{Location, ProcessId};
+use contract::FAR;
+use std::fmt::Write;
+
+/// Types with more locations are not shown whole.
+const SHOWN: usize = 64;
+
+impl Estimator {
+    /// The tables behind the estimates.
+    pub(crate) fn explain(&self) -> String {
+        let inner = &self.inner;
+        let mut text = String::new();
+        let combined = match inner.combine {
+            Combine::Max => "what must come true together counts as much as its greatest part",
+            Combine::Sum => "what must come true together counts as the sum of its parts",
+        };
+        let _ = writeln!(text, "estimate: {combined}");
+        for (number, goals) in inner.goals.iter().enumerate() {
+            let Some(ty) = ProcessId::new(number) else { continue };
+            let _ = writeln!(text, "process {}:", inner.program.program().processes[number].name);
+            if let Goal::Safety { deadlocks, assertions, errors } = inner.goal {
+                if deadlocks {
+                    let by = if goals.marked { ", as marked" } else { "" };
+                    self.table(&mut text, ty, &format!("can be stuck{by}"), &goals.stuck);
+                }
+                if assertions {
+                    self.table(&mut text, ty, "assertion", &goals.assertions);
+                }
+                if errors {
+                    let _ = write!(text, "  to a possible run-time error:");
+                    row(&mut text, &goals.errors);
+                }
+            }
+        }
+        for (state, claims) in inner.claims.iter().enumerate() {
+            let edges: Vec<String> = claims.iter().map(|claim| format!("{} ({} terms)", claim.edges_before, claim.label.len())).collect();
+            let _ = writeln!(text, "automaton, from state {state}: edges before each goal: {}", edges.join(", "));
+        }
+        text
+    }
+
+    fn table(&self, text: &mut String, ty: ProcessId, what: &str, sites: &[Site]) {
+        for site in sites {
+            let _ = write!(text, "  {what} at {}:", self.place(ty, site.location));
+            row(text, &site.distances);
+        }
+        if sites.is_empty() {
+            let _ = writeln!(text, "  {what}: nowhere");
+        }
+    }
+
+    /// A location in the user's words.
+    fn place(&self, ty: ProcessId, location: Location) -> String {
+        let program = &self.inner.program;
+        let at = program.locations().address(ty, location);
+        match at.and_then(|at| program.program().span_at(at)) {
+            Some(span) => format!("location {}, line {}, `{}`", location.0, span.line, span.text.replace('\n', " ")),
+            None => format!("location {}", location.0),
+        }
+    }
+}
+
+/// The distances from each location, in order.
+fn row(text: &mut String, distances: &[u32]) {
+    for distance in distances.iter().take(SHOWN) {
+        match *distance {
+            FAR => text.push_str(" -"),
+            steps => drop(write!(text, " {steps}")),
+        }
+    }
+    text.push_str(if distances.len() > SHOWN { " …\n" } else { "\n" });
+}

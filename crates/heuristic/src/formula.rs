@@ -1,0 +1,252 @@
+//! Formulas over values, channels and control locations, and the number of steps until one can
+//! hold.
+//!
+//! A term that is opaque counts one step if it does not hold: some step must make it true. What is
+//! known to need more counts more: a channel that is to be empty must lose its messages one by one,
+//! a process must go from location to location. A disjunction counts its nearest side; the sides of
+//! a conjunction are combined by their maximum or by their sum.
+
+use crate::automata::Automaton;
+use crate::estimate::Combine;
+use crate::view::View;
+use bytecode::{FieldMask, ProcessId, Receive};
+use contract::FAR;
+use std::sync::Arc;
+use stepgraph::{Binary, ChannelQuery, Effect, Expr, ExprId, Node, NodeId, Pool, StepGraph, Unary};
+
+/// Something that can be made true by steps.
+#[derive(Clone, Debug)]
+pub(crate) enum Formula {
+    /// It holds, or never does.
+    Known(bool),
+    /// Nothing is known; it may hold.
+    Unknown,
+    /// An expression is not 0, or is.
+    Value(ExprId, bool),
+    /// A number compares with another.
+    Compare(Binary, ExprId, ExprId),
+    /// A buffered channel is full, or is not.
+    Full(ExprId, bool),
+    /// It is empty, or is not.
+    Empty(ExprId, bool),
+    /// A receive finds no message.
+    NoMessage { channel: ExprId, mask: FieldMask, wanted: Vec<ExprId>, how: Receive },
+    /// The process with a number, which is of a type, is at a location.
+    At { process: ExprId, ty: ProcessId, distances: Arc<[u32]> },
+    /// All hold.
+    All(Vec<Formula>),
+    /// One holds.
+    Any(Vec<Formula>),
+}
+
+/// Formulas larger than this are not looked into.
+const MOST_WEIGHT: u32 = 512;
+
+/// What formulas are made from.
+#[derive(Clone, Copy)]
+pub(crate) struct Maker<'a> {
+    pub pool: &'a Pool,
+    pub automata: &'a [Automaton],
+}
+
+impl Maker<'_> {
+    /// The formula that an expression is not 0 (`expected`), or is.
+    pub fn of_expr(&self, expr: ExprId, expected: bool) -> Formula {
+        if self.pool.weight(expr) > MOST_WEIGHT {
+            return Formula::Value(expr, expected);
+        }
+        match self.pool.get(expr) {
+            Expr::Const(value) => Formula::Known((*value != 0) == expected),
+            Expr::Unary(Unary::Lnot, a) => self.of_expr(*a, !expected),
+            Expr::Choose(c, a, b) => {
+                let side = |condition: bool, value: ExprId| all(vec![self.of_expr(*c, condition), self.of_expr(value, expected)]);
+                match (self.pool.constant(*a), self.pool.constant(*b)) {
+                    // `c && a`, negated or not; and `c || b`.
+                    (_, Some(0)) if expected => side(true, *a),
+                    (_, Some(0)) => any(vec![self.of_expr(*c, false), self.of_expr(*a, false)]),
+                    (Some(yes), _) if yes != 0 && expected => any(vec![self.of_expr(*c, true), self.of_expr(*b, true)]),
+                    (Some(yes), _) if yes != 0 => side(false, *b),
+                    _ => any(vec![side(true, *a), side(false, *b)]),
+                }
+            }
+            // A comparison with 0 or of a truth value is the value itself.
+            Expr::Binary(Binary::Ne, a, b) if self.pool.constant(*b) == Some(0) => self.of_expr(*a, expected),
+            Expr::Binary(Binary::Eq, a, b) if self.pool.constant(*b) == Some(0) => self.of_expr(*a, !expected),
+            Expr::Binary(op, a, b) => match if expected { Some(*op) } else { opposite(*op) } {
+                Some(op @ (Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge)) => Formula::Compare(op, *a, *b),
+                _ => Formula::Value(expr, expected),
+            },
+            Expr::Channel(ChannelQuery::Empty, channel, _) => Formula::Empty(*channel, expected),
+            Expr::Channel(ChannelQuery::Full, channel, _) => Formula::Full(*channel, expected),
+            Expr::IsAt(process, ty, Some(location)) if expected => {
+                let distances = self.automata[ty.index()].distances_to(&[*location]).into();
+                Formula::At { process: *process, ty: *ty, distances }
+            }
+            _ => Formula::Value(expr, expected),
+        }
+    }
+
+    /// The formula that no step leads out of a location with this node.
+    pub fn blocked(&self, graph: &StepGraph, node: NodeId) -> Formula {
+        if graph.weight(node) > MOST_WEIGHT {
+            return Formula::Unknown;
+        }
+        match graph.node(node) {
+            Node::Blocked => Formula::Known(true),
+            // A process that wants to end waits for those that were started after it.
+            Node::Step(bytecode::Mode::Terminate, _) => Formula::Unknown,
+            Node::Step(..) | Node::Return | Node::Value(_) => Formula::Known(false),
+            Node::Choice(a, b) | Node::Else(a, b) | Node::Unless(a, b) => all(vec![self.blocked(graph, *a), self.blocked(graph, *b)]),
+            Node::Test(c, a, b) => any(vec![
+                all(vec![self.of_expr(*c, true), self.blocked(graph, *a)]),
+                all(vec![self.of_expr(*c, false), self.blocked(graph, *b)]),
+            ]),
+            Node::Guard(c, next) => any(vec![self.of_expr(*c, false), self.blocked(graph, *next)]),
+            Node::Do(Effect::Send { channel, .. }, next) => any(vec![Formula::Full(*channel, true), later(graph, *next)]),
+            Node::Do(Effect::Receive { channel, mask, wanted, how, .. }, next) => {
+                let none = Formula::NoMessage { channel: *channel, mask: *mask, wanted: wanted.clone(), how: *how };
+                any(vec![none, later(graph, *next)])
+            }
+            Node::Do(effect, next) if effect.writes() => later(graph, *next),
+            Node::Do(_, next) => self.blocked(graph, *next),
+        }
+    }
+}
+
+/// Whether what follows a change can be blocked: not known, or not at all.
+fn later(graph: &StepGraph, node: NodeId) -> Formula {
+    let can_block = match graph.node(node) {
+        Node::Blocked | Node::Guard(..) | Node::Step(bytecode::Mode::Terminate, _) => true,
+        Node::Do(effect, _) if effect.may_block() => true,
+        _ => false,
+    };
+    let below = graph.node(node).following().any(|next| matches!(later(graph, next), Formula::Unknown));
+    if can_block || below { Formula::Unknown } else { Formula::Known(false) }
+}
+
+fn opposite(op: Binary) -> Option<Binary> {
+    Some(match op {
+        Binary::Eq => Binary::Ne,
+        Binary::Ne => Binary::Eq,
+        Binary::Lt => Binary::Ge,
+        Binary::Ge => Binary::Lt,
+        Binary::Gt => Binary::Le,
+        Binary::Le => Binary::Gt,
+        _ => return None,
+    })
+}
+
+/// The conjunction, without what is known.
+pub(crate) fn all(mut terms: Vec<Formula>) -> Formula {
+    if terms.iter().any(|term| matches!(term, Formula::Known(false))) {
+        return Formula::Known(false);
+    }
+    terms.retain(|term| !matches!(term, Formula::Known(true)));
+    match terms.len() {
+        0 => Formula::Known(true),
+        1 => terms.remove(0),
+        _ => Formula::All(terms),
+    }
+}
+
+/// The disjunction, without what is known.
+pub(crate) fn any(mut terms: Vec<Formula>) -> Formula {
+    if terms.iter().any(|term| matches!(term, Formula::Known(true))) {
+        return Formula::Known(true);
+    }
+    terms.retain(|term| !matches!(term, Formula::Known(false)));
+    match terms.len() {
+        0 => Formula::Known(false),
+        1 => terms.remove(0),
+        _ => Formula::Any(terms),
+    }
+}
+
+/// How distances are counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Count<'a> {
+    pub view: View<'a>,
+    pub pool: &'a Pool,
+    pub combine: Combine,
+    /// A transition sends or receives at most one message, so that each message counts.
+    pub one_by_one: bool,
+}
+
+impl Count<'_> {
+    /// The number of steps until a formula holds; 0 if it holds, or may.
+    pub fn distance(&self, formula: &Formula) -> u32 {
+        let value = |expr: ExprId| self.view.value(self.pool, expr);
+        let unless = |holds: Option<bool>| u32::from(holds == Some(false));
+        match formula {
+            Formula::Known(holds) => {
+                if *holds {
+                    0
+                } else {
+                    FAR
+                }
+            }
+            Formula::Unknown => 0,
+            Formula::Value(expr, expected) => unless(value(*expr).map(|value| (value != 0) == *expected)),
+            Formula::Compare(op, a, b) => {
+                let (Some(left), Some(right)) = (value(*a), value(*b)) else { return 0 };
+                if op.apply(left, right) != 0 {
+                    return 0;
+                }
+                let is_length = |expr: ExprId| matches!(self.pool.get(expr), Expr::Channel(ChannelQuery::Length, ..));
+                let constant = |expr: ExprId| self.pool.constant(expr).is_some();
+                if is_length(*a) && constant(*b) || constant(*a) && is_length(*b) { self.messages(gap(*op, left, right)) } else { 1 }
+            }
+            Formula::Full(channel, expected) => match value(*channel).and_then(|number| self.view.channel(number)) {
+                Some((length, capacity)) if capacity > 0 => match expected {
+                    true => self.messages((capacity - length) as u32),
+                    false => u32::from(length == capacity),
+                },
+                _ => 0,
+            },
+            Formula::Empty(channel, expected) => match value(*channel).and_then(|number| self.view.channel(number)) {
+                Some((length, capacity)) if capacity > 0 => match expected {
+                    true => self.messages(length as u32),
+                    false => u32::from(length == 0),
+                },
+                _ => 0,
+            },
+            Formula::NoMessage { channel, mask, wanted, how } => {
+                let Some(number) = value(*channel) else { return 0 };
+                let Some((length, 1..)) = self.view.channel(number) else { return 0 };
+                if mask.is_empty() {
+                    return self.messages(length as u32);
+                }
+                let Some(wanted) = wanted.iter().map(|&field| value(field)).collect::<Option<Vec<i32>>>() else { return 0 };
+                match self.view.matching(number, *mask, &wanted, *how) {
+                    Some((true, head)) if self.combine == Combine::Sum && !how.searches() => head as u32,
+                    Some((true, _)) => 1,
+                    _ => 0,
+                }
+            }
+            Formula::At { process, ty, distances } => {
+                let Some(number) = value(*process) else { return 0 };
+                match usize::try_from(number).ok().and_then(|number| self.view.parts.processes.get(number)) {
+                    Some(found) if found.ty == *ty => distances.get(found.location.index()).copied().unwrap_or(0),
+                    // It must be started first.
+                    _ => 1,
+                }
+            }
+            Formula::All(terms) => self.combine.of(terms.iter().map(|term| self.distance(term))),
+            Formula::Any(terms) => terms.iter().map(|term| self.distance(term)).min().unwrap_or(FAR),
+        }
+    }
+
+    /// Steps to send or receive so many messages.
+    fn messages(&self, count: u32) -> u32 {
+        if self.one_by_one || self.combine == Combine::Sum { count } else { count.min(1) }
+    }
+}
+
+/// How much one side of a comparison that does not hold must change.
+fn gap(op: Binary, left: i32, right: i32) -> u32 {
+    let apart = left.abs_diff(right);
+    match op {
+        Binary::Lt | Binary::Gt | Binary::Ne => apart + 1,
+        _ => apart,
+    }
+}

@@ -1,0 +1,161 @@
+//! An estimate that is called a lower bound is compared with the true distance of every reachable
+//! state, and the path that A* finds by it with the one that breadth-first search finds.
+
+mod common;
+
+use bytecode::Verified;
+use contract::{FAR, Heuristic, Outcome, Safety, StopReason, Successors, System, Verdict};
+use heuristic::{Combine, Estimator, Goal};
+use search::{Task, Weights, best_first, breadth_first, ida_star};
+use std::collections::HashMap;
+use std::sync::Arc;
+use store::Plain;
+use vm::Interpreter;
+
+/// Programs with more states are left out: everything is looked at one by one.
+const MOST_STATES: usize = 800;
+
+/// The same for searches that visit a state in every round.
+const MOST_STATES_IN_ROUNDS: usize = 150;
+
+const PROPERTIES: [Safety; 3] =
+    [Safety { deadlocks: true, faults: false }, Safety { deadlocks: false, faults: true }, Safety { deadlocks: true, faults: true }];
+
+/// All reachable states with their true distances to a violation; nothing if there are too many.
+fn distances(program: &Arc<Verified>, property: &Safety) -> Option<HashMap<Vec<u8>, u32>> {
+    let mut system = Interpreter::new(Arc::clone(program));
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    let mut states: Vec<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
+    let mut numbers: HashMap<Vec<u8>, usize> = states.iter().cloned().zip(0..).collect();
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); states.len()];
+    let mut level: Vec<Vec<usize>> = vec![Vec::new(), Vec::new()];
+    let mut next = 0;
+    while next < states.len() {
+        if states.len() > MOST_STATES {
+            return None;
+        }
+        out.clear();
+        system.successors(&states[next], &mut out);
+        if out.is_empty() && property.deadlocks && !system.is_valid_end(&states[next]) {
+            level[0].push(next);
+        }
+        for (entry, target) in out.iter() {
+            if entry.fault().is_some() && property.faults {
+                level[1].push(next);
+                continue;
+            }
+            let Some(target) = target else { continue };
+            let number = *numbers.entry(target.to_vec()).or_insert(states.len());
+            if number == states.len() {
+                states.push(target.to_vec());
+                before.push(Vec::new());
+            }
+            before[number].push(next);
+        }
+        next += 1;
+    }
+    let mut distance = vec![FAR; states.len()];
+    let mut at = 0;
+    while at < level.len() {
+        for state in std::mem::take(&mut level[at]) {
+            if distance[state] == FAR {
+                distance[state] = at as u32;
+                if level.len() < at + 2 {
+                    level.push(Vec::new());
+                }
+                level[at + 1].extend(&before[state]);
+            }
+        }
+        at += 1;
+    }
+    Some(states.into_iter().zip(distance).collect())
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    compared: u64,
+    violated: u64,
+    /// Estimates above the least that says nothing.
+    telling: u64,
+    states: [u64; 2],
+}
+
+fn length(outcome: &Outcome) -> Option<usize> {
+    match &outcome.verdict {
+        Verdict::Violated(violation) => Some(violation.trace.steps.len()),
+        Verdict::Unknown(StopReason::TraceLost(_)) => panic!("a trace was lost"),
+        _ => None,
+    }
+}
+
+fn compare(name: &str, program: &Arc<Verified>, tally: &mut Tally) {
+    for property in PROPERTIES {
+        let Some(distances) = distances(program, &property) else { return };
+        let Safety { deadlocks, faults } = property;
+        let goal = Goal::Safety { deadlocks, assertions: faults, errors: faults };
+        let Ok(mut estimator) = Estimator::new(program, goal, Combine::Max) else { return };
+        assert!(estimator.is_lower_bound());
+        for (state, &distance) in &distances {
+            let estimate = estimator.estimate(state);
+            tally.compared += 1;
+            tally.telling += u64::from(distance != FAR && estimate > 1);
+            assert!(
+                estimate <= distance,
+                "{name}, {property:?}: {estimate} instead of at most {distance} in {state:?}\n{}\n{}",
+                estimator.describe(),
+                bytecode::asm::disassemble(program.program())
+            );
+        }
+        let system = Interpreter::new(Arc::clone(program));
+        let task = Task { heuristic: &estimator, ..Task::new(&property) };
+        let breadth = breadth_first(&system, &Plain::new(), &task);
+        let astar = best_first(&system, &Plain::new(), Weights::EQUAL, &task);
+        assert_eq!(length(&astar), length(&breadth), "{name}, {property:?}: A*");
+        if distances.len() <= MOST_STATES_IN_ROUNDS {
+            let rounds = ida_star(&system, &Plain::new, &task);
+            assert_eq!(length(&rounds), length(&breadth), "{name}, {property:?}: IDA*");
+        }
+        if length(&breadth).is_some() {
+            tally.violated += 1;
+            tally.states[0] += breadth.statistics.states;
+            tally.states[1] += astar.statistics.states;
+        }
+        // The sum may exceed the truth, but what is found is a violation.
+        let sum = Estimator::new(program, Goal::Safety { deadlocks, assertions: faults, errors: false }, Combine::Sum).expect("as before");
+        let task = Task { heuristic: &sum, ..Task::new(&property) };
+        let greedy = best_first(&system, &Plain::new(), Weights::GREEDY, &task);
+        assert_eq!(length(&greedy).is_some(), length(&breadth).is_some(), "{name}, {property:?}: best-first");
+    }
+}
+
+#[test]
+fn no_estimate_is_too_great_on_the_models() {
+    let mut tally = Tally::default();
+    for (name, program) in common::models() {
+        compare(&name, &program, &mut tally);
+    }
+    assert!(tally.violated > 40 && tally.telling > 100, "{tally:?}");
+    assert!(tally.states[1] < tally.states[0], "{tally:?}");
+}
+
+#[test]
+fn no_estimate_is_too_great_on_random_byte_code() {
+    let mut tally = Tally::default();
+    for seed in 0..400 {
+        let Some(program) = testkit::random::verified(seed) else { continue };
+        compare(&format!("seed {seed}"), &Arc::new(program), &mut tally);
+    }
+    assert!(tally.violated > 100 && tally.telling > 100, "{tally:?}");
+}
+
+#[test]
+fn no_estimate_is_too_great_on_random_models() {
+    let mut tally = Tally::default();
+    for seed in 0..200 {
+        let text = testkit::promela_gen::model(seed).text();
+        let Some(program) = common::promela(&text, &[]) else { continue };
+        compare(&format!("seed {seed}\n{text}"), &program, &mut tally);
+    }
+    assert!(tally.violated > 100 && tally.telling > 100, "{tally:?}");
+}

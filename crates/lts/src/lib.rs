@@ -1,0 +1,15 @@
+//! Explicit graphs: a labelled transition system in a file is a system like any other.
+//!
+//! The text format is Aldebaran's `.aut`, which CADP, mCRL2 and LTSmin read and write and which
+//! `everypath space -o` writes, with two additions: comments, and atoms on states
+//! (`docs/graphs.md`). An [`Lts`] gives a [`System`](contract::System) whose states are the numbers
+//! of the file. It shows that nothing behind the contract needs byte-code.
+#![forbid(unsafe_code)]
+
+mod graph;
+mod parse;
+mod state_space;
+
+pub use graph::{Edge, Lts, PROGRESS, Walker, state_bytes, state_number};
+pub use parse::parse;
+pub use state_space::parse_state_space;

@@ -1,0 +1,102 @@
+//! Reading graphs: what is accepted, what is reported about mistakes, and that no input causes a
+//! panic.
+
+use contract::{Successors, System};
+use lts::{Lts, Walker, parse, state_bytes, state_number};
+use proptest::prelude::*;
+use source::SourceMap;
+use std::sync::Arc;
+
+fn read(text: &str) -> Result<Lts, Vec<String>> {
+    let mut map = SourceMap::new();
+    let file = map.add("test.aut", text);
+    parse(&map, file).map_err(|errors| {
+        let told = errors.iter().map(|error| format!("{}: {}", map.snippet(error.span), error.message));
+        told.collect()
+    })
+}
+
+const SMALL: &str =
+    "% two ways to the end\ndes (1, 3, 3)\n(1, \"a, b\", 0)\n(0,i,2)\n\n  (1, \"\", 2)\nstate (2, \"end\", \"p q\")\nstate (0, \"p q\")\n";
+
+#[test]
+fn a_graph_is_a_system() {
+    let graph = Arc::new(read(SMALL).expect("a graph"));
+    assert_eq!((graph.initial(), graph.states(), graph.file()), (1, 3, "test.aut"));
+    let labels: Vec<_> = graph.leaving(1).iter().map(|edge| (graph.label(edge), edge.target, edge.line)).collect();
+    assert_eq!(labels, [("a, b", 0, 3), ("", 2, 6)]);
+    assert_eq!(graph.atoms(), ["end", "p q"]);
+    assert_eq!((graph.has(0, 1), graph.has(0, 0), graph.may_end(2), graph.may_end(0)), (true, false, true, false));
+    let mut walker = Walker::new(Arc::clone(&graph), Arc::default());
+    let mut out = Successors::new();
+    walker.initial(&mut out);
+    walker.successors(&state_bytes(1), &mut out);
+    let states: Vec<_> = out.iter().filter_map(|(_, state)| state_number(&graph, state?)).collect();
+    assert_eq!(states, [1, 0, 2]);
+    assert!(walker.is_valid_end(&state_bytes(2)) && !walker.is_valid_end(&state_bytes(0)));
+    assert_eq!((state_number(&graph, &[9, 0, 0, 0]), state_number(&graph, &[0])), (None, None));
+}
+
+#[test]
+fn mistakes_have_a_place() {
+    let wrong = |text: &str| read(text).expect_err(text);
+    assert_eq!(wrong(""), [": the file has no header"]);
+    assert_eq!(wrong("(0, \"a\", 1)\n"), ["(0, \"a\", 1): the first line is not a header"]);
+    assert_eq!(wrong("des (0, 1)\n"), ["0, 1: expected the initial state, the number of edges, and the number of states"]);
+    assert_eq!(wrong("des (0, 0, 1)\ndes (0, 0, 1)\n"), ["des (0, 0, 1): another header"]);
+    assert_eq!(wrong("des (5, 0, 1)\n"), ["5: there are only 1 states, numbered from 0"]);
+    assert_eq!(wrong("des (0, 0, 0)\n"), ["0: there are only 0 states, numbered from 0"]);
+    assert_eq!(wrong("des (0, 1, 4294967295)\n"), ["4294967295: there can be 4294967294 states at most"]);
+    assert_eq!(wrong("des (0, 1, 2)\n(0, \"a\", 2)\n"), ["2: there are only 2 states, numbered from 0"]);
+    assert_eq!(wrong("des (0, 1, 2)\n(x, \"a\", 1)\n"), ["x: expected a number, at most 4294967294"]);
+    assert_eq!(wrong("des (0, 1, 2)\n(0, 1)\n"), ["0, 1: an edge has a source, a label and a target"]);
+    assert_eq!(wrong("des (0, 1, 2)\n(0, \"a\", 1\n"), [": expected `)`"]);
+    assert_eq!(wrong("des (0, 2, 2)\n(0, \"a\", 1)\n"), ["des (0, 2, 2): the header promises 2 edges, and there are 1"]);
+    assert_eq!(wrong("des (0, 0, 2)\nhello\n"), ["hello: this is neither an edge nor a state"]);
+    assert_eq!(wrong("des (0, 0, 2)\nstate (1, p)\n"), ["p: expected an atom in double quotes"]);
+    assert_eq!(wrong("des (0, 0, 2)\nstate (1, \"p\" \"q\")\n"), ["\"q\": expected `,` or `)`"]);
+    assert_eq!(wrong(&format!("des (0, 0, 2)\n{}", "x\n".repeat(100_000))).len(), 100);
+}
+
+/// The numbers of a file cost no memory.
+#[test]
+fn a_promise_is_not_believed() {
+    let graph = read("des (4294967293, 1, 4294967294)\n(4294967293, \"a\", 0)\n").expect("a graph");
+    assert_eq!(graph.leaving(graph.initial()).len(), 1);
+    assert_eq!(read("des (0, 99999999999, 1)\n").expect_err("a promise").len(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn graphs_survive_being_written(
+        states in 1_u32..9,
+        edges in prop::collection::vec((any::<u32>(), "[a-c, ()]{0,3}", any::<u32>()), 0..12),
+        atoms in prop::collection::vec((any::<u32>(), "[p-r ]{1,2}"), 0..6),
+    ) {
+        let mut text = format!("des (0, {}, {states})\n", edges.len());
+        for (source, label, target) in &edges {
+            text.push_str(&format!("({}, \"{label}\", {})\n", source % states, target % states));
+        }
+        for (state, atom) in &atoms {
+            text.push_str(&format!("state ({}, \"{atom}\")\n", state % states));
+        }
+        let graph = read(&text).expect("a graph");
+        let written = graph.to_text();
+        let again = read(&written).expect("a graph");
+        prop_assert_eq!(again.to_text(), written);
+        prop_assert_eq!((0..states).map(|s| again.leaving(s).len()).sum::<usize>(), edges.len());
+    }
+
+    #[test]
+    fn no_text_is_any_trouble(text in "(\\PC|\n){0,80}", head in any::<bool>()) {
+        let text = if head { format!("des (0, 1, 3)\n{text}") } else { text };
+        let mut map = SourceMap::new();
+        let file = map.add("test.aut", text);
+        if let Err(errors) = parse(&map, file) {
+            prop_assert!(!errors.is_empty());
+            errors.iter().for_each(|error| drop(source::render(&map, error)));
+        }
+    }
+}

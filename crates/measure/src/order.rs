@@ -1,0 +1,45 @@
+//! The order of the control flow of a process type: how far along each location is.
+
+use bytecode::{Location, ProcessId, Verified};
+use std::collections::BTreeSet;
+use stepgraph::StepGraph;
+
+/// The rank of each location of a type. Steps between locations that lie on no common cycle lead to
+/// a higher rank. Within a cycle, ranks grow along a depth-first walk from where it is entered, so
+/// that only the steps that close it lead back.
+pub(crate) fn ranks(program: &Verified, ty: ProcessId) -> Vec<i32> {
+    let count = program.locations().count(ty);
+    let Ok(graph) = StepGraph::of(program) else { return vec![0; count] };
+    let mut next: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
+    for (number, next) in next.iter_mut().enumerate() {
+        let Some(location) = Location::new(number) else { continue };
+        let targets = graph.alternatives(ty, location).into_iter().filter_map(|step| program.locations().after_step(step.step));
+        next.extend(targets.map(Location::index));
+    }
+    let entry = program.program().follow_jumps(program.program().processes[ty.index()].entry);
+    let entry = entry.and_then(|at| program.locations().addresses(ty).iter().position(|&known| known == at)).unwrap_or(0);
+    // The reverse of the order in which a depth-first walk leaves the locations.
+    let mut left = Vec::with_capacity(count);
+    let mut seen = vec![false; count];
+    for start in std::iter::once(entry).chain(0..count) {
+        if start >= count || std::mem::replace(&mut seen[start], true) {
+            continue;
+        }
+        let mut path = vec![(start, next[start].iter().rev())];
+        while let Some((at, targets)) = path.last_mut() {
+            match targets.next() {
+                Some(&target) if !std::mem::replace(&mut seen[target], true) => path.push((target, next[target].iter().rev())),
+                Some(_) => {}
+                None => {
+                    left.push(*at);
+                    path.pop();
+                }
+            }
+        }
+    }
+    let mut ranks = vec![0; count];
+    for (rank, location) in left.into_iter().rev().enumerate() {
+        ranks[location] = rank as i32;
+    }
+    ranks
+}

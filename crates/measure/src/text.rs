@@ -1,0 +1,81 @@
+//! A measure as a user writes it: expressions with commas in between, each perhaps a sum that has
+//! `sum(ARRAY)` and `order(PROCESS)` among its parts.
+
+/// A part of a sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// An expression of the model's language.
+    Expression(String),
+    /// The sum of a global array, by its name.
+    Array(String),
+    /// The order of the control flow of a process, by its number or the name of its type.
+    Order(String),
+}
+
+/// A part, and whether it is subtracted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// Whether it is.
+    pub negative: bool,
+    /// The part.
+    pub term: Term,
+}
+
+/// The sums of a measure. One that has none of our own parts is a single expression.
+pub fn parse(text: &str) -> Vec<Vec<Signed>> {
+    split(text, |c| c == ',').into_iter().map(|(_, part)| sum(part)).collect()
+}
+
+fn sum(text: &str) -> Vec<Signed> {
+    let parts = split(text, |c| matches!(c, '+' | '-'));
+    let terms: Vec<Signed> = parts
+        .iter()
+        .filter(|(_, part)| !part.trim().is_empty())
+        .map(|(sign, part)| Signed {
+            negative: *sign == Some('-'),
+            term: special(part.trim()).unwrap_or(Term::Expression(part.trim().to_owned())),
+        })
+        .collect();
+    if terms.iter().all(|signed| matches!(signed.term, Term::Expression(_))) {
+        return vec![Signed { negative: false, term: Term::Expression(text.trim().to_owned()) }];
+    }
+    terms
+}
+
+fn special(text: &str) -> Option<Term> {
+    let inside = |word: &str| text.strip_prefix(word)?.trim_start().strip_prefix('(')?.strip_suffix(')').map(|name| name.trim().to_owned());
+    inside("sum").map(Term::Array).or_else(|| inside("order").map(Term::Order))
+}
+
+/// The parts of a text between signs that stand in no bracket, each with the sign before it.
+fn split(text: &str, is_sign: impl Fn(char) -> bool) -> Vec<(Option<char>, &str)> {
+    let (mut parts, mut depth, mut start, mut sign) = (Vec::new(), 0_i32, 0, None);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            c if depth == 0 && is_sign(c) => {
+                parts.push((sign, &text[start..at]));
+                (start, sign) = (at + c.len_utf8(), Some(c));
+            }
+            _ => {}
+        }
+    }
+    parts.push((sign, &text[start..]));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_lists_are_told_apart() {
+        let expression = |text: &str| Signed { negative: false, term: Term::Expression(text.to_owned()) };
+        assert_eq!(parse("a + b, len(c)"), [[expression("a + b")], [expression("len(c)")]]);
+        let order = Signed { negative: true, term: Term::Order("P".to_owned()) };
+        let array = Signed { negative: false, term: Term::Array("x".to_owned()) };
+        assert_eq!(parse("a - order( P ) + sum(x)"), [vec![expression("a"), order, array]]);
+        assert_eq!(parse("f(a, b) + 1"), [[expression("f(a, b) + 1")]]);
+    }
+}

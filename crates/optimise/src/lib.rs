@@ -1,0 +1,208 @@
+//! Static reductions: passes that take a verified program and give one with fewer states.
+//!
+//! A pass looks at the whole program and at what a search is to find out ([`Goal`]), and changes
+//! the code where that makes no difference to the answer. States of the smaller program are images
+//! of states of the original one ([`Optimised::image`]), and its transitions stand for sequences of
+//! transitions of the original one. So a trace that is found can be told, and confirmed, as a trace
+//! of the program that the user wrote. `docs/passes.md` says what each pass preserves and why.
+#![forbid(unsafe_code)]
+
+mod dead;
+mod merge;
+mod rewrite;
+mod scan;
+mod survey;
+mod watched;
+
+use bytecode::{Addr, AtomId, Op, Shape, StateMap, Verified};
+use dead::Resets;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use survey::Survey;
+use watched::Watched;
+
+/// What a search is to find out, and so what passes must preserve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goal<'a> {
+    /// Faults, and deadlocks.
+    Faults,
+    /// Whether a formula without *next* over these atoms holds of every run.
+    Formula(&'a [AtomId]),
+    /// What there is to say about accept labels and progress labels.
+    Labels,
+    /// Anything about these atoms and about single steps.
+    Steps(&'a [AtomId]),
+}
+
+/// Which passes are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Passes {
+    /// Take steps that nobody else can see together with the step before.
+    pub merge: bool,
+    /// Set variables back whose values are not needed any more.
+    pub dead: bool,
+}
+
+impl Passes {
+    /// All that are applied without being asked for.
+    pub const ALL: Passes = Passes { merge: true, dead: true };
+
+    /// The names of those that are wanted, in the order in which they are applied.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        [(self.merge, MERGE), (self.dead, DEAD)].into_iter().filter_map(|(wanted, name)| wanted.then_some(name))
+    }
+
+    /// Adds the one with a name. `false` if there is none, or it is wanted already.
+    pub fn add(&mut self, name: &str) -> bool {
+        let wanted = match name {
+            MERGE => &mut self.merge,
+            DEAD => &mut self.dead,
+            _ => return false,
+        };
+        !std::mem::replace(wanted, true)
+    }
+}
+
+/// The name of the pass that merges steps.
+const MERGE: &str = "merge";
+/// The name of the pass that sets variables back.
+const DEAD: &str = "dead";
+
+/// What a pass did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Applied {
+    /// Its name.
+    pub pass: &'static str,
+    /// In how many places it changed something.
+    pub changes: usize,
+}
+
+/// Why a pass cannot be applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Off {
+    /// The program asks which process moved last.
+    Last,
+    /// The program uses priorities.
+    Priorities,
+    /// The program asks whether a process can move, or where in its code it is.
+    Enabled,
+    /// The program keeps the privilege from one transition to the next.
+    Privilege,
+    /// The program has subroutines, or its locations share too much code.
+    Code,
+    /// The property speaks of single steps, or asks whether or which processes can move.
+    Property,
+}
+
+impl fmt::Display for Off {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Off::Last => "the model uses `_last`",
+            Off::Priorities => "the model uses priorities",
+            Off::Enabled => "the model uses `enabled` or `pc_value`",
+            Off::Privilege => "the model keeps the privilege to run from one transition to the next",
+            Off::Code => "the model has subroutines, or its locations share too much code",
+            Off::Property => "the property depends on single steps, or on more than variables, channels and places",
+        })
+    }
+}
+
+/// A smaller program, and how it goes with the original one.
+#[derive(Clone, Debug)]
+pub struct Optimised {
+    /// The smaller program.
+    pub program: Arc<Verified>,
+    /// What was done.
+    pub applied: Vec<Applied>,
+    /// Why steps were not merged, if that was wanted.
+    pub merge_off: Option<Off>,
+    original: Arc<Verified>,
+    /// The steps of the original program with which a transition of the smaller one does not end.
+    merged: BTreeSet<Addr>,
+    /// For each type and location the locals that have their initial value in the smaller program.
+    resets: Resets,
+}
+
+impl Optimised {
+    /// Applies the passes that are wanted, as far as they preserve what the goal needs.
+    pub fn of(original: &Arc<Verified>, goal: Goal<'_>, passes: Passes) -> Result<Optimised, Off> {
+        let survey = Survey::of(original).map_err(|_| Off::Code)?;
+        let watched = match goal {
+            Goal::Faults => Watched::faults(),
+            Goal::Formula(atoms) | Goal::Steps(atoms) => Watched::atoms(original, atoms).ok_or(Off::Code)?,
+            Goal::Labels => Watched::labels(),
+        };
+        let mut program = original.program().clone();
+        let (mut applied, mut merged, mut resets) = (Vec::new(), BTreeSet::new(), Resets::new());
+        let merge_off = if passes.merge { unmergeable(original, goal, &watched) } else { None };
+        if passes.merge && merge_off.is_none() {
+            let steps = merge::merged(&survey, &watched);
+            merge::apply(&mut program, &steps);
+            applied.push(Applied { pass: MERGE, changes: steps.len() });
+            merged = steps.into_iter().map(|step| Addr(step as u32)).collect();
+        }
+        if passes.dead {
+            let rewriting;
+            (resets, rewriting) = dead::resets(&survey, &watched);
+            applied.push(Applied { pass: DEAD, changes: rewriting.before.len() });
+            rewriting.apply(&mut program);
+        }
+        let program = Arc::new(bytecode::verify(program).map_err(|_| Off::Code)?);
+        Ok(Optimised { program, applied, merge_off, original: Arc::clone(original), merged, resets })
+    }
+
+    /// The original program.
+    pub fn original(&self) -> &Arc<Verified> {
+        &self.original
+    }
+
+    /// Whether the smaller program goes on where the original one ends a transition with the step
+    /// at this address.
+    pub fn goes_on(&self, step: Addr) -> bool {
+        self.merged.contains(&step)
+    }
+
+    /// The state of the smaller program that stands for a state of the original one.
+    pub fn image(&self, state: &[u8]) -> Vec<u8> {
+        let mut image = state.to_vec();
+        let layout = self.original.layout();
+        let mut map = StateMap::default();
+        if self.resets.is_empty() || map.read(layout, state).is_err() {
+            return image;
+        }
+        for component in &map.processes {
+            let Shape::Process(id) = component.shape else { continue };
+            let process = &layout.processes[id.index()];
+            let location = process.location(&state[component.offset..]);
+            for local in self.resets[id.index()].get(location.index()).into_iter().flatten() {
+                let (slot, variable) =
+                    (&process.locals[local.index()], &self.original.program().processes[id.index()].locals[local.index()]);
+                for element in 0..slot.elements {
+                    let at = component.offset + slot.offset + element * slot.ty.width();
+                    slot.ty.write(variable.initial(element), &mut image[at..]);
+                }
+            }
+        }
+        image
+    }
+}
+
+/// Says why steps of a program cannot be merged.
+fn unmergeable(program: &Verified, goal: Goal<'_>, watched: &Watched) -> Option<Off> {
+    let layout = program.layout();
+    let own = &program.program().code[..program.program().atoms_start().index()];
+    if matches!(goal, Goal::Steps(_)) || watched.sees_more {
+        Some(Off::Property)
+    } else if layout.last.is_some() {
+        Some(Off::Last)
+    } else if layout.processes.iter().any(|process| process.priority.is_some()) {
+        Some(Off::Priorities)
+    } else if own.iter().any(|op| matches!(op, Op::Enabled {} | Op::Pcval {} | Op::Np {})) {
+        Some(Off::Enabled)
+    } else if layout.exclusive.is_some() {
+        Some(Off::Privilege)
+    } else {
+        None
+    }
+}

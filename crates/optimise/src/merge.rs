@@ -1,0 +1,270 @@
+//! Merging: a step that others can neither see nor prevent is taken together with the one before.
+//!
+//! A location is *quiet* if nothing that its steps do, and nothing that decides whether they can be
+//! taken, is of concern to other processes or to the property. Then nothing is lost by taking such
+//! a step at once when the location is reached: whatever the others do can as well be done after
+//! it. So every step that leads to a quiet location becomes invisible (`STEP I`), and the process
+//! goes on within the same transition. If it is blocked there, the machine shows the state as it
+//! is.
+//!
+//! No step is put off for ever: of each cycle of quiet locations one step stays as it was. So a
+//! transition is finite, and in the states that are left all processes can move. This is
+//! partial-order reduction with the choices made before the search (Kurshan, Levin, Minea, Peled,
+//! Yenigün, "Static partial order reduction", TACAS 1998), and the path compression of Weber's
+//! virtual machine; with steps on local variables alone it is statement merging as in SPIN
+//! (Holzmann, "The engineering of a model checker", SPIN 1999).
+//!
+//! Quiet are:
+//!
+//! - steps that touch nothing but variables of the process itself, also globals that no other
+//!   process touches or that nobody writes: `skip`, `goto`, `break` and the like among them;
+//! - a send to a buffered channel, if nobody else sends to it or asks about it, and a receive, if
+//!   nobody else receives: others can only make room or add messages behind;
+//! - a claim (`xr`, `xs`) made before the process does anything else.
+
+use crate::scan::{Mode2, Scan, Use, Value};
+use crate::survey::{Edge, Survey, types};
+use crate::watched::Watched;
+use bytecode::{Location, Mode, Op, ProcessId, Program};
+use std::collections::BTreeSet;
+
+/// What kind of quiet a location is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Quiet {
+    /// Its steps touch what belongs to the process.
+    Own,
+    /// Its steps send or receive on a channel that is the process's own at this end.
+    Message,
+    /// Its steps claim channels.
+    Claim,
+}
+
+/// The steps that become invisible, by their addresses, and how many locations that hides.
+pub(crate) fn merged(survey: &Survey<'_>, watched: &Watched) -> Vec<usize> {
+    let mut steps = Vec::new();
+    for (id, _) in types(survey.program()) {
+        let quiet = quiet_locations(survey, watched, id);
+        steps.extend(invisible(&survey.edges[id.index()], &quiet, survey.entry(id)));
+    }
+    steps.sort_unstable();
+    steps.dedup();
+    steps
+}
+
+/// The program with these steps invisible.
+pub(crate) fn apply(program: &mut Program, steps: &[usize]) {
+    for &step in steps {
+        if let Some(Op::Step { mode }) = program.code.get_mut(step) {
+            *mode = Mode::Invisible;
+        }
+    }
+}
+
+/// For each location of a type whether it is quiet.
+fn quiet_locations(survey: &Survey<'_>, watched: &Watched, id: ProcessId) -> Vec<bool> {
+    let (scans, edges) = (&survey.scans[id.index()], &survey.edges[id.index()]);
+    let addresses = survey.verified.locations().addresses(id);
+    let claims = claims(survey, id);
+    let kinds: Vec<Option<Quiet>> = scans
+        .iter()
+        .enumerate()
+        .map(|(at, scan)| if watched.sees_place(survey, id, addresses[at]) { None } else { kind(survey, watched, id, scan, &claims[at]) })
+        .collect();
+    let only_at_first = at_first(edges, &kinds, survey.entry(id));
+    let mut quiet: Vec<bool> =
+        kinds.iter().zip(&only_at_first).map(|(kind, first)| kind.is_some_and(|kind| kind != Quiet::Claim || *first)).collect();
+    // What goes on by itself must be quiet too, and must not go on for ever.
+    let goes_on = |edge: &&Edge| matches!(edge.end.mode, Mode2::Invisible | Mode2::Deterministic);
+    let endless = leads_to_cycle(edges, |edge| goes_on(&edge));
+    loop {
+        let unquiet: Vec<usize> = (0..quiet.len())
+            .filter(|&at| quiet[at])
+            .filter(|&at| endless[at] || edges[at].iter().filter(goes_on).any(|edge| edge.target.is_none_or(|to| !quiet[to.index()])))
+            .collect();
+        if unquiet.is_empty() {
+            return quiet;
+        }
+        unquiet.into_iter().for_each(|at| quiet[at] = false);
+    }
+}
+
+/// What kind of quiet a location could be by what its own code does.
+fn kind(survey: &Survey<'_>, watched: &Watched, id: ProcessId, scan: &Scan, claimed: &BTreeSet<(Use, Value)>) -> Option<Quiet> {
+    let process = &survey.program().processes[id.index()];
+    let own_global = |global: &bytecode::GlobalId| survey.is_private(id, *global) && !survey.program().globals[global.index()].scratch;
+    let own_local = |local: &bytecode::LocalId| !process.locals[local.index()].scratch;
+    let is_own = !scan.entangled
+        && !scan.looks_at_places
+        && !scan.creates
+        && scan.remote.is_empty()
+        && scan.places.is_empty()
+        && !scan.ends.is_empty()
+        && scan.global_reads.iter().chain(&scan.global_writes).all(own_global)
+        && scan.local_reads.iter().chain(&scan.local_writes).all(own_local)
+        && scan.local_writes.iter().all(|local| !survey.remote.contains(&(id, *local)))
+        && !watched.sees_writes(id, scan);
+    if !is_own {
+        return None;
+    }
+    if scan.channels.is_empty() {
+        return Some(Quiet::Own);
+    }
+    if scan.channels.iter().all(|(used, _)| matches!(used, Use::ClaimReceive | Use::ClaimSend)) {
+        return watched.trusts_claims.then_some(Quiet::Claim);
+    }
+    let mut channels = scan.channels.iter();
+    let (Some(&(used, value)), None) = (channels.next(), channels.next()) else { return None };
+    let every_path = scan.ends.iter().all(|end| end.mode == Mode2::Normal && end.messages == 1);
+    let alone = every_path && !watched.sees_channels && is_alone(survey, watched, id, used, value, claimed);
+    alone.then_some(Quiet::Message)
+}
+
+/// Whether a use of a channel is of no concern to others, for who can.
+fn is_alone(survey: &Survey<'_>, watched: &Watched, id: ProcessId, used: Use, value: Value, claimed: &BTreeSet<(Use, Value)>) -> bool {
+    let program = survey.program();
+    let (same_end, claim): (&[Use], Use) = match used {
+        // Whoever sends by size may get in front of what is there.
+        Use::Send => (&[Use::Send, Use::SendSorted, Use::Test], Use::ClaimSend),
+        Use::Receive => (&[Use::Receive, Use::ReceiveAny, Use::Test, Use::SendSorted], Use::ClaimReceive),
+        _ => return false,
+    };
+    let buffered = |channel: i32| {
+        let ty = program.channels.get((channel - 1) as usize).map(|channel| channel.ty);
+        ty.is_some_and(|ty| program.channel_types[ty.index()].capacity > 0)
+    };
+    if let Some(channel) = survey.channels(id, value).one(program) {
+        return buffered(channel) && !survey.others_use(id, channel, same_end);
+    }
+    // Who has claimed the channel is alone, or somebody's use of it is a fault: which is found,
+    // because it is one whenever it comes.
+    let all_buffered = !survey.creates && program.channel_types.iter().all(|ty| ty.capacity > 0);
+    let fixed = matches!(value, Value::Local(local) if survey.is_fixed(id, local));
+    watched.trusts_claims
+        && all_buffered
+        && fixed
+        && claimed.contains(&(claim, value))
+        && !survey.anybody_uses(&[Use::Test, Use::SendSorted])
+}
+
+/// For each location the claims that were made on every way there.
+fn claims(survey: &Survey<'_>, id: ProcessId) -> Vec<BTreeSet<(Use, Value)>> {
+    let (scans, edges) = (&survey.scans[id.index()], &survey.edges[id.index()]);
+    let own = |scan: &Scan| -> BTreeSet<(Use, Value)> {
+        let claim = |used: &Use| matches!(used, Use::ClaimReceive | Use::ClaimSend);
+        // Of several ways through a location not all may claim.
+        if scan.ends.len() == 1 { scan.channels.iter().filter(|(used, _)| claim(used)).copied().collect() } else { BTreeSet::new() }
+    };
+    let entry = survey.entry(id);
+    let mut made: Vec<Option<BTreeSet<(Use, Value)>>> = vec![None; scans.len()];
+    made[entry] = Some(BTreeSet::new());
+    let mut open = vec![entry];
+    while let Some(at) = open.pop() {
+        let mut here = made[at].clone().unwrap_or_default();
+        here.extend(own(&scans[at]));
+        for to in edges[at].iter().filter_map(|edge| edge.target) {
+            let there = &mut made[to.index()];
+            let met = match there {
+                None => here.clone(),
+                Some(before) => before.intersection(&here).copied().collect(),
+            };
+            if there.as_ref() != Some(&met) {
+                *there = Some(met);
+                open.push(to.index());
+            }
+        }
+    }
+    made.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// For each location whether a process comes to it through steps on its own variables and claims
+/// alone: then it claims before it does anything that others can see.
+fn at_first(edges: &[Vec<Edge>], kinds: &[Option<Quiet>], entry: usize) -> Vec<bool> {
+    let silent = |at: usize| matches!(kinds[at], Some(Quiet::Own | Quiet::Claim));
+    let mut reached = vec![false; edges.len()];
+    // Everything that comes behind something else is not at first.
+    let mut open: Vec<usize> = (0..edges.len()).filter(|&at| !silent(at)).collect();
+    let mut late = vec![false; edges.len()];
+    while let Some(at) = open.pop() {
+        for to in edges[at].iter().filter_map(|edge| edge.target) {
+            if !std::mem::replace(&mut late[to.index()], true) {
+                open.push(to.index());
+            }
+        }
+    }
+    open.push(entry);
+    while let Some(at) = open.pop() {
+        if late[at] || std::mem::replace(&mut reached[at], true) {
+            continue;
+        }
+        open.extend(edges[at].iter().filter_map(|edge| Some(edge.target?.index())));
+    }
+    reached
+}
+
+/// From which locations a cycle of edges of a kind can be reached by such edges.
+fn leads_to_cycle(edges: &[Vec<Edge>], of_kind: impl Fn(&Edge) -> bool) -> Vec<bool> {
+    let mut back = vec![Vec::new(); edges.len()];
+    let mut ways = vec![0_usize; edges.len()];
+    for (from, edges) in edges.iter().enumerate() {
+        for to in edges.iter().filter(|edge| of_kind(edge)).filter_map(|edge| edge.target) {
+            back[to.index()].push(from);
+            ways[from] += 1;
+        }
+    }
+    let mut left = vec![true; edges.len()];
+    let mut ready: Vec<usize> = (0..edges.len()).filter(|&at| ways[at] == 0).collect();
+    while let Some(at) = ready.pop() {
+        left[at] = false;
+        for &before in &back[at] {
+            ways[before] -= 1;
+            if ways[before] == 0 {
+                ready.push(before);
+            }
+        }
+    }
+    left
+}
+
+/// The steps to quiet locations, but for one on each cycle of quiet locations: those that a
+/// depth-first walk finds to lead back.
+fn invisible(edges: &[Vec<Edge>], quiet: &[bool], entry: usize) -> Vec<usize> {
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Seen {
+        No,
+        Open,
+        Done,
+    }
+    let mut seen = vec![Seen::No; edges.len()];
+    let mut steps = Vec::new();
+    let mut back = BTreeSet::new();
+    let order = std::iter::once(entry).chain(0..edges.len());
+    for root in order {
+        if seen[root] != Seen::No {
+            continue;
+        }
+        seen[root] = Seen::Open;
+        let mut path = vec![(root, 0)];
+        while let Some((at, next)) = path.last_mut() {
+            let Some(edge) = edges[*at].get(*next) else {
+                seen[*at] = Seen::Done;
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            let Some(to) = edge.target.map(Location::index).filter(|&to| quiet[to]) else { continue };
+            if edge.end.mode == Mode2::Normal {
+                steps.push(edge.end.step.index());
+            }
+            match seen[to] {
+                Seen::No => {
+                    seen[to] = Seen::Open;
+                    path.push((to, 0));
+                }
+                Seen::Open => _ = back.insert(edge.end.step.index()),
+                Seen::Done => {}
+            }
+        }
+    }
+    steps.retain(|step| !back.contains(step));
+    steps
+}

@@ -1,0 +1,63 @@
+//! Code with instructions put in before others, and everything that names an address moved along.
+//!
+//! Whoever came to an instruction comes to what stands before it now: jumps, labels, positions.
+//! The order of addresses stays, so control locations keep their numbers.
+
+use bytecode::{Addr, Op, Program};
+
+/// What is to be changed: for each instruction what comes before it, and what stands in its place.
+#[derive(Debug, Default)]
+pub(crate) struct Rewriting {
+    /// Addresses and what is put in there, in the order of addresses.
+    pub before: Vec<(usize, Vec<Op>)>,
+    /// Addresses and what stands there instead.
+    pub instead: Vec<(usize, Op)>,
+}
+
+impl Rewriting {
+    /// Changes the program.
+    pub fn apply(mut self, program: &mut Program) {
+        for (at, op) in self.instead {
+            program.code[at] = op;
+        }
+        if self.before.is_empty() {
+            return;
+        }
+        self.before.sort_by_key(|(at, _)| *at);
+        let mut code = Vec::with_capacity(program.code.len() + self.before.len());
+        // Where each address is now; one more for the end.
+        let mut moved = Vec::with_capacity(program.code.len() + 1);
+        let mut before = self.before.into_iter().peekable();
+        for (at, op) in program.code.iter().enumerate() {
+            moved.push(Addr(code.len() as u32));
+            while let Some((_, ops)) = before.next_if(|(place, _)| *place == at) {
+                code.extend(ops);
+            }
+            code.push(*op);
+        }
+        moved.push(Addr(code.len() as u32));
+        let to = |addr: &mut Addr| *addr = moved[addr.index()];
+        for op in &mut code {
+            match op {
+                Op::Jmp { target }
+                | Op::Jmpz { target }
+                | Op::Jmpnz { target }
+                | Op::Ndet { target }
+                | Op::Else { target }
+                | Op::Unless { target }
+                | Op::Call { target } => to(target),
+                Op::At { place } => to(&mut place.1),
+                _ => {}
+            }
+        }
+        program.code = code;
+        for process in &mut program.processes {
+            to(&mut process.start);
+            to(&mut process.entry);
+            process.prologue.iter_mut().for_each(to);
+        }
+        program.labels.iter_mut().for_each(|label| to(&mut label.addr));
+        program.spans.iter_mut().for_each(|span| to(&mut span.addr));
+        program.atoms.iter_mut().for_each(|atom| to(&mut atom.start));
+    }
+}

@@ -1,0 +1,340 @@
+//! What is known of a whole program: who uses what, how many of each type there are, which
+//! channels a variable can name.
+
+use crate::scan::{Budget, End, Mode2, Scan, Use, Value, scan};
+use bytecode::{Addr, GlobalId, LocalId, Location, ProcessId, Program, Verified};
+use std::collections::{BTreeSet, HashMap};
+
+/// Instructions that are walked at most, for each that the program has, and besides.
+const WALKED_PER_INSTRUCTION: usize = 8;
+const WALKED_MORE: usize = 1 << 12;
+/// As many different channels are told apart for one variable.
+const CHANNELS_MAX: usize = 64;
+/// As many rounds are made to find what variables can name.
+const ROUNDS_MAX: usize = 64;
+/// More than one; how many does not matter.
+const MANY: u8 = 2;
+
+/// An edge of the control flow of a process type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Edge {
+    pub end: End,
+    /// Where it leads; nothing if the process ends.
+    pub target: Option<Location>,
+}
+
+/// The channels that a value can name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Channels {
+    Known(BTreeSet<i32>),
+    Any,
+}
+
+impl Channels {
+    fn none() -> Channels {
+        Channels::Known(BTreeSet::new())
+    }
+
+    fn add(&mut self, other: &Channels) {
+        match (&mut *self, other) {
+            (Channels::Known(mine), Channels::Known(others)) => {
+                mine.extend(others);
+                if mine.len() > CHANNELS_MAX {
+                    *self = Channels::Any;
+                }
+            }
+            _ => *self = Channels::Any,
+        }
+    }
+
+    /// The channel, if it is one and it exists from the start.
+    pub fn one(&self, program: &Program) -> Option<i32> {
+        match self {
+            Channels::Known(set) if set.len() == 1 => set.first().copied().filter(|&k| k >= 1 && k as usize <= program.channels.len()),
+            _ => None,
+        }
+    }
+
+    fn may_be(&self, channel: i32) -> bool {
+        match self {
+            Channels::Known(set) => set.contains(&channel),
+            Channels::Any => true,
+        }
+    }
+}
+
+/// What is known of a program.
+pub(crate) struct Survey<'p> {
+    pub verified: &'p Verified,
+    /// For each type and location what its code touches.
+    pub scans: Vec<Vec<Scan>>,
+    /// The same, as edges.
+    pub edges: Vec<Vec<Vec<Edge>>>,
+    pub prologues: Vec<Option<Scan>>,
+    /// How many instances of each type there can ever be: none, one, or more.
+    bounds: Vec<u8>,
+    /// Who touches a global: a type, or somebody else.
+    global_users: Vec<BTreeSet<Option<ProcessId>>>,
+    written: Vec<bool>,
+    /// Locals that are looked at from outside.
+    pub remote: BTreeSet<(ProcessId, LocalId)>,
+    /// Locations that other processes ask about, by type and address.
+    pub places: BTreeSet<(ProcessId, Addr)>,
+    /// For each use of channels, by whom.
+    uses: Vec<(ProcessId, Use, Channels)>,
+    locals: HashMap<(ProcessId, LocalId), Channels>,
+    /// Channels are made while the program runs.
+    pub creates: bool,
+}
+
+/// Why a program cannot be surveyed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Obscure {
+    /// It has subroutines, or its locations share too much code.
+    Code,
+}
+
+impl<'p> Survey<'p> {
+    pub fn of(verified: &'p Verified) -> Result<Survey<'p>, Obscure> {
+        let program = verified.program();
+        let mut budget = Budget(program.code.len() * WALKED_PER_INSTRUCTION + WALKED_MORE);
+        let mut look = |at: Addr| scan(program, at, &mut budget).ok_or(Obscure::Code);
+        let (mut scans, mut edges, mut prologues) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, process) in types(program) {
+            let mut of_type = Vec::new();
+            for &at in verified.locations().addresses(id) {
+                of_type.push(look(at)?);
+            }
+            let leads = |end: &End| Edge { end: *end, target: verified.locations().after_step(end.step) };
+            edges.push(of_type.iter().map(|scan| scan.ends.iter().map(leads).collect()).collect());
+            scans.push(of_type);
+            prologues.push(process.prologue.map(&mut look).transpose()?);
+        }
+        let mut survey = Survey {
+            verified,
+            scans,
+            edges,
+            prologues,
+            bounds: Vec::new(),
+            global_users: vec![BTreeSet::new(); program.globals.len()],
+            written: vec![false; program.globals.len()],
+            remote: BTreeSet::new(),
+            places: BTreeSet::new(),
+            uses: Vec::new(),
+            locals: HashMap::new(),
+            creates: false,
+        };
+        survey.count();
+        survey.gather();
+        survey.name_channels();
+        survey.list_uses();
+        Ok(survey)
+    }
+
+    pub fn program(&self) -> &'p Program {
+        self.verified.program()
+    }
+
+    /// The location where processes of a type begin.
+    pub fn entry(&self, id: ProcessId) -> usize {
+        let at = self.program().follow_jumps(self.program().processes[id.index()].entry);
+        at.and_then(|at| self.verified.locations().at(id, at)).map_or(0, Location::index)
+    }
+
+    /// All scans of a type.
+    fn of_type(&self, id: ProcessId) -> impl Iterator<Item = &Scan> {
+        self.scans[id.index()].iter().chain(self.prologues[id.index()].as_ref())
+    }
+
+    /// How many instances there can be: those of the start, and what each RUN can add.
+    fn count(&mut self) {
+        let program = self.program();
+        let repeated: Vec<Vec<bool>> = self.edges.iter().map(|edges| repeated(edges)).collect();
+        let mut bounds = vec![0_u8; program.processes.len()];
+        loop {
+            let mut next = vec![0_u8; bounds.len()];
+            for id in &program.instances {
+                next[id.index()] = (next[id.index()] + 1).min(MANY);
+            }
+            for (runner, scans) in self.scans.iter().enumerate() {
+                for (location, scan) in scans.iter().enumerate() {
+                    let times = match (bounds[runner], repeated[runner][location]) {
+                        (0, _) => 0,
+                        (_, true) => MANY,
+                        (bound, false) => bound,
+                    };
+                    for (id, _) in &scan.runs {
+                        next[id.index()] = (next[id.index()] + times).min(MANY);
+                    }
+                }
+            }
+            if next == bounds {
+                self.bounds = bounds;
+                return;
+            }
+            bounds = next;
+        }
+    }
+
+    fn gather(&mut self) {
+        for (id, _) in types(self.program()) {
+            for (scan, user) in
+                self.scans[id.index()].iter().map(|scan| (scan, Some(id))).chain(self.prologues[id.index()].iter().map(|scan| (scan, None)))
+            {
+                for global in scan.global_reads.iter().chain(&scan.global_writes) {
+                    self.global_users[global.index()].insert(user);
+                }
+                for global in &scan.global_writes {
+                    self.written[global.index()] = true;
+                }
+                self.remote.extend(&scan.remote);
+                self.places.extend(&scan.places);
+                self.creates |= scan.creates;
+            }
+        }
+    }
+
+    /// Which channels the locals can name: what is handed over and stored, until nothing new comes.
+    fn name_channels(&mut self) {
+        for round in 0.. {
+            let mut next: HashMap<(ProcessId, LocalId), Channels> = HashMap::new();
+            for (id, process) in types(self.program()) {
+                for (number, variable) in process.locals.iter().enumerate() {
+                    let Some(local) = LocalId::new(number) else { continue };
+                    let start =
+                        if variable.length.is_none() { Channels::Known(BTreeSet::from([variable.initial(0)])) } else { Channels::Any };
+                    next.insert((id, local), start);
+                }
+            }
+            for (id, _) in types(self.program()) {
+                for scan in self.of_type(id) {
+                    for (local, value) in &scan.stored {
+                        let channels = self.channels(id, *value);
+                        next.entry((id, *local)).or_insert_with(Channels::none).add(&channels);
+                    }
+                    for (started, values) in &scan.runs {
+                        for (number, value) in values.iter().enumerate() {
+                            let (Some(local), channels) = (LocalId::new(number), self.channels(id, *value)) else { continue };
+                            next.entry((*started, local)).or_insert_with(Channels::none).add(&channels);
+                        }
+                    }
+                }
+            }
+            if next == self.locals {
+                return;
+            }
+            if round == ROUNDS_MAX {
+                self.locals.clear();
+                self.locals.extend(next.into_keys().map(|key| (key, Channels::Any)));
+                return;
+            }
+            self.locals = next;
+        }
+    }
+
+    fn list_uses(&mut self) {
+        let mut uses = Vec::new();
+        for (id, _) in types(self.program()) {
+            let inside = self.inside_sequences(id);
+            for (at, scan) in self.of_type(id).enumerate() {
+                uses.extend(scan.channels.iter().map(|&(used, value)| (id, used, self.channels(id, value))));
+                // Where one way is taken because another is not possible, to receive or to send is
+                // also to ask. In deterministic sequences the first possible way is taken.
+                if scan.otherwise || inside.get(at) == Some(&true) {
+                    uses.extend(scan.channels.iter().map(|&(_, value)| (id, Use::Test, self.channels(id, value))));
+                }
+            }
+        }
+        self.uses = uses;
+    }
+
+    /// For each location whether a deterministic sequence passes it.
+    fn inside_sequences(&self, id: ProcessId) -> Vec<bool> {
+        let mut inside = vec![false; self.scans[id.index()].len()];
+        for edge in self.edges[id.index()].iter().flatten().filter(|edge| edge.end.mode == Mode2::Deterministic) {
+            if let Some(to) = edge.target {
+                inside[to.index()] = true;
+            }
+        }
+        inside
+    }
+
+    /// The channels that a value in the code of a type can name.
+    pub fn channels(&self, id: ProcessId, value: Value) -> Channels {
+        match value {
+            Value::Const(k) => Channels::Known(BTreeSet::from([k])),
+            Value::Local(local) => self.locals.get(&(id, local)).cloned().unwrap_or_else(Channels::none),
+            Value::Global(global) if !self.written[global.index()] => {
+                let variable = &self.program().globals[global.index()];
+                let mut channels = Channels::none();
+                for element in 0..variable.elements().min(CHANNELS_MAX + 1) {
+                    channels.add(&Channels::Known(BTreeSet::from([variable.ty.truncate(variable.initial(element))])));
+                }
+                channels
+            }
+            Value::Global(_) | Value::Any => Channels::Any,
+        }
+    }
+
+    /// Whether at most one instance of a type ever exists.
+    pub fn is_single(&self, id: ProcessId) -> bool {
+        self.bounds[id.index()] <= 1
+    }
+
+    /// Whether a global is of no concern to other processes than those of a type: nobody writes it,
+    /// or there is one such process and nobody else touches it.
+    pub fn is_private(&self, id: ProcessId, global: GlobalId) -> bool {
+        let users = &self.global_users[global.index()];
+        !self.written[global.index()] || (self.is_single(id) && users.iter().all(|user| *user == Some(id)))
+    }
+
+    /// Whether anybody else than the one instance of a type may use a channel in one of these ways.
+    pub fn others_use(&self, id: ProcessId, channel: i32, ways: &[Use]) -> bool {
+        let mine = |user: ProcessId| user == id && self.is_single(id);
+        self.uses.iter().any(|(user, used, channels)| ways.contains(used) && !mine(*user) && channels.may_be(channel))
+    }
+
+    /// Whether any process uses any channel in one of these ways.
+    pub fn anybody_uses(&self, ways: &[Use]) -> bool {
+        self.uses.iter().any(|(_, used, _)| ways.contains(used))
+    }
+
+    /// Whether a local keeps the value it was created with.
+    pub fn is_fixed(&self, id: ProcessId, local: LocalId) -> bool {
+        self.of_type(id).all(|scan| !scan.local_writes.contains(&local))
+    }
+}
+
+/// The process types and their numbers.
+pub(crate) fn types(program: &Program) -> impl Iterator<Item = (ProcessId, &bytecode::ProcessType)> {
+    program.processes.iter().enumerate().filter_map(|(number, process)| Some((ProcessId::new(number)?, process)))
+}
+
+/// Which locations may lie on a cycle: those that are left when all that have no way in, and all
+/// that have no way out, are taken away again and again.
+fn repeated(edges: &[Vec<Edge>]) -> Vec<bool> {
+    let count = edges.len();
+    let mut forwards: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut backwards: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (from, edges) in edges.iter().enumerate() {
+        for to in edges.iter().filter_map(|edge| Some(edge.target?.index())) {
+            forwards[from].push(to);
+            backwards[to].push(from);
+        }
+    }
+    let mut left = vec![true; count];
+    for (ways, back) in [(&forwards, &backwards), (&backwards, &forwards)] {
+        let mut open_ways: Vec<usize> = ways.iter().map(Vec::len).collect();
+        let mut ready: Vec<usize> = (0..count).filter(|&at| open_ways[at] == 0).collect();
+        while let Some(at) = ready.pop() {
+            left[at] = false;
+            for &before in &back[at] {
+                open_ways[before] -= 1;
+                if open_ways[before] == 0 {
+                    ready.push(before);
+                }
+            }
+        }
+    }
+    left
+}

@@ -1,0 +1,499 @@
+//! Which steps get in each other's way, which steps can enable which, and where a process must
+//! stand for one of them to lie ahead of it.
+//!
+//! All of this is computed once for a program. Two steps of different processes *accord* if,
+//! wherever both are executable, they can be taken in either order with the same result. The tables
+//! say for each step from which nodes (places in the control flow of a process) a step can be
+//! reached that does not accord with it, and for each condition from which nodes a step can be
+//! reached that may make it true. So a choice in a state is a matter of looking up where the
+//! processes stand.
+
+use crate::Off;
+use crate::bits::Bits;
+use crate::cycles::{self, Move};
+use crate::places::Places;
+use crate::steps::{Class, Condition, Conjunct, Extractor, Relation, Step};
+use bytecode::{Location, Mode, Op, ProcessId, Verified};
+use std::collections::BTreeSet;
+use stepgraph::{Binary, StepGraph};
+
+/// Most steps and most nodes of a program.
+const MOST_STEPS: usize = 4096;
+const MOST_NODES: usize = 8192;
+
+/// What a property asks about.
+#[derive(Debug)]
+pub(crate) struct Visible {
+    pub places: Bits,
+    pub accepting: bool,
+    pub progress: bool,
+    /// Whether infinite runs matter: then every cycle has a step that may not be chosen alone.
+    pub cycles: bool,
+}
+
+impl Visible {
+    fn labels(&self) -> bool {
+        self.accepting || self.progress
+    }
+}
+
+/// Steps, nodes, and what they have to do with each other.
+pub(crate) struct Relations {
+    pub classes: Vec<Class>,
+    /// For each process type, the class of its processes that have none of their own.
+    pub of_type: Vec<usize>,
+    /// For each process that exists from the start, its class.
+    pub of_instance: Vec<usize>,
+    pub nodes: usize,
+    pub steps: Vec<Step>,
+    /// For each node, its steps.
+    pub leaving: Vec<std::ops::Range<usize>>,
+    /// For each step, the nodes from which one can be reached that does not accord with it.
+    pub disturbed_from: Vec<Bits>,
+    /// For each rendezvous channel (the last stands for those created at run time), the nodes from
+    /// which an offer can be reached, and an answer.
+    pub offers_from: Vec<Bits>,
+    pub answers_from: Vec<Bits>,
+    /// The nodes with an offer or an answer among their steps.
+    pub offers_at: Vec<Bits>,
+    pub answers_at: Vec<Bits>,
+    /// The nodes from which a process may come to a fault, or may help another one to come to it.
+    pub matters_from: Bits,
+    before: Vec<Vec<usize>>,
+}
+
+impl Relations {
+    pub fn of(program: &Verified, graph: &StepGraph, places: &Places, visible: &Visible) -> Result<Relations, Off> {
+        let (classes, of_type, of_instance, nodes) = classes(program)?;
+        let extractor = Extractor { program, graph, places };
+        let (mut steps, mut leaving) = (Vec::new(), Vec::with_capacity(nodes));
+        for (number, class) in classes.iter().enumerate() {
+            for location in 0..program.locations().count(class.ty) {
+                let first = steps.len();
+                let found = extractor.steps(number, class, Location(location as u16)).ok_or(Off::TooLarge)?;
+                steps.extend(found);
+                leaving.push(first..steps.len());
+                if steps.len() > MOST_STEPS {
+                    return Err(Off::TooLarge);
+                }
+            }
+        }
+        let mut relations = Relations {
+            classes,
+            of_type,
+            of_instance,
+            nodes,
+            steps,
+            leaving,
+            disturbed_from: Vec::new(),
+            offers_from: Vec::new(),
+            answers_from: Vec::new(),
+            offers_at: Vec::new(),
+            answers_at: Vec::new(),
+            matters_from: Bits::new(nodes),
+            before: vec![Vec::new(); nodes],
+        };
+        let moves: Vec<Move> = if visible.cycles { relations.moves(program, places) } else { Vec::new() };
+        relations.continue_steps(places);
+        relations.find_visible(program, visible);
+        relations.find_before(program);
+        relations.find_partners(places);
+        relations.find_disturbed();
+        relations.find_mattering();
+        if visible.cycles {
+            relations.break_cycles(&moves);
+        }
+        Ok(relations)
+    }
+
+    /// All steps as moves through the code.
+    fn moves(&self, program: &Verified, places: &Places) -> Vec<Move> {
+        let of = |step: &Step| {
+            let class = &self.classes[step.class];
+            Move::of(step, class, self.entry(program, class.ty), places)
+        };
+        self.steps.iter().map(of).collect()
+    }
+
+    /// Marks steps so that every cycle has one that is not chosen without everything else.
+    fn break_cycles(&mut self, moves: &[Move]) {
+        // What goes on with an offer may lead on in the code of whoever answers it.
+        let alone = |step: &Step| step.entangled || step.may_diverge || step.visible || !step.later_offers.is_empty();
+        let mut marked: Vec<bool> = self.steps.iter().map(alone).collect();
+        let crowded: Vec<bool> = self.leaving.iter().map(|steps| marked[steps.clone()].iter().any(|marked| *marked)).collect();
+        // Marks cost least where a choice is seldom small.
+        let score = |step: usize| {
+            let disturbed: usize = self.disturbed_from[step].words().iter().map(|word| word.count_ones() as usize).sum();
+            disturbed + if crowded[self.steps[step].node] { self.nodes + 1 } else { 0 }
+        };
+        cycles::mark(moves, self.nodes, &mut marked, &score);
+        // A step that is marked may be one in the middle of a transition.
+        for number in 0..self.steps.len() {
+            let mut found = marked[number];
+            let mut seen = BTreeSet::new();
+            let mut open = vec![number];
+            while let Some(next) = open.pop() {
+                found |= marked[next];
+                if self.steps[next].mode != Mode::Normal
+                    && !found
+                    && let Some(to) = self.steps[next].target
+                    && seen.insert(to)
+                {
+                    open.extend(self.leaving[self.node(self.steps[next].class, to)].clone());
+                }
+            }
+            self.steps[number].closes = found;
+        }
+    }
+
+    /// The node of a location.
+    fn node(&self, class: usize, location: Location) -> usize {
+        self.classes[class].first + location.index()
+    }
+
+    /// The node where processes of a type start that others run.
+    fn entry(&self, program: &Verified, ty: ProcessId) -> usize {
+        let entry = program.program().processes[ty.index()].entry;
+        let entry = program.program().follow_jumps(entry).and_then(|at| program.locations().at(ty, at)).unwrap_or_default();
+        self.node(self.of_type[ty.index()], entry)
+    }
+
+    /// Adds to each step what follows it before anybody else can move.
+    fn continue_steps(&mut self, places: &Places) {
+        let goes_on = |step: &Step| step.mode != Mode::Normal && step.mode != Mode::Terminate && !step.only_offers;
+        let mut later = Vec::new();
+        for number in 0..self.steps.len() {
+            if !goes_on(&self.steps[number]) {
+                continue;
+            }
+            let mut step = self.steps[number].clone();
+            let class = step.class;
+            let mut seen = BTreeSet::new();
+            let mut open: Vec<usize> = step.target.map(|to| self.node(class, to)).into_iter().collect();
+            let mut atomic = step.mode == Mode::Atomic;
+            let mut deterministic = step.mode == Mode::Deterministic;
+            let (mut edges, mut straight) = (Vec::new(), true);
+            while let Some(node) = open.pop() {
+                if !seen.insert(node) {
+                    continue;
+                }
+                straight &= self.leaving[node].len() == 1;
+                for next in &self.steps[self.leaving[node].clone()] {
+                    follow(&mut step, next, places, deterministic);
+                    step.stores.retain(|(place, _)| !next.writes.has(*place));
+                    // A process may also stop at a later step that is blocked.
+                    if straight && next.guard.is_empty() {
+                        step.stores.extend(&next.stores);
+                    }
+                    if goes_on(next)
+                        && let Some(to) = next.target
+                    {
+                        atomic |= next.mode == Mode::Atomic;
+                        deterministic |= next.mode == Mode::Deterministic;
+                        edges.push((node, self.node(class, to)));
+                        open.push(self.node(class, to));
+                    }
+                }
+            }
+            if has_cycle(&seen, &edges) {
+                step.may_diverge = atomic;
+                step.may_fault = true;
+                step.stores.clear();
+            }
+            later.push((number, step));
+        }
+        for (number, step) in later {
+            self.steps[number] = step;
+        }
+        // Who answers an offer that is made on the way moves as well, and what follows the answer.
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for number in 0..self.steps.len() {
+                if self.steps[number].later_offers.is_empty() {
+                    continue;
+                }
+                let mut step = self.steps[number].clone();
+                for other in &self.steps {
+                    if other.answers.iter().any(|&channel| step.later_offers.has(channel)) {
+                        let before = (step.reads.clone(), step.writes.clone(), step.later_offers.clone(), step.entangled, step.runs.len());
+                        follow(&mut step, other, places, false);
+                        step.may_diverge |= other.may_diverge;
+                        step.runs.sort_unstable();
+                        step.runs.dedup();
+                        changed |=
+                            before != (step.reads.clone(), step.writes.clone(), step.later_offers.clone(), step.entangled, step.runs.len());
+                    }
+                }
+                step.stores.clear();
+                self.steps[number] = step;
+            }
+        }
+    }
+
+    /// Marks the steps that write what is visible, or enter, leave or pass a location whose labels
+    /// are.
+    fn find_visible(&mut self, program: &Verified, visible: &Visible) {
+        let labelled: Vec<bool> = self
+            .classes
+            .iter()
+            .flat_map(|class| program.locations().addresses(class.ty))
+            .map(|&at| {
+                let label = program.program().label_kind_at(at);
+                (visible.accepting && label.accept) || (visible.progress && label.progress)
+            })
+            .collect();
+        for number in 0..self.steps.len() {
+            let step = &self.steps[number];
+            let mut found = step.writes.meets(&visible.places) || labelled[step.node];
+            let mut seen = BTreeSet::new();
+            let mut open: Vec<usize> = step.target.map(|to| self.node(step.class, to)).into_iter().collect();
+            let mut first = Some(step);
+            while let Some(node) = open.pop() {
+                found |= labelled[node];
+                let goes_on = first.take().is_none_or(|step| step.mode != Mode::Normal);
+                if goes_on && !found && seen.insert(node) {
+                    let next = self.steps[self.leaving[node].clone()].iter().filter(|next| next.mode != Mode::Normal);
+                    open.extend(next.filter_map(|next| next.target.map(|to| self.node(next.class, to))));
+                }
+            }
+            // Processes that are started or end may stand at a label, and so may partners.
+            found |= visible.labels() && (!step.runs.is_empty() || step.ends || !step.later_offers.is_empty());
+            self.steps[number].visible = found;
+        }
+    }
+
+    fn find_before(&mut self, program: &Verified) {
+        for step in &self.steps {
+            if let Some(to) = step.target {
+                let to = self.classes[step.class].first + to.index();
+                self.before[to].push(step.node);
+            }
+            for &ty in &step.runs {
+                let entry = self.entry(program, ty);
+                self.before[entry].push(step.node);
+            }
+        }
+    }
+
+    /// All nodes from which one of `targets` can be reached, themselves included.
+    pub fn reaching(&self, targets: impl Iterator<Item = usize>) -> Bits {
+        let mut found = Bits::new(self.nodes);
+        let mut open: Vec<usize> = targets.collect();
+        while let Some(node) = open.pop() {
+            if !found.has(node) {
+                found.set(node);
+                open.extend(&self.before[node]);
+            }
+        }
+        found
+    }
+
+    fn find_partners(&mut self, places: &Places) {
+        for channel in 0..=places.created() {
+            let offering = |step: &&Step| step.offers.contains(&channel) || step.later_offers.has(channel);
+            let answering = |step: &&Step| step.answers.contains(&channel);
+            let (mut offers_at, mut answers_at) = (Bits::new(self.nodes), Bits::new(self.nodes));
+            self.steps.iter().filter(offering).for_each(|step| offers_at.set(step.node));
+            self.steps.iter().filter(answering).for_each(|step| answers_at.set(step.node));
+            self.offers_from.push(self.reaching(self.steps.iter().filter(offering).map(|step| step.node)));
+            self.answers_from.push(self.reaching(self.steps.iter().filter(answering).map(|step| step.node)));
+            self.offers_at.push(offers_at);
+            self.answers_at.push(answers_at);
+        }
+    }
+
+    fn find_disturbed(&mut self) {
+        self.disturbed_from = (0..self.steps.len())
+            .map(|number| {
+                let step = &self.steps[number];
+                let disturbing = self.steps.iter().filter(|other| !accord(step, other)).map(|other| other.node);
+                self.reaching(disturbing.collect::<BTreeSet<_>>().into_iter())
+            })
+            .collect();
+    }
+
+    /// A step matters if it may be a fault, if a step that matters lies behind it, or if it has an
+    /// effect on a step that matters. What the others do can be cut out of any run to a fault.
+    fn find_mattering(&mut self) {
+        let mut matters: Vec<bool> = self.steps.iter().map(|step| step.may_fault || step.entangled).collect();
+        loop {
+            let nodes = self.reaching((0..self.steps.len()).filter(|&number| matters[number]).map(|number| self.steps[number].node));
+            let before = matters.iter().filter(|matters| **matters).count();
+            for number in 0..self.steps.len() {
+                matters[number] |= nodes.has(self.steps[number].node)
+                    || (0..self.steps.len()).any(|other| matters[other] && has_effect(&self.steps[number], &self.steps[other]));
+            }
+            if matters.iter().filter(|matters| **matters).count() == before {
+                self.matters_from = nodes;
+                return;
+            }
+        }
+    }
+
+    /// The nodes from which a step can be reached that may make a conjunct true.
+    pub fn enabled_from(&self, conjunct: &Conjunct) -> Bits {
+        self.reaching(self.steps.iter().filter(|step| may_enable(step, conjunct)).map(|step| step.node))
+    }
+}
+
+/// Adds what a later step of the same transition touches. Whether it is executable depends on
+/// either end of a channel.
+fn follow(step: &mut Step, next: &Step, places: &Places, deterministic: bool) {
+    let mut touched = next.reads.clone();
+    for conjunct in &next.guard {
+        touched.add(&conjunct.falsified_by);
+        touched.add(&conjunct.enabled_by);
+    }
+    let mut writes = next.writes.clone();
+    places.both_ends(&mut touched);
+    places.both_ends(&mut writes);
+    step.reads.add(&touched);
+    step.writes.add(&writes);
+    for &channel in &next.offers {
+        step.later_offers.set(channel);
+    }
+    step.later_offers.add(&next.later_offers);
+    step.runs.extend(&next.runs);
+    step.entangled |= next.entangled;
+    // A deterministic sequence that is blocked is a fault.
+    step.may_fault |= next.may_fault || (deterministic && !next.guard.is_empty());
+    if next.ends {
+        step.ends = false;
+        step.reads.set(places.existence);
+    }
+}
+
+/// Whether there is a cycle among the nodes.
+fn has_cycle(nodes: &BTreeSet<usize>, edges: &[(usize, usize)]) -> bool {
+    let mut left: BTreeSet<usize> = nodes.clone();
+    loop {
+        let leads_on = |node: &usize| edges.iter().any(|(from, to)| from == node && left.contains(to));
+        let kept: BTreeSet<usize> = left.iter().copied().filter(|node| leads_on(node)).collect();
+        if kept.len() == left.len() {
+            return !left.is_empty();
+        }
+        left = kept;
+    }
+}
+
+/// Whether two steps of different processes can be taken in either order, with the same result,
+/// wherever both are executable.
+fn accord(a: &Step, b: &Step) -> bool {
+    if a.entangled || b.entangled {
+        return false;
+    }
+    // Only the youngest process can end.
+    if a.ends && b.ends {
+        return true;
+    }
+    if exclude(&a.guard, &b.guard) {
+        return true;
+    }
+    let same = |place: usize| {
+        let stored = |step: &Step| step.stores.iter().find(|(at, _)| *at == place).map(|(_, value)| *value);
+        stored(a).is_some() && stored(a) == stored(b)
+    };
+    let clash = a.writes.common(&b.writes).any(|place| !same(place));
+    !clash
+        && !a.writes.meets(&b.reads)
+        && !b.writes.meets(&a.reads)
+        && a.guard.iter().all(|conjunct| !may_falsify(b, conjunct))
+        && b.guard.iter().all(|conjunct| !may_falsify(a, conjunct))
+}
+
+/// Whether it makes any difference to a step that another one is taken before.
+fn has_effect(first: &Step, step: &Step) -> bool {
+    let meets = |a: &[usize], b: &[usize], later: &Bits| a.iter().any(|channel| b.contains(channel) || later.has(*channel));
+    first.entangled
+        || step.entangled
+        || first.writes.meets(&step.reads)
+        || step.guard.iter().any(|c| first.writes.meets(&c.falsified_by) || first.writes.meets(&c.enabled_by))
+        || meets(&first.answers, &step.offers, &step.later_offers)
+        || meets(&step.answers, &first.offers, &first.later_offers)
+}
+
+/// Whether a step may make a conjunct false that holds.
+fn may_falsify(step: &Step, conjunct: &Conjunct) -> bool {
+    step.writes.meets(&conjunct.falsified_by) && !stores_towards(step, conjunct, true)
+}
+
+/// Whether a step may make a conjunct true that does not hold.
+fn may_enable(step: &Step, conjunct: &Conjunct) -> bool {
+    step.entangled || step.writes.meets(&conjunct.enabled_by) && !stores_towards(step, conjunct, false)
+}
+
+/// Whether a step is known to leave a comparison as `truth` says.
+fn stores_towards(step: &Step, conjunct: &Conjunct, truth: bool) -> bool {
+    let Condition::Compare { place, relation, constant, .. } = conjunct.condition else { return false };
+    let stored = step.stores.iter().find(|(at, _)| *at == place);
+    stored.is_some_and(|(_, value)| (relation.apply(*value, constant) != 0) == truth)
+}
+
+/// Whether two guards never hold in the same state.
+fn exclude(a: &[Conjunct], b: &[Conjunct]) -> bool {
+    a.iter().any(|x| b.iter().any(|y| contradict(&x.condition, &y.condition)))
+}
+
+fn contradict(a: &Condition, b: &Condition) -> bool {
+    let (Condition::Compare { place, relation: r, constant: c, .. }, Condition::Compare { place: other, relation: s, constant: d, .. }) =
+        (a, b)
+    else {
+        return false;
+    };
+    if place != other {
+        return false;
+    }
+    match (*r, *s) {
+        (Binary::Eq, s) => s.apply(*c, *d) == 0,
+        (r, Binary::Eq) => r.apply(*d, *c) == 0,
+        (r, s) => match (bounds(r, *c), bounds(s, *d)) {
+            (Some((low, high)), Some((least, most))) => high < least || most < low,
+            _ => false,
+        },
+    }
+}
+
+/// The values that stand in a relation to a constant, if they are an interval.
+fn bounds(relation: Relation, constant: i32) -> Option<(i64, i64)> {
+    let (c, low, high) = (i64::from(constant), i64::from(i32::MIN), i64::from(i32::MAX));
+    Some(match relation {
+        Binary::Lt => (low, c - 1),
+        Binary::Le => (low, c),
+        Binary::Gt => (c + 1, high),
+        Binary::Ge => (c, high),
+        _ => return None,
+    })
+}
+
+/// Divides processes into classes: by type, and where the code asks for its own number and only
+/// processes from the start have the type, by process.
+#[allow(clippy::type_complexity)]
+fn classes(program: &Verified) -> Result<(Vec<Class>, Vec<usize>, Vec<usize>, usize), Off> {
+    let declared = program.program();
+    let mut run = vec![false; declared.processes.len()];
+    for op in &declared.code {
+        if let Op::Run { process, .. } = op {
+            run[process.index()] = true;
+        }
+    }
+    let (mut classes, mut nodes) = (Vec::new(), 0);
+    let mut add = |ty: ProcessId, pid: Option<i32>| {
+        classes.push(Class { ty, pid, first: nodes });
+        nodes += program.locations().count(ty);
+        if nodes > MOST_NODES { Err(Off::TooLarge) } else { Ok(classes.len() - 1) }
+    };
+    let mut of_type = Vec::new();
+    let mut apart = Vec::new();
+    for (number, run) in run.into_iter().enumerate() {
+        let ty = ProcessId(number as u8);
+        let asks = declared.code_of(ty).any(|at| matches!(declared.code.get(at as usize), Some(Op::Pid {})));
+        apart.push(asks && !run);
+        of_type.push(add(ty, None)?);
+    }
+    let mut of_instance = Vec::new();
+    for (pid, ty) in declared.instances.iter().enumerate() {
+        of_instance.push(if apart[ty.index()] { add(*ty, Some(pid as i32))? } else { of_type[ty.index()] });
+    }
+    Ok((classes, of_type, of_instance, nodes))
+}

@@ -1,0 +1,89 @@
+//! With a temporal property, a choice that leaves something out changes nothing that the property
+//! asks about.
+
+mod common;
+
+use bytecode::Verified;
+use contract::{LeftOut, Proposition, Reduction, Successors, System};
+use reduction::{Examiner, Off, Stubborn};
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use vm::Interpreter;
+
+/// Looks at the choices in the first states: how many left something out, with which steps, and
+/// whether the propositions stay.
+fn examine(name: &str, program: &Arc<Verified>, propositions: &[Proposition]) -> usize {
+    let Ok(reduction) = Stubborn::invisible(program, propositions) else { return 0 };
+    let mut system = Interpreter::new(Arc::clone(program)).watching(propositions.into());
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    let mut open: VecDeque<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
+    let mut seen: HashSet<Vec<u8>> = open.iter().cloned().collect();
+    let mut reduced = 0;
+    while let Some(state) = open.pop_front() {
+        out.clear();
+        system.successors(&state, &mut out);
+        let processes = reduction.leave_out(&state, out.entries()).processes;
+        if processes != 0 {
+            reduced += 1;
+            out.retain(0, |step| !LeftOut::has(processes, step));
+            let before = system.atoms(&state);
+            for (entry, next) in out.iter() {
+                if let Some(next) = next {
+                    assert_eq!(system.atoms(next), before, "{name}: {state:?}, {:?}", entry.action);
+                }
+            }
+            let examined = Examiner::new(&mut system, &reduction, program.layout().exclusive, 100).examine(&state);
+            assert!(examined.is_ok(), "{name}: {examined:?}");
+        }
+        out.clear();
+        system.successors(&state, &mut out);
+        for (_, next) in out.iter() {
+            if let Some(next) = next
+                && seen.len() < 100
+                && seen.insert(next.to_vec())
+            {
+                open.push_back(next.to_vec());
+            }
+        }
+    }
+    reduced
+}
+
+#[test]
+fn choices_are_invisible() {
+    let mut reduced = 0;
+    for (name, program) in common::models() {
+        let atoms: Vec<Proposition> = (0..program.program().atoms.len().min(60) as u32).map(Proposition::Atom).collect();
+        for proposition in &atoms {
+            reduced += examine(&name, &program, &[*proposition]);
+        }
+        reduced += examine(&name, &program, &[Proposition::Accepting, Proposition::NonProgress]);
+        reduced += examine(&name, &program, &atoms);
+    }
+    for seed in 0..200 {
+        let text = testkit::promela_gen::model(seed).text();
+        if let Some(program) = common::promela(&text) {
+            reduced += examine(&text, &program, &[Proposition::Accepting, Proposition::NonProgress]);
+        }
+    }
+    assert!(reduced > 500, "{reduced}");
+}
+
+const TWO: &str = "byte x; byte y;\n\
+    active proctype P() { x = 1; x = 2; x = 3 }\n\
+    active proctype Q() { y = 1; y = 2; y = 3 }\n";
+
+#[test]
+fn what_is_asked_about_decides_what_is_visible() {
+    let asks = |formula: &str| {
+        let program = common::promela(&format!("{TWO}ltl p {{ {formula} }}")).expect("a good model");
+        let atoms: Vec<Proposition> = (0..program.program().atoms.len() as u32).map(Proposition::Atom).collect();
+        (examine(formula, &program, &atoms), program, atoms)
+    };
+    let (one, ..) = asks("[] (x < 3)");
+    let (both, ..) = asks("[] (x < 3 || y < 3)");
+    assert!(one > 0 && both < one, "{one}, {both}");
+    let (_, program, atoms) = asks("[] (timeout || x < 3)");
+    assert_eq!(Stubborn::invisible(&program, &atoms).err(), Some(Off::Property));
+}

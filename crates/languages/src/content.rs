@@ -1,8 +1,9 @@
-//! Telling a language by what a text says.
+//! Recognising a language by the content of a text.
 //!
-//! Every program has a head that the other languages do not know: a line `process P() {` of assembly, `proctype P` or `init {` of
-//! Promela. People write such words in comments and texts as well, so each language is asked about what is left without them, by its
-//! own rule of what a comment is. Where both rules would do, assembly goes first: its head is a whole line, which no Promela model has.
+//! Every program has a head that the other languages do not have: a line `process P() {` of
+//! assembly, `proctype P` or `init {` of Promela. Such words may also be in comments and strings,
+//! so each language looks at the text without them, by its own rule of what a comment is. Assembly
+//! is tried first: its head is a whole line, which no Promela model has.
 
 /// Whether a text is byte-code assembly: some line is the head of a process.
 pub(crate) fn is_assembly(text: &str) -> bool {
@@ -28,8 +29,16 @@ pub(crate) fn is_promela(text: &str) -> bool {
     false
 }
 
-/// A text without its comments and without what stands in quotes. `//` and `comment` begin a comment that ends with its line, a line
-/// that begins with `directive` is left out. Comments between `/*` and `*/` go too: assembly has no use for these signs.
+/// Whether a text is an explicit graph: its first line that is no comment is a header.
+pub(crate) fn is_graph(text: &str) -> bool {
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    let head = lines.find(|line| !line.is_empty() && !line.starts_with('%'));
+    head.and_then(|line| line.strip_prefix("des")).is_some_and(|rest| rest.trim_start().starts_with('('))
+}
+
+/// A text without its comments and its quoted strings. `//` and `comment` begin a comment that ends
+/// with its line; a line that begins with `directive` is removed. Comments between `/*` and `*/`
+/// are removed too: assembly does not use these signs.
 fn without_comments(text: &str, comment: &str, directive: Option<char>) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text.trim_start_matches('\u{feff}');
@@ -49,7 +58,7 @@ fn without_comments(text: &str, comment: &str, directive: Option<char>) -> Strin
             rest = &rest[c.len_utf8()..];
             continue;
         };
-        // What was left out still separates the words around it.
+        // The removed text still separates the words around it.
         code.push(' ');
         rest = &rest[skipped..];
     }
@@ -69,7 +78,7 @@ fn end_of_continued_line(text: &str) -> usize {
     end
 }
 
-/// Past the quote that closes the one at the beginning, or past that one alone if its line has no other.
+/// The position after the closing quote, or after the opening quote if its line has no other.
 fn end_of_quote(text: &str, quote: char) -> usize {
     let mut escaped = true;
     for (i, c) in text.char_indices() {
@@ -150,7 +159,7 @@ mod tests {
         assert!(is_assembly("; made from proctype P of don't.pml /*\nprocess P() {\n"));
     }
 
-    /// An odd quote hides nothing but itself.
+    /// A quote that is never closed hides only itself.
     #[test]
     fn quotes_end_with_their_line() {
         assert!(is_promela("don't init {"));

@@ -1,13 +1,15 @@
-//! Running a front-end, and the verifier behind it.
+//! Runs a front-end, and then the verifier.
 
 use crate::{LANGUAGES, language};
 use ::source::{Diagnostic, FileId, SourceMap, Span};
-use bytecode::{Program, Verified, asm, verify};
+use bytecode::{AtomId, Formula, Program, PropertyBody, PropertyEntry, Verified, asm, verify};
+use lts::Lts;
 use std::borrow::Cow;
 
 /// Where included files come from. This crate itself never touches a file system.
 pub trait Files {
-    /// Name and text of the file `wanted`, included by the file `from`; or one sentence why not.
+    /// Name and text of the file `wanted`, included by the file `from`; or one sentence that says
+    /// why it cannot be read.
     fn read(&mut self, wanted: &str, from: &str) -> Result<(String, String), String>;
 }
 
@@ -21,31 +23,61 @@ impl Files for NoFiles {
     }
 }
 
+/// The names of the texts that hold the formulas and the expressions of the caller, which are in no
+/// file.
+const FORMULAS: &str = "--ltl";
+const EXPRESSIONS: &str = "(expression)";
+
 /// What is to be read.
-pub struct Source<'a> {
+pub struct Input<'a> {
     /// The file's name: its ending tells the language, and positions show it.
     pub name: &'a str,
     /// The file's contents.
     pub bytes: &'a [u8],
     /// Names defined for the preprocessor.
     pub defines: &'a [(String, String)],
+    /// Formulas of linear temporal logic that are stated beside those of the file, each with its
+    /// name. Their atoms are the expressions that the language has over a state.
+    pub formulas: &'a [(String, String)],
     /// Where included files come from.
     pub files: &'a mut dyn Files,
 }
 
-/// A program that was accepted.
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub enum Model {
+    /// A program in byte-code.
+    Program(Box<Verified>),
+    /// An explicit graph.
+    Graph(Lts),
+}
+
+impl Model {
+    /// The program, if it is one.
+    pub fn into_program(self) -> Option<Verified> {
+        match self {
+            Model::Program(program) => Some(*program),
+            Model::Graph(_) => None,
+        }
+    }
+}
+
+/// A model that was accepted.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The program.
-    pub program: Verified,
+    /// The model.
+    pub model: Model,
     /// The texts it was made from.
     pub map: SourceMap,
-    /// What is worth knowing about it.
+    /// For each text of expressions that was given ([`load_with`]), the numbers of their atoms in
+    /// the model's own table, as a system takes them.
+    pub expressions: Vec<Vec<u32>>,
+    /// Warnings about it.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Loaded {
-    /// The warnings in a line each, with their places: what is left of them when the texts are gone.
+    /// The warnings, one line each, with their positions. They can be kept when the texts are gone.
     pub fn warnings_in_lines(&self) -> Vec<String> {
         let line = |warning: &Diagnostic| {
             let (file, place) = (self.map.name(warning.span.file), self.map.location(warning.span));
@@ -64,16 +96,44 @@ pub struct Rejected {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A front-end: makes a program of the file it is given, adding to the map and to the diagnostics. Without a program there is at least
-/// one error among them.
-pub(crate) type Front = fn(&mut SourceMap, Source<'_>, &mut Vec<Diagnostic>) -> Option<Program>;
+/// A front-end: makes a program or a graph from a file, and adds to the map and to the diagnostics.
+/// If it returns nothing, at least one of the diagnostics is an error.
+type Reads<T> = fn(&mut SourceMap, Input<'_>, &mut Expressions<'_>, &mut Vec<Diagnostic>) -> Option<T>;
 
-/// Makes a verified program of a file.
-pub fn load(source: Source<'_>) -> Result<Loaded, Rejected> {
+/// Expressions over the states of a model. Each text is a comma-separated list of them. The numbers
+/// of their atoms are added when they are known.
+#[derive(Default)]
+pub(crate) struct Expressions<'a> {
+    texts: &'a [String],
+    atoms: Vec<Vec<u32>>,
+}
+
+/// What a front-end makes of a file.
+pub(crate) enum Front {
+    /// A program, which is verified afterwards.
+    Program(Reads<Program>),
+    /// A graph.
+    Graph(Reads<Lts>),
+}
+
+/// Makes a model of a file.
+pub fn load(source: Input<'_>) -> Result<Loaded, Rejected> {
+    load_with(source, &[])
+}
+
+/// Makes a model of a file, and atoms of expressions over its states: each text is an expression of
+/// the language, or several with commas in between. A language without expressions knows its atoms
+/// by their names.
+pub fn load_with(source: Input<'_>, expressions: &[String]) -> Result<Loaded, Rejected> {
+    let mut expressions = Expressions { texts: expressions, atoms: Vec::new() };
     let mut map = SourceMap::new();
     let mut diagnostics = Vec::new();
-    let program = match language(source.name, source.bytes) {
-        Some(language) => (language.front)(&mut map, source, &mut diagnostics),
+    let model = match language(source.name, source.bytes).map(|language| &language.front) {
+        Some(Front::Program(read)) => {
+            let program = read(&mut map, source, &mut expressions, &mut diagnostics);
+            program.map(|program| verify(program).map(|program| Model::Program(Box::new(program))))
+        }
+        Some(Front::Graph(read)) => read(&mut map, source, &mut expressions, &mut diagnostics).map(|graph| Ok(Model::Graph(graph))),
         None => {
             let file = map.add(source.name, "");
             let known: Vec<String> =
@@ -88,8 +148,8 @@ pub fn load(source: Source<'_>) -> Result<Loaded, Rejected> {
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Rejected { map, diagnostics });
     }
-    match program.map(verify) {
-        Some(Ok(program)) => Ok(Loaded { program, map, warnings: diagnostics }),
+    match model {
+        Some(Ok(model)) => Ok(Loaded { model, map, expressions: expressions.atoms, warnings: diagnostics }),
         Some(Err(error)) => {
             diagnostics.push(error.diagnostic(&map));
             Err(Rejected { map, diagnostics })
@@ -102,11 +162,16 @@ pub fn load(source: Source<'_>) -> Result<Loaded, Rejected> {
 }
 
 /// Byte-code assembly.
-pub(crate) fn assembly(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<Program> {
+pub(crate) fn assembly(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Program> {
     let file = text(map, &source, diagnostics)?;
     refuse_definitions(file, &source, diagnostics);
     match asm::assemble(map, file) {
-        Ok(program) => Some(program),
+        Ok(program) => with_formulas(map, program, source.formulas, expressions, diagnostics),
         Err(errors) => {
             diagnostics.extend(errors);
             None
@@ -115,11 +180,16 @@ pub(crate) fn assembly(map: &mut SourceMap, source: Source<'_>, diagnostics: &mu
 }
 
 /// Byte-code in its binary form.
-pub(crate) fn binary(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<Program> {
+pub(crate) fn binary(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Program> {
     let file = map.add(source.name, "");
     refuse_definitions(file, &source, diagnostics);
     match bytecode::binary::decode(source.bytes) {
-        Ok(program) => Some(program),
+        Ok(program) => with_formulas(map, program, source.formulas, expressions, diagnostics),
         Err(error) => {
             diagnostics.push(
                 Diagnostic::error(Span::point(file, 0), error.to_string())
@@ -131,37 +201,214 @@ pub(crate) fn binary(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut 
 }
 
 /// Promela.
-pub(crate) fn promela(map: &mut SourceMap, source: Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<Program> {
-    let file = text(map, &source, diagnostics)?;
-    let Source { files, defines, .. } = source;
+pub(crate) fn promela(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Program> {
+    let Input { formulas, files, defines, .. } = source;
+    let stated: String = formulas.iter().map(|(name, formula)| format!("ltl {name} {{ {formula} }}\n")).collect();
+    let asked: String = expressions.texts.iter().map(|text| format!("ltl = {{ {text} }}\n")).collect();
+    // Formulas and expressions are read after the model, with its macros, as if they were in files
+    // that it includes.
+    let included = |text: &str, name| if text.is_empty() { String::new() } else { format!("\n#include \"{name}\"\n") };
+    let included = included(&stated, FORMULAS) + &included(&asked, EXPRESSIONS);
+    let bytes = [source.bytes, included.as_bytes()].concat();
+    let file = text(map, &Input { name: source.name, bytes: &bytes, defines, formulas, files: &mut NoFiles }, diagnostics)?;
     let mut loader = |wanted: &str, from: &str| {
+        if wanted == FORMULAS && !stated.is_empty() {
+            return Ok(::promela::Included { name: FORMULAS.to_owned(), text: stated.clone() });
+        }
+        if wanted == EXPRESSIONS && !asked.is_empty() {
+            return Ok(::promela::Included { name: EXPRESSIONS.to_owned(), text: asked.clone() });
+        }
         let (name, text) = files.read(wanted, from)?;
-        Ok(::promela::Loaded { name, text: without_mark(&text).to_owned() })
+        Ok(::promela::Included { name, text: without_mark(&text).to_owned() })
     };
     let compiled = ::promela::compile(map, file, &mut loader, defines);
     diagnostics.extend(compiled.diagnostics);
+    // A brace too many could end one list and begin another.
+    if compiled.program.is_some() && compiled.values.len() != expressions.texts.len() {
+        let message = "the expressions do not end where they should";
+        diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint("an expression has no braces"));
+    }
+    expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
     compiled.program
 }
 
+/// LF. Two names of `-D` are no constants of the program: `queues` says how waiting processes are
+/// paired, `actions` how long an action is.
+pub(crate) fn lf(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Program> {
+    let file = text(map, &source, diagnostics)?;
+    let Input { formulas, files, defines, .. } = source;
+    let mut options = ::lf::Options::default();
+    let mut constants = Vec::new();
+    for (name, value) in defines {
+        match (name.as_str(), value.as_str()) {
+            ("queues", "sorted") => options.queues = ::lf::Queues::Sorted,
+            ("queues", "fifo") => options.queues = ::lf::Queues::Fifo,
+            ("actions", "coarse") => options.fine = false,
+            ("actions", "fine") => options.fine = true,
+            ("queues", _) | ("actions", _) => {
+                let (one, other) = if name == "queues" { ("sorted", "fifo") } else { ("coarse", "fine") };
+                let message = format!("`{value}` is nothing that `{name}` can be");
+                diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint(format!("it is `{one}` or `{other}`")));
+            }
+            _ => constants.push((name.clone(), value.clone())),
+        }
+    }
+    let mut loader = |wanted: &str, from: &str| files.read(wanted, from).map(|(name, text)| (name, without_mark(&text).to_owned()));
+    let request = ::lf::Request { defines: &constants, formulas, expressions: expressions.texts, options };
+    let compiled = ::lf::compile(map, file, &mut loader, request);
+    diagnostics.extend(compiled.diagnostics);
+    expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
+    compiled.program
+}
+
+/// An explicit graph.
+pub(crate) fn graph(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Lts> {
+    let file = text(map, &source, diagnostics)?;
+    refuse_definitions(file, &source, diagnostics);
+    let parsed = lts::parse(map, file);
+    stating(map, source, parsed, expressions, diagnostics)
+}
+
+/// A state space with progress values.
+pub(crate) fn state_space(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Lts> {
+    let file = text(map, &source, diagnostics)?;
+    refuse_definitions(file, &source, diagnostics);
+    let parsed = lts::parse_state_space(map, file);
+    stating(map, source, parsed, expressions, diagnostics)
+}
+
+/// A graph that states formulas over its atoms.
+fn stating(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    parsed: Result<Lts, Vec<Diagnostic>>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Lts> {
+    let mut graph = match parsed {
+        Ok(graph) => graph,
+        Err(errors) => {
+            diagnostics.extend(errors);
+            return None;
+        }
+    };
+    for (name, formula) in source.formulas {
+        let file = map.add(FORMULAS, formula.as_str());
+        let mut table = logic::Formulas::new();
+        match logic::parse(&mut table, formula, file, 0) {
+            Err(wrong) => diagnostics.push(wrong),
+            Ok(parsed) => {
+                for (atom, place) in table.atoms().iter().zip(parsed.spans).filter(|(atom, _)| !graph.atoms().contains(atom)) {
+                    let known = if graph.atoms().is_empty() { "its states have none".to_owned() } else { graph.atoms().join(", ") };
+                    let message = format!("no state of the graph has the atom `{atom}`");
+                    let diagnostic = Diagnostic::error(place.unwrap_or(Span::point(file, 0)), message);
+                    diagnostics.push(diagnostic.with_hint(format!("atoms of the graph: {known}")));
+                }
+                graph.state_formula(name.clone(), formula.clone());
+            }
+        }
+    }
+    by_name(map, expressions, graph.atoms(), diagnostics);
+    Some(graph)
+}
+
+/// Looks up expressions that are names of atoms.
+fn by_name(map: &mut SourceMap, expressions: &mut Expressions<'_>, known: &[impl AsRef<str>], diagnostics: &mut Vec<Diagnostic>) {
+    for text in expressions.texts {
+        let mut atoms = Vec::new();
+        let mut at = 0;
+        for name in text.split(',') {
+            match known.iter().position(|atom| atom.as_ref() == name.trim()) {
+                Some(number) => atoms.push(number as u32),
+                None => {
+                    let file = map.add(EXPRESSIONS, text.as_str());
+                    let list: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+                    let hint =
+                        if list.is_empty() { "it has no atoms".to_owned() } else { format!("atoms of the model: {}", list.join(", ")) };
+                    let start = at + (name.len() - name.trim_start().len());
+                    let message = format!("the model has no atom `{}`", name.trim());
+                    diagnostics.push(Diagnostic::error(Span::new(file, start, start + name.trim().len()), message).with_hint(hint));
+                }
+            }
+            at += name.len() + 1;
+        }
+        expressions.atoms.push(atoms);
+    }
+}
+
+/// Adds formulas over the program's atoms to the properties that it states.
+fn with_formulas(
+    map: &mut SourceMap,
+    mut program: Program,
+    formulas: &[(String, String)],
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Program> {
+    let names: Vec<&str> = program.atoms.iter().map(|atom| atom.name.as_str()).collect();
+    by_name(map, expressions, &names, diagnostics);
+    for (name, formula) in formulas {
+        let file = map.add(FORMULAS, formula.as_str());
+        let mut atom = |name: &str| AtomId::new(program.atoms.iter().position(|atom| atom.name == name)?);
+        match Formula::parse(formula, &mut atom) {
+            Ok(formula) => program.properties.push(PropertyEntry { name: name.clone(), origin: None, kind: PropertyBody::Ltl(formula) }),
+            Err(wrong) => {
+                let known: Vec<&str> = program.atoms.iter().map(|atom| atom.name.as_str()).collect();
+                let hint = if known.is_empty() {
+                    "the program has no atoms".to_owned()
+                } else {
+                    format!("atoms of the program: {}", known.join(", "))
+                };
+                diagnostics.push(Diagnostic::error(Span::point(file, wrong.at), wrong.message).with_hint(hint));
+                return None;
+            }
+        }
+    }
+    Some(program)
+}
+
 /// The source as text in the map.
-fn text(map: &mut SourceMap, source: &Source<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<FileId> {
+fn text(map: &mut SourceMap, source: &Input<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<FileId> {
     match decode(source.bytes) {
         Some(text) => Some(map.add(source.name, without_mark(&text))),
         None => {
-            // What can be shown is what stands before the bad byte.
+            // Only the text before the bad byte can be shown.
             let good = source.bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
             let file = map.add(source.name, good);
             diagnostics.push(
-                Diagnostic::error(Span::point(file, good.len()), "this is not text: the next byte is not UTF-8, and others are no letters")
-                    .with_hint("save the file as UTF-8, or give a binary program its ending `.epb`"),
+                Diagnostic::error(
+                    Span::point(file, good.len()),
+                    "this is not text: the next byte is not UTF-8, and other bytes are not letters",
+                )
+                .with_hint("save the file as UTF-8, or give a binary program its ending `.epb`"),
             );
             None
         }
     }
 }
 
-/// The bytes of a file as text: UTF-8, and each byte that is not part of it the character that Latin-1 has for it, for names and comments
-/// of older models. Nothing if the bytes are no text at all.
+/// The bytes of a file as text. They are read as UTF-8; each byte that is not part of a UTF-8
+/// character becomes the Latin-1 character, because older models have such names and comments.
+/// `None` if the bytes are not text at all.
 pub fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Some(Cow::Borrowed(text));
@@ -178,13 +425,14 @@ pub fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text))
 }
 
-/// The text behind the byte order mark that some editors write.
+/// The text after the byte order mark that some editors write.
 fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// A language without a preprocessor has no use for `-D`, and passing it over in silence would mislead.
-fn refuse_definitions(file: FileId, source: &Source<'_>, diagnostics: &mut Vec<Diagnostic>) {
+/// A language without a preprocessor cannot use `-D`. Ignoring the option silently would mislead
+/// the user.
+fn refuse_definitions(file: FileId, source: &Input<'_>, diagnostics: &mut Vec<Diagnostic>) {
     if let Some((name, _)) = source.defines.first() {
         diagnostics.push(
             Diagnostic::error(Span::point(file, 0), format!("`{name}` is defined for a preprocessor, and this language has none"))

@@ -1,13 +1,15 @@
-//! Every language by its name and by its content, and what is said when there is none.
+//! Every language is recognised by its name and by its content, and a file in no language is
+//! refused.
 
-use languages::{Files, LANGUAGES, Loaded, NoFiles, Rejected, Source, language, load};
+use languages::{Files, Input, LANGUAGES, Loaded, Model, NoFiles, Rejected, language, load};
 
 const ASSEMBLY: &str = "process P() {\n STEP T\n}\nstart P\n";
 const PROMELA: &str = "active proctype P() { skip }\n";
+const GRAPH: &str = "% a comment\ndes (0, 1, 2)\n(0, \"a\", 1)\n";
 
 fn read(name: &str, bytes: &[u8], defines: &[(&str, &str)], files: &mut dyn Files) -> Result<Loaded, Rejected> {
     let defines: Vec<(String, String)> = defines.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    load(Source { name, bytes, defines: &defines, files })
+    load(Input { name, bytes, defines: &defines, formulas: &[], files })
 }
 
 /// The rejection, with at least one error and text that can be shown.
@@ -31,15 +33,17 @@ fn languages_are_told_by_ending_or_content() {
     assert_eq!(named("anything", &bytecode::binary::MAGIC), Some("byte-code"));
     assert_eq!(named("anything", b""), None);
     assert_eq!(named("epa", b""), None);
-    // Where neither tells, what the text says.
+    // If neither the bytes nor the name tell, the content does.
     assert_eq!(named("-", ASSEMBLY.as_bytes()), Some("byte-code assembly"));
     assert_eq!(named("model.txt", PROMELA.as_bytes()), Some("Promela"));
     assert_eq!(named("model", b"byte process1;\ninit { skip }"), Some("Promela"));
+    assert_eq!(named("model", GRAPH.as_bytes()), Some("explicit graph"));
     assert_eq!(named("model", b"initial process1 \xff"), None);
     assert_eq!(named("model", b"init \xff"), None, "no text at all");
 }
 
-/// Each model of the project is known by what it says alone, and so is the assembly made of it.
+/// Each model of the project is recognised by its content alone, and so is the assembly compiled
+/// from it.
 #[test]
 fn models_without_a_name_are_told() {
     struct Beside(std::path::PathBuf);
@@ -50,7 +54,7 @@ fn models_without_a_name_are_told() {
     }
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
     let mut seen = 0;
-    for folder in ["asm", "promela/classic", "promela/differences", "promela/language"] {
+    for folder in ["asm", "aut", "promela/chains", "promela/classic", "promela/differences", "promela/language"] {
         for entry in std::fs::read_dir(root.join(folder)).expect("models").flatten() {
             let path = entry.path();
             let bytes = std::fs::read(&path).expect("readable");
@@ -58,7 +62,8 @@ fn models_without_a_name_are_told() {
             let told = language("standard input", &bytes).map(|language| language.name);
             assert_eq!(told, Some(by_name.name), "{}", path.display());
             let Ok(loaded) = read(&path.to_string_lossy(), &bytes, &[], &mut Beside(root.join(folder))) else { continue };
-            let assembly = bytecode::asm::disassemble(loaded.program.program());
+            let Some(program) = loaded.model.into_program() else { continue };
+            let assembly = bytecode::asm::disassemble(program.program());
             let told = language("standard input", assembly.as_bytes()).map(|language| language.name);
             assert_eq!(told, Some("byte-code assembly"), "{}", path.display());
             seen += 1;
@@ -79,12 +84,15 @@ fn no_ending_belongs_to_two_languages() {
 #[test]
 fn each_language_gives_a_program() {
     let assembled = read("a.epa", ASSEMBLY.as_bytes(), &[], &mut NoFiles).expect("a program");
-    assert_eq!(assembled.program.program().processes[0].name, "P");
-    let binary = bytecode::binary::encode(assembled.program.program());
-    let decoded = read("a.epb", &binary, &[], &mut NoFiles).expect("a program");
-    assert_eq!(decoded.program.program(), assembled.program.program());
-    let compiled = read("a.pml", PROMELA.as_bytes(), &[], &mut NoFiles).expect("a program");
-    assert_eq!(compiled.program.program().processes[0].name, "P");
+    let assembled = assembled.model.into_program().expect("a program");
+    assert_eq!(assembled.program().processes[0].name, "P");
+    let binary = bytecode::binary::encode(assembled.program());
+    let decoded = read("a.epb", &binary, &[], &mut NoFiles).expect("a program").model.into_program().expect("a program");
+    assert_eq!(decoded.program(), assembled.program());
+    let compiled = read("a.pml", PROMELA.as_bytes(), &[], &mut NoFiles).expect("a program").model.into_program().expect("a program");
+    assert_eq!(compiled.program().processes[0].name, "P");
+    let graph = read("a.aut", GRAPH.as_bytes(), &[], &mut NoFiles).expect("a graph");
+    assert!(matches!(graph.model, Model::Graph(graph) if graph.states() == 2));
 }
 
 #[test]
@@ -100,7 +108,8 @@ fn definitions_and_included_files_reach_the_preprocessor() {
     }
     let model = b"#include \"common.h\"\nactive proctype P() { shared++ }\n";
     let loaded = read("a.pml", model, &[("N", "7")], &mut One).expect("a program");
-    assert_eq!(loaded.program.program().globals[0].init, [7]);
+    let program = loaded.model.into_program().expect("a program");
+    assert_eq!(program.program().globals[0].init, [7]);
     assert!(read("a.pml", model, &[("N", "7")], &mut NoFiles).is_err());
     assert!(read("a.pml", b"#include \"other.h\"\n", &[], &mut One).is_err());
 }
@@ -127,11 +136,13 @@ fn rejections_say_why() {
     assert!(rejected("a.epb", b"", &[]).contains("a.epb"));
     assert!(rejected("a.epa", ASSEMBLY.as_bytes(), &[("N", "1")]).contains("-D"));
     assert!(rejected("a.pml", b"active proctype P( {", &[]).contains("a.pml:1:"));
-    // What the verifier refuses is shown where it was written.
+    assert!(rejected("a.aut", b"des (0, 1, 2)\n(0, a, 7)\n", &[]).contains("a.aut:2:8"));
+    assert!(rejected("a.aut", GRAPH.as_bytes(), &[("N", "1")]).contains("-D"));
+    // An error of the verifier is shown at the position in the source.
     assert!(rejected("a.epa", b"process P() {\n LDC 1\n STEP N\n STEP T\n}\n", &[]).contains("a.epa:3:"));
 }
 
-/// Models from before UTF-8: a byte that is none of it is the character Latin-1 has for it.
+/// Models from before UTF-8: a byte that is not UTF-8 is read as the Latin-1 character.
 #[test]
 fn text_in_latin_1_is_read() {
     let model = b"/* f\xfcr \xe9t\xe9 */ byte x;\nactive proctype P() { printf(\"gr\xfc\xdfe \xc3\xa9\\n\"); /* \xe4 */ x = y }";
@@ -145,4 +156,39 @@ fn text_in_latin_1_is_read() {
     assert_eq!(languages::decode(b"\xe9\0"), None);
     // In code such a letter is none of the language's, and is shown.
     assert!(rejected("a.pml", b"byte \xe9;", &[]).contains('\u{e9}'));
+}
+
+/// Expressions over the states of a model become atoms of it, in every language.
+#[test]
+fn expressions_become_atoms() {
+    let model = "#define TWICE(x) (2*x)\nbyte n; chan c = [2] of { byte };\nactive proctype P() { byte i; here: n++; i = n; c!i }\n";
+    let with = |name: &str, text: &str, expressions: &[&str]| {
+        let expressions: Vec<String> = expressions.iter().map(|text| (*text).to_owned()).collect();
+        let source = Input { name, bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+        languages::load_with(source, &expressions)
+    };
+    let loaded = with("m.pml", model, &["TWICE(n) - 3, len(c), P:i", "P@here", "n"]).expect("a good model");
+    let lengths: Vec<usize> = loaded.expressions.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [3, 1, 1]);
+    let program = loaded.model.into_program().expect("a program");
+    assert!(program.program().properties.is_empty(), "nothing is stated");
+    let names: Vec<&str> = program.program().atoms.iter().map(|atom| atom.name.as_str()).collect();
+    assert_eq!(names.len(), 5, "{names:?}");
+
+    // A program knows its atoms by their names, a graph too.
+    let assembly = bytecode::asm::disassemble(program.program());
+    let again = with("m.epa", &assembly, &["n, len(c)"]).expect("a good program");
+    assert_eq!(again.expressions[0].len(), 2);
+    let graph = with("g.aut", "des (0, 1, 2)\n(0, \"a\", 1)\nstate (1, \"p\")\n", &["p"]).expect("a good graph");
+    assert_eq!(graph.expressions, [[0]]);
+    for (name, text, wrong) in [
+        ("m.pml", model, "n +"),
+        ("m.pml", model, "m"),
+        ("m.pml", model, "_pid"),
+        ("m.pml", model, "n } ltl = { n"),
+        ("m.epa", &*assembly, "q"),
+    ] {
+        let rejected = with(name, text, &[wrong]).expect_err(wrong);
+        assert!(rejected.diagnostics.iter().any(source::Diagnostic::is_error), "{wrong}");
+    }
 }

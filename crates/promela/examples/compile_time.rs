@@ -1,4 +1,5 @@
-//! Measures how long models take to compile: `compile_time MODEL…`, the median of ten runs each, slowest first.
+//! Measures how long models take to compile: `compile_time MODEL…`, the median of ten runs each,
+//! slowest first.
 
 use source::SourceMap;
 use std::time::{Duration, Instant};

@@ -19,7 +19,7 @@ fn main() {
         let folder = Path::new(&path).parent().map(Path::to_path_buf).unwrap_or_default();
         let mut loader = |wanted: &str, _: &str| {
             let text = std::fs::read_to_string(folder.join(wanted)).map_err(|e| e.to_string())?;
-            Ok(promela::Loaded { name: wanted.to_owned(), text })
+            Ok(promela::Included { name: wanted.to_owned(), text })
         };
         let (analysed, diagnostics) = promela::analyse(&mut map, file, &mut loader, &[]);
         eprint!("{}", render_all(&map, &diagnostics));

@@ -1,7 +1,7 @@
 //! The syntax tree: what the user wrote, with inlines expanded, before names are looked up.
 //!
-//! Statements that SPIN rewrites while parsing (`for`, `select`, `x++`, calls of inlines) are kept or
-//! rewritten so that the control graph gets exactly SPIN's control states; see [`crate::graph`].
+//! Statements that SPIN rewrites while parsing (`for`, `select`, `x++`, calls of inlines) are kept
+//! or rewritten so that the control graph gets exactly SPIN's control states; see [`crate::graph`].
 
 use crate::token::Text;
 use source::Span;
@@ -37,6 +37,8 @@ pub enum Unit {
     Automaton(Automaton),
     /// `ltl`.
     Ltl(Ltl),
+    /// Expressions whose values are asked for from outside, by `ltl = { a, b }`.
+    Values(Vec<Expr>),
 }
 
 /// Names of messages.
@@ -83,7 +85,8 @@ pub struct Proctype {
 /// What an automaton among the properties is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AutomatonKind {
-    /// A claim that moves with the system; if it ends, or accepts, the system is wrong.
+    /// A claim that moves together with the system. The system is wrong if the claim ends or
+    /// accepts.
     Never,
     /// The events on its channels must match it.
     Trace,
@@ -122,7 +125,7 @@ pub struct Ltl {
     pub name: Ident,
     /// The formula that must hold.
     pub formula: Formula,
-    /// Where the formula stands.
+    /// The position of the formula.
     pub text: Span,
 }
 
@@ -166,7 +169,7 @@ pub enum TypeName {
     Short,
     /// `int`.
     Int,
-    /// `unsigned x : n`; the width stands with the variable.
+    /// `unsigned x : n`; the width is stored with the variable.
     Unsigned,
     /// `mtype` or `mtype:set`.
     Mtype(Option<Ident>),
@@ -297,7 +300,7 @@ pub enum ExprKind {
         /// The variable.
         variable: Reference,
     },
-    /// Stands where something could not be read; an error has been reported.
+    /// A placeholder for text that could not be read; an error has been reported.
     Error,
 }
 
@@ -467,7 +470,7 @@ pub enum StmtKind {
     Unless(Box<Stmt>, Box<Stmt>),
     /// `L: s`.
     Label(Ident, Box<Stmt>),
-    /// Stands where something could not be read; an error has been reported.
+    /// A placeholder for text that could not be read; an error has been reported.
     Error,
 }
 

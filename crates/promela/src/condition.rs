@@ -1,7 +1,8 @@
 //! The expressions of `#if` and `#elif`.
 //!
-//! C's rules: 64-bit integers with and without sign, unary and binary operators, `a ? b : c`, `,`; any name that is left is zero, `true`
-//! included. Operands of `&&`, `||` and `?` are evaluated lazily as far as errors go: `defined N && 10 / N` is fine without `N`.
+//! The rules are C's: 64-bit integers with and without sign, unary and binary operators, `a ? b :
+//! c`, `,`. Any name that is left is zero, `true` included. Operands of `&&`, `||` and `?` that C
+//! would not evaluate cause no errors: `defined N && 10 / N` is correct without `N`.
 
 use crate::token::{Op, Tok, Token};
 use source::{Diagnostic, Span};
@@ -9,7 +10,7 @@ use source::{Diagnostic, Span};
 /// Nesting of parentheses and unary operators.
 const MAX_DEPTH: usize = 200;
 
-/// A value. Its type decides about comparison, division and the shift to the right.
+/// A value. Its type matters for comparison, division and the shift to the right.
 #[derive(Clone, Copy)]
 struct Value {
     bits: u64,
@@ -26,7 +27,8 @@ impl Value {
     }
 }
 
-/// The value of a condition whose macros have been expanded and whose `defined` replaced by numbers.
+/// The value of a condition, after macros have been expanded and each `defined` replaced by a
+/// number.
 pub fn evaluate(tokens: &[Token], at: Span) -> Result<bool, Diagnostic> {
     let mut parser = Parser { tokens, at: 0, place: at, depth: 0 };
     let value = parser.list(true)?;
@@ -69,7 +71,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// `a`, or `a ? b : c`. `live` is false where C would not evaluate.
+    /// `a`, or `a ? b : c`. `live` is false where C would not evaluate the expression.
     fn conditional(&mut self, live: bool) -> Result<Value, Diagnostic> {
         let choice = self.binary(0, live)?;
         if self.peek() != Some(&Tok::Op(Op::Query)) {
@@ -96,7 +98,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Operators from `least` on. `live` is false where C would not evaluate.
+    /// Operators from precedence `least` on. `live` is false where C would not evaluate the
+    /// expression.
     fn binary(&mut self, least: u8, live: bool) -> Result<Value, Diagnostic> {
         let mut left = self.unary(live)?;
         while let Some(Tok::Op(op)) = self.peek() {
@@ -170,7 +173,7 @@ fn literal(text: &str) -> Result<Value, &'static str> {
     let digits = small.trim_end_matches(['u', 'l']);
     let suffix = &small[digits.len()..];
     if !["", "u", "l", "ul", "lu", "ll", "ull", "llu"].contains(&suffix) {
-        return Err("is no number");
+        return Err("is not a number");
     }
     let (radix, digits) = match digits.as_bytes() {
         [b'0', b'x', ..] => (16, &digits[2..]),
@@ -179,7 +182,7 @@ fn literal(text: &str) -> Result<Value, &'static str> {
         _ => (10, digits),
     };
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-        return Err("is no integer");
+        return Err("is not an integer");
     }
     let bits = u64::from_str_radix(digits, radix).map_err(|_| "does not fit 64 bits")?;
     Ok(Value { bits, unsigned: suffix.contains('u') || bits > i64::MAX as u64 })
@@ -219,7 +222,7 @@ fn characters(text: &str) -> Result<Value, &'static str> {
                     n & 0xff
                 }
                 Some(other) => other as u32,
-                None => return Err("is no character"),
+                None => return Err("is not a character"),
             },
             c => c as u32,
         };
@@ -227,7 +230,7 @@ fn characters(text: &str) -> Result<Value, &'static str> {
         value = if count == 0 { i32::from(one as u8 as i8) } else { value << 8 | (one & 0xff) as i32 };
         count += 1;
     }
-    if count == 0 { Err("is no character") } else { Ok(Value::signed(i64::from(value))) }
+    if count == 0 { Err("is not a character") } else { Ok(Value::signed(i64::from(value))) }
 }
 
 fn level(op: Op) -> Option<u8> {

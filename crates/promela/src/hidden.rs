@@ -1,9 +1,9 @@
-//! Hidden variables that really need no place in the state.
+//! Hidden variables that need no place in the state.
 //!
-//! SPIN leaves a `hidden` variable out of the state and so forgets, between transitions, what it
-//! depends on. That is sound only if no transition reads the variable before it has written it. Where
-//! this can be shown, the variable becomes a scratch variable of the machine; otherwise it stays in
-//! the state, and a warning says so.
+//! SPIN leaves a `hidden` variable out of the state, so its value is lost between transitions. That
+//! is sound only if no transition reads the variable before it has written it. If this can be
+//! shown, the variable becomes a scratch variable of the machine. Otherwise it stays in the state,
+//! and a warning says so.
 
 use crate::graph::{Deterministic, Effect, Graph, Inner};
 use crate::model::{Action, Ex, Field, LtlNode, Model, Place, Scope, Target};
@@ -39,6 +39,7 @@ pub(crate) fn find_scratch(model: &mut Model, graphs: &[Graph], automata: &[Grap
             reads(ex, &mut kept);
         }
     }
+    model.values.iter().flatten().for_each(|(ex, _)| reads(ex, &mut kept));
     for i in hidden {
         let leaf = &mut model.globals[i];
         leaf.scratch = !kept.contains(&i);
@@ -51,7 +52,7 @@ pub(crate) fn find_scratch(model: &mut Model, graphs: &[Graph], automata: &[Grap
 
 /// Adds the hidden variables that some transition of the graph reads before it writes them.
 fn exposed(graph: &Graph, hidden: &Set, kept: &mut Set) {
-    // What has been written for certain since the process was last seen at rest.
+    // The variables that have certainly been written since the beginning of the transition.
     let mut written: BTreeMap<u32, Set> = BTreeMap::new();
     let mut todo = vec![graph.start];
     written.insert(graph.start, Set::new());
@@ -111,7 +112,8 @@ fn after_body(graph: &Graph, body: &Deterministic, before: &Set, hidden: &Set, k
     at_end.unwrap_or_else(|| hidden.clone())
 }
 
-/// What is written after an action; what it reads without having been written is kept.
+/// The variables written after an action. Variables that it reads before they are written must be
+/// kept.
 fn after_action(action: &Action, before: &Set, kept: &mut Set) -> Set {
     let mut read = Set::new();
     action_reads(action, &mut read);

@@ -1,14 +1,15 @@
-//! Labels that are named but not there.
+//! References to labels that do not exist.
 //!
-//! The control graphs find them too, but they are built only of models without mistakes. Looking here means that a label
-//! that is missing is told in the same run as everything else.
+//! The control graphs find these too, but they are built only for models without mistakes. With
+//! this check a missing label is reported in the same run as all other mistakes.
 
 use crate::model::{Model, Node, Seq, Stm};
 use crate::token::Text;
 use source::{Diagnostic, did_you_mean};
 use std::collections::HashSet;
 
-/// Reports jumps and remote references to labels that do not exist. `doubts` are names in text that could not be read.
+/// Reports jumps and remote references to labels that do not exist. `doubts` are names in text that
+/// could not be read.
 pub fn check(model: &Model, doubts: Option<&HashSet<Text>>, diagnostics: &mut Vec<Diagnostic>) {
     let mut labels: Vec<HashSet<&Text>> = Vec::new();
     let bodies = model.processes.iter().map(|p| &p.body).chain(model.automata.iter().map(|a| &a.body));
@@ -38,7 +39,7 @@ pub fn check(model: &Model, doubts: Option<&HashSet<Text>>, diagnostics: &mut Ve
     }
 }
 
-/// The names in an order that does not depend on the run.
+/// Names are sorted, so that the order does not depend on the run.
 fn sorted<'l>(labels: &HashSet<&'l Text>) -> Vec<&'l str> {
     let mut labels: Vec<&str> = labels.iter().map(|label| &***label).collect();
     labels.sort_unstable();

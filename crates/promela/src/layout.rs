@@ -1,9 +1,10 @@
 //! Line ends as statement separators.
 //!
-//! Since version 6.3 SPIN lets a line end stand for a `;` where a statement can end. The rule is about
-//! tokens, not about grammar: inside a body (a proctype, `init`, a claim, a trace, a typedef, an
-//! inline), outside parentheses, a line end after a token that can end a statement is a separator.
-//! The one exception is a `}` followed by `unless`. The parser treats runs of separators as one.
+//! Since version 6.3 SPIN accepts a line end in place of a `;` where a statement can end. The rule
+//! is about tokens, not about grammar: inside a body (a proctype, `init`, a claim, a trace, a
+//! typedef, an inline), outside parentheses, a line end after a token that can end a statement is a
+//! separator. The one exception is a `}` followed by `unless`. The parser treats several separators
+//! as one.
 
 use crate::token::{Key, Op, Tok, Token};
 
@@ -27,7 +28,7 @@ pub fn imply_separators(tokens: Vec<Token>) -> Vec<Token> {
                 if braces == 0 && body_expected {
                     in_body = true;
                     body_expected = false;
-                    // A `(` left open in the header must not spoil the body.
+                    // A `(` that was not closed in the header must not affect the body.
                     parentheses = 0;
                 }
                 braces += 1;

@@ -1,8 +1,8 @@
-//! From the text of one file to tokens.
+//! Cuts the text of one file into tokens.
 //!
-//! The preprocessor works on these tokens, so nothing is an error here: text that is no token
-//! becomes [`Tok::Bad`] and is reported only if it survives (it may stand in a part that `#if`
-//! leaves out). Comments and line continuations are blanks.
+//! The preprocessor works on these tokens, so nothing is an error here: text that is not a token
+//! becomes [`Tok::Bad`] and is reported only if it is used (it may be in a part that `#if`
+//! excludes). Comments and line continuations are blanks.
 
 use crate::token::{Key, Op, Text, Tok, Token};
 use source::{FileId, Span};
@@ -57,7 +57,7 @@ impl<'a> Lexer<'a> {
         Token { newline, first, blank, ..Token::new(kind, span) }
     }
 
-    /// Skips blanks and comments; the beginning of a comment that does not end is returned.
+    /// Skips blanks and comments. Returns the beginning of a comment that does not end.
     fn skip_blanks(&mut self) -> Option<usize> {
         loop {
             match self.byte(0) {
@@ -147,7 +147,8 @@ impl<'a> Lexer<'a> {
         self.words.entry(word).or_insert_with(token).clone()
     }
 
-    /// What C's preprocessor takes for a number: digits and letters, with signs in exponents. `1..2` is a range.
+    /// A number as C's preprocessor defines it: digits and letters, with signs in exponents. `1..2`
+    /// is a range.
     fn number(&mut self) -> Tok {
         let bytes = self.rest().as_bytes();
         let mut length = 0;
@@ -215,9 +216,10 @@ impl<'a> Lexer<'a> {
 pub fn literal(text: &str) -> Tok {
     let Some(quoted) = text.strip_prefix('\'') else {
         if !text.bytes().all(|b| b.is_ascii_digit()) {
-            return Tok::Bad(format!("`{text}`, which is no decimal number").into());
+            return Tok::Bad(format!("`{text}`, which is not a decimal number").into());
         }
-        // One beyond the largest is let through: it is the absolute value of the smallest.
+        // One more than the largest number is accepted, because it is the absolute value of the
+        // smallest.
         return match text.parse::<i64>() {
             Ok(n) if n <= 1 << 31 => Tok::Number(n as i32),
             _ => Tok::Bad(format!("the number {text}, which does not fit 32 bits").into()),

@@ -1,6 +1,6 @@
 //! Promela: from the text SPIN users write to control graphs and byte-code, with SPIN's meaning.
 //!
-//! The way of a model through this crate, one module a station:
+//! A model passes through these modules in order:
 //!
 //! | module | takes | gives |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //! | [`graph`] | model | control graphs with exactly SPIN's control states |
 //! | `codegen` | control graphs | byte-code |
 //!
-//! Nothing here reads files or prints: included files come through a [`Loader`], findings go out as
-//! [`Diagnostic`]s.
+//! This crate neither reads files nor prints: included files come from a [`Loader`], and findings
+//! are returned as [`Diagnostic`]s.
 
 #![forbid(unsafe_code)]
 
@@ -32,10 +32,10 @@ mod preprocess;
 mod resolve;
 mod token;
 
-pub use preprocess::{Loaded, Loader, NoFiles};
+pub use preprocess::{Included, Loader, NoFiles};
 pub use token::Text;
 
-use bytecode::Program;
+use bytecode::{AtomId, Program};
 use graph::Graph;
 use model::Model;
 use source::{Diagnostic, FileId, SourceMap, Span};
@@ -51,7 +51,7 @@ pub struct Analysed {
     pub automata: Vec<Graph>,
 }
 
-/// Reads a model and builds its control graphs. There is a result only if nothing is wrong.
+/// Reads a model and builds its control graphs. There is a result only if the model has no errors.
 pub fn analyse(
     map: &mut SourceMap,
     file: FileId,
@@ -60,7 +60,7 @@ pub fn analyse(
 ) -> (Option<Analysed>, Vec<Diagnostic>) {
     let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
     let end = Span::point(file, map.text(file).len());
-    // Without a part of the text nothing can be said about names.
+    // If some of the text is missing, undeclared names cannot be reported.
     let incomplete = diagnostics.iter().any(Diagnostic::is_error);
     let mut reading = parser::parse(layout::imply_separators(tokens), end, map.next_id());
     let expansions = std::mem::take(&mut reading.expansions);
@@ -68,7 +68,8 @@ pub fn analyse(
         map.add_expansions(expansions);
     }
     diagnostics.append(&mut reading.diagnostics);
-    // Names are looked up even in a text with mistakes, but what could be their echo is not shown.
+    // Names are looked up even in a text with mistakes, but errors that another mistake may have
+    // caused are not shown.
     let doubts = diagnostics.iter().any(Diagnostic::is_error).then_some(&reading.doubtful);
     let (mut model, mut found) = resolve::resolve(&reading.model, doubts);
     labels::check(&model, doubts, &mut found);
@@ -100,6 +101,8 @@ pub fn analyse(
 pub struct Compiled {
     /// The program, with the properties that the model states; absent if something is wrong.
     pub program: Option<Program>,
+    /// The atoms of the expressions whose values are asked for by `ltl = { a, b }`, list by list.
+    pub values: Vec<Vec<AtomId>>,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -108,11 +111,11 @@ pub struct Compiled {
 pub fn compile(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Compiled {
     let (analysed, mut diagnostics) = analyse(map, file, loader, defines);
     let Some(Analysed { model, graphs, automata }) = analysed else {
-        return Compiled { program: None, diagnostics };
+        return Compiled { program: None, values: Vec::new(), diagnostics };
     };
     let name = map.name(file).to_owned();
-    let program = codegen::generate(map, &name, &model, &graphs, &automata, &mut diagnostics);
-    Compiled { program, diagnostics }
+    let (program, values) = codegen::generate(map, &name, &model, &graphs, &automata, &mut diagnostics).unzip();
+    Compiled { program, values: values.unwrap_or_default(), diagnostics }
 }
 
 /// Errors and warnings in the order of the text; each one once.

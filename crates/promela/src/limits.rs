@@ -1,11 +1,12 @@
-//! Every bound of the front-end, in one place.
+//! Every limit of the front-end, in one place.
 //!
-//! No input may make the compiler hang, overflow its stack or eat the machine. Each limit is far
-//! above what models written by people need; running into one is an error at a position.
+//! No input may make the compiler hang, overflow its stack or exhaust the memory. Each limit is far
+//! above what models written by people need. Exceeding a limit is an error with a position.
 
 /// Tokens that the preprocessor reads and makes.
 pub const MAX_TOKENS: usize = 4_000_000;
-/// Tokens that come out of macros, and as many out of inlines: a short text can stand for a long one.
+/// Tokens produced by macros, and as many produced by inlines: a short text can expand to a long
+/// one.
 pub const MAX_EXPANDED: usize = 2_000_000;
 /// Bytes of one token that `#` or `##` makes.
 pub const MAX_TOKEN_BYTES: usize = 1 << 16;
@@ -25,9 +26,9 @@ pub const MAX_INLINE_DEPTH: usize = 16;
 pub const MAX_STATEMENT_DEPTH: usize = 100;
 /// Parentheses, indices and operators within each other.
 pub const MAX_EXPRESSION_DEPTH: usize = 100;
-/// Operators in a row, where each one goes a level deeper.
+/// Operators in a row of the kinds for which each operator adds a level of nesting.
 pub const MAX_OPERATORS: usize = 200;
-/// Operands in a row of one operator, where grouping does not matter.
+/// Operands in a row of one associative operator.
 pub const MAX_OPERANDS: usize = 20_000;
 /// Statements of all proctypes together, inlines expanded.
 pub const MAX_STATEMENTS: usize = 200_000;
@@ -51,9 +52,12 @@ pub const MAX_NUMBERED: usize = 255;
 pub const MAX_CLAIMS: usize = 1 << 16;
 /// Transitions that a process type gets from choices in choices and from escapes.
 pub const MAX_TRANSITIONS: usize = 1 << 20;
+/// Control states of a process type: the machine numbers them in two bytes.
+pub const MAX_CONTROL_STATES: usize = 1 << 16;
 /// Instructions of the whole program.
 pub const MAX_INSTRUCTIONS: usize = 1 << 22;
-/// Instructions that give a new process its initial values; the verifier would refuse more, but later.
+/// Instructions that give a new process its initial values. The verifier would refuse more too, but
+/// later.
 pub const MAX_PROLOGUE: u32 = 1 << 20;
 /// Names in one `mtype` set.
 pub const MAX_MTYPES: usize = 255;

@@ -1,9 +1,10 @@
 //! Macro definitions and their expansion.
 //!
-//! The usual C algorithm: arguments are expanded first (unless `#` or `##` touches them), the result
-//! is read again together with the text that follows, and a macro is not expanded inside its own
-//! expansion. Every token that comes out carries the place where the outermost macro was used, so
-//! that messages and traces point at what the user wrote. The number of tokens produced is bounded.
+//! This is the usual C algorithm: arguments are expanded first (unless they are operands of `#` or
+//! `##`), the result is read again together with the text that follows, and a macro is not expanded
+//! inside its own expansion. Every token produced carries the position where the outermost macro
+//! was used, so that messages and traces point at the user's text. The number of tokens produced is
+//! limited.
 
 use crate::limits::{MAX_EXPANDED, MAX_MACRO_DEPTH, MAX_PARAMETERS, MAX_TOKEN_BYTES, MAX_TOKENS};
 use crate::token::{Op, Text, Tok, Token};
@@ -19,15 +20,16 @@ pub struct Macro {
     pub parameters: Option<Vec<Text>>,
     /// Whether the last parameter takes all arguments that are left, with the commas between them.
     pub variadic: bool,
-    /// What it stands for.
+    /// Its replacement.
     pub body: Rc<[Token]>,
     /// Where it was defined.
     pub span: Span,
 }
 
-/// Where the expander gets tokens from: the preprocessor, which handles directives by itself.
+/// The source of the expander's tokens: the preprocessor, which handles directives by itself.
 pub trait Feed {
-    /// The next token that belongs to no directive; [`Tok::End`] at the end, as often as asked.
+    /// The next token that does not belong to a directive. At the end, every call returns
+    /// [`Tok::End`].
     fn next(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Token;
 }
 
@@ -38,9 +40,10 @@ pub struct Macros {
     /// Tokens read and made, and those that came out of macros.
     produced: usize,
     expanded: usize,
-    /// How many expansions of each macro are being read: inside one, the macro is not expanded again.
+    /// How many expansions of each macro are being read: inside one, the macro is not expanded
+    /// again.
     open: HashMap<Text, usize>,
-    /// Macros defined outside the text that nothing has asked for yet.
+    /// Macros defined outside the text that have not been used yet.
     unused: HashSet<Text>,
     /// File and line of the token read last, for `__FILE__` and `__LINE__`.
     pub place: (Text, usize),
@@ -52,7 +55,7 @@ pub struct Macros {
 const BUILT_IN: [&str; 3] = ["__LINE__", "__FILE__", "__COUNTER__"];
 
 impl Macros {
-    /// Defines a macro; the one it replaces, if it had another meaning, is returned.
+    /// Defines a macro. Returns the macro it replaces, if that had another meaning.
     pub fn define(&mut self, name: Text, definition: Macro) -> Option<Macro> {
         let same = |old: &Macro| {
             old.parameters == definition.parameters
@@ -65,7 +68,7 @@ impl Macros {
         old
     }
 
-    /// Defines a macro outside the text, where somebody may want to know whether the text makes use of it.
+    /// Defines a macro outside the text. The user is told if the text does not use it.
     pub fn define_from_outside(&mut self, name: Text, definition: Macro) -> Option<Macro> {
         self.unused.insert(name.clone());
         self.define(name, definition)
@@ -77,14 +80,15 @@ impl Macros {
         self.table.remove(name);
     }
 
-    /// The macros defined outside that the text never asked for, with the places of their definitions.
+    /// The macros defined outside that the text never uses, with the positions of their
+    /// definitions.
     pub fn unused(&self) -> Vec<(Text, Span)> {
         let mut unused: Vec<_> = self.unused.iter().filter_map(|name| Some((name.clone(), self.table.get(name)?.span))).collect();
         unused.sort();
         unused
     }
 
-    /// What a macro stands for that is there without a definition.
+    /// The value of a predefined macro.
     fn built_in(&mut self, name: &str) -> Option<Tok> {
         Some(match name {
             "__LINE__" => Tok::Number(i32::try_from(self.place.1).unwrap_or(i32::MAX)),
@@ -97,7 +101,8 @@ impl Macros {
         })
     }
 
-    /// Counts tokens that were made, some of them by macros. Beyond the limits everything stops.
+    /// Counts tokens that were produced, some of them by macros. Beyond the limits, expansion
+    /// stops.
     fn spend(&mut self, produced: usize, expanded: usize, span: Span, errors: &mut Vec<Diagnostic>) -> Result<(), TooMuch> {
         self.produced += produced;
         self.expanded += expanded;
@@ -136,12 +141,13 @@ pub fn macro_name(kind: &Tok) -> Option<Text> {
     }
 }
 
-/// A piece of pending input: the expansion of a macro, or tokens that were read too far.
+/// A piece of pending input: the expansion of a macro, or tokens that were read in advance.
 struct Pending {
     tokens: VecDeque<Token>,
     /// The macro it came from, which is not expanded again inside.
     name: Option<Text>,
-    /// Whether what follows begins a new line, because the use of the macro spanned lines.
+    /// Whether the next token begins a new line, because the use of the macro extended over several
+    /// lines.
     newline_after: bool,
 }
 
@@ -232,7 +238,7 @@ impl<'f> Expander<'f> {
         }
     }
 
-    /// The arguments of a use of a macro with parameters; nothing if no `(` follows.
+    /// The arguments of a use of a macro with parameters; `None` if no `(` follows.
     fn arguments(&mut self, name: &Token, definition: &Macro, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Option<Arguments> {
         let parameters = definition.parameters.as_deref().unwrap_or_default();
         let open = self.raw(macros, errors);
@@ -269,12 +275,12 @@ impl<'f> Expander<'f> {
                 _ => {}
             }
             if let Some(list) = lists.last_mut() {
-                // A line end between tokens is a blank, where the text counts.
+                // A line end between tokens is a blank where the text of the argument matters.
                 token.blank |= token_newline && !list.is_empty();
                 list.push(token);
             }
         }
-        // The arguments that a macro takes besides the named ones may be missing.
+        // The variable arguments of a macro may be missing.
         if definition.variadic && lists.len() + 1 == parameters.len() {
             lists.push(Vec::new());
         }
@@ -288,7 +294,7 @@ impl<'f> Expander<'f> {
         Some(Arguments { lists, end, newline })
     }
 
-    /// The body of a macro with the arguments in place of the parameters.
+    /// The body of a macro with its parameters replaced by the arguments.
     fn substitute(
         &self,
         definition: &Macro,
@@ -307,7 +313,7 @@ impl<'f> Expander<'f> {
         let is_rest = |token: &Token| definition.variadic && argument_of(token).is_some_and(|(i, _)| i + 1 == parameters.len());
         let is_paste = |i: usize| body.get(i).is_some_and(|t: &Token| t.kind == Tok::Hash(true));
         let mut out: Vec<Token> = Vec::new();
-        // Whether what stands left of a `##` came to nothing.
+        // Whether the left operand of a `##` is empty.
         let mut left_is_empty = false;
         let mut i = 0;
         while i < body.len() {
@@ -316,7 +322,7 @@ impl<'f> Expander<'f> {
                 && let Some((_, argument)) = body.get(i + 1).and_then(argument_of)
             {
                 let text = stringize(argument);
-                // A long text costs as much as the tokens it could be cut into.
+                // A long text counts as the number of tokens it could be cut into.
                 macros.spend(text.len() / 16, 0, site, errors)?;
                 out.push(Token { kind: bounded(Tok::Str(text)), ..token.clone() });
                 i += 2;
@@ -385,7 +391,7 @@ impl<'f> Expander<'f> {
                 out.push(token);
             }
         }
-        // Macros being expanded around the argument are still open, and so not expanded in it.
+        // The macros around the argument are still being expanded, so they are not expanded in it.
         loop {
             let token = inner.next(macros, errors)?;
             if token.kind == Tok::End {
@@ -412,7 +418,7 @@ impl Feed for Slice {
     }
 }
 
-/// Appends what stands for a parameter, with the blanks that stand before the parameter.
+/// Appends the replacement of a parameter, with the blanks before the parameter.
 fn extend(out: &mut Vec<Token>, argument: &[Token], parameter: &Token) {
     let from = out.len();
     out.extend(argument.iter().cloned());
@@ -421,7 +427,8 @@ fn extend(out: &mut Vec<Token>, argument: &[Token], parameter: &Token) {
     }
 }
 
-/// The body of a macro with the contents of each `__VA_OPT__( … )` if there are further arguments, and without them if not.
+/// The body of a macro. The contents of each `__VA_OPT__( … )` are kept if there are variable
+/// arguments, and removed if not.
 fn with_options<'m>(definition: &'m Macro, arguments: &[Vec<Token>]) -> Cow<'m, [Token]> {
     let is_option = |token: &Token| matches!(&token.kind, Tok::Name(name) if &**name == "__VA_OPT__");
     if !definition.variadic || !definition.body.iter().any(is_option) {
@@ -454,12 +461,12 @@ fn with_options<'m>(definition: &'m Macro, arguments: &[Vec<Token>]) -> Cow<'m, 
     Cow::Owned(body)
 }
 
-/// A text as it stands between double quotes.
+/// A text as it is written between double quotes.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// The text of an argument: blanks between tokens become one, and what stands in quotes is escaped once more.
+/// The text of an argument: blanks between tokens become one, and quoted text is escaped once more.
 fn stringize(tokens: &[Token]) -> Text {
     let mut text = String::new();
     for (i, token) in tokens.iter().enumerate() {
@@ -483,12 +490,12 @@ fn paste(a: &Token, b: &Token) -> Token {
     let kind = if tokens.len() == 2 {
         tokens.swap_remove(0).kind
     } else {
-        Tok::Bad(format!("`{text}`, pasted together by `##`, which is no token").into())
+        Tok::Bad(format!("`{text}`, pasted together by `##`, which is not a token").into())
     };
     Token { kind: bounded(kind), ..a.clone() }
 }
 
-/// A token made by an operator, unless repeated doubling has made it too long to be meant.
+/// A token made by an operator, unless it has become too long by repeated doubling.
 fn bounded(kind: Tok) -> Tok {
     match &kind {
         Tok::Name(text) | Tok::Str(text) | Tok::Literal(text) | Tok::Bad(text) if text.len() > MAX_TOKEN_BYTES => {

@@ -1,8 +1,8 @@
-//! The resolved model: every name looked up, every structure flattened to its leaves.
+//! The resolved model: all names have been looked up, and all structures replaced by their leaves.
 //!
-//! A variable of a user-defined type becomes one variable for each scalar field, its *leaf*. Arrays of
-//! structures make their leaves arrays: the field `c` of `a[i].b[j].c` is one flat array, and the
-//! element is found at `i * len(b) + j`, each index checked by itself.
+//! A variable of a user-defined type becomes one variable for each scalar field, its *leaf*. Arrays
+//! of structures make their leaves arrays: the field `c` of `a[i].b[j].c` is one flat array, and
+//! the element is found at `i * len(b) + j`, each index checked by itself.
 
 use crate::ast::{Binary, Ident, Probe, Unary};
 use crate::token::Text;
@@ -25,11 +25,13 @@ pub struct Model {
     pub automata: Vec<AutomatonModel>,
     /// `ltl` blocks.
     pub formulas: Vec<Ltl>,
+    /// Lists of expressions whose values are asked for from outside, and where they stand.
+    pub values: Vec<Vec<(Ex, Span)>>,
     /// Whether the model speaks of priorities.
     pub uses_priorities: bool,
-    /// Whether the model, its properties included, speaks of the process that moved last.
+    /// Whether the model, its properties included, refers to the process that moved last.
     pub uses_last: bool,
-    /// Labels that are looked at from outside their process type: process type and name.
+    /// Labels to which remote references refer: process type and name.
     pub remote_labels: Vec<(usize, Ident)>,
 }
 
@@ -38,7 +40,7 @@ pub struct Model {
 pub struct Ltl {
     /// Its name.
     pub name: Ident,
-    /// Where the formula stands.
+    /// The position of the formula.
     pub text: Span,
     /// The formula in postfix order: operands before their operator.
     pub nodes: Vec<LtlNode>,
@@ -86,11 +88,11 @@ pub enum Scalar {
 /// A scalar variable or a flat array of scalars.
 #[derive(Clone, Debug)]
 pub struct Leaf {
-    /// Its name, with the names of the fields on the way to it.
+    /// Its name, with the names of the fields that lead to it.
     pub name: String,
     /// The type of its elements.
     pub ty: Scalar,
-    /// The lengths of the arrays on the way to it, outermost first; none for a scalar.
+    /// The lengths of the arrays that contain it, outermost first; none for a scalar.
     pub dimensions: Vec<u32>,
     /// Initial values: none for zeros, or one for each element.
     pub initial: Vec<i32>,
@@ -170,7 +172,7 @@ pub struct AutomatonModel {
 pub enum Scope {
     /// The globals.
     Global,
-    /// The locals of the process type at hand.
+    /// The locals of the present process type.
     Local,
 }
 
@@ -285,10 +287,11 @@ pub enum Field {
     Store(Target),
 }
 
-/// What the elements of an array become. A short text can initialise a long array, so each value is kept once.
+/// Values for the elements of an array. A short text can initialise a long array, so each value is
+/// kept once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
-    /// The values as listed; the last one holds for the rest of an array.
+    /// The values as listed; the last one is used for the rest of an array.
     pub list: Vec<Ex>,
     /// The elements of one array.
     pub own: u32,
@@ -331,9 +334,9 @@ pub enum Action {
         /// How many.
         count: u32,
     },
-    /// The guard `1`, written so: `skip`, `true`. SPIN drops some of them.
+    /// The guard `1`, written as `skip` or `true`. SPIN drops some of them.
     True,
-    /// Does nothing: the declaration of a structure, passed on the way.
+    /// Does nothing: the declaration of a structure, when execution passes it.
     Skip,
     /// Sends.
     Send {
@@ -363,14 +366,14 @@ pub enum Action {
     PrintMtype(Ex, u8),
     /// Changes a priority.
     SetPriority(Ex, Ex),
-    /// Claims to be the only receiver (true) or sender (false).
+    /// Claims the exclusive right to receive (true) or send (false).
     Exclusive(bool, Ex),
 }
 
 /// A sequence of statements.
 pub type Seq = Vec<Stm>;
 
-/// The blocks around a place, outermost first; labels are looked up along it.
+/// The blocks around a place, outermost first. Labels are looked up along this path.
 pub type ScopePath = std::rc::Rc<[u32]>;
 
 /// A resolved statement.
@@ -397,12 +400,12 @@ pub enum Node {
     If(Vec<Seq>),
     /// `do … od`.
     Do(Vec<Seq>),
-    /// A loop that SPIN builds by itself, for `for` and `select`: the first assignment belongs to the
-    /// sequence around, before any label of the statement.
+    /// A loop that SPIN generates for `for` and `select`. The first assignment belongs to the
+    /// sequence around it, before any label of the statement.
     Loop {
         /// Before the loop.
         first: Action,
-        /// The option that goes on, from its guard to the counting.
+        /// The option that continues, from its guard to the increment.
         round: Seq,
         /// Whether leaving needs that the guard fails.
         leave_on_else: bool,

@@ -1,9 +1,9 @@
 //! The preprocessor: directives, files included, `-D` definitions.
 //!
-//! SPIN pipes its input through the C preprocessor; we do the same work on tokens, so that every
-//! token keeps the place it was written at and no other program is needed. Directives are handled
-//! while tokens are fed to the expander of [`crate::macros`], so a directive may even stand between
-//! the arguments of a macro.
+//! SPIN pipes its input through the C preprocessor. We do the same work on tokens, so that every
+//! token keeps its position and no other program is needed. Directives are handled while tokens are
+//! fed to the expander of [`crate::macros`], so a directive may even be between the arguments of a
+//! macro.
 
 use crate::condition;
 use crate::lexer::{lex, literal};
@@ -14,21 +14,22 @@ use source::{Diagnostic, FileId, SourceMap, Span, did_you_mean};
 
 /// A file that was asked for by `#include`.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct Included {
     /// Its name, as positions should show it.
     pub name: String,
     /// Its text.
     pub text: String,
 }
 
-/// Who finds included files. The front-end itself never touches a file system.
+/// Finds included files. The front-end itself never uses a file system.
 pub trait Loader {
-    /// The file `wanted`, included by the file named `from`; or one sentence why not.
-    fn load(&mut self, wanted: &str, from: &str) -> Result<Loaded, String>;
+    /// The file `wanted`, included by the file named `from`; or one sentence that says why it
+    /// cannot be read.
+    fn load(&mut self, wanted: &str, from: &str) -> Result<Included, String>;
 }
 
-impl<F: FnMut(&str, &str) -> Result<Loaded, String>> Loader for F {
-    fn load(&mut self, wanted: &str, from: &str) -> Result<Loaded, String> {
+impl<F: FnMut(&str, &str) -> Result<Included, String>> Loader for F {
+    fn load(&mut self, wanted: &str, from: &str) -> Result<Included, String> {
         self(wanted, from)
     }
 }
@@ -38,12 +39,12 @@ impl<F: FnMut(&str, &str) -> Result<Loaded, String>> Loader for F {
 pub struct NoFiles;
 
 impl Loader for NoFiles {
-    fn load(&mut self, _: &str, _: &str) -> Result<Loaded, String> {
+    fn load(&mut self, _: &str, _: &str) -> Result<Included, String> {
         Err("no files can be included here".to_owned())
     }
 }
 
-/// The tokens of a file after preprocessing, without an end token, and what was wrong.
+/// The tokens of a file after preprocessing, without an end token, and the errors.
 pub fn preprocess(
     map: &mut SourceMap,
     file: FileId,
@@ -55,7 +56,7 @@ pub fn preprocess(
     for (name, value) in defines {
         define_from_outside(map, &mut macros, &mut errors, name, value);
     }
-    let mut source = Source { map, loader, files: Vec::new(), conditions: Vec::new(), bytes: 0, includes: 0, stopped: false };
+    let mut source = FileStack { map, loader, files: Vec::new(), conditions: Vec::new(), bytes: 0, includes: 0, stopped: false };
     source.enter(file, None, &mut errors);
     let mut tokens = Vec::new();
     let mut newline_before = false;
@@ -76,7 +77,7 @@ pub fn preprocess(
                 token.newline |= std::mem::take(&mut newline_before);
                 tokens.push(token);
             }
-            // What is there by now is large and no model: nobody needs to read it.
+            // The text is too large to be a model, so it is not read any further.
             Err(TooMuch) => return (Vec::new(), errors),
         }
     }
@@ -103,7 +104,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
-/// `-D NAME=VALUE`. The definition gets a file of its own to point at.
+/// `-D NAME=VALUE`. The definition gets a file of its own, so that messages can point at it.
 fn define_from_outside(map: &mut SourceMap, macros: &mut Macros, errors: &mut Vec<Diagnostic>, name: &str, value: &str) {
     let text = format!("{name} {value}");
     let file = map.add(format!("<-D {name}>"), text.clone());
@@ -127,7 +128,7 @@ struct Condition {
     span: Span,
     /// Whether the current part is read.
     live: bool,
-    /// Whether some part has been read, so that further ones are not.
+    /// Whether some part has been taken, so that later parts are skipped.
     taken: bool,
     /// Whether `#else` has been seen.
     last: bool,
@@ -135,7 +136,7 @@ struct Condition {
     outer: bool,
 }
 
-struct Source<'a> {
+struct FileStack<'a> {
     map: &'a mut SourceMap,
     loader: &'a mut dyn Loader,
     files: Vec<OpenFile>,
@@ -146,14 +147,15 @@ struct Source<'a> {
     stopped: bool,
 }
 
-/// What `#line` has said about a file: a name to be shown, and what is added to the number of each line.
+/// The effect of `#line` on a file: a name to be shown, and a number that is added to each line
+/// number.
 #[derive(Clone, Debug, Default)]
 struct Renamed {
     name: Option<Text>,
     shift: i64,
 }
 
-impl Source<'_> {
+impl FileStack<'_> {
     fn enter(&mut self, id: FileId, at: Option<Span>, errors: &mut Vec<Diagnostic>) {
         let text = self.map.text(id);
         self.bytes += text.len();
@@ -198,7 +200,7 @@ impl Source<'_> {
             if matches!(head.kind, Tok::Number(_)) {
                 self.rename(&line, hash);
             } else if self.live() {
-                errors.push(Diagnostic::error(head.span, format!("{} is no directive", head.kind)));
+                errors.push(Diagnostic::error(head.span, format!("{} is not a directive", head.kind)));
             }
             return;
         };
@@ -239,7 +241,8 @@ impl Source<'_> {
             "pragma" | "ident" | "sccs" | "assert" | "unassert" => {}
             _ => {
                 let known = ["define", "undef", "include", "if", "ifdef", "ifndef", "elif", "else", "endif", "error", "line"];
-                errors.push(Diagnostic::error(head.span, format!("`#{name}` is no directive")).with_hint_opt(did_you_mean(&name, known)));
+                errors
+                    .push(Diagnostic::error(head.span, format!("`#{name}` is not a directive")).with_hint_opt(did_you_mean(&name, known)));
             }
         }
     }
@@ -284,7 +287,7 @@ impl Source<'_> {
         loop {
             match expander.next(macros, errors) {
                 Ok(Token { kind: Tok::End, .. }) => break,
-                // `defined` may come out of a macro as well; the name it asks for is not expanded.
+                // `defined` may also be produced by a macro; its operand is not expanded.
                 Ok(token) if token.kind == Tok::Name("defined".into()) => match tested_name(&mut expander, macros, errors) {
                     Some(name) => expanded.push(Token { kind: Tok::Number(i32::from(macros.is_defined(&name))), ..token }),
                     None => {
@@ -303,7 +306,8 @@ impl Source<'_> {
         })
     }
 
-    /// The next line has this number, and its file this name, for `__LINE__` and `__FILE__`. Messages show the file as it is.
+    /// The next line has this number, and its file this name, for `__LINE__` and `__FILE__`.
+    /// Messages show the file as it is.
     fn rename(&mut self, line: &[Token], hash: Span) -> bool {
         let number = match line.first().map(|t| &t.kind) {
             Some(Tok::Number(n)) => i64::from(*n),
@@ -323,7 +327,7 @@ impl Source<'_> {
         true
     }
 
-    /// Where `__FILE__` and `__LINE__` stand from this token on.
+    /// The file and line that `__FILE__` and `__LINE__` give from this token on.
     fn note_place(&mut self, at: Span, macros: &mut Macros) {
         let Some(file) = self.files.last() else { return };
         let line = self.map.get(at.file).map_or(1, |source| source.line_of(at.start)) as i64 + file.renamed.shift;
@@ -336,7 +340,8 @@ impl Source<'_> {
     }
 
     fn include(&mut self, span: Span, rest: &[Token], macros: &mut Macros, errors: &mut Vec<Diagnostic>) {
-        // What is neither a string nor in brackets may be a macro that stands for one of them.
+        // An operand that is neither a string nor in brackets may be a macro that expands to one of
+        // them.
         let is_name = rest.first().is_some_and(|t| macro_name(&t.kind).is_some());
         let made = if is_name { expanded_line(rest, macros, errors).unwrap_or_default() } else { Vec::new() };
         let rest = if is_name { &made } else { rest };
@@ -382,7 +387,7 @@ impl Source<'_> {
     }
 }
 
-impl Feed for Source<'_> {
+impl Feed for FileStack<'_> {
     fn next(&mut self, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Token {
         let mut newline = false;
         loop {
@@ -400,7 +405,7 @@ impl Feed for Source<'_> {
                 }
                 Some(token) if token.kind == Tok::End => {
                     if self.files.len() == 1 {
-                        // The end of the main file is the end of everything; stay there.
+                        // At the end of the main file, every call returns the end.
                         let end = Span::point(id, self.map.text(id).len());
                         self.files[0].tokens = vec![token.clone()].into_iter();
                         return Token { span: end, newline: true, ..token };
@@ -412,7 +417,7 @@ impl Feed for Source<'_> {
                     newline = true;
                 }
                 Some(mut token) if self.live() => {
-                    // A token that follows another one on its line is where that one was.
+                    // The token follows another one on its line, so it has the same line number.
                     if token.newline || newline {
                         self.note_place(token.span, macros);
                     }
@@ -451,7 +456,7 @@ fn expanded_line(line: &[Token], macros: &mut Macros, errors: &mut Vec<Diagnosti
     }
 }
 
-/// The name behind `defined`, in parentheses or not.
+/// The name after `defined`, in parentheses or not.
 fn tested_name(expander: &mut Expander<'_>, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> Option<Text> {
     let token = expander.raw(macros, errors);
     if token.kind != Tok::Op(Op::LParen) {
@@ -478,13 +483,15 @@ fn definition(line: &[Token], span: Span) -> Result<(Text, Macro), Diagnostic> {
     }
     let body: Vec<Token> = line[at..].to_vec();
     if let Some(hash) = body.first().into_iter().chain(body.last()).find(|t| t.kind == Tok::Hash(true)) {
-        return Err(Diagnostic::error(hash.span, "`##` stands between two tokens").with_hint("nothing can be pasted to the end of a macro"));
+        return Err(
+            Diagnostic::error(hash.span, "`##` must be between two tokens").with_hint("nothing can be pasted to the end of a macro")
+        );
     }
     Ok((name, Macro { parameters, variadic, body: body.into(), span }))
 }
 
-/// `(a, b, c)`, `(a, ...)` or `(a, rest...)` from the second token of the line on; whether the last one takes the rest; and the index
-/// after it.
+/// `(a, b, c)`, `(a, ...)` or `(a, rest...)` from the second token of the line on; whether the last
+/// one takes the rest; and the index after it.
 fn parameter_names(line: &[Token], open: Span) -> Result<(Vec<Text>, bool, usize), Diagnostic> {
     let is = |at: usize, op: Op| line.get(at).is_some_and(|t| t.kind == Tok::Op(op));
     let dots = |at: usize| is(at, Op::DotDot) && is(at + 1, Op::Dot);
@@ -535,9 +542,9 @@ mod tests {
         let defines: Vec<_> = defines.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let mut loader = |wanted: &str, from: &str| {
             if wanted == "inc.h" {
-                Ok(Loaded { name: "inc.h".into(), text: "#define FROM_INC 7\nincluded\n".into() })
+                Ok(Included { name: "inc.h".into(), text: "#define FROM_INC 7\nincluded\n".into() })
             } else if wanted == "self.h" {
-                Ok(Loaded { name: "self.h".into(), text: "#include \"self.h\"\n".into() })
+                Ok(Included { name: "self.h".into(), text: "#include \"self.h\"\n".into() })
             } else {
                 Err(format!("{from} wants a file that is not there"))
             }
@@ -575,7 +582,7 @@ mod tests {
         assert_eq!(clean("#define c(a,b) a##b\nc(x,01) c(1,2) c(-,>) c(x,'a')".trim_end_matches(" c(x,'a')")), "|x01 12 ->");
     }
 
-    /// The strings in the text, as they stand between quotes.
+    /// The strings in the text, as they are written between quotes.
     fn strings(text: &str) -> Vec<String> {
         let mut map = SourceMap::new();
         let file = map.add("main.pml", text);

@@ -13,21 +13,22 @@ pub type Text = Rc<str>;
 pub struct Token {
     /// What it is.
     pub kind: Tok,
-    /// Where it is. For a token that came out of a macro: where the macro was used.
+    /// Its position. For a token that came out of a macro: the use of the macro.
     pub span: Span,
     /// Whether a line ended between this token and the one before.
     pub newline: bool,
     /// Whether it is the first of a line as the preprocessor counts lines: a comment or a `\\` over
     /// the line end does not begin a new one.
     pub first: bool,
-    /// Whether blanks stand before it.
+    /// Whether blanks precede it.
     pub blank: bool,
-    /// Where it stands itself: for a token that came out of a macro, in the macro's definition or in an argument.
+    /// Its own position: for a token that came out of a macro, in the macro's definition or in an
+    /// argument.
     pub written: Span,
 }
 
 impl Token {
-    /// A token that stands where it was written, in the middle of a line.
+    /// A token at the position where it was written, in the middle of a line.
     pub fn new(kind: Tok, span: Span) -> Token {
         Token { kind, span, newline: false, first: false, blank: false, written: span }
     }
@@ -42,20 +43,20 @@ pub enum Tok {
     Key(Key),
     /// A decimal number.
     Number(i32),
-    /// A number or a quoted character that is not spelled as a [`Tok::Number`] is: the preprocessor reads it as C does, the
-    /// language as SPIN does.
+    /// A number or a quoted character that is not spelled like a [`Tok::Number`]: the preprocessor
+    /// reads it as C does, the language as SPIN does.
     Literal(Text),
-    /// A `*/` that closes no comment: a blank, as it is for SPIN.
+    /// A `*/` that closes no comment. It is a blank, as in SPIN.
     CommentEnd,
     /// The text between double quotes, escapes as written.
     Str(Text),
     /// An operator or a bracket.
     Op(Op),
-    /// A statement separator that a line end stands for.
+    /// A statement separator implied by a line end.
     ImpliedSemi,
     /// A `#` or `##`, outside directives never valid.
     Hash(bool),
-    /// Something that is no token, with the reason. An error only if it is used.
+    /// Text that is not a token, with the reason. It is an error only if it is used.
     Bad(Text),
     /// The end of the input.
     End,

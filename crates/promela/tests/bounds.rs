@@ -1,4 +1,5 @@
-//! A short text never needs much memory or time, whatever sizes it asks for: it is compiled, or refused with a reason at a place.
+//! A short text never needs much memory or time, whatever sizes it asks for: it is compiled, or
+//! refused with a reason at a place.
 //!
 //! One test, so that nothing else in this process takes memory meanwhile.
 
@@ -6,11 +7,12 @@ mod common;
 
 use common::compile_text;
 
-/// The most memory that this process may ever have had, in megabytes. Time is not measured: a size that is taken from the text would take for
-/// ever.
+/// The most memory that this process may ever have had, in megabytes. Time is not measured: a size
+/// that is taken from the text would take for ever.
 const MEMORY: u64 = 300;
 
-/// Definitions that use each other: `first` for number 0, `other` with the number before in place of `@`.
+/// Definitions that use each other: `first` for number 0, `other` with the number before in place
+/// of `@`.
 fn chain(count: usize, head: &str, first: &str, other: &str) -> String {
     let line = |i: usize| {
         let body = if i == 0 { first.to_owned() } else { other.replace('@', &(i - 1).to_string()) };
@@ -27,7 +29,8 @@ fn models() -> Vec<(String, Option<&'static str>)> {
     accepted("int x; init { select(x : -2147483648 .. 5) }");
     accepted("int x, y; init { for (x : -2147483648 .. 2147483647) { y = x } }");
     accepted("byte a[1048576]; init { skip }");
-    // A value for each element, a label and a jump for each copy of an inline, one choice made of 2^15, a d_step of 20,000 options.
+    // A value for each element, a label and a jump for each copy of an inline, one choice made of
+    // 2^15, a d_step of 20,000 options.
     accepted("int g; init { skip; int a[100000] = g + 1 }");
     accepted(&(chain(15, "inline f@() {", "L: x = 1; goto L }", "f@(); f@() }") + "int x; init { f14() }"));
     accepted(&(chain(15, "inline f@() {", "x = 1 }", "if :: f@() :: f@() fi }") + "int x; init { f14() }"));

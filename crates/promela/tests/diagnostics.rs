@@ -72,7 +72,7 @@ fn declarations() {
     says("byte a[n];\ninit { skip }", &["not known before the model runs"]);
     says("byte a[2];\ninit { a = 1 }", &["the array `a` needs an index"]);
     says("byte a[2];\ninit { a[2] = 1 }", &["the index 2 is outside `a`"]);
-    says("byte x;\ninit { x[1] = 1 }", &["`x` is no array"]);
+    says("byte x;\ninit { x[1] = 1 }", &["`x` is not an array"]);
     says("unsigned u;\ninit { skip }", &["an `unsigned` needs a width"]);
     says("mtype = { a, a };\ninit { skip }", &["declared twice"]);
     says("byte _pid;\ninit { skip }", &["`_pid` is predefined"]);
@@ -204,7 +204,7 @@ fn what_people_from_python_and_tla_type() {
     one("b = x <=> y", "`==` compares");
     one("b = x <> y", "`!=` is unequal");
     one("b = x # y", "`!=` is unequal");
-    one("if :: x == 1 then y = 2 :: else fi", "`->` stands between a condition");
+    one("if :: x == 1 then y = 2 :: else fi", "`->` separates a condition");
     one("pass", "write `skip`");
     one("await x == 1", "a condition waits by itself");
     hints("def f():\n  x = 1\ninit { skip }", 1, &["write `inline"]);
@@ -258,4 +258,18 @@ fn names_behind_a_mistake_are_looked_up() {
     hints("#include \"nothing.h\"\ninit { x = 2 }", 1, &["cannot include"]);
     // Names and labels in one run.
     hints("init { x = 2; goto nowhere }", 2, &["`x` is not declared", "there is no label `nowhere`"]);
+}
+
+/// SPIN's verifier takes `chan STDIN` for a channel that does not exist; the warning says so, and
+/// without the declaration there is an error.
+#[test]
+fn standard_input_is_no_channel() {
+    let warning = "warning: `STDIN` reads input in SPIN's simulations alone: here it is a channel that does not exist";
+    for text in ["chan STDIN;\nint c;\ninit { STDIN?c }", "int c;\ninit { chan STDIN; STDIN?c }"] {
+        says(text, &[warning, "a process that chooses what to send can stand for the input"]);
+        assert!(!findings(text).contains("error"), "{}", findings(text));
+    }
+    // With a capacity it is a channel like any other.
+    assert_eq!(findings("chan STDIN = [1] of { int };\nint c;\ninit { STDIN!1; STDIN?c }"), "");
+    says("int c;\ninit { STDIN?c }", &["error: `STDIN` is not declared", "after `chan STDIN`"]);
 }

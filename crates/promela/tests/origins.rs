@@ -1,10 +1,12 @@
-//! Statements out of macros and inlines are told with actual names, where they are executed and where they stand.
+//! Statements out of macros and inlines are told with actual names, where they are executed and
+//! where they stand.
 
 mod common;
 
 use source::SourceMap;
 
-/// The statements of a program: the line where each is executed, its text, and the line where it stands if that is another.
+/// The statements of a program: the line where each is executed, its text, and the line where it
+/// stands if that is another.
 fn statements(text: &str) -> Vec<(u32, String, Option<u32>)> {
     let mut map = SourceMap::new();
     let file = map.add("model.pml", text);

@@ -81,7 +81,7 @@ fn what_no_property_can_say_is_refused_at_its_place() {
         ("never { q?x,y }", "a `never` claim changes nothing"),
         ("never { byte z; skip }", "a `never` automaton has no variables of its own"),
         ("never { d_step { x == 1; x == 2 } }", "a `d_step` in a `never` automaton"),
-        ("trace { x == 1 }", "this is no event of a `trace` automaton"),
+        ("trace { x == 1 }", "this is not an event of a `trace` automaton"),
         ("ltl p { [] (x == 0) } ltl p { [] (x == 1) }", "another property is called `p`"),
     ] {
         let found = findings(&with(text));

@@ -50,6 +50,17 @@ fn nesting_as_deep_as_allowed_is_fine() {
     }
 }
 
+/// A body with as many control states as the machine can number is accepted. A longer one is
+/// refused in the words of the language.
+#[test]
+fn the_control_states_of_a_body_are_limited() {
+    let long = |statements: usize| format!("int x; active proctype P() {{ {} }}", "x = x + 1; ".repeat(statements));
+    let program = compile_text(&long(65_535)).1.program.expect("it fits");
+    assert!(bytecode::verify(program).is_ok());
+    let found = findings(&long(65_536));
+    assert!(found.contains("the body of `P` has more than 65536 control states"), "{found}");
+}
+
 #[test]
 fn long_texts_take_reasonable_time() {
     survives(&format!("byte x;\ninit {{ {} }}", "x = 1; ".repeat(30_000)));
@@ -96,7 +107,7 @@ fn files_that_double_are_an_error() {
     let mut loader = |wanted: &str, _: &str| {
         let next = wanted.parse::<u32>().unwrap_or(0) + 1;
         let text = if next > 40 { String::new() } else { format!("#include \"{next}\"\n#include \"{next}\"\n") };
-        Ok(promela::Loaded { name: wanted.to_owned(), text })
+        Ok(promela::Included { name: wanted.to_owned(), text })
     };
     let mut map = source::SourceMap::new();
     let file = map.add("model.pml", "#include \"0\"\ninit { skip }");

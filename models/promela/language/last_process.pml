@@ -1,6 +1,6 @@
 // _last is the process that moved last; speaking of it makes it part of the state.
 //
-// expect: states=19 transitions=26 verdict=unknown
+// expect: states=19 transitions=26 verdict=holds
 
 byte x;
 active [2] proctype P() {

@@ -1,6 +1,6 @@
 // A claim may look at places and variables of processes.
 //
-// expect: states=5 transitions=4 verdict=unknown
+// expect: states=5 transitions=4 verdict=holds
 
 byte x;
 active proctype P() {

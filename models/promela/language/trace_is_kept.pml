@@ -1,6 +1,6 @@
-// Nor do traces.
+// Traces change no count, and are checked.
 //
-// expect: states=7 transitions=6 verdict=unknown
+// expect: states=7 transitions=6 verdict=holds
 
 mtype = { a, b };
 chan q = [1] of { mtype };

@@ -88,7 +88,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Blocks if the expression is zero. A conjunction blocks at its first part that is zero.
+    /// The path blocks if the expression is zero. A conjunction blocks at its first part that is
+    /// zero.
     fn guard(&mut self, ex: &Ex) {
         match ex {
             Ex::Const(0) => self.emit(Op::Nex {}),
@@ -97,7 +98,7 @@ impl Emitter<'_> {
                 self.guard(a);
                 self.guard(b);
             }
-            // A new process's number is never zero: its creator exists.
+            // The number of a new process is never zero, because its creator exists already.
             Ex::Run { .. } => {
                 self.expr(ex);
                 self.emit(Op::Drop {});
@@ -162,7 +163,8 @@ impl Emitter<'_> {
             (true, true) => Receive::PeekAny,
         };
         self.emit(Op::Recv { fields: fields.len() as u32, mask: FieldMask(mask), how });
-        // From left to right: an index may be a field received just before.
+        // Fields are stored from left to right, because an index may be a field received just
+        // before.
         for (i, field) in fields.iter().enumerate() {
             let Field::Store(target) = field else { continue };
             match target {

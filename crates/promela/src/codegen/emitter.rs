@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 /// Statements longer than this are cut in the table of positions.
 const MAX_TEXT: usize = 200;
 
-/// A place in the code that instructions can refer to before it is known.
+/// A place in the code to which instructions can refer before its address is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub(super) struct Mark(u32);
 
@@ -39,11 +39,12 @@ pub(super) struct Emitter<'a> {
     formats: Vec<String>,
     format_ids: HashMap<String, FormatId>,
     pub diagnostics: Vec<Diagnostic>,
-    /// For process types whose labels are looked at from outside: where each label stands, and the states that can be reached.
+    /// For process types to whose labels remote references refer: the place of each label, and the
+    /// reachable states.
     seen_from_outside: HashMap<usize, (HashMap<&'a str, u32>, HashSet<u32>)>,
     /// The place found last.
     found: Option<(Span, Location)>,
-    /// The files by their names. One that is included again is another text to point into, but no other file.
+    /// The files by their names. A file that is included twice has two texts, but is one file.
     file_numbers: HashMap<&'a str, FileIndex>,
     files: Vec<String>,
     pub atoms: Atoms,
@@ -83,7 +84,7 @@ impl<'a> Emitter<'a> {
         Addr(self.code.len() as u32)
     }
 
-    /// Whether there is no room for a further instruction, so that what is made now will be refused.
+    /// Whether there is no room for a further instruction, so that the program will be refused.
     pub fn is_full(&self) -> bool {
         self.code.len() >= MAX_INSTRUCTIONS
     }
@@ -99,7 +100,7 @@ impl<'a> Emitter<'a> {
         Mark(self.marks.len() as u32 - 1)
     }
 
-    /// The mark stands here.
+    /// Defines the mark at this address.
     pub fn place(&mut self, mark: Mark) {
         self.marks[mark.0 as usize] = Some(self.address());
     }
@@ -134,7 +135,8 @@ impl<'a> Emitter<'a> {
             self.spans.pop();
         }
         let text = shortened(self.map.snippet(span));
-        // What came out of a macro or an inline has its own place before the one where it is executed.
+        // A statement that came out of a macro or an inline has two positions: first its own, then
+        // that of the use.
         let places = self.map.places(span);
         if let Some(places) = places {
             let text = shortened(self.map.snippet(places.origin));
@@ -154,7 +156,8 @@ impl<'a> Emitter<'a> {
         self.file_numbers.get(self.map.name(span.file)).copied().unwrap_or(FileIndex(0))
     }
 
-    /// Where a span begins. On the line of the place found last, columns are counted from there: a model may be one long line.
+    /// The position at which a span begins. On the line of the position found last, columns are
+    /// counted from there, because a model may be one long line.
     pub fn location(&mut self, span: Span) -> Location {
         let location = self.nearby(span).unwrap_or_else(|| self.map.location(span));
         self.found = Some((span, location));
@@ -208,7 +211,7 @@ impl<'a> Emitter<'a> {
         if self.is_full() {
             let span = self.model.processes.get(self.current).map_or(Span::default(), |p| p.name.span);
             let message = format!("the model becomes more than {MAX_INSTRUCTIONS} instructions, here or before");
-            let hint = "an initial value that is no number is computed for each element of its array; an inline is copied for each call";
+            let hint = "an initial value that is not a number is computed for each element of its array; an inline is copied for each call";
             diagnostics.push(Diagnostic::error(span, message).with_hint(hint));
         }
         if self.formats.len() > usize::from(u16::MAX) {
@@ -223,7 +226,8 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// A statement on one line, cut if it is long. No more of it is read than is shown: it may be the body of a whole process.
+/// A statement on one line, cut if it is long. Only the text that is shown is read, because the
+/// statement may be the body of a whole process.
 pub(super) fn shortened(snippet: &str) -> String {
     let mut text = String::new();
     let mut left = MAX_TEXT;

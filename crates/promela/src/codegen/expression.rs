@@ -1,11 +1,11 @@
-//! Expressions: their value on the stack.
+//! Expressions: code that leaves their value on the stack.
 
 use super::emitter::Emitter;
 use crate::ast::{Binary, Probe, Unary};
 use crate::model::{Ex, Place, Scope};
 use bytecode::{FieldMask, GlobalId, LocalId, Op, ProcessId, Receive, Register};
 
-/// A register that no receive is reading when it is used.
+/// A register that no receive uses at this point.
 const SPARE: Register = Register(31);
 
 impl Emitter<'_> {
@@ -79,7 +79,7 @@ impl Emitter<'_> {
             }
             Ex::Timeout => self.emit(Op::Timeout {}),
             Ex::NonProgress => self.emit(Op::Np {}),
-            // Stands in events only, which look at it before they ask for its value.
+            // It occurs only in events, which test it before they use its value.
             Ex::Anything => self.constant(0),
             Ex::RemoteLabel { process, pid, label } => self.remote_label(*process, pid.as_deref(), label),
             Ex::RemotePid { process, pid } => self.instance(*process, pid.as_deref()),
@@ -102,7 +102,7 @@ impl Emitter<'_> {
         self.emit(Op::Ldc { value });
     }
 
-    /// `a && b`, `a || b`: `b` only if `a` does not decide; the value is 0 or 1.
+    /// `a && b`, `a || b`: `b` is evaluated only if `a` does not decide. The value is 0 or 1.
     fn lazy(&mut self, and: bool, a: &Ex, b: &Ex) {
         let (decided, end) = (self.mark(), self.mark());
         self.expr(a);
@@ -127,8 +127,8 @@ impl Emitter<'_> {
         table[place.leaf].dimensions.clone()
     }
 
-    /// The flat index of an element. Each index of several is checked by itself; the last check of a
-    /// single one is the machine's.
+    /// The flat index of an element. If there are several indices, each is checked by itself; the
+    /// machine checks a single one.
     fn index(&mut self, indices: &[Ex], dimensions: &[u32]) {
         for (i, (index, &length)) in indices.iter().zip(dimensions).enumerate() {
             if i > 0 {
@@ -171,7 +171,8 @@ impl Emitter<'_> {
         });
     }
 
-    /// Starts a process. Without a priority of its own it gets 1, whatever its type was declared with.
+    /// Starts a process. Without a priority in the `run` expression the process gets priority 1,
+    /// whatever its type was declared with.
     fn run(&mut self, process: usize, arguments: &[Ex], priority: Option<u8>) {
         for argument in arguments {
             self.expr(argument);
@@ -205,7 +206,7 @@ impl Emitter<'_> {
                 let mark = self.state(process, state);
                 self.emit(Op::At { place: (ProcessId(process as u8), mark.addr()) });
             }
-            // Nobody ever rests there.
+            // No process ever waits there.
             None => {
                 self.emit(Op::Drop {});
                 self.constant(0);

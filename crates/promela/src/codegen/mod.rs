@@ -1,9 +1,10 @@
 //! From control graphs to byte-code.
 //!
 //! The scheme is that of Weber, "An embeddable virtual machine for state space generation", section
-//! 3.1.1: a guard that fails blocks its path, a choice is `NDET`, every transition ends in a `STEP`.
-//! Because the control graph says where a process rests, the code of a state is simply the list of
-//! its transitions, and each ends with a jump to the code of the state it leads to:
+//! 3.1.1: a guard that fails blocks its path, a choice is `NDET`, and every transition ends in a
+//! `STEP`. The control graph says where a process waits between steps, so the code of a state is
+//! the list of its transitions, and each transition ends with a jump to the code of its target
+//! state:
 //!
 //! | Promela | byte-code |
 //! |---|---|
@@ -14,7 +15,8 @@
 //! | a step inside `d_step` | `STEP D` |
 //! | the end of a process | `STEP T` |
 //!
-//! A rendezvous send counts as possible, for `else` and for escapes, if somebody receives it now.
+//! A rendezvous send counts as executable, for `else` and for escapes, if some process can receive
+//! it now.
 
 mod action;
 mod emitter;
@@ -24,13 +26,16 @@ mod process;
 mod property;
 
 use crate::graph::Graph;
-use crate::limits::MAX_NUMBERED;
+use crate::limits::{MAX_CONTROL_STATES, MAX_NUMBERED};
 use crate::model::{Leaf, Model, Scalar};
-use bytecode::{ChannelType, ChannelTypeId, MessageField, ProcessId, ProcessType, Program, Shown, StaticChannel, Type, Variable};
+use bytecode::{
+    AtomId, ChannelType, ChannelTypeId, Locations, MessageField, Op, ProcessId, ProcessType, Program, Shown, StaticChannel, Type, Variable,
+};
 use emitter::Emitter;
 use source::{Diagnostic, SourceMap, Span};
 
-/// The program of an analysed model; nothing, and an error reported, if it does not fit the machine.
+/// The program of an analysed model. If the model does not fit the machine, an error is reported
+/// and the result is `None`.
 pub fn generate(
     map: &SourceMap,
     name: &str,
@@ -38,7 +43,7 @@ pub fn generate(
     graphs: &[Graph],
     automata: &[Graph],
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Program> {
+) -> Option<(Program, Vec<Vec<AtomId>>)> {
     let before = diagnostics.len();
     check_limits(model, diagnostics);
     if diagnostics[before..].iter().any(Diagnostic::is_error) {
@@ -50,8 +55,8 @@ pub fn generate(
     program.channels = model.channels.iter().map(|(name, ty)| StaticChannel { name: name.clone(), ty: ChannelTypeId(*ty as u8) }).collect();
     program.symbols = symbols(model);
     let mut emitter = Emitter::new(map, model, graphs);
-    // SPIN keeps the process that moved last in the state of every model that mentions it, if only in
-    // a claim.
+    // SPIN keeps the number of the process that moved last in the state of every model that
+    // mentions it, even if only a claim does.
     let mut mention_last = model.uses_last;
     for (index, process) in model.processes.iter().enumerate() {
         let id = ProcessId(index as u8);
@@ -70,8 +75,25 @@ pub fn generate(
         program.instances.extend(std::iter::repeat_n(id, process.active as usize));
     }
     program.properties = emitter.properties(automata);
+    let values = emitter.values();
     emitter.finish(&mut program, diagnostics);
-    (!diagnostics[before..].iter().any(Diagnostic::is_error)).then_some(program)
+    check_control_states(model, &program, diagnostics);
+    (!diagnostics[before..].iter().any(Diagnostic::is_error)).then_some((program, values))
+}
+
+/// Reports process types with more control states than the machine can number. The verifier would
+/// refuse them too, but in the words of the byte-code.
+fn check_control_states(model: &Model, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+    for (index, process) in model.processes.iter().enumerate() {
+        let code = program.code_of(ProcessId(index as u8));
+        let steps = code.filter(|&at| matches!(program.code.get(at as usize), Some(Op::Step { .. }))).count();
+        // Several steps may lead to one control state, so this alone does not decide.
+        if steps >= MAX_CONTROL_STATES && Locations::of(program).is_none() {
+            let message = format!("the body of `{}` has more than {MAX_CONTROL_STATES} control states", process.name.text);
+            let hint = "divide it into several process types, or replace repeated statements by a loop";
+            diagnostics.push(Diagnostic::error(process.name.span, message).with_hint(hint));
+        }
+    }
 }
 
 /// The numbers the machine has room for.

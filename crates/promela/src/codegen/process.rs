@@ -37,7 +37,7 @@ impl Emitter<'_> {
         entry
     }
 
-    /// Labels of a state: the user's, and one for what other labels say about it.
+    /// Labels of a state: the user's labels, and one for the properties of the other labels.
     fn state_labels(&mut self, state: &State, names: &[String]) {
         let provided = self.model.processes[self.current].provided.is_some();
         let is_end = state.transitions.iter().any(|t| t.effect == Effect::End);
@@ -81,7 +81,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A choice. An `else` stands for the case that nothing before it is possible.
+    /// A choice. An `else` is executable if nothing before it is.
     fn options(&mut self, graph: &Graph, options: &[&Transition], inside: &mut Inside) {
         let Some(last_else) = options.iter().rposition(|t| is_else(t)) else {
             let mut rest = options.iter().peekable();
@@ -119,7 +119,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// `NDET`: what follows, and as another possibility what stands at the mark.
+    /// `NDET`: the code that follows, and as an alternative the code at the mark.
     fn fork(&mut self) -> Mark {
         let mark = self.mark();
         self.emit(Op::Ndet { target: mark.addr() });
@@ -151,9 +151,10 @@ impl Emitter<'_> {
         self.emit(Op::Jmp { target: target.addr() });
     }
 
-    // --- d_step -------------------------------------------------------------------------------------
+    // --- d_step
+    // -------------------------------------------------------------------------------------
 
-    /// The first statement of a `d_step`. A choice takes its first possible option.
+    /// The first statement of a `d_step`. A choice takes its first executable option.
     fn enter(&mut self, graph: &Graph, transition: &Transition, body: &Deterministic, node: usize, inside: &mut Inside) {
         let mut options = Vec::new();
         first_statements(body, node, &mut options, &mut BTreeSet::new());
@@ -186,8 +187,8 @@ impl Emitter<'_> {
                 return;
             }
         }
-        // An offer in a `d_step` is an error even if nothing follows: let the machine see that the step
-        // goes on.
+        // An offer in a `d_step` is an error even if no statement follows it, so the machine must
+        // see that the step continues.
         let offers = matches!(effect, Effect::Action(a) if matches!(graph.actions[*a].0, Action::Send { .. }))
             && self.model.channel_types.iter().any(|t| t.capacity == 0);
         if body.nodes[*next] == Inner::Exit && !offers {
@@ -223,7 +224,7 @@ impl Emitter<'_> {
             Inner::Basic(..) => self.inner_statement(graph, transition, body, node, inside),
             Inner::Choice(options, span) => {
                 self.position(*span);
-                // The machine takes the first option that completes: no `ELSE` is needed.
+                // The machine takes the first option that completes, so no `ELSE` is needed.
                 let mut rest = options.iter().peekable();
                 while let Some(&option) = rest.next() {
                     let next = rest.peek().is_some().then(|| self.fork());
@@ -246,8 +247,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The labels of each state. A name that several calls of an inline have set gets a number from the
-/// second time on.
+/// The labels of each state. If several calls of an inline define the same name, it gets a number
+/// from the second time on.
 fn label_names(graph: &Graph) -> HashMap<u32, Vec<String>> {
     let mut names: HashMap<u32, Vec<String>> = HashMap::new();
     let mut uses: HashMap<&str, usize> = HashMap::new();
@@ -292,7 +293,7 @@ fn is_never(graph: &Graph, transition: &Transition) -> bool {
     }
 }
 
-/// Whether a `d_step` can come to its end, as far as constant guards tell.
+/// Whether a `d_step` can reach its end, as far as constant guards tell.
 fn exits(graph: &Graph, body: &Deterministic) -> bool {
     let mut seen = BTreeSet::new();
     let mut todo = vec![body.start];
@@ -310,7 +311,7 @@ fn exits(graph: &Graph, body: &Deterministic) -> bool {
     false
 }
 
-/// Whether the code of an action blocks before its end whatever the state.
+/// Whether the code of an action always blocks, in every state.
 fn blocks(action: &Action) -> bool {
     fn is_false(ex: &Ex) -> bool {
         match ex {

@@ -1,7 +1,8 @@
 //! Properties: the atoms, formulas and automata that a model states.
 //!
-//! A claim is not code. It becomes an automaton whose edges carry atoms, so that a search can follow it without knowing how a
-//! state is made. A statement that would change something therefore has no place in a claim.
+//! A claim is not code. It becomes an automaton whose edges carry atoms, so that a search can
+//! follow it without knowing how states are made. A claim may therefore not contain statements that
+//! change something.
 
 use super::emitter::{Emitter, shortened};
 use super::process::live_states;
@@ -19,12 +20,12 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub(super) struct Atoms {
     pub table: Vec<Atom>,
-    /// Those with the same text, or a number behind it.
+    /// The atoms with the same text, or with the text and a number.
     by_text: HashMap<String, Vec<(Ex, AtomId)>>,
 }
 
 impl Emitter<'_> {
-    /// The properties of the model. The code of their atoms goes behind that of the process types.
+    /// The properties of the model. The code of their atoms follows that of the process types.
     pub(super) fn properties(&mut self, automata: &[Graph]) -> Vec<PropertyEntry> {
         let model = self.model;
         let mut properties = Vec::new();
@@ -53,8 +54,14 @@ impl Emitter<'_> {
         properties
     }
 
+    /// The atoms of the expressions that are asked for from outside, list by list.
+    pub(super) fn values(&mut self) -> Vec<Vec<AtomId>> {
+        let lists = &self.model.values;
+        lists.iter().map(|list| list.iter().map(|(ex, span)| self.condition(ex, *span)).collect()).collect()
+    }
+
     fn origin(&mut self, place: Span, text: Span) -> Origin {
-        // What came out of a macro is stated where the macro is used.
+        // The position of a property that came out of a macro is the use of the macro.
         let place = self.map.places(place).map_or(place, |places| places.used);
         let location = self.location(place);
         let text = shortened(self.map.snippet(text));
@@ -82,7 +89,8 @@ impl Emitter<'_> {
             return AtomId(0);
         };
         known.push((ex.clone(), id));
-        // A text that stands for different things, by macros or scopes, gets a number.
+        // If one text means different things, because of macros or scopes, the atom's name gets a
+        // number.
         let name = match known.len() {
             1 => text,
             number => format!("{text}'{number}"),
@@ -101,7 +109,8 @@ impl Emitter<'_> {
             self.diagnostics.push(Diagnostic::error(local.span, message).with_hint("declare it outside, or use more states"));
         }
         let live: Vec<&State> = live_states(graph).into_iter().filter_map(|number| graph.state(number)).collect();
-        // A state that only ends needs no place: what leads to it ends the automaton.
+        // A state whose only transition ends the automaton is left out: the edges that lead to it
+        // end the automaton.
         let ends = |state: &State| state.transitions.iter().all(|t| t.effect == Effect::End) && !state.transitions.is_empty();
         let kept: Vec<&State> = live.iter().copied().filter(|state| state.number == graph.start || !ends(state)).collect();
         let numbers: HashMap<u32, u32> = kept.iter().enumerate().map(|(i, state)| (state.number, i as u32)).collect();
@@ -132,7 +141,8 @@ impl Emitter<'_> {
         made
     }
 
-    /// When a transition of a claim can be taken; nothing if never, or if something was wrong with it.
+    /// The condition of a transition of a claim. `None` if the transition is never possible, or if
+    /// an error was reported.
     fn edge_label(&mut self, kind: AutomatonKind, graph: &Graph, transition: &Transition) -> Option<EdgeLabel> {
         let span = transition.span;
         let action = match &transition.effect {
@@ -168,7 +178,7 @@ impl Emitter<'_> {
                 let diagnostic = match over_states {
                     true => Diagnostic::error(span, "a `never` claim changes nothing and neither sends nor receives")
                         .with_hint("it consists of conditions, `skip`, `else` and `assert`"),
-                    false => Diagnostic::error(span, format!("this is no event of a `{}` automaton", kind.keyword()))
+                    false => Diagnostic::error(span, format!("this is not an event of a `{}` automaton", kind.keyword()))
                         .with_hint("it consists of sends and receives"),
                 };
                 self.diagnostics.push(diagnostic);
@@ -177,7 +187,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The atom of what is asserted: its text is what stands in the parentheses.
+    /// The atom of an assertion. Its text is the text in the parentheses.
     fn asserted(&mut self, ex: &Ex, span: Span) -> AtomId {
         let text = shortened(self.map.snippet(span));
         let inner = text.strip_prefix("assert").map(str::trim).and_then(|text| text.strip_prefix('(')?.strip_suffix(')'));
@@ -193,7 +203,7 @@ impl Emitter<'_> {
         Event { channel: named(channel), fields: fields.into_iter().map(|field| field.map(&mut named)).collect() }
     }
 
-    /// A number or a variable as text: the fields of a message have no place of their own.
+    /// A number or a variable as text, because the fields of a message have no span.
     fn value_text(&self, ex: &Ex) -> Option<String> {
         match ex {
             Ex::Const(number) => Some(number.to_string()),
@@ -206,7 +216,7 @@ impl Emitter<'_> {
     }
 }
 
-/// What an expression asks for that no property can have.
+/// What an expression contains that is not allowed in a property.
 fn unsuitable(ex: &Ex) -> Option<&'static str> {
     let any = |parts: &[&Ex]| parts.iter().find_map(|part| unsuitable(part));
     match ex {

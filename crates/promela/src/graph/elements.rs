@@ -1,9 +1,9 @@
 //! From statements to elements.
 //!
-//! An element is a statement or a joint with a number; elements are linked into sequences. The order
-//! in which elements are made gives them their numbers, so it follows SPIN's parser: the parts of a
-//! composite statement come before its head, and a loop made for `for` begins with its first
-//! assignment in the sequence around.
+//! An element is a numbered statement or joint, and elements are linked into sequences. Elements
+//! are numbered in the order in which they are made. This order follows SPIN's parser: the parts of
+//! a composite statement come before its head, and a loop made for `for` begins with its first
+//! assignment in the sequence around it.
 
 use super::{Diagnostics, Graph, table};
 use crate::limits::MAX_DIAGNOSTICS;
@@ -12,7 +12,7 @@ use crate::token::Text;
 use source::{Diagnostic, Span, did_you_mean};
 use std::collections::HashMap;
 
-/// Everything of this element's transition happens inside an atomic sequence.
+/// Whether the whole transition of this element is inside an atomic sequence.
 pub(super) const ATOM: u8 = 2;
 /// It is the last step of an atomic sequence.
 pub(super) const L_ATOM: u8 = 4;
@@ -34,9 +34,9 @@ pub(super) enum Kind {
     Basic(usize),
     Else,
     Goto(Jump),
-    /// A joint behind a choice or an `unless`; before a loop.
+    /// A joint after a choice or an `unless`, or before a loop.
     Dot,
-    /// The joint behind a loop.
+    /// The joint after a loop.
     Break,
     If,
     Do,
@@ -51,7 +51,7 @@ pub(super) enum Kind {
 /// Where a jump leads.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Jump {
-    /// To a label: its name and the blocks around the name's first use.
+    /// A jump to a label: its name and the blocks around the first use of the name.
     Label(Text, ScopePath, Span),
     /// Out of a loop.
     Break(usize),
@@ -114,13 +114,14 @@ pub(super) struct Builder {
     /// The labels with a name, and those at an element, oldest first.
     by_name: HashMap<Text, Vec<usize>>,
     by_element: HashMap<El, Vec<usize>>,
-    /// The first and the last label with a name in the same blocks: an inline that is called often has very many with one name.
+    /// The first and the last label with a name in the same blocks, because an inline that is
+    /// called often makes very many labels of one name.
     by_path: HashMap<Text, HashMap<ScopePath, (usize, usize)>>,
     /// Names used as labels, with the blocks around their first uses, numbered as they came.
     names: HashMap<Text, HashMap<ScopePath, usize>>,
-    /// The joint behind each loop, once made.
+    /// The joint after each loop, once it is made.
     breaks: Vec<Option<El>>,
-    /// Loops around the statement at hand.
+    /// Loops around the present statement.
     loops: Vec<usize>,
     /// Sequences being filled.
     open: Vec<Sq>,
@@ -131,7 +132,7 @@ pub(super) struct Builder {
     pub body: Sq,
 }
 
-/// The control graph of a body. `remote` are labels that are looked at from outside.
+/// The control graph of a body. `remote` are the labels to which remote references refer.
 pub(crate) fn build(body: &Seq, end: Span, in_claim: bool, remote: &[Text], diagnostics: &mut Diagnostics) -> Graph {
     let mut builder = Builder {
         elements: Vec::new(),
@@ -162,7 +163,8 @@ pub(crate) fn build(body: &Seq, end: Span, in_claim: bool, remote: &[Text], diag
 }
 
 impl Builder {
-    // --- Making elements ----------------------------------------------------------------------------
+    // --- Making elements
+    // ----------------------------------------------------------------------------
 
     fn open_sequence(&mut self) -> Sq {
         self.sequences.push(Sequence::default());
@@ -197,12 +199,12 @@ impl Builder {
     }
 
     fn append(&mut self, element: El, sequence: Sq) {
-        // A jump that carries a label with a meaning needs a state for it.
+        // A jump with an end, progress or accept label needs a state for the label.
         if matches!(self.elements[element].kind, Kind::Goto(_)) && self.has_meaning(element) {
             let span = self.elements[element].span;
             let action = self.action(Action::True, span);
             let skip = self.element(Kind::Basic(action), span);
-            // The most recent label moves; others stay with the jump.
+            // The most recent label moves; the others stay with the jump.
             if let Some(label) = self.by_element.get_mut(&element).and_then(Vec::pop) {
                 self.labels[label].at = skip;
                 self.by_element.insert(skip, vec![label]);
@@ -232,7 +234,8 @@ impl Builder {
         self.actions.len() - 1
     }
 
-    // --- Statements ---------------------------------------------------------------------------------
+    // --- Statements
+    // ---------------------------------------------------------------------------------
 
     fn steps(&mut self, seq: &Seq) {
         for stm in seq {
@@ -245,7 +248,7 @@ impl Builder {
         let sequence = self.open_sequence();
         self.steps(seq);
         if self.sequences[sequence].first.is_none() {
-            // Nothing to do is refused by the parser; what comes after may rely on a first element.
+            // The parser refuses an empty sequence; the following code relies on a first element.
             let nothing = self.nothing(Span::default());
             self.add(nothing);
         }
@@ -329,7 +332,7 @@ impl Builder {
         };
         match main.made {
             Made::Nest(Kind::NonAtomic, sequence) => MadeStm { made: Made::Unless(sequence, escape), span },
-            // A label before a block is lifted over the whole statement.
+            // A label before a block belongs to the whole statement.
             Made::Label(name, path, at, inner) if matches!(inner.made, Made::Nest(..)) => {
                 let Made::Nest(kind, sequence) = inner.made else { return self.nothing(span) };
                 let unless = MadeStm { made: Made::Unless(sequence, escape), span };
@@ -389,7 +392,7 @@ impl Builder {
         self.set_labels(labels, head);
     }
 
-    /// `else` goes last; every option is joined to what follows.
+    /// `else` goes last. Every option is linked to the element that follows the choice.
     fn add_choice(&mut self, mut options: Vec<Sq>, number: Option<usize>, span: Span) -> El {
         let head = self.element(if number.is_some() { Kind::Do } else { Kind::If }, span);
         let joint = self.element(Kind::Dot, span);
@@ -437,7 +440,7 @@ impl Builder {
         head
     }
 
-    /// Hangs an escape on all elements of a sequence, joints excepted.
+    /// Adds an escape to all elements of a sequence except joints.
     fn attach_escape(&mut self, sequence: Sq, escape: Sq) {
         let Sequence { first, extent, .. } = self.sequences[sequence];
         let mut at = first;
@@ -472,7 +475,7 @@ impl Builder {
                     self.attach_escape(part, escape);
                 }
             }
-            // Only the first statement of a `d_step` can be escaped from.
+            // Only the first statement of a `d_step` can be interrupted by an escape.
             Kind::DStep => {
                 if let Some(first) = inside.and_then(|s| self.sequences[s].first) {
                     self.escape_element(first, escape);
@@ -487,7 +490,8 @@ impl Builder {
         }
     }
 
-    /// SPIN drops the second and further of several unlabelled `skip`s in an option, unless it ends it.
+    /// SPIN drops the second and further unlabelled `skip`s of an option, unless the `skip` is the
+    /// last statement.
     fn drop_skips(&mut self, options: &[Sq]) {
         if self.in_claim {
             return;
@@ -529,14 +533,15 @@ impl Builder {
         }
     }
 
-    // --- Atomic sequences ---------------------------------------------------------------------------
+    // --- Atomic sequences
+    // ---------------------------------------------------------------------------
 
     fn make_atomic(&mut self, sequence: Sq, added: u8) {
         self.mark_atomic(sequence, added);
         self.end_atomic(sequence);
     }
 
-    /// The last step of the sequence, whatever blocks it stands in, ends it.
+    /// The last step of the sequence ends it, even inside nested blocks.
     fn end_atomic(&mut self, sequence: Sq) {
         let Some(last) = self.sequences[sequence].last else { return };
         let next = match self.elements[last].kind {
@@ -583,7 +588,7 @@ impl Builder {
         }
     }
 
-    /// A block's last element leads to what follows the block.
+    /// The last element of a block leads to the element that follows the block.
     fn tie_loose_ends(&mut self) {
         for element in (0..self.elements.len()).rev() {
             if !matches!(self.elements[element].kind, Kind::Atomic | Kind::NonAtomic | Kind::DStep) {
@@ -600,7 +605,7 @@ impl Builder {
             let Some(last) = self.sequences[inside].last else { continue };
             match self.elements[last].next {
                 None => self.elements[last].next = next,
-                // A jump was put behind a remotely visible label.
+                // A jump was inserted after a label to which remote references refer.
                 Some(after) if matches!(self.elements[after].kind, Kind::Goto(_)) => {
                     self.sequences[inside].last = Some(after);
                 }
@@ -609,7 +614,8 @@ impl Builder {
         }
     }
 
-    // --- Labels -------------------------------------------------------------------------------------
+    // --- Labels
+    // -------------------------------------------------------------------------------------
 
     /// The blocks around the first use of a label's name that is visible from `path`.
     fn label_name(&mut self, name: &Text, path: &ScopePath) -> ScopePath {
@@ -639,7 +645,7 @@ impl Builder {
         }
     }
 
-    /// Reports something once, and not too many things.
+    /// Reports a diagnostic once, up to a limit.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         if self.diagnostics.len() < MAX_DIAGNOSTICS && !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);
@@ -669,7 +675,7 @@ impl Builder {
         }
     }
 
-    /// A label on a jump that is looked at from outside gets a state of its own before the jump.
+    /// A label on a jump gets a state of its own before the jump if remote references refer to it.
     fn keep_remote_labels(&mut self, remote: &[Text]) {
         for name in remote {
             let Some(&label) = self.by_name.get(name).and_then(|l| l.last()) else { continue };
@@ -693,7 +699,7 @@ impl Builder {
     }
 }
 
-/// The blocks that hold a place, as paths, the whole process first.
+/// The blocks that contain a place, as paths, beginning with the whole process.
 fn blocks_around(path: &[u32]) -> impl Iterator<Item = &[u32]> {
     (0..=path.len()).map(|depth| &path[..depth])
 }

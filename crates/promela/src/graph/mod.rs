@@ -1,16 +1,16 @@
 //! Control graphs: for each process type, the control states and transitions SPIN would make.
 //!
-//! State counts depend on where a process can rest. SPIN's answer is the outcome of several passes over
-//! the parse tree; we follow them one by one, so that the states, their numbers and the transitions
-//! between them are those of the verifier SPIN generates without optimisations (`spin -o1 -o2 -o3`),
-//! as `pan -d` prints them:
+//! State counts depend on where a process can wait between steps. In SPIN this is the result of
+//! several passes over the parse tree. We follow these passes one by one, so that the states, their
+//! numbers and their transitions are those of the verifier that SPIN generates without
+//! optimisations (`spin -o1 -o2 -o3`), as `pan -d` prints them:
 //!
 //! 1. `elements`: statements become numbered elements, linked in sequences; `if`, `do` and `unless`
-//!    add joints; `atomic` marks elements; `unless` hangs escapes on the elements it covers.
-//! 2. `table`: each element becomes a state with its transitions, jumps followed to where a process
-//!    rests; choices within choices are merged; escapes are put in front.
+//!    add joints; `atomic` marks elements; `unless` adds escapes to the elements it covers.
+//! 2. `table`: each element becomes a state with its transitions, with jumps followed to the states
+//!    where a process can wait; choices within choices are merged; escapes are put in front.
 //!
-//! The inside of a `d_step` is not made of states. It is kept as a small graph of its own,
+//! The inside of a `d_step` has no states. It is kept as a small graph of its own,
 //! [`Deterministic`].
 
 mod elements;
@@ -29,11 +29,11 @@ pub(crate) use elements::build;
 pub struct Graph {
     /// Where an instance begins.
     pub start: u32,
-    /// The states an instance can rest in, and those it passes; ordered by number.
+    /// The states in which an instance can wait, and those it passes through, ordered by number.
     pub states: Vec<State>,
     /// What the transitions do.
     pub actions: Vec<(Action, Span)>,
-    /// Labels and the states they stand at.
+    /// Labels and their states.
     pub labels: Vec<(String, u32)>,
 }
 
@@ -44,9 +44,10 @@ impl Graph {
     }
 }
 
-/// One line for each transition, in the order and with the numbers of `pan -d`: where from, where to, how
-/// (`A` atomic, `D` a d_step), what labels say about the source (`a` accept, `e` end, `p` progress), and
-/// for an escape its first state. (`pan -d` also prints `A` for a d_step that ends an atomic sequence.)
+/// One line for each transition, in the order and with the numbers of `pan -d`: source, target,
+/// mode (`A` atomic, `D` a d_step), the labels of the source (`a` accept, `e` end, `p` progress),
+/// and for an escape its first state. (`pan -d` also prints `A` for a d_step that ends an atomic
+/// sequence.)
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut seen = BTreeSet::new();
@@ -81,7 +82,7 @@ pub struct State {
     pub number: u32,
     /// The ways to leave it, in the order they are tried.
     pub transitions: Vec<Transition>,
-    /// A process may rest here for ever.
+    /// A process may wait here for ever.
     pub end: bool,
     /// Passing here is progress.
     pub progress: bool,
@@ -98,10 +99,10 @@ pub struct Transition {
     pub effect: Effect,
     /// The state it leads to; 0 when the process is gone.
     pub target: u32,
-    /// Whether the process goes on without others between.
+    /// Whether the process continues without other processes in between.
     pub atomic: bool,
-    /// The escape it belongs to: among the transitions of a state, the first group that can move
-    /// wins. 0 for transitions of the state itself, which come last.
+    /// The escape it belongs to. Of the transitions of a state, only those of the first group that
+    /// has an executable one can be taken. 0 for transitions of the state itself, which come last.
     pub escape: u32,
     /// What the user wrote.
     pub span: Span,
@@ -116,11 +117,11 @@ pub enum Effect {
     Else,
     /// An action, by its index in [`Graph::actions`].
     Action(usize),
-    /// A `d_step`. Transitions are copied where they are shared, its inside is not.
+    /// A `d_step`. Transitions are copied where they are shared, but its inside is not copied.
     Deterministic(Rc<Deterministic>),
     /// The end of the process.
     End,
-    /// Never possible: a choice without options that could ever be taken.
+    /// Never executable: a choice none of whose options can ever be taken.
     Never,
 }
 
@@ -136,7 +137,8 @@ pub struct Deterministic {
 /// A node of a `d_step`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inner {
-    /// A statement and the node after it. Blocking here is an error, except in first place.
+    /// A statement and the node after it. Only the first statement may block; anywhere else
+    /// blocking is an error.
     Basic(Effect, usize, Span),
     /// The first option whose first statement is possible.
     Choice(Vec<usize>, Span),

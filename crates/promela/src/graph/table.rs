@@ -1,9 +1,9 @@
 //! From elements to states and transitions.
 //!
-//! A jump takes no step of its own unless it stands where a step is needed: where a choice begins with
-//! it, or where following it would leave an atomic sequence unnoticed. Choices whose options begin with
-//! choices are merged into one. Then each state gets, in front of its own transitions, those of the
-//! escapes that cover it.
+//! A jump is a step of its own only where a step is needed: where a choice begins with it, or where
+//! following it would leave an atomic sequence unnoticed. Choices whose options begin with choices
+//! are merged into one. Then the transitions of the escapes that cover a state are put in front of
+//! its own transitions.
 
 use super::elements::{ATOM, Builder, D_ATOM, El, Kind, L_ATOM, MAX_JUMPS, Sequence, Sq, meaning};
 use super::{Deterministic, Effect, Graph, Inner, State, Transition};
@@ -21,7 +21,8 @@ struct Draft {
     escapes: Vec<u32>,
 }
 
-/// All states of a process type, by number. A choice has a first draft that only says so.
+/// All states of a process type, by number. A choice first gets a draft, which only marks it as a
+/// choice.
 struct Table<'b> {
     builder: &'b mut Builder,
     drafts: Vec<Vec<Draft>>,
@@ -66,10 +67,11 @@ impl Table<'_> {
         self.builder.elements[element].kind.clone()
     }
 
-    // --- Following jumps ----------------------------------------------------------------------------
+    // --- Following jumps
+    // ----------------------------------------------------------------------------
 
-    /// Where a process rests that is sent to `element` by a statement with this status: jumps and
-    /// joints are passed, but not out of an atomic sequence.
+    /// The state in which a process waits after a statement with this status has sent it to
+    /// `element`. Jumps and joints are passed, but not out of an atomic sequence.
     fn hunt(&mut self, element: El, status: u8) -> Option<El> {
         let mut at = element;
         for _ in 0..MAX_JUMPS {
@@ -132,7 +134,8 @@ impl Table<'_> {
         }
     }
 
-    // --- Transitions of elements --------------------------------------------------------------------
+    // --- Transitions of elements
+    // --------------------------------------------------------------------
 
     fn put_sequence(&mut self, sequence: Sq) {
         let Sequence { first, .. } = self.builder.sequences[sequence];
@@ -212,7 +215,7 @@ impl Table<'_> {
         self.put_sequence(inside);
     }
 
-    /// The last element of a nested sequence leads to what follows the nest.
+    /// The last element of a nested sequence leads to the element that follows the nested sequence.
     fn close(&mut self, inside: Sq, element: El) {
         if let Some(last) = self.builder.sequences[inside].last {
             self.builder.elements[last].next = self.next(element);
@@ -310,7 +313,8 @@ impl Table<'_> {
         }
     }
 
-    // --- The inside of a d_step -----------------------------------------------------------------------
+    // --- The inside of a d_step
+    // -----------------------------------------------------------------------
 
     fn deterministic(&mut self, inside: Sq) -> Deterministic {
         let mut members = BTreeSet::new();
@@ -371,7 +375,7 @@ impl Table<'_> {
         }
     }
 
-    /// The node of an element, jumps followed; 0, the exit, for elements outside.
+    /// The node of an element, with jumps followed; 0, the exit, for elements outside.
     fn node(
         &mut self,
         element: El,
@@ -427,7 +431,8 @@ impl Table<'_> {
         0
     }
 
-    /// A jump out of a `d_step` is an error, except to what follows it anyway.
+    /// A jump out of a `d_step` is an error, unless it leads to the statement that follows the
+    /// `d_step`.
     fn leaves_d_step(&mut self, from: El) {
         if !matches!(self.kind(from), Kind::Goto(super::elements::Jump::Label(..))) {
             return;
@@ -437,7 +442,8 @@ impl Table<'_> {
         self.builder.report(diagnostic);
     }
 
-    // --- Marks, choices, escapes ----------------------------------------------------------------------
+    // --- Marks, choices, escapes
+    // ----------------------------------------------------------------------
 
     fn mark_labels(&mut self) {
         for (name, element) in self.builder.label_elements() {
@@ -454,7 +460,7 @@ impl Table<'_> {
         }
     }
 
-    /// What a label on the way says passes to where the way leads.
+    /// The properties of a label that is passed on the way belong to the state that is reached.
     fn pass_marks(&mut self, from: u32, to: u32) {
         let marks = self.marks.get(from as usize).copied().unwrap_or_default();
         if let Some(target) = self.marks.get_mut(to as usize) {
@@ -468,7 +474,7 @@ impl Table<'_> {
         self.drafts.get(state as usize).is_some_and(|drafts| drafts.len() > 1)
     }
 
-    /// Options that are choices are replaced by the options of those.
+    /// An option that is a choice is replaced by the options of that choice.
     fn merge_choices(&mut self) {
         // Each round goes one level deeper; the nesting of statements is bounded.
         for _ in 0..=crate::limits::MAX_STATEMENT_DEPTH * 2 {
@@ -507,7 +513,7 @@ impl Table<'_> {
         }
     }
 
-    /// A choice gets the transitions of the statements its options begin with.
+    /// A choice gets the transitions of the first statements of its options.
     fn pull_guards(&mut self) {
         for state in 1..self.drafts.len() {
             if !self.is_choice(state as u32) {
@@ -535,7 +541,8 @@ impl Table<'_> {
                 continue;
             }
             let mut known: HashSet<u32> = own.iter().map(|d| d.transition.id).collect();
-            // An escape adds all it has the first time it is met. The state itself has nothing to add.
+            // An escape adds all its transitions when it is first met. The state itself adds
+            // nothing.
             let mut met = HashSet::from([state as u32]);
             let mut front = Vec::new();
             for &escape in own.iter().flat_map(|draft| draft.escapes.iter().rev()) {
@@ -545,7 +552,8 @@ impl Table<'_> {
                 for draft in self.drafts.get(escape as usize).into_iter().flatten() {
                     if known.insert(draft.transition.id) {
                         let transition = Transition { escape, ..draft.transition.clone() };
-                        // Escapes are followed from the statement they cover, not from copies of it.
+                        // Escapes are followed from the statement they cover, not from copies of
+                        // it.
                         front.push(Draft { transition, escapes: Vec::new() });
                     }
                 }
@@ -562,7 +570,7 @@ impl Table<'_> {
         }
     }
 
-    /// The graph is refused for its size; nothing more is added to it.
+    /// The graph is too large and will be refused, so nothing more is added to it.
     fn too_many(&mut self, state: usize) {
         let span = self.drafts[state].first().map_or(Span::default(), |d| d.transition.span);
         let message = format!("with this statement there are more than {MAX_TRANSITIONS} transitions in a process");
@@ -570,7 +578,7 @@ impl Table<'_> {
         self.builder.diagnostics.push(Diagnostic::error(span, message).with_hint(hint));
     }
 
-    /// An end label on a lone joint holds for the state behind it.
+    /// An end label on a joint of its own belongs to the state after it.
     fn mark_joints(&mut self) {
         let joints: Vec<u32> =
             self.builder.elements.iter().filter(|e| e.kind == Kind::Dot && self.marks[e.number as usize][0]).map(|e| e.number).collect();
@@ -584,7 +592,8 @@ impl Table<'_> {
         }
     }
 
-    // --- The result -----------------------------------------------------------------------------------
+    // --- The result
+    // -----------------------------------------------------------------------------------
 
     fn graph(mut self, start: u32) -> Graph {
         let mut reached = BTreeSet::new();

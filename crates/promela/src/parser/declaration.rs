@@ -28,7 +28,7 @@ impl Parser {
         }
     }
 
-    /// Whether `mtype = {`, `mtype:set = {` or `mtype {` stands here.
+    /// Whether `mtype = {`, `mtype:set = {` or `mtype {` follows.
     pub(super) fn at_mtype_set(&self) -> bool {
         match (self.peek_at(1), self.peek_at(2), self.peek_at(3)) {
             (Tok::Op(Op::LBrace | Op::Assign), _, _) => true,

@@ -32,13 +32,14 @@ impl Binary {
         })
     }
 
-    /// Whether it does not matter how operands in a row are grouped.
+    /// Whether the grouping of operands in a row does not matter.
     fn is_associative(self) -> bool {
         matches!(self, Binary::And | Binary::Or | Binary::Add | Binary::Mul | Binary::BitAnd | Binary::BitOr | Binary::BitXor)
     }
 }
 
-/// Operands in a row as one expression. A long row becomes a balanced tree, so that its depth is small.
+/// Operands in a row as one expression. A long row becomes a balanced tree, so that its depth is
+/// small.
 fn joined(op: Option<Binary>, mut row: Vec<Expr>) -> Expr {
     let (Some(op), true) = (op, row.len() > 1) else {
         return row.pop().unwrap_or(Expr { kind: ExprKind::Error, span: Span::default() });
@@ -79,7 +80,7 @@ impl Parser {
         result
     }
 
-    /// What follows the operand `left`, as far as it binds at least as tightly as `least`.
+    /// The operators after the operand `left`, as far as they bind at least as tightly as `least`.
     pub(super) fn binary(&mut self, left: Expr, least: u8) -> Parsed<Expr> {
         // The operands of one operator in a row.
         let mut row = vec![left];

@@ -1,7 +1,7 @@
-//! Words and signs of other languages, and what Promela has in their place.
+//! Words and signs of other languages, and their equivalents in Promela.
 //!
-//! People come from C, Python, TLA+ and PlusCal. What they type is wrong here, but it is plain what they mean, so
-//! the message can say what to write. Nothing here changes what is accepted.
+//! Users know C, Python, TLA+ and PlusCal. What they type is wrong here, but the intention is
+//! clear, so the message can say what to write. This module does not change what is accepted.
 
 use super::{Parsed, Parser, Reported};
 use crate::ast::{Expr, ExprKind, Step, Stmt, StmtKind};
@@ -14,10 +14,10 @@ pub(crate) fn hint_for_word(word: &str) -> Option<&'static str> {
         "while" | "loop" | "repeat" | "until" | "forever" => "a loop is `do :: condition -> … :: else -> break od`",
         "elif" | "elsif" | "elseif" => "a further case is a further option: `if :: a -> … :: b -> … :: else -> … fi`",
         "switch" | "case" | "match" | "default" | "either" => "a choice is `if :: x == 1 -> … :: x == 2 -> … :: else -> … fi`",
-        "then" => "`->` stands between a condition and what follows it",
+        "then" => "`->` separates a condition from the statements after it",
         "endif" => "`if` is closed by `fi`",
         "done" | "endwhile" | "endfor" | "end_while" => "`do` is closed by `od`",
-        "begin" | "end" => "blocks stand between `{` and `}`",
+        "begin" | "end" => "blocks are written between `{` and `}`",
         "function" | "def" | "fn" | "func" | "proc" | "procedure" | "void" | "method" | "macro" | "sub" => {
             "write `inline name(a, b) { … }` for a piece of text with parameters, or `proctype Name(byte a) { … }` for a process"
         }
@@ -108,7 +108,7 @@ impl Parser {
         }
     }
 
-    /// A hint where a statement could end and this was found.
+    /// A hint for a token that was found where a statement could end.
     pub(super) fn hint_after_statement(&self) -> Option<String> {
         match self.peek() {
             Tok::Op(Op::Incr | Op::Decr) => {
@@ -129,12 +129,13 @@ impl Parser {
             Tok::Name(word) if matches!(&**word, "and" | "or" | "then" | "mod" | "xor") => return hint_for_word(word).map(str::to_owned),
             _ => {}
         }
-        // The statement was a word that nobody knows: perhaps it was meant to be one of the language's.
+        // The statement is an unknown word, which may be a misspelled keyword.
         let Some(Tok::Name(word)) = self.previous() else { return None };
         hint_for_word(word).map(str::to_owned).or_else(|| did_you_mean(word, Key::ALL.iter().map(|k| k.text())))
     }
 
-    /// Whether the present word or the one before belongs to another language, so that what follows is not worth reading.
+    /// Whether the present word or the one before belongs to another language, so that the
+    /// following text is not worth reading.
     pub(super) fn at_foreign_word(&self) -> bool {
         let foreign = |tok: &Tok| matches!(tok, Tok::Name(word) if hint_for_word(word).is_some());
         foreign(self.peek()) || self.previous().is_some_and(foreign)
@@ -152,7 +153,8 @@ impl Parser {
         self.tokens.get(at).map(|t| &t.kind)
     }
 
-    /// A statement that begins with a word of another language, as far as it can be read; nothing if it is none.
+    /// A statement that begins with a word of another language, as far as it can be read; `None` if
+    /// the word is not foreign.
     pub(super) fn foreign_statement(&mut self, word: &str) -> Option<Parsed<StmtKind>> {
         if self.names.inlines.contains_key(word) {
             return None;
@@ -185,7 +187,7 @@ impl Parser {
         }
     }
 
-    /// `while (c) { … }`: reported, and read as the loop that is meant.
+    /// `while (c) { … }`: an error is reported, and the text is read as the intended loop.
     fn c_while(&mut self, word: &str) -> Parsed<StmtKind> {
         let hint = hint_for_word(word).unwrap_or_default();
         let span = self.span();
@@ -199,7 +201,7 @@ impl Parser {
         Ok(StmtKind::Do(vec![round, vec![step(StmtKind::Else), step(StmtKind::Break)]]))
     }
 
-    /// `( e )` of C, where `=` may stand for `==`.
+    /// `( e )` as in C, where `=` may be meant as `==`.
     fn condition_in_parentheses(&mut self) -> Parsed<Expr> {
         let open = self.expect_op(Op::LParen, "before the condition")?;
         let condition = self.expression()?;
@@ -219,7 +221,7 @@ impl Parser {
 
     /// `=` where a value is compared.
     pub(super) fn wrong_assignment(&mut self) -> Reported {
-        let diagnostic = Diagnostic::error(self.span(), "an assignment is no condition").with_hint("`==` compares");
+        let diagnostic = Diagnostic::error(self.span(), "an assignment is not a condition").with_hint("`==` compares");
         self.report(diagnostic)
     }
 
@@ -249,7 +251,8 @@ impl Parser {
         *next == Tok::Op(Op::LBrace) || matches!(next, Tok::Name(_)) || matches!(next, Tok::Key(key) if *key != Key::Fi)
     }
 
-    /// `(c) { … } else { … }` after an `if`: reported, and read as the choice that is meant.
+    /// `(c) { … } else { … }` after an `if`: an error is reported, and the text is read as the
+    /// intended choice.
     pub(super) fn c_if(&mut self, word: Span) -> Parsed<StmtKind> {
         self.report(
             Diagnostic::error(self.span(), "expected `::` after `if`, found `(`")
@@ -286,13 +289,14 @@ impl Parser {
         Ok(StmtKind::If(options))
     }
 
-    /// `for (i = 0; i < n; i++) { … }`: reported, and its body read. The variable has been read.
+    /// `for (i = 0; i < n; i++) { … }`: an error is reported, and the body is read. The variable
+    /// has been read.
     pub(super) fn c_for(&mut self, start: Span) -> Parsed<StmtKind> {
         self.report(
             Diagnostic::error(start, "this is not how `for` is written")
                 .with_hint("write `for (i : 0 .. n - 1) { … }`, with `i` declared before, or `for (i in array) { … }`"),
         );
-        // From inside the parentheses past the one that closes them.
+        // Skips from inside the parentheses to the token after the closing one.
         let mut nesting = 1usize;
         while nesting > 0 {
             match self.peek() {
@@ -310,7 +314,8 @@ impl Parser {
         Ok(StmtKind::Do(vec![vec![Step::Statement(body)], vec![leave]]))
     }
 
-    /// An option that is always possible beside `else`, which then is never taken. Often `==` was meant.
+    /// An option that is always executable beside `else`, which is therefore never taken. Often
+    /// `==` was meant.
     pub(super) fn check_else(&mut self, options: &[Vec<Step>]) {
         let has_else = options.iter().any(|option| matches!(first(option), Some((StmtKind::Else, _))));
         if !has_else {

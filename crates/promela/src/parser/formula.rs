@@ -1,7 +1,8 @@
 //! `ltl` blocks: formulas over expressions.
 //!
-//! One grammar for both, as in SPIN: the temporal operators sit between `&&` and the bitwise ones, and
-//! `[]`, `<>`, `X`, `!` bind like unary operators. `->`, `U`, `W`, `V` group to the left.
+//! Formulas and expressions have one grammar, as in SPIN: the temporal operators bind between `&&`
+//! and the bitwise operators, and `[]`, `<>`, `X`, `!` bind like unary operators. `->`, `U`, `W`,
+//! `V` group to the left.
 
 use super::{Parsed, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Formula, Ident, Ltl, Unary};
@@ -9,7 +10,7 @@ use crate::limits::MAX_OPERATORS;
 use crate::token::{Key, Op, Tok};
 use source::Span;
 
-/// What stands between two operands.
+/// An operator between two operands.
 #[derive(Clone, Copy)]
 enum Between {
     Implies,
@@ -39,10 +40,26 @@ impl Parser {
         let behind = self.span();
         self.skip_separators();
         self.close_brace(open)?;
-        // A formula that begins in a macro and ends in the text has no text of its own.
+        // A formula that begins in a macro and ends outside it has no contiguous text.
         let whole = start.file == behind.file && start.start < behind.start;
         let text = if whole { Span { end: behind.start, ..start } } else { start };
         Ok(Ltl { name, formula, text })
+    }
+
+    /// Expressions whose values somebody asks for who is not the model: `ltl = { a, b }`. No model
+    /// writes this; SPIN has nothing like it.
+    pub(super) fn values(&mut self) -> Parsed<Vec<Expr>> {
+        self.advance();
+        self.advance();
+        let open = self.expect_op(Op::LBrace, "before the expressions")?;
+        let mut values = vec![self.expression()?];
+        while matches!(self.peek(), Tok::Op(Op::Comma)) {
+            self.advance();
+            values.push(self.expression()?);
+        }
+        self.skip_separators();
+        self.close_brace(open)?;
+        Ok(values)
     }
 
     fn formula(&mut self, least: u8) -> Parsed<Formula> {

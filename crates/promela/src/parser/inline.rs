@@ -1,8 +1,8 @@
 //! Inlines: named pieces of text with parameters.
 //!
 //! A call is replaced by the text between the braces, braces included, with each parameter's name
-//! replaced by the text of its argument. So arguments are evaluated where the parameter is used, each
-//! call has a scope of its own, and precedence is that of the resulting text.
+//! replaced by the text of its argument. Arguments are therefore evaluated where the parameter is
+//! used, each call has a scope of its own, and precedence is that of the resulting text.
 
 use super::{Parsed, Parser, Reported};
 use crate::ast::{Reference, Stmt};
@@ -23,7 +23,7 @@ pub(super) struct InlineDefinition {
 /// A call being expanded.
 pub(super) struct Call {
     name: Text,
-    /// Where it stands.
+    /// Its position.
     pub(super) span: Span,
     /// Where `return` puts its value.
     result: Option<Reference>,
@@ -80,7 +80,7 @@ impl Parser {
         Ok(InlineDefinition { name: name.text, parameters, body, span: name.span })
     }
 
-    /// Past a definition that [`Parser::find_inlines`] has read.
+    /// Skips a definition that [`Parser::find_inlines`] has read.
     pub(super) fn skip_inline_definition(&mut self) {
         self.advance();
         while !matches!(self.peek(), Tok::End | Tok::Op(Op::LBrace)) {
@@ -97,7 +97,7 @@ impl Parser {
             && *self.peek_at(ahead + 1) == Tok::Op(Op::LParen)
     }
 
-    /// `name(arguments)`, as the block it stands for. `result` takes what `return` gives.
+    /// `name(arguments)`, as the block it expands to. `result` receives the value of `return`.
     pub(super) fn inline_call(&mut self, result: Option<Reference>) -> Parsed<Stmt> {
         let name = self.expect_name("the name of an inline")?;
         let Some(definition) = self.names.inlines.get(&name.text).cloned() else {

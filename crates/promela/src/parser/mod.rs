@@ -1,8 +1,9 @@
 //! From tokens to the syntax tree.
 //!
-//! Recursive descent with a bounded depth. A mistake is reported, the text up to the next place where
-//! a statement or a unit can begin is skipped, and parsing goes on, so that one run shows several
-//! mistakes. Inlines are expanded here, by token, as SPIN does: their arguments are text, not values.
+//! The parser is a recursive descent with a limited depth. After a mistake it skips the text up to
+//! the next point where a statement or a unit can begin and goes on, so that one run shows several
+//! mistakes. Inlines are expanded here, token by token, as in SPIN: their arguments are text, not
+//! values.
 
 mod declaration;
 mod expression;
@@ -25,13 +26,14 @@ pub struct Reading {
     pub model: Model,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
-    /// Names in text that could not be read: something about them may be missing in the model.
+    /// Names in text that could not be read; declarations of them may be missing in the model.
     pub doubtful: HashSet<Text>,
-    /// The texts of statements that stand nowhere as they are.
+    /// The texts of statements that were produced by expansion.
     pub expansions: Expansions,
 }
 
-/// Reads the model in these tokens. `file` is the number that the texts made by expansion will have as a file.
+/// Reads the model in these tokens. `file` is the number that the texts made by expansion will have
+/// as a file.
 pub fn parse(tokens: Vec<Token>, end: Span, file: FileId) -> Reading {
     let names = Names::collect(&tokens);
     let mut parser = Parser {
@@ -58,7 +60,7 @@ pub fn parse(tokens: Vec<Token>, end: Span, file: FileId) -> Reading {
     Reading { model, diagnostics: parser.diagnostics, doubtful: parser.doubtful, expansions: parser.expansions }
 }
 
-/// Names that change how text around them is read, wherever in the text they are defined.
+/// Names that change how the text around them is parsed, wherever they are defined.
 #[derive(Default)]
 struct Names {
     proctypes: HashSet<Text>,
@@ -85,8 +87,8 @@ impl Names {
 /// The parser's state: where it reads, what it has found wrong.
 struct Parser {
     tokens: Vec<Token>,
-    /// Inside an inline: where each token stands in its definition. A token of an argument has its own
-    /// place in the call, and here that of the parameter.
+    /// Inside an inline: the position of each token in the definition. A token of an argument has
+    /// its own position in the call, and here that of the parameter.
     texts: Vec<Span>,
     at: usize,
     /// The end of the text being read, for messages.
@@ -103,9 +105,9 @@ struct Parser {
     inline_ended: bool,
     claims: usize,
     formulas: usize,
-    /// Names in text that was skipped: they may have been declared there.
+    /// Names in skipped text, which may have been declared there.
     doubtful: HashSet<Text>,
-    /// Statements that stand nowhere as they are, and the number their file will have.
+    /// Statements produced by expansion, and the number that their file will have.
     expansions: Expansions,
     expansion_file: FileId,
 }
@@ -120,7 +122,8 @@ struct Reported;
 type Parsed<T> = Result<T, Reported>;
 
 impl Parser {
-    // --- Reading tokens ---------------------------------------------------------------------------
+    // --- Reading tokens
+    // ---------------------------------------------------------------------------
 
     fn peek(&self) -> &Tok {
         self.peek_at(0)
@@ -139,15 +142,16 @@ impl Parser {
         self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or(self.end, |t| t.span)
     }
 
-    /// What the user wrote from token `from` up to the present one.
+    /// The user's text from token `from` up to the present one.
     fn written_from(&self, from: usize) -> Span {
         let at = |i: usize| self.texts.get(i).copied().or_else(|| self.tokens.get(i).map(|t| t.span));
         let (first, last) = (at(from), self.at.checked_sub(1).and_then(at));
         first.zip(last).map_or(self.end, |(first, last)| first.to(last))
     }
 
-    /// The text of the statement that began at token `from` and has just been read. If it came out of an inline, or out of a macro that stands
-    /// for more than this statement, it is the text that was made, so that traces show actual names.
+    /// The text of the statement that began at token `from` and has just been read. If it came out
+    /// of an inline, or out of a macro that expands to more than this statement, it is the expanded
+    /// text, so that traces show actual names.
     fn text_from(&mut self, from: usize) -> Span {
         let written = self.written_from(from);
         let Some(tokens) = self.tokens.get(from..self.at).filter(|tokens| !tokens.is_empty()) else { return written };
@@ -240,7 +244,8 @@ impl Parser {
         }
     }
 
-    // --- Reporting --------------------------------------------------------------------------------
+    // --- Reporting
+    // --------------------------------------------------------------------------------
 
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         if self.diagnostics.len() <= MAX_DIAGNOSTICS {
@@ -263,7 +268,8 @@ impl Parser {
         Err(self.error(at, "the model has too many statements"))
     }
 
-    // --- Units ------------------------------------------------------------------------------------
+    // --- Units
+    // ------------------------------------------------------------------------------------
 
     fn model(&mut self) -> Model {
         let mut model = Model::default();
@@ -280,7 +286,7 @@ impl Parser {
         }
     }
 
-    /// Whatever is named between this token and the present one may be declared there.
+    /// All names between this token and the present one may be declared there.
     fn doubt(&mut self, from: usize) {
         for token in self.tokens.get(from..self.at).unwrap_or_default() {
             if let Tok::Name(name) = &token.kind {
@@ -335,6 +341,10 @@ impl Parser {
                 let automaton = self.automaton()?;
                 model.units.push(Unit::Automaton(automaton));
             }
+            Tok::Key(Key::Ltl) if matches!(self.peek_at(1), Tok::Op(Op::Assign)) => {
+                let values = self.values()?;
+                model.units.push(Unit::Values(values));
+            }
             Tok::Key(Key::Ltl) => {
                 let ltl = self.ltl()?;
                 model.units.push(Unit::Ltl(ltl));
@@ -361,7 +371,8 @@ impl Parser {
         Ok(())
     }
 
-    /// After a declaration between units a `;` is customary; without one, say so and go on.
+    /// A `;` is customary after a declaration between units. If it is missing, a warning is
+    /// reported and parsing continues.
     fn end_of_declaration(&mut self) {
         let next_line = self.tokens.get(self.at).is_none_or(|t| t.newline);
         if !self.at_separator() && !next_line {
@@ -429,7 +440,7 @@ impl Parser {
                 _ => None,
             };
             let reported = self.report(Diagnostic::error(self.span(), message).with_hint_opt(hint.clone()));
-            // A word in its place: go on behind it.
+            // The word was in the place of a name, so parsing continues after it.
             if hint.is_none() || !matches!(self.peek_at(1), Tok::Name(_)) {
                 return Err(reported);
             }
@@ -498,7 +509,7 @@ impl Parser {
         Ok(Automaton { kind, name, body, end })
     }
 
-    /// `{ … }` of a process or a claim, and the place of its end.
+    /// `{ … }` of a process or a claim, and the position of its end.
     fn body(&mut self) -> Parsed<(Vec<crate::ast::Step>, Span)> {
         while *self.peek() == Tok::ImpliedSemi {
             self.advance();
@@ -519,7 +530,7 @@ impl Parser {
         Err(self.report(diagnostic))
     }
 
-    /// Embedded C at the present place: one sentence, then past it.
+    /// Embedded C at the present position: it is reported in one sentence and skipped.
     fn refuse_c(&mut self) {
         let word = self.peek().to_string();
         let span = self.advance();

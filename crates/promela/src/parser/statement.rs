@@ -10,7 +10,7 @@ use source::{Diagnostic, Span, did_you_mean};
 const SELECT_CHOICE: u32 = 32;
 
 impl Parser {
-    /// Steps up to something that closes the sequence, which is left to the caller.
+    /// The steps up to a token that closes the sequence, which the caller reads.
     pub(super) fn sequence(&mut self, open: Span) -> Vec<Step> {
         let mut steps = Vec::new();
         loop {
@@ -38,7 +38,7 @@ impl Parser {
                 Diagnostic::error(open, "a sequence needs at least one statement").with_hint("write `skip` if nothing is to be done"),
             );
         }
-        // Most sequences are short, and a tree of inlines can have very many.
+        // Most sequences are short, but nested inlines can make very many of them.
         steps.shrink_to_fit();
         steps
     }
@@ -47,7 +47,7 @@ impl Parser {
         matches!(self.peek(), Tok::End | Tok::Op(Op::RBrace | Op::Sep) | Tok::Key(Key::Od | Key::Fi))
     }
 
-    /// After a step: a separator, the end, or nothing after `}` and `else`.
+    /// After a step there is a separator or the end; after `}` and `else` nothing is needed.
     fn between_steps(&mut self) {
         if self.at_separator() || self.at_end_of_sequence() {
             return;
@@ -389,7 +389,7 @@ impl Parser {
                 _ => "write `do :: condition -> … :: else -> break od`",
             };
             self.report(Diagnostic::error(self.span(), message).with_hint(hint));
-            // Read what stands there as an option, to find further mistakes.
+            // The text is read as an option, to find further mistakes.
             options.push(self.sequence(start));
         }
         while self.is_op(Op::Sep) {
@@ -412,7 +412,7 @@ impl Parser {
             self.advance();
             return Ok(options);
         }
-        // The closing word is missing: the sequence around goes on from here.
+        // The closing word is missing: the outer sequence continues from here.
         if self.at_end_of_sequence() { Ok(options) } else { Err(reported) }
     }
 
@@ -477,8 +477,9 @@ impl Parser {
         Ok((from, to))
     }
 
-    /// `select (v : a .. b)`. With numbers for bounds and a plain name SPIN makes it one choice, if
-    /// there are not too many values; otherwise, and always in an inline, it counts up.
+    /// `select (v : a .. b)`. If the bounds are numbers and the variable is a plain name, SPIN
+    /// makes it one choice, unless there are too many values. Otherwise, and always in an inline,
+    /// it counts up.
     fn select(&mut self) -> Parsed<StmtKind> {
         let start = self.advance();
         self.expect_op(Op::LParen, "after `select`")?;

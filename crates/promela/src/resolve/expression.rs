@@ -11,7 +11,7 @@ use bytecode::{BinaryOp, UnaryOp};
 use source::{Diagnostic, Span, did_you_mean};
 
 impl Resolver<'_> {
-    /// An expression; zero where it is wrong, which has been reported.
+    /// An expression; zero after an error, which has been reported.
     pub(super) fn expr(&mut self, expr: &Expr) -> Ex {
         match &expr.kind {
             ExprKind::Number(n) => Ex::Const(*n),
@@ -100,7 +100,7 @@ impl Resolver<'_> {
         Ex::Binary(op, Box::new(left), Box::new(right))
     }
 
-    /// Two sides that are names of messages of different sets cannot have been meant.
+    /// A comparison of two message names of different sets is certainly a mistake.
     fn check_mtypes(&mut self, a: &Expr, b: &Expr) {
         let (Some(x), Some(y)) = (self.mtype_of(a), self.mtype_of(b)) else { return };
         if x != y {
@@ -113,7 +113,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The set of messages an expression belongs to, if it plainly does.
+    /// The set of message names to which an expression belongs, if that is clear.
     pub(super) fn mtype_of(&self, expr: &Expr) -> Option<u8> {
         let ExprKind::Ref(reference) = &expr.kind else { return None };
         let [part] = reference.parts.as_slice() else { return None };
@@ -214,7 +214,7 @@ impl Resolver<'_> {
         if self.mtypes.contains_key(&head.name.text) {
             return None;
         }
-        // Look first, quietly: only structures are treated here.
+        // A first lookup without reports, because only structures are handled here.
         if !self.is_structure(reference) {
             return None;
         }
@@ -323,8 +323,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Looks up the names in a formula.
-    /// Appends the nodes of a formula, operands before operators.
+    /// Looks up the names in a formula. Appends its nodes, operands before operators.
     pub(super) fn formula(&mut self, formula: &Formula, nodes: &mut Vec<LtlNode>) {
         let (operands, node): (&[&Formula], _) = match formula {
             Formula::Atom(atom) => {

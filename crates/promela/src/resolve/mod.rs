@@ -1,10 +1,10 @@
 //! Names, types, constants: from the syntax tree to the resolved model.
 //!
 //! Scopes are SPIN 6's: a block opens one, a name is visible from its declaration to the end of its
-//! block, and all variables of a process exist as long as the process, whatever block they stand in.
-//! Declarations before the first statement of a process are initialised when an instance is created;
-//! every later one is a statement that stores its initial value, zero by default, each time it is
-//! passed.
+//! block, and all variables of a process exist as long as the process, whatever block declares
+//! them. Declarations before the first statement of a process are initialised when an instance is
+//! created. Every later one is a statement that stores its initial value, zero by default, each
+//! time it is executed.
 
 mod constant;
 mod expression;
@@ -21,11 +21,11 @@ use source::{Diagnostic, Span, did_you_mean};
 use std::collections::{HashMap, HashSet};
 use types::{Symbol, UserType};
 
-/// Names that mean something by themselves.
+/// Predefined names.
 pub(crate) const PREDEFINED: [&str; 5] = ["_pid", "_nr_pr", "_last", "_priority", "_"];
 
-/// The resolved model and what is wrong with the text. If some of the text could not be read, `doubts` are the names in it: then only those
-/// errors are reported that it cannot have caused.
+/// The resolved model and the errors in the text. If some of the text could not be read, `doubts`
+/// are the names in it, and only those errors are reported that the unread text cannot have caused.
 pub fn resolve(tree: &ast::Model, doubts: Option<&HashSet<Text>>) -> (Model, Vec<Diagnostic>) {
     let mut resolver = Resolver {
         tree,
@@ -45,19 +45,19 @@ pub fn resolve(tree: &ast::Model, doubts: Option<&HashSet<Text>>) -> (Model, Vec
         given_up: None,
     };
     resolver.all();
-    // What else is wrong with a model that has no room may be an echo of that.
+    // Other errors in a model that exceeds a limit may be consequences of that.
     let diagnostics = resolver.given_up.map_or(resolver.diagnostics, |why| vec![why]);
     (resolver.model, diagnostics)
 }
 
-/// What is known of a process type before its body is looked at.
+/// What is known about a process type before its body is resolved.
 #[derive(Debug)]
 struct Header {
     name: Text,
     span: Span,
     /// How many values `run` has to give.
     parameters: usize,
-    /// Variables of the whole process, by name, for references from outside.
+    /// Variables of the whole process, by name, for remote references.
     outline: HashMap<Text, Symbol>,
     locals: Vec<Leaf>,
 }
@@ -71,13 +71,13 @@ struct Current {
     /// Numbers of the open blocks, for labels.
     path: Vec<u32>,
     blocks: u32,
-    /// Whether a declaration is still initialised with the process.
+    /// Whether declarations are still initialised when the process is created.
     initialising: bool,
     prologue: Vec<(crate::model::Action, Span)>,
     loops: usize,
     /// How often each name has been declared.
     names: HashMap<Text, usize>,
-    /// All names ever declared, for hints and for references from outside.
+    /// All names ever declared, for hints and for remote references.
     outline: HashMap<Text, Symbol>,
     d_step: Option<Span>,
     /// Variables of the front-end's own, by name.
@@ -104,7 +104,7 @@ struct Resolver<'a> {
     /// So are all leaves, and the bytes of their names.
     leaves: usize,
     name_bytes: usize,
-    /// The first limit that was met, if any: names may be missing after it.
+    /// The first limit that was exceeded, if any: names may be missing after it.
     given_up: Option<Diagnostic>,
 }
 
@@ -115,14 +115,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports that a name is not known, unless it stands in text that could not be read.
+    /// Reports an unknown name, unless it occurs in text that could not be read.
     fn report_unknown(&mut self, name: &str, diagnostic: Diagnostic) {
         if !self.is_full() && self.doubts.is_none_or(|doubts| !doubts.contains(name)) {
             self.diagnostics.push(diagnostic);
         }
     }
 
-    /// Whether a further finding would not be shown: looking for a hint is not worth while.
+    /// Whether further findings would not be shown, so that looking for a hint is not worth while.
     fn is_full(&self) -> bool {
         self.diagnostics.len() > MAX_DIAGNOSTICS || self.given_up.is_some()
     }
@@ -185,6 +185,10 @@ impl Resolver<'_> {
                     self.formula(&ltl.formula, &mut nodes);
                     self.model.formulas.push(Ltl { name: ltl.name.clone(), text: ltl.text, nodes });
                 }
+                Unit::Values(values) => {
+                    let values = values.iter().map(|value| (self.expr(value), value.span)).collect();
+                    self.model.values.push(values);
+                }
                 _ => {}
             }
         }
@@ -202,7 +206,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Verdicts are told by the names of properties.
+    /// Verdicts are reported by the names of properties, so these must differ.
     fn distinct_properties(&mut self) {
         let formulas = self.model.formulas.iter().map(|ltl| &ltl.name);
         let names: Vec<Ident> = formulas.chain(self.model.automata.iter().map(|automaton| &automaton.name)).cloned().collect();
@@ -215,9 +219,11 @@ impl Resolver<'_> {
         }
     }
 
-    // --- Names of messages ------------------------------------------------------------------------
+    // --- Names of messages
+    // ------------------------------------------------------------------------
 
-    /// SPIN numbers the names of a declaration backwards, and later declarations after earlier ones.
+    /// SPIN numbers the names of a declaration backwards, and later declarations after earlier
+    /// ones.
     fn define_mtypes(&mut self, set: &ast::MtypeSet) {
         let index = self.mtype_set(set.set.as_ref());
         for name in set.names.iter().rev() {
@@ -252,9 +258,10 @@ impl Resolver<'_> {
         })
     }
 
-    // --- Constants --------------------------------------------------------------------------------
+    // --- Constants
+    // --------------------------------------------------------------------------------
 
-    /// The value of a constant expression; an error is reported if it is none.
+    /// The value of a constant expression. An error is reported if the expression is not constant.
     fn constant(&mut self, expr: &Expr) -> Option<i32> {
         match self.try_constant(expr) {
             Ok(value) => Some(value),
@@ -268,7 +275,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The value of an expression over numbers, or the place that is none.
+    /// The value of an expression over numbers, or the place of the part that is not a number.
     fn try_constant(&self, expr: &Expr) -> Result<i32, Span> {
         match &expr.kind {
             ExprKind::Number(n) => Ok(*n),
@@ -286,7 +293,7 @@ impl Resolver<'_> {
                     if let Some(&(value, _)) = self.mtypes.get(&part.name.text) {
                         return Ok(value);
                     }
-                    // SPIN lets an initialised variable stand for its initial value.
+                    // SPIN accepts an initialised variable as a constant with its initial value.
                     self.globals.get(&part.name.text).filter(|s| s.length.is_none()).and_then(|s| self.initial_number(s)).ok_or(expr.span)
                 }
                 _ => Err(expr.span),
@@ -307,7 +314,8 @@ impl Resolver<'_> {
         })
     }
 
-    // --- Process types ----------------------------------------------------------------------------
+    // --- Process types
+    // ----------------------------------------------------------------------------
 
     fn declare_process(&mut self, proctype: &ast::Proctype) {
         if let Some(old) = self.headers.iter().find(|h| h.name == proctype.name.text) {
@@ -316,7 +324,7 @@ impl Resolver<'_> {
                 Diagnostic::error(proctype.name.span, format!("{what} is defined twice")).with_label(old.span, "the first definition");
             self.report(diagnostic);
         }
-        // The parameters are resolved twice: here for callers, with the body for good.
+        // The parameters are resolved twice: here for callers, and later with the body.
         let known = self.diagnostics.len();
         self.open_process();
         self.declare_parameters(proctype);
@@ -430,7 +438,8 @@ impl Resolver<'_> {
         found
     }
 
-    // --- Channel types ----------------------------------------------------------------------------
+    // --- Channel types
+    // ----------------------------------------------------------------------------
 
     fn channel_type(&mut self, ty: ChannelType) -> usize {
         let types = &mut self.model.channel_types;

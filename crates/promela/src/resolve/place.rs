@@ -9,7 +9,7 @@ use source::{Diagnostic, Span, did_you_mean};
 /// The most fields of a message.
 pub(super) const MAX_FIELDS: usize = 32;
 
-/// What a reference stands for.
+/// The meaning of a reference.
 #[derive(Debug)]
 pub(super) enum Found {
     /// A scalar.
@@ -43,7 +43,7 @@ impl Resolver<'_> {
         let mut names: Vec<&str> = known.chain(PREDEFINED).collect();
         names.sort_unstable();
         let gone = self.current.as_ref().and_then(|c| c.outline.get(&name.text)).map(|s| s.span);
-        // A word alone is a condition; it may have been meant to be a statement.
+        // A word alone is a condition, but a statement may have been meant.
         let words = ["break", "skip", "else", "true", "false", "timeout", "np_"];
         let foreign = crate::parser::foreign::hint_for_word(&name.text).map(str::to_owned);
         let hint = foreign.or_else(|| did_you_mean(&name.text, names.into_iter().chain(words)));
@@ -54,7 +54,8 @@ impl Resolver<'_> {
         self.report_unknown(&name.text, diagnostic);
     }
 
-    /// What a reference stands for; nothing, and an error reported, if it is wrong.
+    /// The variable of a reference. If the reference is wrong, an error is reported and the result
+    /// is `None`.
     pub(super) fn find(&mut self, reference: &Reference) -> Option<Found> {
         let (head, fields) = reference.parts.split_first()?;
         let Some(symbol) = self.symbol(&head.name.text).cloned() else {
@@ -88,7 +89,7 @@ impl Resolver<'_> {
                 return None;
             }
             let Ty::User(index) = ty else {
-                let message = format!("`{}` is no structure: it has no fields", part.name.text);
+                let message = format!("`{}` is not a structure: it has no fields", part.name.text);
                 self.error(next.name.span, message);
                 return None;
             };
@@ -129,7 +130,7 @@ impl Resolver<'_> {
                 if matches!(index.kind, ExprKind::Number(0)) {
                     return Some(false);
                 }
-                let message = format!("`{}` is no array", part.name.text);
+                let message = format!("`{}` is not an array", part.name.text);
                 self.error(index.span, message);
                 None
             }
@@ -200,7 +201,7 @@ impl Resolver<'_> {
         }
         let Some(place) = self.place(reference) else { return Ex::Const(0) };
         if !matches!(place.ty, Scalar::Chan | Scalar::Byte | Scalar::Int | Scalar::Short) {
-            self.error(reference.span, "this is no channel");
+            self.error(reference.span, "this is not a channel");
         }
         Ex::Load(place)
     }

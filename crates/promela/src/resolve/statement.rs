@@ -1,4 +1,4 @@
-//! Statements: scopes opened and closed, declarations turned into what they do.
+//! Statements: opens and closes scopes, and turns declarations into assignments.
 
 use super::Resolver;
 use super::place::Found;
@@ -92,7 +92,7 @@ impl Resolver<'_> {
         ty
     }
 
-    /// What a declaration after the first statement does when it is passed.
+    /// The effect of a declaration after the first statement, each time it is executed.
     fn store_initial(&mut self, leaf: usize, ty: Ty, variable: &ast::Variable) -> Action {
         let Ty::Scalar(scalar) = ty else {
             if let Some(initial) = &variable.initial {
@@ -165,7 +165,7 @@ impl Resolver<'_> {
                     .collect(),
             ),
             Found::Whole { .. } => {
-                self.error(channel.span, "this is no channel");
+                self.error(channel.span, "this is not a channel");
                 None
             }
         }
@@ -277,7 +277,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// `run` starts one process and its guard is its number: SPIN allows nothing around it.
+    /// `run` starts one process, and its guard is the process number. SPIN allows no expression
+    /// around it.
     fn check_run(&mut self, expr: &Expr) {
         fn runs(expr: &Expr) -> usize {
             match &expr.kind {
@@ -299,8 +300,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// The number of fields, where the channel's declaration is known. Too many sent can never be meant. Everything else is a
-    /// fault only if it is executed, as it is for SPIN; a copy or a poll may leave out the last fields.
+    /// Checks the number of fields, if the channel's declaration is known. Sending too many fields
+    /// is certainly a mistake. Every other mismatch is a fault only when it is executed, as in
+    /// SPIN; a copy or a poll may leave out the last fields.
     pub(super) fn check_fields(&mut self, channel: &Reference, given: usize, how: Fields, span: Span) {
         let [part] = channel.parts.as_slice() else { return };
         let Some(symbol) = self.symbol(&part.name.text).cloned() else { return };
@@ -331,7 +333,8 @@ impl Resolver<'_> {
         self.report(diagnostic.with_label(symbol.span, "declared here"));
     }
 
-    // --- Loops SPIN builds by itself ----------------------------------------------------------------
+    // --- Loops SPIN builds by itself
+    // ----------------------------------------------------------------
 
     fn for_loop(&mut self, variable: &Reference, range: &Range, body: &[Step], span: Span) -> Node {
         match range {
@@ -390,7 +393,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Each message is taken from the channel, put back at its end, and given to the body.
+    /// Each message is removed from the channel, appended at its end, and passed to the body.
     fn for_in_channel(&mut self, variable: &Reference, collection: &Reference, channel: Place, body: &[Step], span: Span) -> Node {
         let nothing = Node::Basic(Action::Skip);
         let capacity = match collection.parts.as_slice() {
@@ -423,7 +426,7 @@ impl Resolver<'_> {
         self.counting(counter, Ex::Const(0), Binary::Lt, length, rotate, body, span)
     }
 
-    /// A variable of the front-end's own. Loops in the same block share it, as in SPIN.
+    /// A variable that the front-end adds. Loops in the same block share it, as in SPIN.
     fn hidden_counter(&mut self, capacity: u32, span: Span) -> Option<Place> {
         let current = self.current.as_ref()?;
         let path: Vec<String> = current.path.iter().map(ToString::to_string).collect();

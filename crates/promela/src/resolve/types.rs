@@ -8,7 +8,7 @@ use crate::token::Text;
 use source::{Diagnostic, Span, did_you_mean};
 use std::collections::HashMap;
 
-/// A user-defined type with its fields laid out one after the other.
+/// A user-defined type with its fields in order.
 #[derive(Debug)]
 pub(super) struct UserType {
     pub name: Text,
@@ -206,7 +206,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Adds the leaves of a variable to a table and gives the index of the first; nothing if there is no room.
+    /// Adds the leaves of a variable to a table and returns the index of the first; `None` if there
+    /// is no room.
     pub(super) fn add_leaves(
         &mut self,
         table: Scope,

@@ -17,7 +17,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// SPIN's verifier accepts the channel `STDIN` and finds that it does not exist, which may surprise.
+    /// SPIN's verifier accepts the channel `STDIN`, but finds that it does not exist, which may
+    /// surprise the user.
     pub(super) fn check_stdin(&mut self, declaration: &Declaration, variable: &Variable) {
         if declaration.ty == TypeName::Chan && &*variable.name.text == "STDIN" && variable.initial.is_none() {
             let message = "`STDIN` reads input in SPIN's simulations alone: here it is a channel that does not exist";
@@ -74,7 +75,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The name of a leaf: as written, with a number if another block has used it already.
+    /// The name of a leaf: as written, with a number if another block uses it already.
     fn unique_name(&mut self, name: &Text) -> String {
         let Some(current) = &mut self.current else { return name.to_string() };
         let uses = current.names.entry(name.clone()).or_insert(0);
@@ -82,10 +83,12 @@ impl Resolver<'_> {
         if *uses == 1 { name.to_string() } else { format!("{name}'{uses}") }
     }
 
-    // --- Initial values of globals ------------------------------------------------------------------
+    // --- Initial values of globals
+    // ------------------------------------------------------------------
 
     /// SPIN initialises globals type by type, in this order, and within a type in the order of the
-    /// text; what is not initialised yet reads as zero. Channels get their numbers on the way.
+    /// text. A variable that is not initialised yet reads as zero. Channels get their numbers in
+    /// the same order.
     pub(super) fn initialise_globals(&mut self) {
         let rank = |ty: &Ty| match ty {
             Ty::Scalar(Scalar::Unsigned(_)) => 0,
@@ -132,7 +135,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// An initial value of a whole structure has no effect in SPIN, whose models have it nevertheless.
+    /// In SPIN an initial value of a whole structure has no effect, but existing models have it.
     pub(super) fn no_struct_value(&mut self, initial: &Initial, span: Span) {
         let message = "the initial value of a structure has no effect";
         let hint = "give the fields initial values in the `typedef`";
@@ -180,7 +183,7 @@ impl Resolver<'_> {
             Initial::List(exprs) => {
                 let mut values: Vec<i32> = exprs.iter().map(|e| self.global_value(e)).collect();
                 self.check_list(values.len(), count, exprs);
-                // SPIN goes on with the last value of a list that is too short.
+                // If a list is too short, SPIN repeats its last value.
                 let last = values.last().copied().unwrap_or(0);
                 values.resize(count, last);
                 values
@@ -327,8 +330,8 @@ impl Resolver<'_> {
                 }
                 Ty::Scalar(scalar) => {
                     let count = length.unwrap_or(1) as usize;
-                    // An array's elements are kept as bytes in the variable, but a field of the
-                    // message has the declared type.
+                    // The elements of an array are stored as bytes, but a field of a message has
+                    // the declared type.
                     out.extend(std::iter::repeat_n(scalar, count.min(place::MAX_FIELDS + 1)));
                 }
                 Ty::User(_) if length.is_some() => {
@@ -344,9 +347,10 @@ impl Resolver<'_> {
         Some(())
     }
 
-    // --- Initial values of locals -------------------------------------------------------------------
+    // --- Initial values of locals
+    // -------------------------------------------------------------------
 
-    /// What a local starts with, as actions to be done when the process is created.
+    /// The initial values of a local, as actions to be executed when the process is created.
     pub(super) fn initialise_local(&mut self, first: usize, ty: Ty, variable: &Variable) {
         let length = variable.length.as_ref().and_then(|_| self.array_length(variable));
         let count = length.unwrap_or(1);

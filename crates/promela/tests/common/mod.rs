@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses a part of this")]
 
 use bytecode::Verified;
-use contract::{FaultKind, Successors, System};
+use contract::{Successors, System, ViolationKind};
 use source::{Diagnostic, SourceMap, render_all};
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub fn compile_file(path: &Path) -> (SourceMap, promela::Compiled) {
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let mut loader = move |wanted: &str, _: &str| {
         let text = std::fs::read_to_string(folder.join(wanted)).map_err(|e| e.to_string())?;
-        Ok(promela::Loaded { name: wanted.to_owned(), text })
+        Ok(promela::Included { name: wanted.to_owned(), text })
     };
     let mut map = SourceMap::new();
     let file = map.add(path.display().to_string(), text);
@@ -92,7 +92,7 @@ pub fn explore(program: Verified, limit: usize) -> Option<Space> {
         out.clear();
         system.successors(&state, &mut out);
         if out.is_empty() && !system.is_valid_end(&state) {
-            violations.insert(FaultKind::Deadlock.name().to_owned());
+            violations.insert(ViolationKind::Deadlock.name().to_owned());
         }
     }
     space.states = seen.len();
@@ -101,7 +101,8 @@ pub fn explore(program: Verified, limit: usize) -> Option<Space> {
     Some(space)
 }
 
-/// What a model's header says must be found: `// expect: states=… transitions=… verdict=… violation=…`.
+/// What a model's header says must be found:
+/// `// expect: states=… transitions=… verdict=… violation=…`.
 #[derive(Debug, Default)]
 pub struct Expected {
     pub states: Option<usize>,

@@ -1,0 +1,374 @@
+//! Calls and creation of processes.
+//!
+//! A call that runs to completion is written out where it stands: the called process's code becomes
+//! part of its caller, and its variables are locals of the caller that are 0 outside of the call.
+//! So a call ends no action by itself. The code of a process that calls itself is written once; the
+//! depth of the call is an index of its variables, and each call says where it returns to.
+
+use super::storage::FrameKey;
+use super::{Generator, Mark, SPARE};
+use crate::limits::{CALL_DEPTH, MAX_DEPTH, MAX_FRAMES};
+use crate::tree::{self, Action, Argument};
+use bytecode::{LocalId, Mode, Op, ProcessId, Type};
+use source::Span;
+
+/// The code of a recursive process inside one kind.
+pub(super) struct Routine {
+    frame: usize,
+    entry: Mark,
+    returns: Vec<Mark>,
+    made: bool,
+}
+
+/// Which processes call themselves, directly or through others.
+pub(super) fn recursive(program: &tree::Program) -> Vec<bool> {
+    let calls: Vec<Vec<usize>> = program
+        .processes
+        .iter()
+        .map(|process| {
+            let mut called = Vec::new();
+            super::each_statement(&process.body, &mut |statement| {
+                if let Action::Call(process, _) = statement.kind {
+                    called.push(process);
+                }
+            });
+            called
+        })
+        .collect();
+    let reaches_itself = |start: usize| {
+        let mut seen = vec![false; calls.len()];
+        let mut open = calls[start].clone();
+        while let Some(process) = open.pop() {
+            if !std::mem::replace(&mut seen[process], true) {
+                open.extend(&calls[process]);
+            }
+        }
+        seen[start]
+    };
+    (0..calls.len()).map(reaches_itself).collect()
+}
+
+impl Generator<'_> {
+    /// `CREATE`.
+    pub(super) fn create(&mut self, process: usize, arguments: &[Argument], span: Span, frame: usize) {
+        let parent = self.surroundings(process, frame);
+        let mut shapes = Vec::new();
+        let declared = &self.program.processes[process];
+        let mut count = 0;
+        for (parameter, argument) in declared.parameters.iter().zip(arguments) {
+            if let Argument::Value(value) = argument {
+                self.value_for(value, &self.program.variables[*parameter].ty, frame);
+                count += 1;
+            }
+        }
+        for argument in arguments {
+            if let Argument::Reference(place) = argument {
+                let spot = self.spot(place, frame);
+                let shape = self.shape(&spot);
+                count += u32::from(spot.is_of_process()) + u32::from(spot.is_indexed());
+                shapes.push(shape);
+                self.push_reference(&spot);
+            }
+        }
+        for kind in self.outer_kinds(parent) {
+            if kind == self.kind {
+                self.emit(Op::Pid {});
+            } else if let Some((_, local)) = self.kinds[self.kind].outer.iter().find(|(outer, _)| *outer == kind) {
+                let var = *local;
+                self.emit(Op::Ldl { var });
+            }
+            count += 1;
+        }
+        let kind = self.kind_for(process, FrameKey { parent, shapes }, parent, span);
+        self.emit(Op::Run { args: count, process: ProcessId(kind as u8) });
+        self.emit(Op::Drop {});
+    }
+
+    /// The frame in which a process is declared, seen from another.
+    fn surroundings(&self, process: usize, frame: usize) -> Option<usize> {
+        let parent = self.program.processes[process].parent?;
+        let mut at = Some(frame);
+        while let Some(number) = at.filter(|number| self.frames[*number].process != parent) {
+            at = self.frames[number].parent;
+        }
+        at
+    }
+
+    /// A call that runs to completion.
+    pub(super) fn call(&mut self, process: usize, arguments: &[Argument], span: Span, frame: usize) {
+        if self.calls_open > MAX_DEPTH {
+            self.fail(span, "too many calls stand within each other here", "make some of these processes one");
+            return;
+        }
+        let parent = self.surroundings(process, frame);
+        let spots: Vec<_> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Reference(place) => Some(self.spot(place, frame)),
+                Argument::Value(_) => None,
+            })
+            .collect();
+        let shapes = spots.iter().flatten().map(|spot| self.shape(spot)).collect();
+        let key = (self.kind, process, FrameKey { parent, shapes });
+        let callee = match self.frame_index.get(&key) {
+            Some(callee) => *callee,
+            None => {
+                if self.frames.len() >= MAX_FRAMES {
+                    self.fail(
+                        span,
+                        "processes are called with too many different variables",
+                        "pass values, or use variables of the module",
+                    );
+                    return;
+                }
+                let callee = self.new_frame(process, self.kind, parent, true);
+                self.frame_index.insert(key, callee);
+                callee
+            }
+        };
+        // All arguments are computed before a parameter changes: in a recursive call the
+        // parameters of the caller are those of the same names.
+        let parameters = self.program.processes[process].parameters.clone();
+        let mut stores = Vec::new();
+        for ((parameter, argument), spot) in parameters.iter().zip(arguments).zip(&spots) {
+            match (argument, spot) {
+                (Argument::Value(value), _) => {
+                    let ty = self.program.variables[*parameter].ty.clone();
+                    if ty.is_scalar() {
+                        self.value_for(value, &ty, frame);
+                    } else if let tree::Kind::Load(source) = &value.kind {
+                        let from = self.spot(source, frame);
+                        for (cell, of, _) in self.leaves(&from) {
+                            for element in 0..of {
+                                self.load(&from, cell, element, of);
+                            }
+                        }
+                    }
+                    stores.push((*parameter, false));
+                }
+                (Argument::Reference(_), Some(spot)) => {
+                    self.bind(spot, callee, *parameter);
+                    if spot.is_indexed() {
+                        stores.push((*parameter, true));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let depth = self.frames[callee].depth;
+        if let Some(depth) = depth {
+            self.emit(Op::Ldl { var: depth });
+            self.constant(1);
+            self.emit(Op::Add {});
+            self.emit(Op::Chk { length: CALL_DEPTH });
+            self.emit(Op::Stl { var: depth });
+        }
+        for (parameter, is_index) in stores.into_iter().rev() {
+            self.store_parameter(callee, parameter, is_index, depth);
+        }
+        if depth.is_some() {
+            self.enter_routine(callee);
+            return;
+        }
+        self.calls_open += 1;
+        let body = &self.program.processes[process].body;
+        self.statements(body, callee);
+        self.at(self.program.processes[process].end);
+        self.clear_frame(callee);
+        self.calls_open -= 1;
+    }
+
+    /// Pops the values of a parameter, last element on top.
+    fn store_parameter(&mut self, frame: usize, parameter: usize, is_index: bool, depth: Option<LocalId>) {
+        if is_index {
+            let Some(local) = self.bound_index(frame, parameter) else { return };
+            match depth {
+                Some(depth) => {
+                    self.emit(Op::Ldl { var: depth });
+                    self.emit(Op::Stlx { var: local });
+                }
+                None => self.emit(Op::Stl { var: local }),
+            }
+            return;
+        }
+        let variable = &self.program.variables[parameter];
+        let place = tree::Place { variable: parameter, steps: Vec::new(), ty: variable.ty.clone(), span: variable.span };
+        let spot = self.spot(&place, frame);
+        for (cell, of, _) in self.leaves(&spot).into_iter().rev() {
+            for element in (0..of).rev() {
+                self.store(&spot, cell, element, of);
+            }
+        }
+    }
+
+    /// Goes to the code of a recursive process, and comes back here.
+    fn enter_routine(&mut self, frame: usize) {
+        let position = match self.routines.iter().position(|routine| routine.frame == frame) {
+            Some(position) => position,
+            None => {
+                let entry = self.mark();
+                self.routines.push(Routine { frame, entry, returns: Vec::new(), made: false });
+                self.routines.len() - 1
+            }
+        };
+        let back = self.mark();
+        self.routines[position].returns.push(back);
+        let number = self.routines[position].returns.len() as i32;
+        if number > 255 {
+            let span = self.program.processes[self.frames[frame].process].span;
+            self.fail(span, "this recursive process is called from too many places", "call it through another process");
+        }
+        let (Some(depth), Some(returns)) = (self.frames[frame].depth, self.frames[frame].returns) else { return };
+        self.constant(number);
+        self.emit(Op::Ldl { var: depth });
+        self.emit(Op::Stlx { var: returns });
+        self.step(Mode::Invisible);
+        let entry = self.routines[position].entry;
+        self.jump(entry);
+        self.place_mark(back);
+    }
+
+    /// The code of the recursive processes that this kind calls.
+    pub(super) fn routine_code(&mut self) {
+        let mut dispatches = Vec::new();
+        while let Some(position) = self.routines.iter().position(|routine| !routine.made) {
+            self.routines[position].made = true;
+            let (frame, entry) = (self.routines[position].frame, self.routines[position].entry);
+            let process = self.frames[frame].process;
+            self.place_mark(entry);
+            self.at(self.program.processes[process].span);
+            let body = &self.program.processes[process].body;
+            self.statements(body, frame);
+            self.at(self.program.processes[process].end);
+            self.step(Mode::Invisible);
+            self.clear_frame(frame);
+            let (Some(depth), Some(returns)) = (self.frames[frame].depth, self.frames[frame].returns) else { continue };
+            self.emit(Op::Ldl { var: depth });
+            self.emit(Op::Ldlx { var: returns });
+            self.emit(Op::Pop { reg: SPARE });
+            self.constant(0);
+            self.emit(Op::Ldl { var: depth });
+            self.emit(Op::Stlx { var: returns });
+            self.emit(Op::Ldl { var: depth });
+            self.constant(1);
+            self.emit(Op::Sub {});
+            self.emit(Op::Stl { var: depth });
+            // Calls found later add ways back, so the way back is chosen at the end of the code.
+            let dispatch = self.mark();
+            dispatches.push((position, dispatch));
+            self.jump(dispatch);
+        }
+        for (position, dispatch) in dispatches {
+            self.place_mark(dispatch);
+            let returns = self.routines[position].returns.clone();
+            for (number, back) in returns.iter().enumerate().skip(1) {
+                self.emit(Op::Push { reg: SPARE });
+                self.constant(number as i32 + 1);
+                self.emit(Op::Eq {});
+                self.jump_if_not_zero(*back);
+            }
+            self.jump(returns[0]);
+        }
+    }
+
+    /// The variables of a frame are 0 again.
+    fn clear_frame(&mut self, frame: usize) {
+        let mut homes: Vec<(usize, _)> = self.frames[frame].homes.iter().map(|(id, home)| (*id, home.clone())).collect();
+        homes.sort_by_key(|(id, _)| *id);
+        for (id, _) in homes {
+            let variable = &self.program.variables[id];
+            let place = tree::Place { variable: id, steps: Vec::new(), ty: variable.ty.clone(), span: variable.span };
+            let spot = self.spot(&place, frame);
+            for (cell, of, _) in self.leaves(&spot) {
+                if of <= 16 {
+                    for element in 0..of {
+                        self.constant(0);
+                        self.store(&spot, cell, element, of);
+                    }
+                } else {
+                    self.clear_in_loop(&spot, cell, of);
+                }
+            }
+        }
+        let mut bases: Vec<LocalId> = self.program.processes[self.frames[frame].process]
+            .parameters
+            .iter()
+            .filter_map(|parameter| self.bound_index(frame, *parameter))
+            .collect();
+        bases.sort();
+        let depth = self.frames[frame].depth;
+        for local in bases {
+            self.constant(0);
+            match depth {
+                Some(depth) => {
+                    self.emit(Op::Ldl { var: depth });
+                    self.emit(Op::Stlx { var: local });
+                }
+                None => self.emit(Op::Stl { var: local }),
+            }
+        }
+    }
+
+    /// Sets a long array to 0, in invisible steps.
+    fn clear_in_loop(&mut self, spot: &super::storage::Spot, cell: super::storage::Cell, of: u32) {
+        let counter = self.hidden("counter", Type::Int);
+        let (top, out) = (self.mark(), self.mark());
+        self.place_mark(top);
+        self.constant(0);
+        self.store_at_counter(spot, cell, of, counter);
+        self.emit(Op::Ldl { var: counter });
+        self.constant(1);
+        self.emit(Op::Add {});
+        self.emit(Op::Stl { var: counter });
+        self.emit(Op::Ldl { var: counter });
+        self.constant(of as i32);
+        self.emit(Op::Ge {});
+        self.jump_if_not_zero(out);
+        self.step(Mode::Invisible);
+        self.jump(top);
+        self.place_mark(out);
+        self.constant(0);
+        self.emit(Op::Stl { var: counter });
+    }
+
+    /// The end of a process. It goes at once if it is the youngest; else it waits, done, until the
+    /// younger ones are gone, because the machine numbers processes by their position.
+    pub(super) fn end_of_process(&mut self, frame: usize) {
+        let later = self.mark();
+        if !self.is_looked_at(frame) {
+            self.clear_frame(frame);
+        }
+        self.emit(Op::Pid {});
+        self.constant(1);
+        self.emit(Op::Add {});
+        self.emit(Op::Nrpr {});
+        self.emit(Op::Eq {});
+        self.jump_if_zero(later);
+        self.step(Mode::Terminate);
+        self.place_mark(later);
+        self.step(Mode::Normal);
+        self.step(Mode::Terminate);
+    }
+
+    /// Whether other processes may use the variables of a process.
+    fn is_looked_at(&self, frame: usize) -> bool {
+        let process = self.frames[frame].process;
+        let is_inside = |mut other: usize| {
+            while let Some(parent) = self.program.processes[other].parent {
+                if parent == process {
+                    return true;
+                }
+                other = parent;
+            }
+            false
+        };
+        let has_inner = (0..self.program.processes.len()).any(is_inside);
+        let mut passes = false;
+        super::each_statement(&self.program.processes[process].body, &mut |statement| {
+            if let Action::Create(_, arguments) = &statement.kind {
+                passes |= arguments.iter().any(|argument| matches!(argument, Argument::Reference(_)));
+            }
+        });
+        has_inner || passes
+    }
+}

@@ -1,0 +1,169 @@
+//! Code for expressions.
+//!
+//! Each pushes one value. Arithmetic is in 32 bits and checked: a result that does not fit is a
+//! fault, and so is a value that does not fit the type it is stored or cast to.
+
+use super::{Generator, SPARE};
+use crate::resolve::range;
+use crate::tree::{Binary, Expression, Kind, Type};
+use bytecode::Op;
+
+impl Generator<'_> {
+    /// Pushes the value of a scalar expression.
+    pub(super) fn value(&mut self, expression: &Expression, frame: usize) {
+        match &expression.kind {
+            Kind::Constant(value) => self.constant(*value),
+            Kind::Load(place) => {
+                let spot = self.spot(place, frame);
+                if let Some((cell, of, _)) = self.leaves(&spot).first().cloned() {
+                    self.load(&spot, cell, 0, of);
+                } else {
+                    self.fail(
+                        expression.span,
+                        "this variable cannot be reached from here",
+                        "formulas and properties speak of variables of modules",
+                    );
+                }
+            }
+            Kind::Not(operand) => {
+                self.value(operand, frame);
+                self.emit(Op::Lnot {});
+            }
+            Kind::Complement(operand) => {
+                self.value(operand, frame);
+                self.emit(Op::Not {});
+            }
+            Kind::Negate(operand) => {
+                self.constant(0);
+                self.value(operand, frame);
+                self.emit(Op::Subv {});
+            }
+            Kind::Absolute(operand) => {
+                let positive = self.mark();
+                self.value(operand, frame);
+                self.emit(Op::Pop { reg: SPARE });
+                self.emit(Op::Push { reg: SPARE });
+                self.emit(Op::Push { reg: SPARE });
+                self.constant(0);
+                self.emit(Op::Ge {});
+                self.jump_if_not_zero(positive);
+                self.emit(Op::Drop {});
+                self.constant(0);
+                self.emit(Op::Push { reg: SPARE });
+                self.emit(Op::Subv {});
+                self.place_mark(positive);
+            }
+            Kind::Binary(op @ (Binary::And | Binary::Or), left, right) => {
+                let (other, end) = (self.mark(), self.mark());
+                self.value(left, frame);
+                if *op == Binary::And {
+                    self.jump_if_zero(other);
+                } else {
+                    self.jump_if_not_zero(other);
+                }
+                self.value(right, frame);
+                self.jump(end);
+                self.place_mark(other);
+                self.constant(i32::from(*op == Binary::Or));
+                self.place_mark(end);
+            }
+            Kind::Binary(Binary::In, left, right) => {
+                self.value(right, frame);
+                self.value(left, frame);
+                self.emit(Op::Chk { length: 32 });
+                self.emit(Op::Shr {});
+                self.constant(1);
+                self.emit(Op::And {});
+            }
+            Kind::Binary(op, left, right) => {
+                self.value(left, frame);
+                self.value(right, frame);
+                if *op == Binary::Difference {
+                    self.emit(Op::Not {});
+                }
+                self.emit(operation(*op));
+            }
+            Kind::Set(elements) => self.set(elements, frame),
+            Kind::Cast(operand) => {
+                self.value(operand, frame);
+                self.check_range(operand, &expression.ty);
+            }
+        }
+    }
+
+    fn set(&mut self, elements: &[(Expression, Option<Expression>)], frame: usize) {
+        self.constant(0);
+        for (first, last) in elements {
+            match last {
+                None => {
+                    self.constant(1);
+                    self.value(first, frame);
+                    self.emit(Op::Chk { length: 32 });
+                    self.emit(Op::Shl {});
+                }
+                // All from the first on, without all behind the last.
+                Some(last) => {
+                    self.constant(-1);
+                    self.value(first, frame);
+                    self.emit(Op::Chk { length: 32 });
+                    self.emit(Op::Shl {});
+                    self.constant(-1);
+                    self.value(last, frame);
+                    self.emit(Op::Chk { length: 32 });
+                    self.emit(Op::Shl {});
+                    self.constant(1);
+                    self.emit(Op::Shl {});
+                    self.emit(Op::Not {});
+                    self.emit(Op::And {});
+                }
+            }
+            self.emit(Op::Or {});
+        }
+    }
+
+    /// A fault if the value on top does not fit a type that it may not fit.
+    pub(super) fn check_range(&mut self, value: &Expression, ty: &Type) {
+        let (least, greatest) = range(ty);
+        let fits = match &value.kind {
+            Kind::Constant(_) => true,
+            // What is stored somewhere fits there; what is computed may be anything.
+            Kind::Load(_) | Kind::Cast(_) | Kind::Set(_) | Kind::Not(_) | Kind::Complement(_) => {
+                let (a, b) = range(&value.ty);
+                a >= least && b <= greatest
+            }
+            Kind::Binary(..) if !matches!(value.ty, Type::Integer(_)) => {
+                let (a, b) = range(&value.ty);
+                a >= least && b <= greatest
+            }
+            Kind::Negate(_) | Kind::Absolute(_) | Kind::Binary(..) => (least, greatest) == (i32::MIN, i32::MAX),
+        };
+        if !fits {
+            self.emit(Op::Range { least, greatest });
+        }
+    }
+
+    /// Pushes a value that is to be stored as one of a type.
+    pub(super) fn value_for(&mut self, value: &Expression, ty: &Type, frame: usize) {
+        self.value(value, frame);
+        self.check_range(value, ty);
+    }
+}
+
+fn operation(op: Binary) -> Op {
+    match op {
+        Binary::Add => Op::Addv {},
+        Binary::Subtract => Op::Subv {},
+        Binary::Multiply => Op::Mulv {},
+        Binary::Divide => Op::Div {},
+        Binary::Remainder => Op::Mod {},
+        Binary::Equal => Op::Eq {},
+        Binary::Unequal => Op::Ne {},
+        Binary::Less => Op::Lt {},
+        Binary::LessOrEqual => Op::Le {},
+        Binary::Greater => Op::Gt {},
+        Binary::GreaterOrEqual => Op::Ge {},
+        Binary::And | Binary::Intersection | Binary::Difference | Binary::In => Op::And {},
+        Binary::Or | Binary::Union => Op::Or {},
+        Binary::SymmetricDifference => Op::Xor {},
+    }
+}

@@ -1,0 +1,486 @@
+//! Program to byte-code, in actions.
+//!
+//! A process of LF is one of the machine's; what it calls is part of it. An *action* is what a
+//! process executes without anybody else running: it ends where the process communicates, at
+//! `RESCHEDULE`, `CHOICE` and `SELECT`. Loops inside an action are invisible steps of the machine,
+//! so an action is one transition however long it is. (Gerber, "A model checker for the LF system",
+//! sections 2.2.2 and 4.2.)
+//!
+//! A process type of the machine is made for each *kind*: a process of LF together with the
+//! variables that its parameters by reference and its surroundings stand for.
+
+mod calls;
+mod communication;
+mod expressions;
+mod statements;
+mod storage;
+
+use crate::limits::{MAX_INSTRUCTIONS, MAX_KINDS};
+use crate::tree::{self, Action, Direction, Statement};
+use bytecode::{
+    Addr, Atom, AtomId, ChannelType, FileIndex, FormatId, GlobalId, LocalId, MessageField, Mode, Op, ProcessType, Program, Register, Shown,
+    StaticChannel, Type, Variable,
+};
+use communication::MessageChannels;
+use source::{Diagnostic, SourceMap, Span};
+use std::collections::{HashMap, HashSet};
+use storage::{Frame, FrameKey, Home};
+
+/// How waiting processes are paired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Queues {
+    /// With every partner that waits; who came first is no part of the state.
+    #[default]
+    Sorted,
+    /// With the one that has waited longest.
+    Fifo,
+}
+
+/// What a user can choose about the translation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// How waiting processes are paired.
+    pub queues: Queues,
+    /// Whether an action ends after each statement.
+    pub fine: bool,
+}
+
+/// A kind of process: what becomes a process type of the machine.
+pub(crate) struct Kind {
+    name: String,
+    /// The frame of the process itself.
+    frame: usize,
+    params: u16,
+    locals: Vec<Variable>,
+    /// For the kinds of the processes around it: the local that holds the number of the process.
+    outer: Vec<(usize, LocalId)>,
+    /// Hidden locals, by their use.
+    hidden: HashMap<String, LocalId>,
+}
+
+/// A place in the code that is not known yet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Mark(u32);
+
+pub(crate) struct Generator<'a> {
+    map: &'a SourceMap,
+    pub program: &'a tree::Program,
+    options: Options,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    /// Too much was asked for; no program comes out.
+    failed: bool,
+    /// Processes that call themselves, directly or not.
+    recursive: Vec<bool>,
+    /// Ports of modules that get their channel once, before anybody uses them.
+    fixed_ports: HashSet<usize>,
+    globals: Vec<Variable>,
+    global_homes: HashMap<usize, Home>,
+    next_channel: Option<GlobalId>,
+    channel_types: Vec<ChannelType>,
+    channels: Vec<StaticChannel>,
+    messages: HashMap<(usize, usize), MessageChannels>,
+    kinds: Vec<Kind>,
+    kind_index: HashMap<(usize, FrameKey), usize>,
+    frames: Vec<Frame>,
+    frame_index: HashMap<(usize, usize, FrameKey), usize>,
+    formats: Vec<String>,
+    files: Vec<String>,
+    // The kind whose code is being made.
+    kind: usize,
+    code: Vec<Op>,
+    /// For each mark the address it stands for.
+    marks: Vec<Option<Addr>>,
+    spans: Vec<bytecode::Span>,
+    /// Recursive calls of this kind: frame, where its code begins, where it returns to.
+    routines: Vec<calls::Routine>,
+    /// How many calls are being written out.
+    calls_open: usize,
+    /// Where the code being made comes from.
+    now: Span,
+}
+
+/// Makes byte-code. There is a program only if nothing is wrong.
+pub(crate) fn generate<'a>(
+    map: &'a SourceMap,
+    name: &str,
+    program: &'a tree::Program,
+    options: Options,
+    diagnostics: &'a mut Vec<Diagnostic>,
+) -> (Option<Program>, Generator<'a>) {
+    let mut generator = Generator {
+        map,
+        program,
+        options,
+        diagnostics,
+        failed: false,
+        recursive: calls::recursive(program),
+        fixed_ports: fixed_ports(program),
+        globals: Vec::new(),
+        global_homes: HashMap::new(),
+        next_channel: None,
+        channel_types: Vec::new(),
+        channels: Vec::new(),
+        messages: HashMap::new(),
+        kinds: Vec::new(),
+        kind_index: HashMap::new(),
+        frames: Vec::new(),
+        frame_index: HashMap::new(),
+        formats: Vec::new(),
+        files: map.files().map(|(_, file)| file.name().to_owned()).collect(),
+        kind: 0,
+        code: Vec::new(),
+        marks: Vec::new(),
+        spans: Vec::new(),
+        routines: Vec::new(),
+        calls_open: 0,
+        now: Span::default(),
+    };
+    generator.declare_globals();
+    let made = generator.all_kinds(name);
+    (made, generator)
+}
+
+impl<'a> Generator<'a> {
+    fn fail(&mut self, span: Span, message: impl Into<String>, hint: &str) {
+        if !self.failed {
+            self.diagnostics.push(Diagnostic::error(span, message).with_hint(hint));
+        }
+        self.failed = true;
+    }
+
+    /// The code of every kind that the program can create, beginning with that of its modules'
+    /// bodies.
+    fn all_kinds(&mut self, name: &str) -> Option<Program> {
+        self.new_kind(self.program.main, FrameKey::default(), None);
+        let mut processes = Vec::new();
+        let mut code: Vec<Op> = Vec::new();
+        let mut spans = Vec::new();
+        while self.kind < self.kinds.len() {
+            self.kind_code();
+            if self.failed {
+                return None;
+            }
+            let start = code.len() as u32;
+            let kind = &mut self.kinds[self.kind];
+            processes.push(ProcessType {
+                name: kind.name.clone(),
+                params: kind.params,
+                locals: std::mem::take(&mut kind.locals),
+                start: Addr(start),
+                entry: Addr(start),
+                prologue: None,
+                priority: 1,
+            });
+            let marks = &self.marks;
+            code.extend(self.code.iter().map(|op| relocate(*op, marks, start)));
+            spans.extend(self.spans.drain(..).map(|span| bytecode::Span { addr: Addr(span.addr.0 + start), ..span }));
+            if code.len() > MAX_INSTRUCTIONS {
+                self.fail(
+                    Span::default(),
+                    "the program is too large",
+                    "calls are written out where they stand; make them fewer, or their processes smaller",
+                );
+                return None;
+            }
+            self.kind += 1;
+        }
+        // Kinds that were found late may have used locals of ones made before.
+        Some(Program {
+            name: name.to_owned(),
+            globals: std::mem::take(&mut self.globals),
+            channel_types: std::mem::take(&mut self.channel_types),
+            channels: std::mem::take(&mut self.channels),
+            processes,
+            instances: vec![bytecode::ProcessId(0)],
+            code,
+            labels: Vec::new(),
+            spans,
+            files: self.files.clone(),
+            formats: std::mem::take(&mut self.formats),
+            symbols: Vec::new(),
+            atoms: Vec::new(),
+            properties: Vec::new(),
+        })
+    }
+
+    fn kind_code(&mut self) {
+        self.code.clear();
+        self.marks.clear();
+        self.spans.clear();
+        self.routines.clear();
+        let frame = self.kinds[self.kind].frame;
+        let process = &self.program.processes[self.frames[frame].process];
+        // A process that has not begun is at a location of its own, which no loop leads to.
+        self.at(process.span);
+        self.constant(0);
+        self.emit(Op::Drop {});
+        self.statements(&process.body, frame);
+        self.at(process.end);
+        self.end_of_process(frame);
+        self.routine_code();
+        self.close();
+    }
+
+    /// Code that nothing leads to becomes code that does nothing: the verifier wants no resumption
+    /// point that is never reached.
+    fn close(&mut self) {
+        let mut reached = vec![false; self.code.len()];
+        let mut open = vec![0_usize];
+        while let Some(at) = open.pop() {
+            if at >= reached.len() || std::mem::replace(&mut reached[at], true) {
+                continue;
+            }
+            let op = self.code[at];
+            if let Some(target) = op.target() {
+                open.extend(self.marks[target.index()].map(Addr::index));
+            }
+            if !op.ends_path() || matches!(op, Op::Call { .. }) {
+                open.push(at + 1);
+            }
+        }
+        for (op, reached) in self.code.iter_mut().zip(reached) {
+            if !reached {
+                *op = Op::Nex {};
+            }
+        }
+    }
+
+    /// A new mark.
+    fn mark(&mut self) -> Mark {
+        self.marks.push(None);
+        Mark(self.marks.len() as u32 - 1)
+    }
+
+    /// The mark stands for what follows.
+    fn place_mark(&mut self, mark: Mark) {
+        self.marks[mark.0 as usize] = Some(Addr(self.code.len() as u32));
+    }
+
+    fn emit(&mut self, op: Op) {
+        if self.code.len() > MAX_INSTRUCTIONS {
+            self.fail(
+                Span::default(),
+                "the program is too large",
+                "calls are written out where they stand; make them fewer, or their processes smaller",
+            );
+            return;
+        }
+        self.code.push(op);
+    }
+
+    fn constant(&mut self, value: i32) {
+        self.emit(Op::Ldc { value });
+    }
+
+    fn jump(&mut self, mark: Mark) {
+        self.emit(Op::Jmp { target: Addr(mark.0) });
+    }
+
+    fn jump_if_zero(&mut self, mark: Mark) {
+        self.emit(Op::Jmpz { target: Addr(mark.0) });
+    }
+
+    fn jump_if_not_zero(&mut self, mark: Mark) {
+        self.emit(Op::Jmpnz { target: Addr(mark.0) });
+    }
+
+    fn or_at(&mut self, mark: Mark) {
+        self.emit(Op::Ndet { target: Addr(mark.0) });
+    }
+
+    fn step(&mut self, mode: Mode) {
+        self.emit(Op::Step { mode });
+    }
+
+    /// What follows comes from here.
+    fn at(&mut self, span: Span) {
+        self.now = span;
+        let addr = Addr(self.code.len() as u32);
+        let place = self.map.location(span);
+        let text = statement_text(self.map.snippet(span));
+        if self.spans.last().is_some_and(|last| last.addr == addr) {
+            self.spans.pop();
+        }
+        let file = FileIndex::new(span.file.index()).unwrap_or_default();
+        self.spans.push(bytecode::Span { addr, file, line: place.line as u32, column: place.column as u32, text });
+    }
+
+    fn format(&mut self, text: &str) -> FormatId {
+        let position = self.formats.iter().position(|known| known == text).unwrap_or_else(|| {
+            self.formats.push(text.to_owned());
+            self.formats.len() - 1
+        });
+        FormatId::new(position).unwrap_or_default()
+    }
+
+    /// A hidden local of the present kind, by its use.
+    fn hidden(&mut self, name: &str, ty: Type) -> LocalId {
+        let kind = &mut self.kinds[self.kind];
+        if let Some(local) = kind.hidden.get(name) {
+            return *local;
+        }
+        let local = new_local(kind, name, ty, None, Shown::Number);
+        kind.hidden.insert(name.to_owned(), local);
+        local
+    }
+
+    /// A new kind, or the one there is.
+    fn kind_for(&mut self, process: usize, key: FrameKey, parent: Option<usize>, span: Span) -> usize {
+        if let Some(kind) = self.kind_index.get(&(process, key.clone())) {
+            return *kind;
+        }
+        if self.kinds.len() >= MAX_KINDS {
+            self.fail(
+                span,
+                "the program has too many kinds of processes",
+                "processes that are created with other variables by reference, or in other surroundings, are kinds of their own",
+            );
+            return 0;
+        }
+        self.new_kind(process, key, parent)
+    }
+
+    /// The text form of a file's position, for properties.
+    pub fn origin(&self, span: Span) -> bytecode::Origin {
+        let place = self.map.location(span);
+        bytecode::Origin {
+            file: FileIndex::new(span.file.index()).unwrap_or_default(),
+            line: place.line as u32,
+            column: place.column as u32,
+            text: statement_text(self.map.snippet(span)),
+        }
+    }
+
+    /// Adds an atom that computes a condition over the variables of modules.
+    pub fn atom(&mut self, program: &mut Program, name: &str, condition: &tree::Expression) -> Option<AtomId> {
+        if let Some(position) = program.atoms.iter().position(|atom| atom.name == name) {
+            return AtomId::new(position);
+        }
+        self.code.clear();
+        self.marks.clear();
+        self.spans.clear();
+        self.at(condition.span);
+        self.value(condition, usize::MAX);
+        self.emit(Op::Ret {});
+        if self.failed {
+            return None;
+        }
+        let start = program.code.len() as u32;
+        let marks = &self.marks;
+        program.code.extend(self.code.iter().map(|op| relocate(*op, marks, start)));
+        program.spans.extend(self.spans.drain(..).map(|span| bytecode::Span { addr: Addr(span.addr.0 + start), ..span }));
+        program.atoms.push(Atom { name: name.to_owned(), start: Addr(start) });
+        AtomId::new(program.atoms.len() - 1)
+    }
+}
+
+/// A local more for a kind.
+pub(crate) fn new_local(kind: &mut Kind, name: &str, ty: Type, length: Option<u32>, shown: Shown) -> LocalId {
+    let mut unique = name.to_owned();
+    let mut number = 2;
+    while kind.locals.iter().any(|local| local.name == unique) {
+        unique = format!("{name}'{number}");
+        number += 1;
+    }
+    kind.locals.push(Variable { name: unique, ty, length, init: Vec::new(), shown, scratch: false });
+    LocalId::new(kind.locals.len() - 1).unwrap_or_default()
+}
+
+/// A statement on one line.
+fn statement_text(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((at, _)) = line.char_indices().nth(80) {
+        line.truncate(at);
+        line.push('…');
+    }
+    line
+}
+
+/// The instruction with its mark replaced by the address it stands for.
+fn relocate(op: Op, marks: &[Option<Addr>], start: u32) -> Op {
+    let there = |mark: Addr| Addr(marks.get(mark.index()).copied().flatten().map_or(start, |addr| addr.0 + start));
+    match op {
+        Op::Jmp { target } => Op::Jmp { target: there(target) },
+        Op::Jmpz { target } => Op::Jmpz { target: there(target) },
+        Op::Jmpnz { target } => Op::Jmpnz { target: there(target) },
+        Op::Ndet { target } => Op::Ndet { target: there(target) },
+        Op::Else { target } => Op::Else { target: there(target) },
+        other => other,
+    }
+}
+
+/// Ports of modules that get their channel by one `NEW` at the outermost level of a module's body,
+/// and by nothing else. A process that waits at one finds the same channel there when it goes on.
+fn fixed_ports(program: &tree::Program) -> HashSet<usize> {
+    let mut given: HashMap<usize, usize> = HashMap::new();
+    for process in &program.processes {
+        each_statement(&process.body, &mut |statement| match &statement.kind {
+            // Twice, so that it is not once.
+            Action::Assign(place, _) => *given.entry(place.variable).or_default() += 2,
+            Action::New(place) => *given.entry(place.variable).or_default() += 1,
+            Action::Communicate(communication) => count_received(&communication.what, &mut given),
+            Action::Select(clauses) => clauses.iter().for_each(|clause| count_received(&clause.communication.what, &mut given)),
+            Action::Call(_, arguments) | Action::Create(_, arguments) => {
+                for argument in arguments {
+                    if let tree::Argument::Reference(place) = argument {
+                        *given.entry(place.variable).or_default() += 2;
+                    }
+                }
+            }
+            _ => {}
+        });
+    }
+    let outermost = program.processes[program.main].body.iter().filter_map(|statement| match &statement.kind {
+        Action::New(place) if place.steps.is_empty() => Some(place.variable),
+        _ => None,
+    });
+    outermost.filter(|variable| program.variables[*variable].owner.is_none() && given.get(variable) == Some(&1)).collect()
+}
+
+fn count_received(what: &Direction, given: &mut HashMap<usize, usize>) {
+    if let Direction::Receive(targets) = what {
+        for target in targets {
+            if let tree::Target::Store(place) = target {
+                *given.entry(place.variable).or_default() += 2;
+            }
+        }
+    }
+}
+
+/// Every statement, those within others included.
+pub(crate) fn each_statement(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
+    for statement in statements {
+        visit(statement);
+        match &statement.kind {
+            Action::If(branches, last) => {
+                branches.iter().for_each(|(_, body)| each_statement(body, visit));
+                each_statement(last, visit);
+            }
+            Action::While(_, body) | Action::Repeat(body, _) => each_statement(body, visit),
+            Action::Select(clauses) => clauses.iter().for_each(|clause| each_statement(&clause.body, visit)),
+            Action::Choice(blocks) => blocks.iter().for_each(|block| each_statement(block, visit)),
+            _ => {}
+        }
+    }
+}
+
+/// A register that no message fills.
+pub(crate) const SPARE: Register = Register(31);
+
+/// A field of a message that names a channel or a process.
+pub(crate) const NUMBER: MessageField = MessageField { ty: Type::Byte, shown: Shown::Number };
+
+/// The machine's type for a scalar of LF, and how it is shown.
+pub(crate) fn machine_type(ty: &tree::Type) -> (Type, Shown) {
+    match ty {
+        tree::Type::Boolean => (Type::Bit, Shown::Bool),
+        tree::Type::Char | tree::Type::Channel(_) => (Type::Byte, Shown::Number),
+        tree::Type::Integer(integer) => match (integer.least, integer.greatest) {
+            (0, 0..=255) => (Type::Byte, Shown::Number),
+            (0, 256..=65535) => (Type::Unsigned(16), Shown::Number),
+            (least, _) if least >= i32::from(i16::MIN) && integer.greatest <= i32::from(i16::MAX) => (Type::Short, Shown::Number),
+            _ => (Type::Int, Shown::Number),
+        },
+        _ => (Type::Int, Shown::Number),
+    }
+}

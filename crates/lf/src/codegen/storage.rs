@@ -1,0 +1,515 @@
+//! Where variables of LF lie in the machine's state, and how code reaches them.
+//!
+//! The machine has numbers and arrays of numbers. A variable of LF becomes one of those for each
+//! *leaf*: each way from the variable through fields of records to numbers. The arrays on the way
+//! are dimensions of the leaf, so an element is found by one index computed from all of them.
+//!
+//! A *frame* holds the variables of one process of LF inside one of the machine's: those of the
+//! process itself, or of one that it calls. The variables of a recursive process have one more
+//! dimension, the depth of the call.
+
+use super::{Generator, Kind, machine_type, new_local};
+use crate::limits::CALL_DEPTH;
+use crate::tree::{self, Step};
+use bytecode::{GlobalId, LocalId, Op, ProcessId, Shown, Type, Variable};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A leaf of a type: fields to it, lengths of the arrays on the way, type.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaf {
+    pub path: Vec<usize>,
+    pub dimensions: Vec<u32>,
+    pub ty: tree::Type,
+    pub name: String,
+}
+
+/// The leaves of a type.
+pub(crate) fn leaves_of(program: &tree::Program, ty: &tree::Type) -> Vec<Leaf> {
+    match ty {
+        tree::Type::Array(length, element) => {
+            let mut leaves = leaves_of(program, element);
+            leaves.iter_mut().for_each(|leaf| leaf.dimensions.insert(0, *length));
+            leaves
+        }
+        tree::Type::Record(number) => {
+            let mut all = Vec::new();
+            for (position, (name, ty)) in program.records[*number].fields.iter().enumerate() {
+                for mut leaf in leaves_of(program, ty) {
+                    leaf.path.insert(0, position);
+                    leaf.name = format!(".{name}{}", leaf.name);
+                    all.push(leaf);
+                }
+            }
+            all
+        }
+        scalar => vec![Leaf { path: Vec::new(), dimensions: Vec::new(), ty: scalar.clone(), name: String::new() }],
+    }
+}
+
+/// A variable of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Cell {
+    Global(GlobalId),
+    Local(LocalId),
+}
+
+/// Where a variable lies: in the state's globals or in a process of a kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    pub leaves: Rc<Vec<(Leaf, Cell)>>,
+    /// The kind whose locals they are; none for globals.
+    pub kind: Option<usize>,
+}
+
+/// What a parameter by reference stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Binding {
+    home: Home,
+    path: Vec<usize>,
+    /// Where the number of the process lies whose variable it is, if it is another process.
+    process: Option<LocalId>,
+    /// Where the index lies that has been computed so far, if there is one; with its frame.
+    base: Option<(Cell, usize)>,
+    /// How many dimensions that index stands for.
+    used: usize,
+}
+
+/// What a parameter by reference stands for, as far as code depends on it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Shape {
+    kind: Option<usize>,
+    first: Cell,
+    path: Vec<usize>,
+    indexed: bool,
+    used: usize,
+}
+
+/// What distinguishes frames of one process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct FrameKey {
+    pub parent: Option<usize>,
+    pub shapes: Vec<Shape>,
+}
+
+/// The variables of a process of LF inside one of the machine's.
+pub(crate) struct Frame {
+    pub process: usize,
+    pub kind: usize,
+    pub parent: Option<usize>,
+    pub homes: HashMap<usize, Home>,
+    pub bindings: HashMap<usize, Binding>,
+    /// For a recursive process that is called: the local that holds the depth of the call.
+    pub depth: Option<LocalId>,
+    /// For such a process: the local that holds where each call returns to.
+    pub returns: Option<LocalId>,
+}
+
+/// A place that code is to reach.
+#[derive(Clone)]
+pub(crate) struct Spot {
+    home: Home,
+    path: Vec<usize>,
+    indices: Vec<Index>,
+    /// The local that holds the number of the process, for a parameter by reference.
+    process: Option<LocalId>,
+    /// How many dimensions an index that was computed before stands for.
+    used: usize,
+}
+
+/// A part of an index.
+#[derive(Clone)]
+enum Index {
+    /// The depth of a recursive call.
+    Depth(LocalId),
+    /// What has been computed before; the cell belongs to a frame.
+    Base(Cell, Option<LocalId>),
+    /// An index that the program computes.
+    Expression(tree::Expression, u32, usize),
+}
+
+impl Spot {
+    /// Whether it lies in a process.
+    pub(super) fn is_of_process(&self) -> bool {
+        self.home.kind.is_some()
+    }
+
+    /// Whether an index leads to it.
+    pub(super) fn is_indexed(&self) -> bool {
+        !self.indices.is_empty()
+    }
+}
+
+impl Generator<'_> {
+    /// Variables of modules become globals. Those with the same address are one.
+    pub(super) fn declare_globals(&mut self) {
+        let mut by_address: HashMap<i32, (Home, tree::Type)> = HashMap::new();
+        for (id, variable) in self.program.variables.iter().enumerate().filter(|(_, variable)| variable.owner.is_none()) {
+            if let Some(address) = variable.address
+                && let Some((home, ty)) = by_address.get(&address)
+            {
+                if *ty != variable.ty {
+                    let message = format!("another variable at the address {address} has another type");
+                    self.fail(variable.span, message, "variables at one address are one variable");
+                }
+                self.global_homes.insert(id, home.clone());
+                continue;
+            }
+            let mut leaves = Vec::new();
+            for leaf in leaves_of(self.program, &variable.ty) {
+                let (ty, shown) = machine_type(&leaf.ty);
+                let mut name = format!("{}{}", variable.name, leaf.name);
+                while self.globals.iter().any(|known| known.name == name) {
+                    name.push('\'');
+                }
+                let length = length_of(&leaf.dimensions);
+                let cell = Cell::Global(GlobalId::new(self.globals.len()).unwrap_or_default());
+                self.globals.push(Variable { name, ty, length, init: Vec::new(), shown, scratch: false });
+                leaves.push((leaf, cell));
+            }
+            let home = Home { leaves: Rc::new(leaves), kind: None };
+            if let Some(address) = variable.address {
+                by_address.insert(address, (home.clone(), variable.ty.clone()));
+            }
+            self.global_homes.insert(id, home);
+        }
+        if self.globals.len() > 60_000 {
+            self.fail(source::Span::default(), "the program has too many variables", "records in arrays are one variable a field");
+        }
+    }
+
+    /// A frame with room for the variables of a process. Parameters come first, so that a created
+    /// process gets them.
+    pub(super) fn new_frame(&mut self, process: usize, kind: usize, parent: Option<usize>, called: bool) -> usize {
+        let declared = &self.program.processes[process];
+        let recursive = called && self.recursive[process];
+        // A recursive process has one set of variables in a kind, whatever its parameters stand
+        // for: it may pass them to itself by reference.
+        let same = |frame: &&Frame| recursive && frame.process == process && frame.kind == kind && frame.parent == parent;
+        if let Some(Frame { homes, depth, returns, .. }) = self.frames.iter().find(same) {
+            let (homes, depth, returns) = (homes.clone(), *depth, *returns);
+            self.frames.push(Frame { process, kind, parent, homes, bindings: HashMap::new(), depth, returns });
+            return self.frames.len() - 1;
+        }
+        let prefix = if called { format!("{}.", declared.name) } else { String::new() };
+        let mut homes = HashMap::new();
+        let own: Vec<usize> = declared.variables.iter().copied().filter(|id| !self.program.variables[*id].reference).collect();
+        let (first, rest): (Vec<usize>, Vec<usize>) = own.into_iter().partition(|id| declared.parameters.contains(id));
+        for id in first.into_iter().chain(rest) {
+            let variable = &self.program.variables[id];
+            let mut leaves = Vec::new();
+            for mut leaf in leaves_of(self.program, &variable.ty) {
+                if recursive {
+                    leaf.dimensions.insert(0, CALL_DEPTH);
+                }
+                let (ty, shown) = machine_type(&leaf.ty);
+                let name = format!("{prefix}{}{}", variable.name, leaf.name);
+                let local = new_local(&mut self.kinds[kind], &name, ty, length_of(&leaf.dimensions), shown);
+                leaves.push((leaf, Cell::Local(local)));
+            }
+            homes.insert(id, Home { leaves: Rc::new(leaves), kind: Some(kind) });
+        }
+        let mut more = |name: &str, length: Option<u32>| {
+            let name = format!("{}.{name}", declared.name);
+            recursive.then(|| new_local(&mut self.kinds[kind], &name, Type::Byte, length, Shown::Number))
+        };
+        let (depth, returns) = (more("depth", None), more("return", Some(CALL_DEPTH)));
+        self.frames.push(Frame { process, kind, parent, homes, bindings: HashMap::new(), depth, returns });
+        self.frames.len() - 1
+    }
+
+    /// A kind for a process that is created: its frame, and parameters for what lies outside of it.
+    pub(super) fn new_kind(&mut self, process: usize, key: FrameKey, parent: Option<usize>) -> usize {
+        let number = self.kinds.len();
+        let mut name = self.program.processes[process].name.clone();
+        let mut copy = 2;
+        while self.kinds.iter().any(|kind| kind.name == name) {
+            name = format!("{}'{copy}", self.program.processes[process].name);
+            copy += 1;
+        }
+        self.kinds.push(Kind { name, frame: 0, params: 0, locals: Vec::new(), outer: Vec::new(), hidden: HashMap::new() });
+        self.kind_index.insert((process, key.clone()), number);
+        let frame = self.new_frame(process, number, parent, false);
+        let parameters = &self.program.processes[process].parameters;
+        let values = parameters.iter().filter(|id| !self.program.variables[**id].reference).count();
+        let mut params = values;
+        // Other locals than parameters must stand behind all parameters.
+        let rest = self.kinds[number].locals.split_off(values);
+        let references = parameters.iter().filter(|id| self.program.variables[**id].reference);
+        for (id, shape) in references.zip(&key.shapes) {
+            let name = &self.program.variables[*id].name;
+            let kind = &mut self.kinds[number];
+            let mut hidden = |what: &str, ty| new_local(kind, &format!("{name}.{what}"), ty, None, Shown::Number);
+            let process = shape.kind.map(|_| hidden("process", Type::Byte));
+            let base = shape.indexed.then(|| hidden("index", Type::Int));
+            params += usize::from(process.is_some()) + usize::from(base.is_some());
+            let home = self.home_of_shape(shape);
+            let base = base.map(|local| (Cell::Local(local), frame));
+            self.frames[frame].bindings.insert(*id, Binding { home, path: shape.path.clone(), process, base, used: shape.used });
+        }
+        for kind in self.outer_kinds(parent) {
+            let local = new_local(&mut self.kinds[number], &format!("outer{kind}"), Type::Byte, None, Shown::Process);
+            self.kinds[number].outer.push((kind, local));
+            params += 1;
+        }
+        let added = self.kinds[number].locals.len() - values;
+        self.kinds[number].locals.extend(rest);
+        for home in self.frames[frame].homes.values_mut() {
+            for (_, cell) in Rc::make_mut(&mut home.leaves).iter_mut() {
+                if let Cell::Local(local) = cell
+                    && local.index() >= values
+                {
+                    *local = LocalId::new(local.index() + added).unwrap_or_default();
+                }
+            }
+        }
+        self.kinds[number].frame = frame;
+        self.kinds[number].params = u16::try_from(params).unwrap_or(u16::MAX);
+        number
+    }
+
+    /// The kinds of the processes around a frame, without repetition.
+    pub(super) fn outer_kinds(&self, mut frame: Option<usize>) -> Vec<usize> {
+        let mut kinds = Vec::new();
+        while let Some(number) = frame {
+            let kind = self.frames[number].kind;
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+            frame = self.frames[number].parent;
+        }
+        kinds
+    }
+
+    fn home_of_shape(&self, shape: &Shape) -> Home {
+        let homes = self.global_homes.values().chain(self.frames.iter().flat_map(|frame| frame.homes.values()));
+        let mut found = homes.filter(|home| home.kind == shape.kind && home.leaves.first().is_some_and(|leaf| leaf.1 == shape.first));
+        found.next().cloned().unwrap_or(Home { leaves: Rc::new(Vec::new()), kind: None })
+    }
+
+    /// The spot that a place of the program stands for, seen from a frame.
+    pub(super) fn spot(&self, place: &tree::Place, frame: usize) -> Spot {
+        let variable = &self.program.variables[place.variable];
+        let mut spot = match variable.owner {
+            None => {
+                let home = self.global_homes.get(&place.variable).cloned();
+                let home = home.unwrap_or(Home { leaves: Rc::new(Vec::new()), kind: None });
+                Spot { home, path: Vec::new(), indices: Vec::new(), process: None, used: 0 }
+            }
+            Some(owner) => {
+                let mut at = Some(frame);
+                while let Some(number) = at.filter(|number| self.frames.get(*number).is_some_and(|frame| frame.process != owner)) {
+                    at = self.frames[number].parent;
+                }
+                match at.and_then(|number| self.frames.get(number)) {
+                    Some(found) => match found.bindings.get(&place.variable) {
+                        Some(binding) => {
+                            let depth = |frame: usize| self.frames[frame].depth;
+                            let indices = binding.base.iter().map(|(cell, frame)| Index::Base(*cell, depth(*frame))).collect();
+                            Spot {
+                                home: binding.home.clone(),
+                                path: binding.path.clone(),
+                                indices,
+                                process: binding.process,
+                                used: binding.used,
+                            }
+                        }
+                        None => {
+                            let home = found.homes.get(&place.variable).cloned();
+                            let home = home.unwrap_or(Home { leaves: Rc::new(Vec::new()), kind: None });
+                            let indices = found.depth.map(Index::Depth).into_iter().collect();
+                            Spot { home, path: Vec::new(), indices, process: None, used: 0 }
+                        }
+                    },
+                    None => Spot {
+                        home: Home { leaves: Rc::new(Vec::new()), kind: None },
+                        path: Vec::new(),
+                        indices: Vec::new(),
+                        process: None,
+                        used: 0,
+                    },
+                }
+            }
+        };
+        for step in &place.steps {
+            match step {
+                Step::Field(position) => spot.path.push(*position),
+                Step::Element(index, length) => spot.indices.push(Index::Expression((**index).clone(), *length, frame)),
+            }
+        }
+        spot
+    }
+
+    /// The leaves of a spot: for each, its cell and how many elements the part has there.
+    pub(super) fn leaves(&self, spot: &Spot) -> Vec<(Cell, u32, Leaf)> {
+        let parts = spot.home.leaves.iter().filter(|(leaf, _)| leaf.path.starts_with(&spot.path));
+        let rest = |leaf: &Leaf| {
+            let all: u32 = leaf.dimensions.iter().product();
+            let used: u32 = leaf.dimensions.iter().take(self.dimensions_used(spot)).product();
+            all / used.max(1)
+        };
+        parts.map(|(leaf, cell)| (*cell, rest(leaf), leaf.clone())).collect()
+    }
+
+    /// How many dimensions the indices of a spot stand for. What was computed before stands for
+    /// those that were used then.
+    fn dimensions_used(&self, spot: &Spot) -> usize {
+        let expressions = spot.indices.iter().filter(|index| matches!(index, Index::Expression(..))).count();
+        let depth = spot.indices.iter().filter(|index| matches!(index, Index::Depth(_))).count();
+        expressions + depth + spot.used
+    }
+
+    /// Pushes the index of element `element` of `of` of the part, if there is one; says whether it
+    /// did.
+    fn push_index(&mut self, spot: &Spot, element: u32, of: u32) -> bool {
+        let mut pushed = false;
+        for index in &spot.indices {
+            match index {
+                Index::Depth(local) => self.emit(Op::Ldl { var: *local }),
+                Index::Base(Cell::Local(local), None) => self.emit(Op::Ldl { var: *local }),
+                Index::Base(Cell::Local(local), Some(depth)) => {
+                    self.emit(Op::Ldl { var: *depth });
+                    self.emit(Op::Ldlx { var: *local });
+                }
+                Index::Base(Cell::Global(_), _) => {}
+                Index::Expression(expression, length, frame) => {
+                    if pushed {
+                        self.constant(*length as i32);
+                        self.emit(Op::Mul {});
+                    }
+                    self.value(expression, *frame);
+                    self.emit(Op::Chk { length: *length });
+                    if pushed {
+                        self.emit(Op::Add {});
+                    }
+                }
+            }
+            pushed = true;
+        }
+        if of > 1 {
+            if pushed {
+                self.constant(of as i32);
+                self.emit(Op::Mul {});
+                self.constant(element as i32);
+                self.emit(Op::Add {});
+            } else {
+                self.constant(element as i32);
+            }
+            pushed = true;
+        }
+        pushed
+    }
+
+    /// Pushes the number of the process that a spot lies in, if it is not the present one; gives
+    /// its kind.
+    fn push_process(&mut self, spot: &Spot) -> Option<usize> {
+        let kind = spot.home.kind?;
+        if let Some(local) = spot.process {
+            self.emit(Op::Ldl { var: local });
+            return Some(kind);
+        }
+        if kind == self.kind {
+            return None;
+        }
+        let outer = self.kinds[self.kind].outer.iter().find(|(outer, _)| *outer == kind).map(|(_, local)| *local);
+        self.emit(Op::Ldl { var: outer? });
+        Some(kind)
+    }
+
+    /// Pushes the value of an element.
+    pub(super) fn load(&mut self, spot: &Spot, cell: Cell, element: u32, of: u32) {
+        let remote = match cell {
+            Cell::Global(_) => None,
+            Cell::Local(_) => self.push_process(spot),
+        };
+        let indexed = self.push_index(spot, element, of);
+        self.emit(match (cell, remote, indexed) {
+            (Cell::Global(var), _, false) => Op::Ldg { var },
+            (Cell::Global(var), _, true) => Op::Ldgx { var },
+            (Cell::Local(var), None, false) => Op::Ldl { var },
+            (Cell::Local(var), None, true) => Op::Ldlx { var },
+            (Cell::Local(var), Some(kind), false) => Op::Ldr { var: (ProcessId(kind as u8), var) },
+            (Cell::Local(var), Some(kind), true) => Op::Ldrx { var: (ProcessId(kind as u8), var) },
+        });
+    }
+
+    /// Pops a value into an element.
+    pub(super) fn store(&mut self, spot: &Spot, cell: Cell, element: u32, of: u32) {
+        let remote = match cell {
+            Cell::Global(_) => None,
+            Cell::Local(_) => self.push_process(spot),
+        };
+        let indexed = self.push_index(spot, element, of);
+        if remote.is_some() {
+            let hint = "declare the variable in the module, or send the value in a message";
+            self.fail(self.now, "a process that runs beside another may read its variables and not change them", hint);
+            return;
+        }
+        self.emit(match (cell, indexed) {
+            (Cell::Global(var), false) => Op::Stg { var },
+            (Cell::Global(var), true) => Op::Stgx { var },
+            (Cell::Local(var), false) => Op::Stl { var },
+            (Cell::Local(var), true) => Op::Stlx { var },
+        });
+    }
+
+    /// Pops a value into the element whose number a local holds.
+    pub(super) fn store_at_counter(&mut self, spot: &Spot, cell: Cell, of: u32, counter: LocalId) {
+        if self.push_index(spot, 0, 1) {
+            self.constant(of as i32);
+            self.emit(Op::Mul {});
+            self.emit(Op::Ldl { var: counter });
+            self.emit(Op::Add {});
+        } else {
+            self.emit(Op::Ldl { var: counter });
+        }
+        if let Cell::Local(var) = cell {
+            self.emit(Op::Stlx { var });
+        }
+    }
+
+    /// The shape of a spot that is passed by reference.
+    pub(super) fn shape(&self, spot: &Spot) -> Shape {
+        let first = spot.home.leaves.first().map_or(Cell::Global(GlobalId(0)), |leaf| leaf.1);
+        Shape { kind: spot.home.kind, first, path: spot.path.clone(), indexed: !spot.indices.is_empty(), used: self.dimensions_used(spot) }
+    }
+
+    /// Pushes what a new process needs to reach a spot: process number and index, as its shape
+    /// says.
+    pub(super) fn push_reference(&mut self, spot: &Spot) {
+        if spot.home.kind.is_some() && self.push_process(spot).is_none() {
+            self.emit(Op::Pid {});
+        }
+        self.push_index(spot, 0, 1);
+    }
+
+    /// Binds a parameter by reference of a called process. Pushes the index, if there is one.
+    pub(super) fn bind(&mut self, spot: &Spot, frame: usize, parameter: usize) {
+        let indexed = self.push_index(spot, 0, 1);
+        let base = match self.frames[frame].bindings.get(&parameter) {
+            Some(binding) => binding.base,
+            None => indexed.then(|| {
+                let length = self.frames[frame].depth.map(|_| CALL_DEPTH);
+                let name =
+                    format!("{}.{}.index", self.program.processes[self.frames[frame].process].name, self.program.variables[parameter].name);
+                let kind = self.kind;
+                (Cell::Local(new_local(&mut self.kinds[kind], &name, Type::Int, length, Shown::Number)), frame)
+            }),
+        };
+        let used = self.dimensions_used(spot);
+        let binding = Binding { home: spot.home.clone(), path: spot.path.clone(), process: spot.process, base, used };
+        self.frames[frame].bindings.insert(parameter, binding);
+    }
+
+    /// Where the index of a bound parameter lies.
+    pub(super) fn bound_index(&self, frame: usize, parameter: usize) -> Option<LocalId> {
+        match self.frames[frame].bindings.get(&parameter)?.base? {
+            (Cell::Local(local), _) => Some(local),
+            (Cell::Global(_), _) => None,
+        }
+    }
+}
+
+fn length_of(dimensions: &[u32]) -> Option<u32> {
+    (!dimensions.is_empty()).then(|| dimensions.iter().product())
+}

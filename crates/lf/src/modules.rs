@@ -1,0 +1,84 @@
+//! The modules of a program, in the order in which they are initialised.
+//!
+//! A module is initialised after those that it imports, and these in the order in which it names
+//! them; each one once. An import that leads back to the module is an error.
+
+use crate::ast::{Module, Name};
+use crate::limits::{MAX_BYTES, MAX_MODULES};
+use crate::{Loader, lexer, library, parser};
+use source::{Diagnostic, FileId, SourceMap};
+
+/// Reads a program's modules, the main one last.
+pub fn read(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, diagnostics: &mut Vec<Diagnostic>) -> Vec<Module> {
+    let mut reader = Reader { map, loader, diagnostics, done: Vec::new(), open: Vec::new(), bytes: 0 };
+    reader.file(file);
+    reader.done
+}
+
+struct Reader<'a> {
+    map: &'a mut SourceMap,
+    loader: &'a mut dyn Loader,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    done: Vec<Module>,
+    /// The modules whose imports are being read.
+    open: Vec<String>,
+    bytes: usize,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, file: FileId) {
+        self.bytes += self.map.text(file).len();
+        if self.bytes > MAX_BYTES {
+            let span = source::Span::point(file, 0);
+            self.diagnostics.push(Diagnostic::error(span, format!("the modules have more than {MAX_BYTES} bytes")));
+            return;
+        }
+        let tokens = lexer::tokens(self.map.text(file), file, self.diagnostics);
+        let Some(module) = parser::module(&tokens, self.diagnostics) else { return };
+        drop(tokens);
+        self.open.push(module.name.text.clone());
+        for import in &module.imports {
+            self.import(import, file);
+        }
+        self.open.pop();
+        self.done.push(module);
+    }
+
+    fn import(&mut self, import: &Name, from: FileId) {
+        if self.done.iter().any(|module| module.name.text == import.text) {
+            return;
+        }
+        let mut refuse = |message: String, hint: &str| {
+            self.diagnostics.push(Diagnostic::error(import.span, message).with_hint(hint));
+        };
+        if self.open.contains(&import.text) {
+            return refuse(format!("`{}` is imported in a circle", import.text), "what both modules need belongs into a third one");
+        }
+        if self.done.len() + self.open.len() >= MAX_MODULES {
+            return refuse(format!("a program has at most {MAX_MODULES} modules"), "join some of them");
+        }
+        let (name, text) = match library::module(&import.text) {
+            Some(text) => (format!("{}.lf (library)", import.text), text.to_owned()),
+            None => match self.loader.load(&format!("{}.lf", import.text), self.map.name(from)) {
+                Ok(loaded) => loaded,
+                Err(why) => {
+                    let known: Vec<&str> = library::names().collect();
+                    let hint = format!(
+                        "a module stands in a file of its name beside the one that imports it; the library has {}",
+                        known.join(", ")
+                    );
+                    return refuse(format!("the module `{}` cannot be read: {why}", import.text), &hint);
+                }
+            },
+        };
+        let file = self.map.add(name, text);
+        let before = self.done.len();
+        self.file(file);
+        if let Some(read) = self.done.get(before..).and_then(|new| new.last())
+            && read.name.text != import.text
+        {
+            let message = format!("the file holds a module `{}`, not `{}`", read.name.text, import.text);
+            self.diagnostics.push(Diagnostic::error(import.span, message).with_label(read.name.span, "it is called so here"));
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The program after names and types are known: what the code generator and the translation of
+//! properties read.
+
+use source::Span;
+use std::rc::Rc;
+
+/// An integer type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Integer {
+    /// Its name.
+    pub name: &'static str,
+    /// The least value.
+    pub least: i32,
+    /// The greatest value.
+    pub greatest: i32,
+}
+
+/// Every integer type. `INTEGER` is another name of the first.
+pub const INTEGERS: &[Integer] = &[
+    Integer { name: "INT32", least: i32::MIN, greatest: i32::MAX },
+    Integer { name: "INT16", least: i16::MIN as i32, greatest: i16::MAX as i32 },
+    Integer { name: "INT8", least: i8::MIN as i32, greatest: i8::MAX as i32 },
+    Integer { name: "UINT31", least: 0, greatest: i32::MAX },
+    Integer { name: "UINT16", least: 0, greatest: u16::MAX as i32 },
+    Integer { name: "UINT8", least: 0, greatest: u8::MAX as i32 },
+];
+
+impl Integer {
+    /// Whether a value is one of the type.
+    pub fn holds(self, value: i64) -> bool {
+        (i64::from(self.least)..=i64::from(self.greatest)).contains(&value)
+    }
+
+    /// Whether every value of the type is one of `other`.
+    pub fn is_within(self, other: Integer) -> bool {
+        self.least >= other.least && self.greatest <= other.greatest
+    }
+}
+
+/// A type.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Type {
+    /// `BOOLEAN`.
+    Boolean,
+    /// `CHAR`: a byte.
+    Char,
+    /// `SET`: of the numbers from 0 to 31.
+    Set,
+    /// An integer.
+    Integer(Integer),
+    /// An array of so many elements.
+    Array(u32, Rc<Type>),
+    /// A record, by its number.
+    Record(usize),
+    /// A port to channels of a type, by its number.
+    Channel(usize),
+    /// A type that a mistake was made in; it fits everything, so that one mistake is told once.
+    Unknown,
+}
+
+/// The type `INTEGER`.
+pub const INTEGER: Type = Type::Integer(INTEGERS[0]);
+
+impl Type {
+    /// Whether values of it are one number.
+    pub fn is_scalar(&self) -> bool {
+        !matches!(self, Type::Array(..) | Type::Record(_))
+    }
+}
+
+/// A record type.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// For messages.
+    pub name: String,
+    /// Its fields.
+    pub fields: Vec<(String, Type)>,
+}
+
+/// A message of a channel type.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its name.
+    pub name: String,
+    /// The values it carries.
+    pub values: Vec<Type>,
+}
+
+/// A channel type.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// For messages, and in the names of the machine's channels.
+    pub name: String,
+    /// Its messages.
+    pub messages: Vec<Message>,
+}
+
+/// The number of a variable in [`Program::variables`].
+pub type VariableId = usize;
+/// The number of a process in [`Program::processes`].
+pub type ProcessId = usize;
+
+/// A variable or parameter.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Its name, with that of its module if it is not the main one's.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// The process it belongs to; none for one of a module.
+    pub owner: Option<ProcessId>,
+    /// Whether it stands for another variable.
+    pub reference: bool,
+    /// Its static address.
+    pub address: Option<i32>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A process or property.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Its name, with that of its module if it is not the main one's.
+    pub name: String,
+    /// The process it is declared in.
+    pub parent: Option<ProcessId>,
+    /// Its parameters.
+    pub parameters: Vec<VariableId>,
+    /// Parameters and other variables.
+    pub variables: Vec<VariableId>,
+    /// What it does.
+    pub body: Vec<Statement>,
+    /// Where it begins.
+    pub span: Span,
+    /// Where it ends.
+    pub end: Span,
+}
+
+/// A program.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// Record types.
+    pub records: Vec<Record>,
+    /// Channel types.
+    pub channels: Vec<Channel>,
+    /// Variables of modules and processes.
+    pub variables: Vec<Variable>,
+    /// Processes and properties.
+    pub processes: Vec<Process>,
+    /// Which of them are properties, in the order of the text.
+    pub properties: Vec<ProcessId>,
+    /// The process that executes the bodies of all modules in order.
+    pub main: ProcessId,
+}
+
+/// A place: a variable, or a part of one.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The variable.
+    pub variable: VariableId,
+    /// The way to the part.
+    pub steps: Vec<Step>,
+    /// The type of the part.
+    pub ty: Type,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A step to a part of a variable.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A field of a record, by its position.
+    Field(usize),
+    /// An element of an array of so many.
+    Element(Box<Expression>, u32),
+}
+
+/// An operator of two operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    /// Short-circuit.
+    And,
+    /// Short-circuit.
+    Or,
+    Union,
+    Difference,
+    Intersection,
+    SymmetricDifference,
+    /// Membership of a number in a set.
+    In,
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    /// What it is.
+    pub kind: Kind,
+    /// Its type.
+    pub ty: Type,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Constant(i32),
+    Load(Place),
+    Not(Box<Expression>),
+    /// Of a set: what is not in it.
+    Complement(Box<Expression>),
+    Negate(Box<Expression>),
+    Absolute(Box<Expression>),
+    Binary(Binary, Box<Expression>, Box<Expression>),
+    /// A set of single elements and ranges.
+    Set(Vec<(Expression, Option<Expression>)>),
+    /// The same number in another type.
+    Cast(Box<Expression>),
+}
+
+/// An argument of a process.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Argument {
+    Value(Expression),
+    Reference(Place),
+}
+
+/// What a receive does with a value of a message.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Target {
+    Store(Place),
+    /// The value must be this one.
+    Match(Expression),
+}
+
+/// A communication.
+#[derive(Clone, Debug)]
+pub struct Communication {
+    /// The port.
+    pub port: Place,
+    /// The channel type, and the message's position in it.
+    pub message: (usize, usize),
+    /// What is sent or received.
+    pub what: Direction,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What is sent or received.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Direction {
+    Send(Vec<Expression>),
+    Receive(Vec<Target>),
+}
+
+/// A clause of `SELECT`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Clause {
+    pub communication: Communication,
+    pub guard: Option<Expression>,
+    pub body: Vec<Statement>,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What it is.
+    pub kind: Action,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What a statement is.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Action {
+    Assign(Place, Expression),
+    If(Vec<(Expression, Vec<Statement>)>, Vec<Statement>),
+    While(Expression, Vec<Statement>),
+    Repeat(Vec<Statement>, Expression),
+    Communicate(Communication),
+    Select(Vec<Clause>),
+    Choice(Vec<Vec<Statement>>),
+    Call(ProcessId, Vec<Argument>),
+    Create(ProcessId, Vec<Argument>),
+    New(Place),
+    Print(String, Vec<Expression>),
+    Assert(Expression),
+    Reschedule,
+    Accept,
+    Nomove,
+}
+
+impl Program {
+    /// How a type is called in messages.
+    pub fn type_name(&self, ty: &Type) -> String {
+        match ty {
+            Type::Boolean => "BOOLEAN".to_owned(),
+            Type::Char => "CHAR".to_owned(),
+            Type::Set => "SET".to_owned(),
+            Type::Integer(integer) => integer.name.to_owned(),
+            Type::Array(length, element) => format!("ARRAY {length} OF {}", self.type_name(element)),
+            Type::Record(number) => self.records[*number].name.clone(),
+            Type::Channel(number) => self.channels[*number].name.clone(),
+            Type::Unknown => "?".to_owned(),
+        }
+    }
+
+    /// How many numbers a value of the type is.
+    pub fn elements(&self, ty: &Type) -> u64 {
+        match ty {
+            Type::Array(length, element) => u64::from(*length).saturating_mul(self.elements(element)),
+            Type::Record(number) => self.records[*number].fields.iter().map(|(_, ty)| self.elements(ty)).fold(0, u64::saturating_add),
+            _ => 1,
+        }
+    }
+}

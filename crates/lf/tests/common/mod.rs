@@ -1,0 +1,91 @@
+//! Compiling LF, and exploring what comes out with the reference interpreter.
+
+#![allow(dead_code)] // Not every test needs all of it.
+
+use bytecode::Verified;
+use contract::{Successors, System};
+use lf::{Options, Request};
+use source::SourceMap;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The folder of the project.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Compiles a text without imports from files; what was found, as users read it, if it fails.
+pub fn compile(text: &str, defines: &[(&str, &str)], options: Options) -> Result<Arc<Verified>, String> {
+    let defines: Vec<(String, String)> = defines.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    let mut map = SourceMap::new();
+    let file = map.add("test.lf", text);
+    let mut loader = |_: &str, _: &str| Err("there are no files here".to_owned());
+    let compiled = lf::compile(&mut map, file, &mut loader, Request { defines: &defines, options, ..Request::default() });
+    match compiled.program {
+        Some(program) => bytecode::verify(program.clone())
+            .map(Arc::new)
+            .map_err(|error| format!("not verified: {error}\n{}", bytecode::asm::disassemble(&program))),
+        None => Err(source::render_all(&map, &compiled.diagnostics)),
+    }
+}
+
+/// A graph of states.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Graph {
+    pub states: usize,
+    pub transitions: usize,
+    pub deadlocks: usize,
+    /// Faults, each by its kind.
+    pub faults: Vec<String>,
+}
+
+/// Explores all states.
+pub fn explore(program: &Arc<Verified>) -> Graph {
+    let mut system = vm::Interpreter::new(Arc::clone(program));
+    let mut seen: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut graph = Graph::default();
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    let mut open: Vec<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
+    for state in &open {
+        seen.insert(state.clone(), 0);
+    }
+    while let Some(state) = open.pop() {
+        assert!(seen.len() < 2_000_000, "too many states");
+        out.clear();
+        system.successors(&state, &mut out);
+        if out.is_empty() && !system.is_valid_end(&state) {
+            graph.deadlocks += 1;
+        }
+        for (entry, next) in out.iter() {
+            if let Some(code) = entry.fault() {
+                graph.faults.push(format!("{:?}", system.describe_fault(code).kind));
+            }
+            let Some(next) = next else { continue };
+            graph.transitions += 1;
+            if !seen.contains_key(next) {
+                seen.insert(next.to_vec(), seen.len());
+                open.push(next.to_vec());
+            }
+        }
+    }
+    graph.states = seen.len();
+    graph.faults.sort();
+    graph.faults.dedup();
+    graph
+}
+
+/// The graph of a text.
+pub fn graph_of(text: &str, defines: &[(&str, &str)], options: Options) -> Graph {
+    match compile(text, defines, options) {
+        Ok(program) => explore(&program),
+        Err(why) => panic!("{why}"),
+    }
+}
+
+/// States and transitions of a text.
+pub fn counts(text: &str) -> (usize, usize) {
+    let graph = graph_of(text, &[], Options::default());
+    (graph.states, graph.transitions)
+}

@@ -1,0 +1,130 @@
+//! What users read when something is wrong: a place, what is wrong, and often what to do.
+
+mod common;
+
+use common::compile;
+use lf::Options;
+
+/// The text is refused, and the message contains each of the parts.
+fn says(text: &str, parts: &[&str]) {
+    let found = match compile(text, &[], Options::default()) {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(found) => found,
+    };
+    for part in parts {
+        assert!(found.contains(part), "`{part}` is not in:\n{found}");
+    }
+}
+
+/// The same for statements in a small module.
+fn body(statements: &str, parts: &[&str]) {
+    let text = format!(
+        "MODULE M;\nTYPE C = [s, v(INT8)]; R = RECORD x : INT8 END;\nPORT c : C;\nVAR a : INT8; n : INTEGER; b : BOOLEAN; t : ARRAY 3 OF INT8; r : R;\n\
+         PROCESS P(VAR x : INT8; y : INTEGER); BEGIN x := INT8(y) END P;\nBEGIN\n  {statements}\nEND M."
+    );
+    says(&text, parts);
+}
+
+#[test]
+fn a_whole_message() {
+    body(
+        "a := n",
+        &["test.lf:7:8", "INT32 does not fit the variable, which is INT8", "a cast says that the value is small enough: INT8(…)"],
+    );
+}
+
+#[test]
+fn types_are_checked() {
+    body("a := 300", &["300 does not fit"]);
+    body("b := n", &["INT32 does not fit the variable, which is BOOLEAN"]);
+    body("n := b + 1", &["`+` cannot join BOOLEAN and INT32"]);
+    body("c!v(n)", &["does not fit the message"]);
+    body("c!w(1)", &["no message `w`", "its messages are s, v"]);
+    body("c?v(b)", &["carries INT8, and this variable is BOOLEAN"]);
+    body("c!v", &["carries 1 values, and 0 are given"]);
+    body("n!s", &["messages go through ports"]);
+    body("P(a)", &["has 2 parameters"]);
+    body("P(n, 1)", &["stands for a variable of type INT8"]);
+    body("P(a + 1, 1)", &["stands for a variable"]);
+    body("IF n THEN a := 1 END", &["a condition is needed"]);
+    body("t[3] := 1", &["elements 0 to 2"]);
+    body("r.y := 1", &["no field `y`"]);
+    body("n := 1 DIV 0", &["has no value"]);
+    body("n := 6 / 2", &["DIV"]);
+    body("ACCEPT", &["stand in properties only"]);
+    body("nn := 1", &["`nn` is not declared", "did you mean `n`"]);
+    body("PORTIN(1, n)", &["SYSTEM"]);
+}
+
+#[test]
+fn mistakes_in_the_text() {
+    says("MODULE M; BEGIN x = 1 END M.", &["`=` compares", "`:=`"]);
+    says("MODULE M; BEGIN END N.", &["another name", "END M"]);
+    says("MODULE M; BEGIN (* END M.", &["comment has no end"]);
+    says("MODULE M; VAR VAR : INTEGER; BEGIN END M.", &["expected"]);
+    says("MODULE M; IMPORT Nowhere; BEGIN END M.", &["cannot be read", "Out"]);
+    says("MODULE M; VAR x : INTEGER; x : INTEGER; BEGIN END M.", &["declared twice"]);
+    says("", &["expected `MODULE`"]);
+}
+
+/// One run finds several mistakes.
+#[test]
+fn reading_goes_on() {
+    says(
+        "MODULE M;\nVAR x : INTEGER\nPROCESS P; BEGIN x := ; x := 2 END P;\nBEGIN WHILE DO END; x := 1 1 END M.",
+        &["test.lf:2", "test.lf:3", "test.lf:4"],
+    );
+    body("a := n; b := 1; c!s(1)", &["7:8", "7:16", "7:19"]);
+}
+
+#[test]
+fn what_created_processes_cannot_do() {
+    says(
+        "MODULE M; PROCESS O; VAR n : INTEGER; PROCESS I; BEGIN n := 1 END I; BEGIN CREATE I END O; BEGIN CREATE O END M.",
+        &["may read its variables and not change them"],
+    );
+}
+
+/// What the compiler accepts, the verifier accepts.
+fn well_formed(text: &str) {
+    if let Err(why) = compile(text, &[], Options::default()) {
+        assert!(!why.contains("not verified"), "{why}\n{text}");
+    }
+}
+
+/// Nothing makes the compiler panic, hang or use much memory: texts cut off anywhere, with parts
+/// missing or doubled, and things within things.
+#[test]
+fn damaged_texts() {
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(common::root().join("models/lf")).expect("the models").flatten() {
+        texts.push(std::fs::read_to_string(entry.path()).expect("a text"));
+    }
+    let mut tried = 0;
+    for (number, text) in texts.iter().enumerate() {
+        let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
+        for at in (number % 7..words.len()).step_by(7) {
+            well_formed(&words[..at].concat());
+            well_formed(&[&words[..at], &words[at + 1..]].concat().concat());
+            let doubled = [&words[..at], &words[at..=at], &words[at..]].concat().concat();
+            well_formed(&doubled);
+            tried += 3;
+        }
+    }
+    assert!(tried > 500);
+    let deep = |open: &str, close: &str| {
+        format!("MODULE M; VAR x : INTEGER; BEGIN {} x := 1 {} END M.", open.repeat(20_000), close.repeat(20_000))
+    };
+    well_formed(&deep("IF TRUE THEN ", " END"));
+    well_formed(&deep("WHILE TRUE DO ", " END"));
+    let parentheses = format!("{}1{}", "(".repeat(50_000), ")".repeat(50_000));
+    well_formed(&format!("MODULE M; VAR x : INTEGER; BEGIN x := {parentheses} END M."));
+    well_formed(&format!("MODULE M; VAR x : INTEGER; BEGIN x := {}1 END M.", "1 + ".repeat(50_000)));
+    well_formed(&format!("MODULE M; VAR x : {} INTEGER; BEGIN END M.", "ARRAY 60000 OF ".repeat(50)));
+    // Calls that double with each process.
+    let mut doubling = String::from("MODULE M; VAR g : INTEGER; PROCESS P0; BEGIN INC(g) END P0;\n");
+    for number in 1..60 {
+        doubling.push_str(&format!("PROCESS P{number}; BEGIN P{0}; P{0} END P{number};\n", number - 1));
+    }
+    says(&(doubling + "BEGIN P59 END M."), &["too large"]);
+}

@@ -1,0 +1,247 @@
+//! What statements and types mean, by programs that assert it.
+
+mod common;
+
+use common::{Graph, counts, graph_of};
+use lf::Options;
+
+/// The program runs without fault and without deadlock, in every order.
+fn good(text: &str) -> Graph {
+    let graph = graph_of(text, &[], Options::default());
+    assert!(graph.faults.is_empty(), "{:?} in {text}", graph.faults);
+    assert_eq!(graph.deadlocks, 0, "{text}");
+    graph
+}
+
+/// A module with these declarations and this body does so.
+fn holds(declarations: &str, body: &str) -> Graph {
+    good(&format!("MODULE M;\n{declarations}\nBEGIN\n{body}\nEND M."))
+}
+
+/// It has exactly these faults.
+fn faults(declarations: &str, body: &str, expected: &[&str]) {
+    let text = format!("MODULE M;\n{declarations}\nBEGIN\n{body}\nEND M.");
+    assert_eq!(graph_of(&text, &[], Options::default()).faults, expected, "{text}");
+}
+
+#[test]
+fn arithmetic() {
+    holds("VAR a, b : INTEGER;", "a := 7; b := -2; ASSERT a DIV b = -3; ASSERT a MOD b = 1; ASSERT ABS(b) = 2; ASSERT ODD(a)");
+    holds("VAR a : INT8; b : UINT8;", "a := 100; b := UINT8(a); ASSERT b = 100; a := a - 110; ASSERT a = -10");
+    faults("VAR a : INTEGER;", "a := 7; a := a DIV (a - 7)", &["DivisionByZero"]);
+    let overflow = "Other(\"overflow\")";
+    faults("VAR a : INTEGER;", "a := 7FFFFFFFH; INC(a)", &[overflow]);
+    faults("VAR a : INT8;", "a := 127; INC(a)", &[overflow]);
+    faults("VAR a : INTEGER; b : UINT8;", "a := -1; b := UINT8(a)", &[overflow]);
+    faults("VAR a : INTEGER;", "a := -7FFFFFFFH; a := a - 1; a := -a", &[overflow]);
+}
+
+#[test]
+fn sets_characters_and_booleans() {
+    holds(
+        "VAR s, t : SET; i : INTEGER;",
+        "i := 3; s := {1, i..5}; t := {5, 6}; ASSERT s = {1, 3, 4, 5}; ASSERT s * t = {5}; ASSERT s - t = {1, 3, 4}; ASSERT s / t = {1, 3, 4, 6}; ASSERT ~(2 IN s); INCL(s, i - 1); ASSERT 2 IN s; EXCL(s, 1); ASSERT s + {} = {2..5}; ASSERT 0 IN -s",
+    );
+    holds("VAR c : CHAR;", "c := 'a'; ASSERT ORD(c) = 61H; c := CHR(ORD(c) + 1); ASSERT c = 'b'; ASSERT c > 0AX");
+    // The right side is not evaluated if the left one decides.
+    holds("VAR a : ARRAY 2 OF INTEGER; i : INTEGER;", "i := 5; ASSERT ~((i < 2) & (a[i] = 0)); ASSERT (i > 2) OR (a[i] = 0)");
+}
+
+#[test]
+fn arrays_and_records() {
+    let types = "TYPE P = RECORD x : INT8; y : ARRAY 2, 3 OF INTEGER END; VAR a : ARRAY 2 OF P; b : P; i, j : INTEGER;";
+    holds(
+        types,
+        "FOR i := 0 TO 1 DO FOR j := 0 TO 2 DO a[1].y[i, j] := 10 * i + j END END; a[1].x := 7; b := a[1]; ASSERT b.x = 7; ASSERT b.y[1][2] = 12; ASSERT a[0].y[1, 2] = 0; ASSERT LEN(b.y) = 2; a[0] := b; ASSERT a[0].y[0][1] = 1",
+    );
+    faults(types, "i := 2; a[i].x := 1", &["IndexOutOfRange"]);
+    faults(types, "i := -1; j := a[0].y[0, i]", &["IndexOutOfRange"]);
+}
+
+#[test]
+fn loops_inside_an_action_are_one_step() {
+    let (states, transitions) = counts("MODULE M; VAR i, n : INTEGER; BEGIN FOR i := 1 TO 50 DO n := n + i END; ASSERT n = 1275 END M.");
+    assert_eq!((states, transitions), (2, 1));
+    faults("VAR i : INTEGER;", "REPEAT i := 1 - i UNTIL i = 2", &["Other(\"endless sequence\")"]);
+    holds(
+        "VAR i, n : INTEGER;",
+        "FOR i := 10 TO 1 BY -3 DO INC(n) END; ASSERT n = 4; WHILE n > 0 DO DEC(n, 2) END; REPEAT INC(n) UNTIL n = 3",
+    );
+}
+
+#[test]
+fn calls_run_to_completion() {
+    let processes = "VAR g : ARRAY 3 OF INTEGER;
+        PROCESS Add(a, b : INTEGER; VAR r : INTEGER); BEGIN r := a + b END Add;
+        PROCESS Twice(VAR r : INTEGER); BEGIN Add(r, r, r) END Twice;";
+    holds(processes, "Add(1, 2, g[1]); ASSERT g[1] = 3; Twice(g[1]); ASSERT g[1] = 6; ASSERT g[0] = 0");
+    // A call ends no action, and leaves nothing behind.
+    assert_eq!(counts(&format!("MODULE M; {processes} BEGIN Add(1, 2, g[0]); g[0] := 0 END M.")), (2, 1));
+    let outer = "VAR r : INTEGER;
+        PROCESS Outer(k : INTEGER; VAR done : INTEGER);
+        VAR count : INTEGER;
+          PROCESS Inner(d : INTEGER); BEGIN count := count + d * k END Inner;
+        BEGIN Inner(1); Inner(2); done := count END Outer;";
+    holds(outer, "Outer(10, r); ASSERT r = 30; Outer(1, r); ASSERT r = 3");
+}
+
+#[test]
+fn recursion() {
+    let fib = "VAR r : INTEGER;
+        PROCESS Fib(n : INTEGER; VAR r : INTEGER);
+        VAR a, b : INTEGER;
+        BEGIN IF n < 2 THEN r := n ELSE Fib(n - 1, a); Fib(n - 2, b); r := a + b END END Fib;";
+    let graph = holds(fib, "Fib(10, r); ASSERT r = 55");
+    assert_eq!(graph.states, 2);
+    let ackermann = "VAR r : INTEGER;
+        PROCESS A(m, n : INTEGER; VAR r : INTEGER);
+        VAR t : INTEGER;
+        BEGIN IF m = 0 THEN r := n + 1 ELSIF n = 0 THEN A(m - 1, 1, r) ELSE A(m, n - 1, t); A(m - 1, t, r) END END A;";
+    holds(ackermann, "A(2, 2, r); ASSERT r = 7");
+    faults("PROCESS P(n : INTEGER); BEGIN P(n + 1) END P;", "P(0)", &["IndexOutOfRange"]);
+    let even = "VAR b : BOOLEAN;
+        PROCESS Even(n : INTEGER; VAR r : BOOLEAN); BEGIN IF n = 0 THEN r := TRUE ELSE Odd(n - 1, r) END END Even;
+        PROCESS Odd(n : INTEGER; VAR r : BOOLEAN); BEGIN IF n = 0 THEN r := FALSE ELSE Even(n - 1, r) END END Odd;";
+    holds(even, "Even(8, b); ASSERT b; Even(7, b); ASSERT ~b");
+}
+
+#[test]
+fn recursion_across_actions() {
+    // Each call waits in the middle of its work.
+    let sum = "VAR r : INTEGER;
+        PROCESS Sum(n : INTEGER; VAR r : INTEGER);
+        VAR t : INTEGER;
+        BEGIN RESCHEDULE; IF n > 0 THEN Sum(n - 1, t); RESCHEDULE; r := t + n END END Sum;";
+    let graph = holds(sum, "Sum(4, r); ASSERT r = 10");
+    assert_eq!(graph.states, 1 + 5 + 4 + 1);
+}
+
+#[test]
+fn created_processes() {
+    // A process that is created reads the variables around it.
+    let outer = "PROCESS Outer(k : INTEGER);
+        VAR count : INTEGER;
+          PROCESS Watcher; BEGIN ASSERT (count = k) OR (count = k + 1) END Watcher;
+        BEGIN count := k; CREATE Watcher; RESCHEDULE; INC(count) END Outer;";
+    holds(outer, "CREATE Outer(3); CREATE Outer(5)");
+    // It creates others like itself.
+    holds(
+        "VAR n : INTEGER; PROCESS P(k : INTEGER); BEGIN INC(n); IF k > 0 THEN CREATE P(k - 1) ELSE ASSERT n = 4 END END P;",
+        "CREATE P(3)",
+    );
+    // A parameter by reference stands for the variable while both run.
+    holds(
+        "VAR a, b : INTEGER; PROCESS P(VAR x : INTEGER; y : INTEGER); BEGIN x := y; RESCHEDULE; ASSERT x = y END P;",
+        "CREATE P(a, 1); CREATE P(b, 2)",
+    );
+}
+
+#[test]
+fn messages() {
+    let types = "TYPE P = RECORD x : INT8; b : ARRAY 2 OF BOOLEAN END; C = [put(INTEGER, P), done]; PORT c : C;
+        PROCESS S(out : C); VAR p : P; BEGIN p.x := 5; p.b[1] := TRUE; out!put(300, p); out!done END S;";
+    let receive = "PROCESS R(in : C); VAR p : P; n : INTEGER; BEGIN in?put(n, p); ASSERT n = 300; ASSERT p.x = 5; ASSERT p.b[1] & ~p.b[0]; in?done END R;";
+    holds(&format!("{types} {receive}"), "NEW(c); CREATE S(c); CREATE R(c)");
+    holds(&format!("{types} {receive}"), "NEW(c); CREATE R(c); CREATE S(c)");
+    // What is sent is what it was when the sender came to the statement.
+    holds(
+        "TYPE C = [v(INTEGER)]; PORT c : C; VAR g : INTEGER; PROCESS S; BEGIN g := 1; c!v(g) END S;
+         PROCESS R; VAR x : INTEGER; BEGIN RESCHEDULE; IF g = 1 THEN g := 2; c?v(x); ASSERT x = 1 ELSE c?v(x) END END R;",
+        "NEW(c); CREATE S; CREATE R",
+    );
+    faults("TYPE C = [s]; PORT c : C;", "c!s", &["InvalidChannel"]);
+    // Messages of one channel do not mix, nor do channels of one type.
+    let graph = graph_of(
+        "MODULE M; TYPE C = [s, t]; PORT c, d : C; PROCESS P; BEGIN c!s END P; PROCESS Q; BEGIN c?t END Q; PROCESS R; BEGIN d?s END R; BEGIN NEW(c); NEW(d); CREATE P; CREATE Q; CREATE R END M.",
+        &[],
+        Options::default(),
+    );
+    assert_eq!(graph.deadlocks, 1);
+}
+
+#[test]
+fn ports_travel_in_messages() {
+    holds(
+        "TYPE R = [v(INTEGER)]; C = [ask(R)]; PORT c : C;
+         PROCESS Server; VAR back : R; BEGIN c?ask(back); back!v(7); c?ask(back); back!v(8) END Server;
+         PROCESS Client; PORT mine : R; VAR x : INTEGER; BEGIN NEW(mine); c!ask(mine); mine?v(x); ASSERT (x = 7) OR (x = 8) END Client;",
+        "NEW(c); CREATE Server; CREATE Client; CREATE Client",
+    );
+}
+
+#[test]
+fn guards_are_evaluated_after_the_communication() {
+    let select = "TYPE C = [v(INTEGER), go]; PORT c : C; VAR open : BOOLEAN;
+        PROCESS S(n : INTEGER); BEGIN c!v(n) END S;
+        PROCESS R; VAR x, sum : INTEGER;
+        BEGIN
+          SELECT WHEN c?v(x) & (x > 1) THEN sum := x END;
+          ASSERT x = 2;
+          SELECT WHEN c?v(x) & (x <= 1) THEN sum := sum + x END;
+          ASSERT sum = 3
+        END R;";
+    for order in ["CREATE S(1); CREATE S(2); CREATE R", "CREATE R; CREATE S(1); CREATE S(2)"] {
+        holds(select, &format!("NEW(c); {order}"));
+    }
+    // A guard that another process makes true later.
+    holds(
+        "TYPE C = [s]; PORT c : C; VAR open : BOOLEAN; PROCESS S; BEGIN c!s END S; PROCESS R; BEGIN SELECT WHEN c?s & open THEN ASSERT open END END R; PROCESS O; BEGIN open := TRUE END O;",
+        "NEW(c); CREATE S; CREATE R; CREATE O",
+    );
+    // Sending clauses, and a clause for each side.
+    holds(
+        "TYPE C = [v(INTEGER), w(INTEGER)]; PORT c : C;
+         PROCESS B; VAR n, x : INTEGER; BEGIN WHILE n < 2 DO SELECT WHEN c!v(n) THEN INC(n) WHEN c?w(x) THEN n := x END END END B;
+         PROCESS T; VAR x : INTEGER; BEGIN c?v(x); ASSERT x = 0; c?v(x); ASSERT x = 1 END T;",
+        "NEW(c); CREATE B; CREATE T",
+    );
+    // A constant in the place of a variable is a value that the message must have.
+    holds(
+        "TYPE C = [v(INTEGER, INTEGER)]; PORT c : C; PROCESS S(n : INTEGER); BEGIN c!v(n, 10 * n) END S; PROCESS R; VAR x : INTEGER; BEGIN c?v(2, x); ASSERT x = 20; c?v(1, x); ASSERT x = 10 END R;",
+        "NEW(c); CREATE S(1); CREATE S(2); CREATE R",
+    );
+}
+
+#[test]
+fn select_does_not_meet_select() {
+    let text = "MODULE M; TYPE C = [s]; PORT c : C; PROCESS P; BEGIN SELECT WHEN c!s THEN END END P; PROCESS Q; BEGIN SELECT WHEN c?s THEN END END Q; BEGIN NEW(c); CREATE P; CREATE Q END M.";
+    assert_eq!(graph_of(text, &[], Options::default()).deadlocks, 1);
+}
+
+/// All branches of a choice, each with all partners.
+#[test]
+fn choices() {
+    let graph = holds("VAR x : INTEGER;", "CHOICE x := 1 OR x := 2 OR x := 3 END; RESCHEDULE; ASSERT (x >= 1) & (x <= 3)");
+    assert_eq!(graph.states, 1 + 1 + 3 + 3);
+    let both = "TYPE C = [msg]; PORT ch : C; VAR sent, got : SET;
+        PROCESS S(i : INTEGER); BEGIN ch!msg; INCL(sent, i) END S;
+        PROCESS R(i : INTEGER); BEGIN ch?msg; INCL(got, i) END R;
+        PROCESS P; BEGIN CHOICE ch?msg OR ch!msg END; ASSERT ~((sent = {0, 1}) & (got = {0, 1})) END P;";
+    let text = format!("MODULE M; {both} BEGIN NEW(ch); CREATE S(0); CREATE S(1); CREATE P END M.");
+    assert!(graph_of(&text, &[], Options::default()).states > 10);
+}
+
+#[test]
+fn fine_actions_have_more_states() {
+    let text = "MODULE M; VAR a : INTEGER; PROCESS P; BEGIN a := 1; a := 2; RESCHEDULE; a := 3 END P; BEGIN CREATE P; CREATE P END M.";
+    let coarse = graph_of(text, &[], Options::default());
+    let fine = graph_of(text, &[], Options { fine: true, ..Options::default() });
+    assert!(fine.states > coarse.states, "{fine:?} {coarse:?}");
+}
+
+/// An assertion that holds changes nothing.
+#[test]
+fn true_assertions_are_not_seen() {
+    let with = |statement: &str| {
+        format!(
+            "MODULE M; TYPE C = [s]; PORT c : C; VAR n : INTEGER; PROCESS P; BEGIN c!s; {statement} INC(n) END P; PROCESS Q; BEGIN c?s; c?s END Q; BEGIN NEW(c); CREATE P; CREATE P; CREATE Q END M."
+        )
+    };
+    assert_eq!(counts(&with("ASSERT n >= 0;")), counts(&with("")));
+    assert_eq!(graph_of(&with("ASSERT n > 0;"), &[], Options::default()).faults, ["Assertion"]);
+}
+
+#[test]
+fn variables_at_one_address_are_one() {
+    holds("VAR a AT 2FFH : UINT8; b AT 767 : UINT8;", "a := 7; ASSERT b = 7");
+}

@@ -13,7 +13,7 @@
 typedef enum EverypathStatus {
   // It did what it should.
   EVERYPATH_STATUS_OK = 0,
-  // An argument is null where it must not be, or no UTF-8 text.
+  // A required argument is null, or a string is not UTF-8.
   EVERYPATH_STATUS_BAD_ARGUMENT = 1,
   // The program was refused.
   EVERYPATH_STATUS_BAD_PROGRAM = 2,
@@ -31,16 +31,41 @@ typedef enum EverypathStatus {
 typedef enum EverypathVerdict {
   // Everything was explored, and nothing is wrong.
   EVERYPATH_VERDICT_HOLDS = 0,
-  // Something is wrong; the visitor was told the steps that lead there.
+  // A property is violated; the visitor was called with the steps of the trace.
   EVERYPATH_VERDICT_VIOLATED = 1,
-  // A limit was reached before everything was explored, or the model states something that cannot be checked yet.
+  // A limit was reached, the watcher stopped the check, or the model states a property that
+  // cannot be checked.
   EVERYPATH_VERDICT_UNKNOWN = 3,
 } EverypathVerdict;
 
 // A program that was read and accepted.
 typedef struct EverypathProgram EverypathProgram;
 
-// What a check may use. All zero means: no limits, breadth first.
+// The list to which a system adds initial states and steps.
+typedef struct EverypathSteps EverypathSteps;
+
+// How far a check is.
+typedef struct EverypathProgress {
+  // Distinct states so far.
+  uint64_t states;
+  // Steps so far.
+  uint64_t transitions;
+  // States that wait to be expanded, or that are on the stack.
+  uint64_t waiting;
+  // The present depth.
+  uint64_t depth;
+  // Memory of store and search.
+  uint64_t bytes;
+  // Time since the start.
+  double seconds;
+} EverypathProgress;
+
+// Called from time to time with the progress of a check; returns whether to go on. If not, the
+// verdict is unknown. It may be called from a thread of the library, but never by two threads at
+// once. It must return normally: no exception and no long jump may leave it.
+typedef bool (*EverypathWatcher)(void *context, const struct EverypathProgress *progress);
+
+// What a check may use. All zero means: no limits, breadth first, one worker.
 typedef struct EverypathOptions {
   // Bytes of memory; 0 for no limit.
   uint64_t memory_bytes;
@@ -48,13 +73,19 @@ typedef struct EverypathOptions {
   uint64_t time_ms;
   // Steps from the initial state; 0 for no limit.
   uint64_t depth;
-  // Search depth first, which keeps fewer waiting states, instead of breadth first, which finds the shortest trace.
+  // Search depth first, which keeps fewer waiting states, instead of breadth first, which finds
+  // a shortest trace.
   bool depth_first;
   // Explore everything without looking for violations.
   bool explore_only;
-  // Ask for assertions, end states and run-time errors alone. Without it a formula or a claim in the model, which cannot be checked
-  // yet, makes the verdict unknown.
+  // Check only assertions, end states and run-time errors, and no formulas, claims and accept
+  // labels.
   bool only_safety;
+  // The number of workers; 0 means one. A strictly depth-first search always has one.
+  uint32_t threads;
+  // The function that is told about progress and may stop the check; null for none. It gets the
+  // same context as the visitor.
+  EverypathWatcher watcher;
 } EverypathOptions;
 
 // A step, valid during the callback only.
@@ -65,13 +96,15 @@ typedef struct EverypathStep {
   size_t length;
   // The number of the process that moves.
   uint32_t pid;
-  // What happens, in the words of the source: `P(1): x = 1`. Empty for the initial state.
+  // The statements executed, in the words of the source: `P(1): x = 1`. Empty for the initial
+  // state.
   const char *label;
   // What goes wrong in the step; null if nothing does.
   const char *fault;
 } EverypathStep;
 
-// Sees a step; answers whether to go on. It must return: no exception and no long jump may leave it.
+// Called with a step; returns whether to go on. It must return normally: no exception and no long
+// jump may leave it.
 typedef bool (*EverypathVisitor)(void *context, const struct EverypathStep *step);
 
 // What a check found.
@@ -90,41 +123,112 @@ typedef struct EverypathResult {
   uint64_t store_bytes;
 } EverypathResult;
 
+// A transition system of the caller's. States are byte strings. The steps of a state, and their
+// order, must depend on its bytes alone. With several workers, the functions are called by several
+// threads at the same time. They must return normally: no exception and no long jump may leave
+// them.
+typedef struct EverypathSystem {
+  // Emits the initial states.
+  void (*initial)(void *context, struct EverypathSteps *steps);
+  // Emits the steps that leave a state.
+  void (*successors)(void *context,
+                     const uint8_t *state,
+                     size_t length,
+                     struct EverypathSteps *steps);
+  // Returns whether a state without steps is an accepted end and not a deadlock. Null if no
+  // state is.
+  bool (*is_valid_end)(void *context, const uint8_t *state, size_t length);
+  // Passed to these functions.
+  void *context;
+} EverypathSystem;
+
+// A set of visited states of the caller's. It must be exact: a state that was not inserted before
+// is never reported as known.
+typedef struct EverypathStore {
+  // Inserts a state. Returns 1 if it is new, 0 if it was there, and a negative number if there
+  // is no room, which ends the search with the verdict "unknown". It is never called by two
+  // threads at once. It must return normally: no exception and no long jump may leave it.
+  int32_t (*insert)(void *context, const uint8_t *state, size_t length);
+  // Passed to this function.
+  void *context;
+} EverypathStore;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-// Reads a program from memory. The ending of its name, or its contents, tell the language. On success `*program` is a handle that
-// `everypath_free` gives back; otherwise it is null.
+// Reads a program from memory. The language is recognised by the ending of its name or by its
+// contents. On success `*program` is a handle that must be freed with `everypath_free`; otherwise
+// it is null.
 //
 // # Safety
-// `name` is a string that ends in a zero byte; `contents` points to `length` bytes, or `length` is 0; `program` can be written.
+// `name` is a string that ends in a zero byte; `contents` points to `length` bytes, or `length` is
+// 0; `program` can be written.
 enum EverypathStatus everypath_load(const char *name,
                                     const uint8_t *contents,
                                     size_t length,
                                     struct EverypathProgram **program);
 
-// Gives a program back. Null is allowed and does nothing.
+// Frees a program. Null is allowed and does nothing.
 //
 // # Safety
-// `program` is null, or a handle from `everypath_load` that was not given back before and is not used afterwards.
+// `program` is null, or a handle from `everypath_load` that was not freed before and is not used
+// afterwards.
 void everypath_free(struct EverypathProgram *program);
 
-// The sentence that explains the last call of this thread that did not return `EVERYPATH_STATUS_OK`. Never null; valid until the
-// next such call of this thread.
+// The sentence that explains the last call of this thread that did not return
+// `EVERYPATH_STATUS_OK`, or the last check whose verdict was not "holds". Never null; valid until
+// the next such call of this thread.
 const char *everypath_error(void);
 
-// Looks for deadlocks and faults in all reachable states. If there is one, `visitor` (which may be null) is told the steps that lead to
-// it, in order. `options` may be null.
+// Looks for deadlocks and faults in all reachable states. If there is one, `visitor` (which may be
+// null) is called with the steps that lead to it, in order. `options` may be null. Unless the
+// verdict is "holds", `everypath_error` returns the sentence that says what is wrong, or why the
+// answer is unknown.
 //
 // # Safety
-// `program` is a handle from `everypath_load`; `options` is null or can be read; `visitor` may be called with `context`; `result` can
-// be written.
+// `program` is a handle from `everypath_load`; `options` is null or can be read; `visitor` may be
+// called with `context`, the watcher too, and from another thread; `result` can be written.
 enum EverypathStatus everypath_check(const struct EverypathProgram *program,
                                      const struct EverypathOptions *options,
                                      EverypathVisitor visitor,
                                      void *context,
                                      struct EverypathResult *result);
+
+// Adds an initial state, or the state to which a step leads. The steps of a state are numbered
+// from 0 in the order in which they are emitted; a trace shows these numbers as labels.
+//
+// # Safety
+// `steps` is the argument of the function of a system that is running; `state` points to `length`
+// bytes.
+enum EverypathStatus everypath_emit(struct EverypathSteps *steps,
+                                    const uint8_t *state,
+                                    size_t length);
+
+// Adds a step that fails and leads to no state. `code` is a number of the caller's choice and not
+// 0; the message of the violation contains it.
+//
+// # Safety
+// `steps` is the argument of the function of a system that is running.
+enum EverypathStatus everypath_emit_fault(struct EverypathSteps *steps, uint32_t code);
+
+// Explores all states of a system. If a state without steps is not an accepted end, or a step
+// fails, `visitor` (which may be null) is called with the path that leads there: first the initial
+// state, whose label is empty, then each step. `store` may be null: then the library keeps the
+// states. `options` may be null. Unless the verdict is "holds", `everypath_error` returns the
+// sentence that says what is wrong, or why the answer is unknown.
+//
+// # Safety
+// `system` can be read, and its functions may be called with its context, by several threads if
+// the options ask for several workers; the same is true for `store`, which may be null; `options`
+// is null or can be read; `visitor` may be called with `context`, the watcher too, and from
+// another thread; `result` can be written.
+enum EverypathStatus everypath_explore(const struct EverypathSystem *system,
+                                       const struct EverypathStore *store,
+                                       const struct EverypathOptions *options,
+                                       EverypathVisitor visitor,
+                                       void *context,
+                                       struct EverypathResult *result);
 
 // Tells the initial state to `visitor`, once.
 //
@@ -134,20 +238,24 @@ enum EverypathStatus everypath_initial(const struct EverypathProgram *program,
                                        EverypathVisitor visitor,
                                        void *context);
 
-// Tells each step that leaves a state to `visitor`, until it answers `false`. The order depends on the state alone.
+// Calls `visitor` with each step that leaves a state, until it returns `false`. The order depends
+// on the state alone.
 //
 // # Safety
-// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `visitor` may be called with `context`.
+// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `visitor` may be
+// called with `context`.
 enum EverypathStatus everypath_successors(const struct EverypathProgram *program,
                                           const uint8_t *state,
                                           size_t length,
                                           EverypathVisitor visitor,
                                           void *context);
 
-// Says in `*answer` whether a state without steps is one in which the program may end. If not, it is a deadlock.
+// Says in `*answer` whether a state without steps is one in which the program may end. If not, it
+// is a deadlock.
 //
 // # Safety
-// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `answer` can be written.
+// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `answer` can be
+// written.
 enum EverypathStatus everypath_is_valid_end(const struct EverypathProgram *program,
                                             const uint8_t *state,
                                             size_t length,

@@ -1,4 +1,4 @@
-//! What keeps the two worlds apart: statuses, the last error's sentence, and the net under every call.
+//! The boundary to C: status codes, the text of the last error, and the handling of panics.
 
 use everypath::Error;
 use std::any::Any;
@@ -13,7 +13,7 @@ use std::slice;
 pub enum EverypathStatus {
     /// It did what it should.
     Ok = 0,
-    /// An argument is null where it must not be, or no UTF-8 text.
+    /// A required argument is null, or a string is not UTF-8.
     BadArgument = 1,
     /// The program was refused.
     BadProgram = 2,
@@ -48,7 +48,7 @@ impl From<Error> for Failure {
             Error::Initial(_) => EverypathStatus::NoInitialState,
             Error::State(_) => EverypathStatus::BadState,
             Error::Plan(_) => EverypathStatus::BadOptions,
-            // The enum may grow; what we do not know we do not blame on the caller.
+            // The enum may grow; an unknown error is reported as an internal one.
             _ => EverypathStatus::Internal,
         };
         status.because(error.to_string())
@@ -59,28 +59,35 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// The sentence that explains the last call of this thread that did not return `EVERYPATH_STATUS_OK`. Never null; valid until the
-/// next such call of this thread.
+/// The sentence that explains the last call of this thread that did not return
+/// `EVERYPATH_STATUS_OK`, or the last check whose verdict was not "holds". Never null; valid until
+/// the next such call of this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn everypath_error() -> *const c_char {
     LAST.with(|last| last.borrow().as_ptr())
 }
 
-/// A C string of a text; zero bytes inside, which C cannot hold, become question marks.
+/// A C string of a text; zero bytes inside, which C cannot represent, become question marks.
 pub fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', "?")).unwrap_or_default()
 }
 
-/// Runs the inside of a call: a failure becomes a status and the last error, and so does a panic.
+/// Runs the body of a call: a failure becomes a status and the last error, and so does a panic.
 pub fn guarded(call: impl FnOnce() -> Result<(), Failure>) -> EverypathStatus {
-    // A call either returns its result or nothing: no half-changed value of ours is seen again after a panic.
+    // A call either returns its result or nothing, so no inconsistent value is used again after a
+    // panic.
     let failure = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => return EverypathStatus::Ok,
         Ok(Err(failure)) => failure,
         Err(panic) => EverypathStatus::Internal.because(format!("internal error: {}", panic_message(panic.as_ref()))),
     };
-    LAST.with(|last| *last.borrow_mut() = c_string(&failure.message));
+    remember(&failure.message);
     failure.status
+}
+
+/// Keeps a sentence for [`everypath_error`].
+pub fn remember(message: &str) {
+    LAST.with(|last| *last.borrow_mut() = c_string(message));
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> &str {
@@ -106,7 +113,8 @@ pub unsafe fn bytes<'a>(pointer: *const u8, length: usize) -> Result<&'a [u8], F
 /// The text a caller passes.
 ///
 /// # Safety
-/// `pointer` is null or points to a string that ends in a zero byte and stays unchanged during the call.
+/// `pointer` is null or points to a string that ends in a zero byte and stays unchanged during the
+/// call.
 pub unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str, Failure> {
     if pointer.is_null() {
         return Err(EverypathStatus::BadArgument.because("a string is null"));
@@ -116,7 +124,7 @@ pub unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str, Failure> {
     text.to_str().map_err(|_| EverypathStatus::BadArgument.because("a string is not UTF-8"))
 }
 
-/// The value behind a pointer.
+/// The value that a pointer refers to.
 ///
 /// # Safety
 /// `pointer` is null or points to a value that stays unchanged during the call.

@@ -1,10 +1,11 @@
 //! A whole check in one call.
 
 use crate::EverypathProgram;
-use crate::boundary::{EverypathStatus, guarded, value};
+use crate::boundary::{EverypathStatus, guarded, remember, value};
 use crate::step::{EverypathVisitor, tell};
-use everypath::{Limits, Only, Order, Plan, Verdict};
+use everypath::{Cancel, Limits, Observer, Only, Order, Outcome, Plan, Progress, Verdict};
 use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The answer of a check.
@@ -13,13 +14,37 @@ use std::time::Duration;
 pub enum EverypathVerdict {
     /// Everything was explored, and nothing is wrong.
     Holds = 0,
-    /// Something is wrong; the visitor was told the steps that lead there.
+    /// A property is violated; the visitor was called with the steps of the trace.
     Violated = 1,
-    /// A limit was reached before everything was explored, or the model states something that cannot be checked yet.
+    /// A limit was reached, the watcher stopped the check, or the model states a property that
+    /// cannot be checked.
     Unknown = 3,
 }
 
-/// What a check may use. All zero means: no limits, breadth first.
+/// How far a check is.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct EverypathProgress {
+    /// Distinct states so far.
+    pub states: u64,
+    /// Steps so far.
+    pub transitions: u64,
+    /// States that wait to be expanded, or that are on the stack.
+    pub waiting: u64,
+    /// The present depth.
+    pub depth: u64,
+    /// Memory of store and search.
+    pub bytes: u64,
+    /// Time since the start.
+    pub seconds: f64,
+}
+
+/// Called from time to time with the progress of a check; returns whether to go on. If not, the
+/// verdict is unknown. It may be called from a thread of the library, but never by two threads at
+/// once. It must return normally: no exception and no long jump may leave it.
+pub type EverypathWatcher = Option<unsafe extern "C" fn(context: *mut c_void, progress: *const EverypathProgress) -> bool>;
+
+/// What a check may use. All zero means: no limits, breadth first, one worker.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct EverypathOptions {
@@ -29,13 +54,19 @@ pub struct EverypathOptions {
     pub time_ms: u64,
     /// Steps from the initial state; 0 for no limit.
     pub depth: u64,
-    /// Search depth first, which keeps fewer waiting states, instead of breadth first, which finds the shortest trace.
+    /// Search depth first, which keeps fewer waiting states, instead of breadth first, which finds
+    /// a shortest trace.
     pub depth_first: bool,
     /// Explore everything without looking for violations.
     pub explore_only: bool,
-    /// Ask for assertions, end states and run-time errors alone. Without it a formula or a claim in the model, which cannot be checked
-    /// yet, makes the verdict unknown.
+    /// Check only assertions, end states and run-time errors, and no formulas, claims and accept
+    /// labels.
     pub only_safety: bool,
+    /// The number of workers; 0 means one. A strictly depth-first search always has one.
+    pub threads: u32,
+    /// The function that is told about progress and may stop the check; null for none. It gets the
+    /// same context as the visitor.
+    pub watcher: EverypathWatcher,
 }
 
 /// What a check found.
@@ -56,12 +87,14 @@ pub struct EverypathResult {
     pub store_bytes: u64,
 }
 
-/// Looks for deadlocks and faults in all reachable states. If there is one, `visitor` (which may be null) is told the steps that lead to
-/// it, in order. `options` may be null.
+/// Looks for deadlocks and faults in all reachable states. If there is one, `visitor` (which may be
+/// null) is called with the steps that lead to it, in order. `options` may be null. Unless the
+/// verdict is "holds", `everypath_error` returns the sentence that says what is wrong, or why the
+/// answer is unknown.
 ///
 /// # Safety
-/// `program` is a handle from `everypath_load`; `options` is null or can be read; `visitor` may be called with `context`; `result` can
-/// be written.
+/// `program` is a handle from `everypath_load`; `options` is null or can be read; `visitor` may be
+/// called with `context`, the watcher too, and from another thread; `result` can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn everypath_check(
     program: *const EverypathProgram,
@@ -76,23 +109,11 @@ pub unsafe extern "C" fn everypath_check(
         }
         // SAFETY: the caller vouches for both.
         let (program, options) = unsafe { (&value(program, "program")?.0, options.as_ref().copied().unwrap_or_default()) };
-        let checked = program.check(&plan(&options))?;
-        let verdict = match checked.outcome.verdict {
-            Verdict::Holds => EverypathVerdict::Holds,
-            Verdict::Violated(_) => EverypathVerdict::Violated,
-            Verdict::Unknown(_) => EverypathVerdict::Unknown,
-        };
-        let numbers = &checked.outcome.statistics;
-        let found = EverypathResult {
-            verdict,
-            states: numbers.states,
-            transitions: numbers.transitions,
-            depth: numbers.depth,
-            seconds: numbers.elapsed.as_secs_f64(),
-            store_bytes: numbers.store_bytes,
-        };
+        let cancel = Cancel::default();
+        let watch = Watch::new(options.watcher, context, &cancel);
+        let checked = program.check_with(&plan(&options), &cancel, &watch)?;
         // SAFETY: not null, and the caller vouches that it can be written.
-        unsafe { result.write(found) };
+        unsafe { result.write(result_of(&checked.outcome)) };
         for step in &checked.steps {
             // SAFETY: the caller vouches for the function and its context.
             if !unsafe { tell(visitor, context, step) } {
@@ -103,17 +124,85 @@ pub unsafe extern "C" fn everypath_check(
     })
 }
 
+/// The result of a search. Unless the verdict is "holds", its reason is kept for
+/// [`everypath_error`](crate::everypath_error).
+pub(crate) fn result_of(outcome: &Outcome) -> EverypathResult {
+    let verdict = match &outcome.verdict {
+        Verdict::Holds => EverypathVerdict::Holds,
+        Verdict::Violated(violation) => {
+            remember(&violation.fault.to_string());
+            EverypathVerdict::Violated
+        }
+        Verdict::Unknown(reason) => {
+            remember(&reason.to_string());
+            EverypathVerdict::Unknown
+        }
+    };
+    let statistics = &outcome.statistics;
+    EverypathResult {
+        verdict,
+        states: statistics.states,
+        transitions: statistics.transitions,
+        depth: statistics.depth,
+        seconds: statistics.elapsed.as_secs_f64(),
+        store_bytes: statistics.store_bytes,
+    }
+}
+
+/// The caller's context, on its way to another thread.
+struct Context(*mut c_void);
+
+// SAFETY: the pointer is never followed here, only given back to its owner, who has promised that
+// any thread may do so.
+unsafe impl Send for Context {}
+
+/// Passes progress on to the caller.
+pub(crate) struct Watch {
+    watcher: EverypathWatcher,
+    context: Mutex<Context>,
+    cancel: Cancel,
+}
+
+impl Watch {
+    pub fn new(watcher: EverypathWatcher, context: *mut c_void, cancel: &Cancel) -> Watch {
+        Watch { watcher, context: Mutex::new(Context(context)), cancel: cancel.clone() }
+    }
+}
+
+impl Observer for Watch {
+    fn progress(&self, progress: &Progress) {
+        let Some(watcher) = self.watcher else { return };
+        let told = EverypathProgress {
+            states: progress.states,
+            transitions: progress.transitions,
+            waiting: progress.waiting,
+            depth: progress.depth,
+            bytes: progress.bytes,
+            seconds: progress.elapsed.as_secs_f64(),
+        };
+        // The lock is held during the call, so that no two threads are in it.
+        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the caller of `everypath_check` vouches for the function and its context, also
+        // from other threads.
+        if !unsafe { watcher(context.0, &told) } {
+            self.cancel.cancel();
+        }
+    }
+}
+
+/// The limits in the options; 0 means none.
+pub(crate) fn limits(options: &EverypathOptions) -> Limits {
+    let given = |number: u64| (number > 0).then_some(number);
+    Limits { memory: given(options.memory_bytes), time: given(options.time_ms).map(Duration::from_millis), depth: given(options.depth) }
+}
+
 fn plan(options: &EverypathOptions) -> Plan {
     let base = if options.explore_only { Plan::space() } else { Plan::check() };
-    let given = |number: u64| (number > 0).then_some(number);
     Plan {
         only: options.only_safety.then_some(Only::Safety),
         order: if options.depth_first { Order::Depth } else { Order::Breadth },
-        limits: Limits {
-            memory: given(options.memory_bytes),
-            time: given(options.time_ms).map(Duration::from_millis),
-            depth: given(options.depth),
-        },
+        limits: limits(options),
+        threads: (options.threads as usize).max(1),
         ..base
     }
 }

@@ -1,4 +1,4 @@
-//! Initial state and successors, told to a callback: nothing to allocate, nothing to give back.
+//! Initial state and successors, passed to a callback: the caller allocates and frees nothing.
 
 use crate::EverypathProgram;
 use crate::boundary::{EverypathStatus, bytes, c_string, guarded, value};
@@ -16,16 +16,18 @@ pub struct EverypathStep {
     pub length: usize,
     /// The number of the process that moves.
     pub pid: u32,
-    /// What happens, in the words of the source: `P(1): x = 1`. Empty for the initial state.
+    /// The statements executed, in the words of the source: `P(1): x = 1`. Empty for the initial
+    /// state.
     pub label: *const c_char,
     /// What goes wrong in the step; null if nothing does.
     pub fault: *const c_char,
 }
 
-/// Sees a step; answers whether to go on. It must return: no exception and no long jump may leave it.
+/// Called with a step; returns whether to go on. It must return normally: no exception and no long
+/// jump may leave it.
 pub type EverypathVisitor = Option<unsafe extern "C" fn(context: *mut c_void, step: *const EverypathStep) -> bool>;
 
-/// A step as the caller sees it; `false` if the caller has seen enough.
+/// Passes a step to the caller; `false` if the caller wants no more.
 ///
 /// # Safety
 /// `visitor` may be called with `context`.
@@ -40,7 +42,8 @@ pub(crate) unsafe fn tell(visitor: EverypathVisitor, context: *mut c_void, step:
         label: label.as_ptr(),
         fault: fault.as_ref().map_or(ptr::null(), |fault| fault.as_ptr()),
     };
-    // SAFETY: the caller vouches for the function and its context; what `told` points to lives until the end of this function.
+    // SAFETY: the caller vouches for the function and its context; what `told` points to lives
+    // until the end of this function.
     unsafe { visitor(context, &told) }
 }
 
@@ -60,17 +63,20 @@ pub unsafe extern "C" fn everypath_initial(
         let state = program.initial()?;
         let told = EverypathStep { state: state.as_ptr(), length: state.len(), pid: 0, label: c"".as_ptr(), fault: ptr::null() };
         if let Some(visitor) = visitor {
-            // SAFETY: the caller vouches for the function and its context; the state lives until the end of this block.
+            // SAFETY: the caller vouches for the function and its context; the state lives until
+            // the end of this block.
             unsafe { visitor(context, &told) };
         }
         Ok(())
     })
 }
 
-/// Tells each step that leaves a state to `visitor`, until it answers `false`. The order depends on the state alone.
+/// Calls `visitor` with each step that leaves a state, until it returns `false`. The order depends
+/// on the state alone.
 ///
 /// # Safety
-/// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `visitor` may be called with `context`.
+/// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `visitor` may be
+/// called with `context`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn everypath_successors(
     program: *const EverypathProgram,
@@ -92,10 +98,12 @@ pub unsafe extern "C" fn everypath_successors(
     })
 }
 
-/// Says in `*answer` whether a state without steps is one in which the program may end. If not, it is a deadlock.
+/// Says in `*answer` whether a state without steps is one in which the program may end. If not, it
+/// is a deadlock.
 ///
 /// # Safety
-/// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `answer` can be written.
+/// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `answer` can be
+/// written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn everypath_is_valid_end(
     program: *const EverypathProgram,

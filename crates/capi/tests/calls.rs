@@ -1,8 +1,8 @@
-//! The functions as a caller in C uses them, and what happens when it uses them wrongly.
+//! The functions as a caller in C uses them, with correct and with wrong arguments.
 
 use everypath_c::{
-    EverypathOptions, EverypathProgram, EverypathResult, EverypathStatus, EverypathStep, EverypathVerdict, everypath_check,
-    everypath_error, everypath_free, everypath_initial, everypath_is_valid_end, everypath_load, everypath_successors,
+    EverypathOptions, EverypathProgram, EverypathProgress, EverypathResult, EverypathStatus, EverypathStep, EverypathVerdict,
+    everypath_check, everypath_error, everypath_free, everypath_initial, everypath_is_valid_end, everypath_load, everypath_successors,
 };
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -61,6 +61,37 @@ fn a_program_is_loaded_walked_and_checked() {
         assert_eq!((result.verdict, result.states), (EverypathVerdict::Holds, 256));
         everypath_free(program);
     }
+}
+
+/// Counts calls, and stops at the third.
+unsafe extern "C" fn watch(context: *mut c_void, progress: *const EverypathProgress) -> bool {
+    // SAFETY: the test below passes a number as the context, and the library what it promises.
+    let (calls, progress) = unsafe { (&mut *context.cast::<u32>(), &*progress) };
+    *calls += 1;
+    assert!(progress.seconds >= 0.0);
+    *calls < 3
+}
+
+/// The check would never end; the watcher ends it, and the reason can be read.
+#[test]
+fn a_watcher_hears_of_progress_and_can_stop_a_check() {
+    let endless = c"global int n\nglobal int m\nprocess P() {\nagain: LDG n ;: n++\n LDC 1\n ADD\n STG n\n STEP N\n JMP again\n}\nprocess Q() {\nagain: LDG m ;: m++\n LDC 1\n ADD\n STG m\n STEP N\n JMP again\n}\nstart P, Q\n";
+    let program = load(endless.to_bytes()).expect("a good program");
+    for (threads, depth_first) in [(1, false), (2, false), (1, true)] {
+        let mut calls = 0_u32;
+        let context: *mut c_void = (&raw mut calls).cast();
+        let options = EverypathOptions { threads, depth_first, memory_bytes: 1 << 30, watcher: Some(watch), ..EverypathOptions::default() };
+        // SAFETY: the handle is alive, and `watch` gets the context it expects.
+        unsafe {
+            let mut result = std::mem::zeroed::<EverypathResult>();
+            assert_eq!(everypath_check(program, &options, None, context, &mut result), EverypathStatus::Ok);
+            assert_eq!(result.verdict, EverypathVerdict::Unknown);
+        }
+        assert!(calls >= 3, "{calls}");
+        assert_eq!(error(), "interrupted");
+    }
+    // SAFETY: the handle is not used again.
+    unsafe { everypath_free(program) };
 }
 
 #[test]

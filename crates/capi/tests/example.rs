@@ -1,6 +1,8 @@
-//! The example in C, compiled against the header and the static library, explores programs and finds what the Rust library finds.
+//! The examples in C, compiled against the header and the static library, find what the Rust
+//! library finds.
 //!
-//! Passed over where there is no C compiler: the tests must run on a machine that has only the Rust toolchain.
+//! Passed over where there is no C compiler: the tests must run on a machine that has only the Rust
+//! toolchain.
 
 use everypath::{Plan, Program, Verdict};
 use std::path::{Path, PathBuf};
@@ -38,14 +40,14 @@ fn private_libraries() -> Vec<&'static str> {
     lines.filter_map(|line| line.strip_prefix("Libs.private:")).flat_map(str::split_whitespace).collect()
 }
 
-fn compile(compiler: &str, program: &Path) {
+fn compile(compiler: &str, example: &str, program: &Path) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(compiler)
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-o"])
         .arg(program)
         .arg("-I")
         .arg(here.join("include"))
-        .arg(here.join("examples/bfs.c"))
+        .arg(here.join("examples").join(example))
         .arg(library())
         .args(private_libraries())
         .output()
@@ -53,22 +55,72 @@ fn compile(compiler: &str, program: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// An example that was compiled.
+struct Example(PathBuf);
+
+impl Example {
+    /// Compiles `examples/NAME.c`; `None`, and a line that says so, without a C compiler.
+    fn build(name: &str) -> Option<Example> {
+        let Some(compiler) = compiler() else {
+            eprintln!("passed over: there is no C compiler");
+            return None;
+        };
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        compile(compiler, &format!("{name}.c"), &program);
+        Some(Example(program))
+    }
+
+    /// Exit code, output and messages of a run.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let output = Command::new(&self.0).args(arguments).output().expect("the example starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    }
+}
+
+/// The path of a file with this text.
+fn written(name: &str, text: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).expect("the target folder can be written");
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// A system and a store in C: the search is the library's.
+#[test]
+fn a_system_and_a_store_in_c_are_explored() {
+    let Some(example) = Example::build("own") else { return };
+    let (code, out, err) = example.run(&[]);
+    assert_eq!((code, err.as_str()), (Some(1), ""));
+    let lines: Vec<&str> = out.lines().collect();
+    let (numbers, path) = lines.split_last().expect("the numbers");
+    assert_eq!((path.len(), path[0]), (7, "0 0"), "a shortest path has six steps: {out}");
+    assert!(path[6].ends_with(" 4"), "{out}");
+    let (states, table) = numbers.split_once(" states, ").expect("two numbers");
+    assert_eq!(table, format!("{states} in the table"));
+}
+
+/// A check at full speed with limits, whose outcome is a value, and that a watcher can stop.
+#[test]
+fn a_check_in_c_has_limits_progress_and_an_outcome() {
+    let Some(example) = Example::build("check") else { return };
+    let (code, out, _) = example.run(&[&written("check_good.epa", &counters(5)), "1000000"]);
+    let text = counters(5);
+    let checked = Program::load("c.epa", text.as_bytes()).and_then(|program| program.check(&Plan::check())).expect("a good program");
+    let statistics = &checked.outcome.statistics;
+    assert_eq!((code, out), (Some(0), format!("{} states, {} transitions\n", statistics.states, statistics.transitions)));
+    let (code, out, _) = example.run(&[&written("check_wrong.epa", &counters(4)), "1000000"]);
+    assert_eq!(code, Some(1));
+    assert!(out.contains("assert(n < 4)"), "{out}");
+    let endless = "active [6] proctype P() { byte i; do :: i < 200 -> i++ :: i > 0 -> i-- od }";
+    let (code, out, err) = example.run(&[&written("check_endless.pml", endless), "1"]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert!(err.contains("states after"), "{err}");
+}
+
 #[test]
 fn the_example_in_c_explores_what_we_explore() {
-    let Some(compiler) = compiler() else {
-        eprintln!("passed over: there is no C compiler");
-        return;
-    };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let program = folder.join("bfs");
-    compile(compiler, &program);
-
-    let run = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).expect("the target folder can be written");
-        let output = Command::new(&program).arg(&path).output().expect("the example starts");
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
-    };
+    let Some(example) = Example::build("bfs") else { return };
+    let run = |name: &str, text: &str| example.run(&[&written(name, text)]);
 
     let text = counters(5);
     let checked = Program::load("c.epa", text.as_bytes()).and_then(|program| program.check(&Plan::check())).expect("a good program");

@@ -1,13 +1,21 @@
 //! What to try when a search ends without an answer: the next thing, not everything there is.
 
-use crate::plan::{Order, Plan, StoreKind};
-use contract::{Outcome, StopReason, Verdict};
+use crate::plan::Plan;
+use crate::run::Checked;
+use crate::table::{Order, StoreKind};
+use contract::{Judged, Outcome, PropertyKind, StopReason, Verdict};
 
-/// What to try next, if the answer is not known and something may help. `saved` says whether the search can be resumed.
+/// What to try next, if the answer is not known and something may help. `saved` says whether the
+/// search can be resumed.
 pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     let Verdict::Unknown(reason) = &outcome.verdict else { return None };
     let resume = if saved { "resume the search with more" } else { "give it more" };
     let sentence = match reason {
+        StopReason::Narrow => "a wider beam (`--width`), or `--search best-first`, which leaves nothing out".to_owned(),
+        StopReason::Memory if plan.order == Order::AStar && !mostly_our_own(plan, outcome) => {
+            format!("{resume} memory (`--memory`), or `--search best-first --store compact`, which finds longer paths in less")
+        }
+        StopReason::Time if plan.order.is_directed() => format!("{resume} time (`--time`), or another estimate (`--heuristic`)"),
         StopReason::Memory if mostly_our_own(plan, outcome) => {
             format!(
                 "{resume} memory (`--memory`): most of what was allowed is what the program itself needs before it knows a state, and what \
@@ -19,12 +27,12 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
                 StoreKind::Plain => {
                     "`--store compact` keeps every state in a few bytes; `--store hash` and `--store bits` take less and may overlook states"
                 }
-                // What began as plain is compact by now.
-                StoreKind::Auto | StoreKind::Compact => "`--store hash` and `--store bits` take less memory and may overlook states",
                 StoreKind::Hashes => "`--store bits` never needs more than it has, and overlooks states as it fills",
                 StoreKind::Cache => "`--store compact` keeps every state in a few bytes",
                 StoreKind::Bits if plan.order == Order::Depth => return Some(format!("{resume} memory (`--memory`)")),
                 StoreKind::Bits => "`--search dfs` keeps fewer states waiting",
+                // Compact; and what began as plain is compact by now.
+                _ => "`--store hash` and `--store bits` take less memory and may overlook states",
             };
             format!("{resume} memory (`--memory`), or less to remember: {fewer_bytes}{}", deeper(plan))
         }
@@ -51,6 +59,33 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     Some(sentence)
 }
 
+/// The same for a check of several properties: it may be a search for one of them that has no
+/// answer.
+pub fn check_advice(plan: &Plan, checked: &Checked, saved: bool) -> Option<String> {
+    let outcome = &checked.outcome;
+    let same = |judged: &&Judged| judged.statistics.is_some() && judged.verdict == outcome.verdict;
+    let temporal = match &outcome.verdict {
+        Verdict::Unknown(reason) => checked.properties.iter().find(same).and_then(|judged| temporal_advice(plan, reason, judged)),
+        _ => None,
+    };
+    temporal.or_else(|| advice(plan, outcome, saved))
+}
+
+/// What to try next if the answer for a temporal property is missing. A search for cycles has one
+/// order and one worker.
+fn temporal_advice(plan: &Plan, reason: &StopReason, judged: &Judged) -> Option<String> {
+    let alone = format!("`--ltl {}` asks for this property alone", judged.property.name);
+    let alone = if judged.property.kind == PropertyKind::Ltl { format!("; {alone}") } else { String::new() };
+    Some(match (reason, plan.store) {
+        (StopReason::Memory, StoreKind::Auto | StoreKind::Plain) => {
+            format!("give it more memory (`--memory`), or `--store compact`, which keeps every state in a few bytes{alone}")
+        }
+        (StopReason::Memory, _) => format!("give it more memory (`--memory`){alone}"),
+        (StopReason::Time, _) => format!("give it more time (`--time`){alone}"),
+        _ => return None,
+    })
+}
+
 /// What else may help to find a violation, if the search was breadth-first.
 fn deeper(plan: &Plan) -> &'static str {
     match plan.order {
@@ -60,7 +95,8 @@ fn deeper(plan: &Plan) -> &'static str {
     }
 }
 
-/// As [`advice`], for a search whose edges were wanted: it keeps them beside the states, and there is no choice of store.
+/// As [`advice`], for a search whose edges were wanted: it keeps them beside the states, and there
+/// is no choice of store.
 pub fn graph_advice(plan: &Plan, outcome: &Outcome) -> Option<String> {
     match outcome.verdict {
         Verdict::Unknown(StopReason::Memory) => {

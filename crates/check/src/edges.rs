@@ -1,15 +1,16 @@
 //! The state space as a stream of edges, for those who want the graph and not only its numbers.
 //!
-//! This is a listener to an ordinary search, not a second one: states get their numbers in the order in which the search meets them,
-//! the initial state number 0.
+//! This is a listener to an ordinary search, not a second one: states get their numbers in the
+//! order in which the search meets them, the initial state number 0.
 
-use crate::plan::{Plan, StoreKind};
+use crate::plan::Plan;
 use crate::run::{Checked, Refusal, Surroundings, enough, run_with};
-use bytecode::Verified;
+use crate::subject::Subject;
+use crate::table::{Order, StoreKind};
 use contract::{Action, Answer, Cancel, Edge, Interest, Property, StateId, StopReason, Verdict};
 use replay::{Narrator, View};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Takes the edges of a state space one by one.
 pub trait EdgeSink: Send {
@@ -32,7 +33,7 @@ pub trait EdgeSink: Send {
 
 /// Carries out a plan without its property and hands every edge to `sink`.
 pub fn run_with_edges(
-    program: &Arc<Verified>,
+    subject: &dyn Subject,
     plan: &Plan,
     sink: &mut dyn EdgeSink,
     surroundings: &Surroundings<'_>,
@@ -40,10 +41,18 @@ pub fn run_with_edges(
     if !matches!(plan.store, StoreKind::Auto | StoreKind::Plain) {
         return Err(Refusal::Combination("a graph needs every state by a name that stays: leave out `--store`, or use `--store plain`"));
     }
-    // One worker, because the numbering is part of the answer; and the store whose names for states never change.
+    if plan.order == Order::Sweep {
+        return Err(Refusal::Combination(
+            "a sweep deletes states, and a graph needs them all: leave out `--search`, or use `--search bfs`",
+        ));
+    }
+    // One worker, because the numbering is part of the answer; and the store whose names for states
+    // never change.
     let plan = Plan { threads: 1, store: StoreKind::Plain, property: None, ..*plan };
-    let cancel = surroundings.cancel.clone();
-    let mut narrator = Narrator::new(Arc::clone(program));
+    // A graph that grows too large ends this search and nothing else.
+    let cancel = surroundings.cancel.part();
+    let surroundings = &Surroundings { cancel: cancel.clone(), ..surroundings.clone() };
+    let mut narrator = subject.narrator();
     narrator.give_up_when(enough(&plan, &cancel));
     let recorder = Recorder {
         budget: plan.limits.memory.unwrap_or(u64::MAX),
@@ -51,7 +60,7 @@ pub fn run_with_edges(
         cancel,
         inner: Mutex::new(Inner { narrator, sink, numbers: HashMap::new(), labels: HashMap::new(), labelled: None, full: false }),
     };
-    let mut checked = run_with(program, &plan, &recorder, surroundings)?;
+    let mut checked = run_with(subject, &plan, &recorder, surroundings)?;
     let mut inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
     // A single state has no edge that would have told of it.
     if let (true, Some(state)) = (inner.numbers.is_empty(), inner.narrator.initial().0) {
@@ -74,7 +83,8 @@ struct Inner<'s> {
     narrator: Narrator,
     sink: &'s mut dyn EdgeSink,
     numbers: HashMap<StateId, u32>,
-    /// The labels of the steps that leave the state `labelled`: edges of one state come one after the other.
+    /// The labels of the steps that leave the state `labelled`: edges of one state come one after
+    /// the other.
     labels: HashMap<Action, String>,
     labelled: Option<StateId>,
     full: bool,
@@ -91,7 +101,7 @@ impl Inner<'_> {
     }
 
     fn show(&mut self, number: u32, state: &[u8]) {
-        if let Ok(view) = replay::view(self.narrator.program(), state) {
+        if let Ok(view) = self.narrator.view(state) {
             self.sink.state(number, &view);
         }
     }
@@ -128,7 +138,8 @@ impl Property for Recorder<'_> {
         }
         let Inner { sink, labels, .. } = &mut *inner;
         sink.edge(source, labels.get(&edge.action).map_or("", String::as_str), target);
-        // A table about to double needs its old place and its new one: that is a moment to look at how much the process holds.
+        // A table about to double needs its old place and its new one: that is a moment to look at
+        // how much the process holds.
         let about_to_grow = inner.numbers.len() + 2 > inner.numbers.capacity();
         let needed = if about_to_grow {
             inner.bytes().max(self.resident.and_then(|resident| resident()).unwrap_or(0)) + 2 * inner.table_bytes()

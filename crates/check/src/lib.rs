@@ -1,23 +1,54 @@
-//! Where the parts meet: a [`Plan`] says what to do, [`run()`] builds the parts it names and drives them to an answer.
+//! Where the parts meet: a [`Plan`] says what to do, [`run()`] builds the parts it names and drives
+//! them to an answer.
 //!
-//! This is the only crate that matches on options. It chooses once, dynamically, and everything inside runs on concrete types. And it
-//! is the gate for traces: what a search calls a violation becomes one only when the reference interpreter agrees.
+//! This is the only crate that matches on options. It chooses once, dynamically, and everything
+//! inside runs on concrete types. And it is the gate for traces: what a search calls a violation
+//! becomes one only when the reference interpreter agrees.
 #![forbid(unsafe_code)]
 
 mod advice;
+mod choice;
+mod claim;
+mod ctl;
 mod edges;
+mod events;
+mod explore;
+mod guide;
+mod improve;
+mod measure;
+mod passes;
 mod plan;
 mod probe;
 mod property;
+mod propose;
+mod race;
+mod reduced;
 mod run;
 mod saved;
 mod series;
 mod stores;
+mod subject;
+mod table;
+mod temporal;
 
-pub use advice::{advice, graph_advice};
+pub use ::measure::parse as parse_measure;
+pub use advice::{advice, check_advice, graph_advice};
+pub use choice::{Choosable, UnknownName};
+pub use claim::{Claim, NotChecked, Refuted};
+pub use ctl::{Ctl, CtlForm, CtlWitness};
 pub use edges::{EdgeSink, run_with_edges};
-pub use plan::{Engine, Only, Order, Plan, StoreKind, UnknownName};
+pub use explore::{Exploration, explore};
+pub use guide::{Guidance, Guide};
+pub use improve::{Improved, improve};
+pub use measure::{Measure, NoMeasure, expression_of, measured};
+pub use optimise::{Applied, Passes};
+pub use passes::Shrunk;
+pub use plan::{Engine, Fair, Only, Plan, Por};
 pub use probe::Probe;
+pub use propose::{Proposal, Sampling, propose};
+pub use reduced::Reduced;
 pub use run::{Checked, Refusal, ResumeError, Surroundings, resume, run, run_in};
-pub use saved::{Saved, same_behaviour};
+pub use saved::Saved;
 pub use search::{Blocks, CheckpointError, Checkpoints, Spill};
+pub use subject::{Enclosed, Selected, Subject, same_behaviour};
+pub use table::{Cycles, Order, StoreKind};

@@ -1,13 +1,17 @@
 //! A short depth-first search before the breadth-first one.
 //!
-//! A violation that lies deep is often found at once depth-first, and not at all breadth-first: there are too many states before it. So
-//! the order `auto` begins with a probe. If that finds nothing, the breadth-first search gives the answer as if there had been no probe. If
-//! it does, the breadth-first search looks for the shortest path among a bounded number of states, and only if that is not enough the
-//! path of the probe is shortened and shown. All bounds are numbers of states, not times: one worker gives the same answer every time.
+//! A violation that lies deep is often found at once depth-first, and not at all breadth-first:
+//! there are too many states before it. So the order `auto` begins with a probe. If that sees all
+//! states, it is the answer. If it comes to its bounds and has found nothing, the breadth-first
+//! search gives the answer as if there had been no probe. If it finds something, the breadth-first
+//! search looks for the shortest path among a bounded number of states, and only if that is not
+//! enough the path of the probe is shortened and shown. All bounds are numbers of states, not
+//! times: one worker gives the same answer every time.
 
-use crate::plan::{Order, Plan};
+use crate::plan::Plan;
 use crate::stores;
-use contract::{Cancel, Enough, FaultKind, Limits, Outcome, System, Verdict, Violation};
+use crate::table::Order;
+use contract::{Cancel, Enough, Limits, Outcome, System, Verdict, Violation, ViolationKind};
 use search::{CheckpointError, Task};
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -34,8 +38,10 @@ pub struct Probe {
     pub elapsed: Duration,
     /// The number of steps to the violation it found, if it found one.
     pub found: Option<u64>,
-    /// Whether the answer is its own, with its numbers: the breadth-first search met no violation within its bounds. The path is then
-    /// shorter than the one that was found, as far as that was possible, and perhaps not the shortest.
+    /// Whether the answer is its own, with its numbers: it has seen all states, or the
+    /// breadth-first search met no violation within its bounds. In the second case the path is
+    /// shorter than the one that was found, as far as that was possible, and perhaps not the
+    /// shortest.
     pub answers: bool,
 }
 
@@ -54,6 +60,11 @@ pub(crate) fn search<S: System + Clone>(
     let mut probe =
         Probe { states: statistics.states, transitions: statistics.transitions, elapsed: statistics.elapsed, found: None, answers: false };
     let rest = Task { limits: Limits { time: clock.left(), ..task.limits }, ..task.clone() };
+    if verdict == Verdict::Holds && plan.store.is_exact() {
+        // It has seen everything, through an exact store: there is nothing left to search.
+        probe.answers = true;
+        return Ok((Outcome { verdict, statistics }, Some(probe)));
+    }
     let Verdict::Violated(violation) = verdict else {
         let mut outcome = stores::search(system, plan, &rest, None)?;
         outcome.statistics.elapsed = clock.elapsed();
@@ -73,7 +84,8 @@ pub(crate) fn search<S: System + Clone>(
 
 fn probe<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome {
     let bytes = plan.limits.memory.map_or(BYTES, |budget| BYTES.min(budget / SHARE));
-    // The tables are small; that the whole process keeps its budget is seen to by the search that follows.
+    // The tables are small; that the whole process keeps its budget is seen to by the search that
+    // follows.
     let limits = Limits { memory: Some(bytes), ..task.limits };
     let task = Task { states: Some(STATES), limits, threads: 1, checkpoints: None, spill: None, resident: None, ..task.clone() };
     search::depth_first(system, &Plain::with_budget(bytes), &task)
@@ -83,7 +95,7 @@ fn probe<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome
 fn shorter<S: System + Clone>(system: &S, violation: Violation, clock: &Clock) -> Violation {
     let Violation { fault, trace } = violation;
     // A deadlock is a matter of the last state, everything else of the last step.
-    let fixed = fault.kind != FaultKind::Deadlock;
+    let fixed = fault.kind != ViolationKind::Deadlock;
     let mut system = system.clone();
     let inside = clock.clone();
     system.give_up_when(Enough::when(move |_| inside.is_over()));

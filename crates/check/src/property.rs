@@ -1,8 +1,8 @@
 //! The properties of a run, by name, and what the run says about each.
 //!
-//! A model states more than one thing: assertions, end states, formulas, claims. One exploration answers for
-//! several of them. A property that is stated and that nothing looks at is *unknown*, and so is then the whole
-//! run: a warning beside *holds* would be overlooked.
+//! A model states more than one thing: assertions, end states, formulas, claims. One exploration
+//! answers for several of them. A property that is stated and that nothing looks at is *unknown*,
+//! and so is then the whole run: a warning beside *holds* would be overlooked.
 
 use crate::plan::{Only, Plan};
 use bytecode::{Op, Origin, Program, Verified};
@@ -49,49 +49,72 @@ fn is_asked(plan: &Plan, kind: PropertyKind) -> bool {
     match kind {
         PropertyKind::EndStates => deadlocks,
         PropertyKind::Assertions | PropertyKind::Errors => faults,
+        // What happens on channels is a matter of finite runs.
+        PropertyKind::Trace | PropertyKind::Notrace => true,
         _ => plan.only != Some(Only::Safety),
     }
 }
 
-/// The verdict of a whole run whose exploration ended with `explored`, and that of each property it was asked for.
-pub(crate) fn judge(plan: &Plan, stated: Vec<Stated>, explored: Verdict) -> (Verdict, Vec<Judged>) {
-    let mut unchecked = Vec::new();
-    let asked = stated.into_iter().filter(|property| is_asked(plan, property.kind));
-    let judged: Vec<Judged> = asked
-        .map(|property| {
-            let verdict = match &explored {
-                _ if !property.kind.is_safety() => {
-                    unchecked.push(property.name.clone());
-                    Verdict::Unknown(StopReason::Unchecked(vec![property.name.clone()]))
-                }
-                Verdict::Violated(violation) if PropertyKind::violated_by(violation.fault.kind) != property.kind => {
-                    Verdict::Unknown(StopReason::OtherViolation)
-                }
-                other => other.clone(),
-            };
-            Judged { property, verdict }
-        })
-        .collect();
-    let overall = match explored {
-        Verdict::Holds if !unchecked.is_empty() => Verdict::Unknown(StopReason::Unchecked(unchecked)),
-        other => other,
+/// What a plan asks for of what a model states.
+pub(crate) fn asked(plan: &Plan, mut stated: Vec<Stated>) -> Vec<Stated> {
+    if plan.non_progress {
+        stated.push(Stated::of_kind(PropertyKind::Progress));
+    }
+    stated.into_iter().filter(|property| is_asked(plan, property.kind)).collect()
+}
+
+/// What an exploration that ended with `explored` says of a property that it decides.
+pub(crate) fn explored(property: Stated, explored: &Verdict) -> Judged {
+    let verdict = match explored {
+        Verdict::Violated(violation) if PropertyKind::violated_by(violation.fault.kind) != property.kind => {
+            Verdict::Unknown(StopReason::OtherViolation)
+        }
+        other => other.clone(),
     };
-    (overall, judged)
+    Judged { property, verdict, statistics: None, search: None }
+}
+
+/// The verdict of a whole run, whose exploration ended with `explored`: a violation if there is
+/// one, *holds* only if everything does.
+pub(crate) fn overall(explored: Verdict, judged: &[Judged]) -> Verdict {
+    let violated = |verdict: &&Verdict| matches!(verdict, Verdict::Violated(_));
+    let all = || std::iter::once(&explored).chain(judged.iter().map(|judged| &judged.verdict));
+    if let Some(violated) = all().find(violated) {
+        return violated.clone();
+    }
+    let mut unchecked = Vec::new();
+    for verdict in all() {
+        match verdict {
+            Verdict::Unknown(StopReason::Unchecked(names)) => unchecked.extend(names.iter().cloned()),
+            Verdict::Unknown(_) => return verdict.clone(),
+            _ => {}
+        }
+    }
+    if unchecked.is_empty() { Verdict::Holds } else { Verdict::Unknown(StopReason::Unchecked(unchecked)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{Fault, FaultKind, Trace, Violation};
+    use contract::{Fault, Trace, Violation, ViolationKind};
 
     fn stated() -> Vec<Stated> {
         let kinds = [PropertyKind::Assertions, PropertyKind::EndStates, PropertyKind::Errors, PropertyKind::Ltl];
         kinds.map(Stated::of_kind).to_vec()
     }
 
-    fn verdicts(plan: &Plan, explored: Verdict) -> (Verdict, Vec<(&'static str, Verdict)>) {
-        let (overall, judged) = judge(plan, stated(), explored);
-        (overall, judged.into_iter().map(|judged| (judged.property.kind.name(), judged.verdict)).collect())
+    fn verdicts(plan: &Plan, found: Verdict) -> (Verdict, Vec<(&'static str, Verdict)>) {
+        let judged: Vec<Judged> = asked(plan, stated())
+            .into_iter()
+            .map(|property| match property.kind.is_safety() {
+                true => explored(property, &found),
+                false => {
+                    let verdict = Verdict::Unknown(StopReason::Unchecked(vec![property.name.clone()]));
+                    Judged { property, verdict, statistics: None, search: None }
+                }
+            })
+            .collect();
+        (overall(found, &judged), judged.into_iter().map(|judged| (judged.property.kind.name(), judged.verdict)).collect())
     }
 
     fn unchecked() -> Verdict {
@@ -113,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_violation_is_one_of_its_own_property() {
-        let violated = Verdict::Violated(Box::new(Violation { fault: Fault::new(FaultKind::Assertion, "x"), trace: Trace::default() }));
+        let violated = Verdict::Violated(Box::new(Violation { fault: Fault::new(ViolationKind::Assertion, "x"), trace: Trace::default() }));
         let (overall, each) = verdicts(&Plan::check(), violated.clone());
         assert_eq!(overall, violated);
         let other = Verdict::Unknown(StopReason::OtherViolation);

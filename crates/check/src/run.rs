@@ -1,18 +1,26 @@
 //! From a plan to an outcome.
 
+use crate::claim::{Claim, NotChecked};
+use crate::ctl::{self, Ctl, CtlWitness, Decided};
+use crate::events::{self, Watched};
+use crate::guide::{self, Guidance, Looked};
+use crate::passes::{self, Shrunk};
 use crate::plan::{Engine, Plan};
 use crate::probe::{self, Probe};
 use crate::property;
+use crate::reduced::{self, Reduced, reduction};
 use crate::saved;
-use bytecode::Verified;
-use contract::{Cancel, Enough, Judged, NoProperty, Observer, Outcome, Property, Quiet, Statistics, StopReason, Trace, Verdict, Violation};
+use crate::subject::Subject;
+use crate::table::{Combination, Order};
+use crate::temporal;
+use contract::{Cancel, Enough, Judged, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason, System, Verdict};
+use optimise::Passes;
 use replay::{Narrator, Step};
 use search::{CheckpointError, Checkpoints, Spill, Task};
 use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
-use std::time::Instant;
-use vm::Interpreter;
+use std::time::{Duration, Instant};
 
 /// An outcome, and the steps of its trace in the user's words.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +33,33 @@ pub struct Checked {
     pub properties: Vec<Judged>,
     /// The depth-first probe that came before the search, if there was one.
     pub probe: Option<Probe>,
+    /// Whether orders of independent steps were left out of the search for deadlocks and faults.
+    pub reduced: Reduced,
+    /// A path that shows that a formula holds.
+    pub witness: Option<CtlWitness>,
+    /// The same for each property, by its name, that had a search of its own.
+    pub reduced_for: Vec<(String, Reduced)>,
+    /// What a directed search was guided by, if it is to be explained.
+    pub guided: Option<Guidance>,
+    /// Which passes made the program smaller.
+    pub shrunk: Shrunk,
+}
+
+impl Checked {
+    /// An outcome, and nothing known about how it came to be.
+    fn new(outcome: Outcome, steps: Vec<Step>) -> Checked {
+        Checked {
+            outcome,
+            steps,
+            properties: Vec::new(),
+            probe: None,
+            reduced: Reduced::NotAsked,
+            reduced_for: Vec::new(),
+            guided: None,
+            shrunk: Shrunk::default(),
+            witness: None,
+        }
+    }
 }
 
 /// Why a plan is not carried out.
@@ -83,11 +118,13 @@ pub struct Surroundings<'a> {
     pub cancel: Cancel,
     /// Who hears of its progress.
     pub observer: &'a dyn Observer,
-    /// Who wants checkpoints. Each is to be preceded by the bytes of a [`Saved`](crate::Saved) if it shall be complete in itself.
+    /// Who wants checkpoints. Each is to be preceded by the bytes of a [`Saved`](crate::Saved) if
+    /// it shall be complete in itself.
     pub checkpoints: Option<&'a dyn Checkpoints>,
     /// Where a depth-first stack may go when it gets large.
     pub spill: Option<Spill<'a>>,
-    /// How much memory the process holds, if the system tells: with it the memory limit is one of the process, not of its tables.
+    /// How much memory the process holds, if the system tells: with it the memory limit is one of
+    /// the process, not of its tables.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
 }
 
@@ -100,22 +137,22 @@ impl Default for Surroundings<'_> {
 
 /// Carries out a plan.
 ///
-/// The answer is *violated* only with a trace that the reference interpreter has run through, and *holds* only if the search saw
-/// everything through an exact store.
-pub fn run(program: &Arc<Verified>, plan: &Plan, cancel: &Cancel, observer: &dyn Observer) -> Result<Checked, Refusal> {
-    run_in(program, plan, &Surroundings { cancel: cancel.clone(), observer, ..Surroundings::default() })
+/// The answer is *violated* only with a trace that the reference interpreter has run through, and
+/// *holds* only if the search saw everything through an exact store.
+pub fn run(subject: &dyn Subject, plan: &Plan, cancel: &Cancel, observer: &dyn Observer) -> Result<Checked, Refusal> {
+    run_in(subject, plan, &Surroundings { cancel: cancel.clone(), observer, ..Surroundings::default() })
 }
 
 /// As [`run`], with checkpoints and a place for large stacks if there are such.
-pub fn run_in(program: &Arc<Verified>, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Checked, Refusal> {
-    run_with(program, plan, listener(plan), surroundings)
+pub fn run_in(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Checked, Refusal> {
+    run_with(subject, plan, listener(plan), surroundings)
 }
 
-/// Goes on from a checkpoint of the same program, property, order and reduction, which begins at `from`, to the answer the search would
-/// have had.
-pub fn resume(program: &Arc<Verified>, plan: &Plan, surroundings: &Surroundings<'_>, from: &mut dyn Read) -> Result<Checked, ResumeError> {
-    plan.refuse_saving()?;
-    carry_out(program, plan, listener(plan), surroundings, Some(from))
+/// Goes on from a checkpoint of the same program, property, order and reduction, which begins at
+/// `from`, to the answer the search would have had.
+pub fn resume(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>, from: &mut dyn Read) -> Result<Checked, ResumeError> {
+    plan.refuse(true)?;
+    carry_out(subject, plan, listener(plan), surroundings, Some(from))
 }
 
 fn listener(plan: &Plan) -> &dyn Property {
@@ -127,12 +164,12 @@ fn listener(plan: &Plan) -> &dyn Property {
 
 /// Carries out a plan with a property of the caller's instead of the plan's.
 pub(crate) fn run_with(
-    program: &Arc<Verified>,
+    subject: &dyn Subject,
     plan: &Plan,
     property: &dyn Property,
     surroundings: &Surroundings<'_>,
 ) -> Result<Checked, Refusal> {
-    carry_out(program, plan, property, surroundings, None).map_err(|error| match error {
+    carry_out(subject, plan, property, surroundings, None).map_err(|error| match error {
         ResumeError::Refused(refusal) => refusal,
         // Nothing was to be resumed, so nothing can be wrong with it.
         ResumeError::Checkpoint(_) => Refusal::Combination("there is no checkpoint"),
@@ -140,26 +177,36 @@ pub(crate) fn run_with(
 }
 
 fn carry_out(
-    program: &Arc<Verified>,
+    subject: &dyn Subject,
     plan: &Plan,
     property: &dyn Property,
     surroundings: &Surroundings<'_>,
     from: Option<&mut dyn Read>,
 ) -> Result<Checked, ResumeError> {
-    plan.refuse()?;
-    if surroundings.checkpoints.is_some() {
-        plan.refuse_saving()?;
+    plan.refuse(surroundings.checkpoints.is_some())?;
+    // A measure is about the program as it is written.
+    let passes = if plan.order == Order::Sweep { Passes { merge: false, dead: false } } else { plan.passes };
+    let plan = &Plan { passes, ..*plan };
+    let begun = Instant::now();
+    let asked = property::asked(plan, subject.stated());
+    let questions: Vec<Question> = asked.iter().map(|stated| Question::about(subject, stated)).collect();
+    for claim in questions.iter().filter_map(Question::claim) {
+        let ordered = Plan { order: temporal::order(plan, claim), ..*plan };
+        Combination::new(&ordered, temporal::method(plan, claim), false).guarantee()?;
     }
-    let deadline = plan.limits.time.map(|time| Instant::now() + time);
-    let mut narrator = Narrator::new(Arc::clone(program));
+    let deadline = plan.limits.time.map(|time| begun + time);
+    let mut narrator = subject.narrator();
     narrator.give_up_when(enough(plan, &surroundings.cancel));
-    if let Some(checked) = broken_at_birth(&narrator, plan) {
-        return Ok(judged(program, plan, checked));
-    }
     let observer = surroundings.observer;
-    let label = saved::digest(program, plan);
+    let (shrunk, smaller) = passes::for_faults(subject, plan);
+    let searched = smaller.as_ref().map_or(subject, |smaller| smaller.program());
+    let label = saved::digest(searched, plan);
+    let (reduced, reduction) = reduction(searched, plan);
+    let heuristic = guide::heuristic(searched, plan, Looked::For(plan.property.unwrap_or_default()), observer);
     let task = Task {
         property,
+        reduction: &reduction,
+        heuristic: &*heuristic,
         limits: plan.limits,
         cancel: surroundings.cancel.clone(),
         observer,
@@ -171,20 +218,144 @@ fn carry_out(
         ..Task::default()
     };
     let clock = Clock { cancel: surroundings.cancel.clone(), deadline };
-    let searched = match native(program, plan, observer) {
-        Some(native) => probe::search(&native, plan, &task, from),
-        None => probe::search(&Interpreter::new(Arc::clone(program)), plan, &task, from),
+    // If temporal properties alone are asked for, the searches for them are all there is to do.
+    let explores = questions.iter().any(|question| matches!(question, Question::Explored)) || questions.is_empty();
+    let mut checked = if explores {
+        let mut system = searched.system(plan.engine, Arc::default(), observer);
+        get_ready(&mut system, plan, &clock);
+        let searched = probe::search(&system, plan, &task, from);
+        let (outcome, probe) = match searched {
+            // The time was up before all of the checkpoint was read.
+            Err(CheckpointError::GivenUp(outcome)) => (*outcome, None),
+            searched => searched?,
+        };
+        let outcome = Outcome { verdict: reduction.confirm(outcome.verdict), ..outcome };
+        // What a probe found was known before the time was up, and its path is not long.
+        let known = probe.as_ref().is_some_and(|probe| probe.answers);
+        let mut outcome = outcome;
+        if let Some(smaller) = &smaller {
+            outcome = smaller.retell(&narrator, outcome, false, enough(plan, &surroundings.cancel));
+        }
+        Checked { probe, reduced, shrunk, ..confirm(&narrator, outcome, &|| !known && clock.is_over()) }
+    } else {
+        let outcome = Outcome { verdict: Verdict::Holds, statistics: Statistics::default() };
+        Checked::new(outcome, Vec::new())
     };
-    let (outcome, probe) = match searched {
-        // The time was up before all of the checkpoint was read.
-        Err(CheckpointError::GivenUp(outcome)) => (*outcome, None),
-        searched => searched?,
-    };
-    // What a probe found was known before the time was up, and its path is not long.
-    let known = probe.as_ref().is_some_and(|probe| probe.answers);
-    let checked = Checked { probe, ..confirm(&narrator, outcome, &|| !known && clock.is_over()) };
-    Ok(judged(program, plan, checked))
+    if plan.explained && explores && plan.order.is_directed() {
+        let trace = if let Verdict::Violated(violation) = &checked.outcome.verdict { Some(&violation.trace) } else { None };
+        checked.guided = Some(guide::explain(plan, &*heuristic, trace));
+    }
+    let explored = checked.outcome.verdict.clone();
+    for (stated, question) in asked.into_iter().zip(questions) {
+        let task = Task { limits: temporal::remaining(plan, begun), ..task.clone() };
+        let (judged, steps) = match question {
+            Question::Explored => (property::explored(stated, &explored), Vec::new()),
+            Question::Unchecked(why) => {
+                observer.notice(&format!("`{}` is not checked: {why}", stated.name));
+                let verdict = Verdict::Unknown(StopReason::Unchecked(vec![stated.name.clone()]));
+                (Judged { property: stated, verdict, statistics: None, search: None }, Vec::new())
+            }
+            Question::Claim(claim) => temporal(subject, plan, &narrator, stated, &claim, &task, &clock, &mut checked.reduced_for),
+            Question::Events(watched) => events::judge(subject, &watched, plan, &narrator, stated, &task, &|| clock.is_over()),
+            Question::Branching(ctl) => {
+                let Decided { judged, steps, witness } = ctl::judge(subject, plan, &narrator, stated, ctl, &task, &|| clock.is_over());
+                checked.witness = checked.witness.take().or(witness);
+                (judged, steps)
+            }
+        };
+        if let Some(statistics) = &judged.statistics {
+            // The first violation is the one that is shown.
+            let first = matches!(judged.verdict, Verdict::Violated(_)) && !matches!(checked.outcome.verdict, Verdict::Violated(_));
+            if first {
+                (checked.outcome.verdict, checked.steps) = (judged.verdict.clone(), steps);
+            }
+            if first || !explores && checked.properties.is_empty() {
+                checked.outcome.statistics = statistics.clone();
+            }
+        }
+        checked.properties.push(judged);
+    }
+    checked.outcome.verdict = property::overall(checked.outcome.verdict, &checked.properties);
+    Ok(checked)
 }
+
+/// What it takes to answer for a property.
+enum Question {
+    /// The exploration decides it.
+    Explored,
+    /// A run that an automaton accepts must not exist.
+    Claim(Claim),
+    /// The events on channels must be followed.
+    Events(Box<Watched>),
+    /// A formula of branching time must be decided.
+    Branching(Ctl),
+    /// There is no way to.
+    Unchecked(NotChecked),
+}
+
+impl Question {
+    fn about(subject: &dyn Subject, stated: &Stated) -> Question {
+        if let Some(ctl) = subject.branching(stated) {
+            return Question::Branching(ctl);
+        }
+        match (subject.claim(stated), Watched::of(subject, stated)) {
+            (Some(Err(why)), _) | (None, Some(Err(why))) => Question::Unchecked(why),
+            (Some(Ok(claim)), _) => Question::Claim(claim),
+            (None, Some(Ok(watched))) => Question::Events(Box::new(watched)),
+            (None, None) => Question::Explored,
+        }
+    }
+
+    fn claim(&self) -> Option<&Claim> {
+        if let Question::Claim(claim) = self { Some(claim) } else { None }
+    }
+}
+
+/// Searches for a run that violates a temporal property, and the steps of the one that was found.
+#[allow(clippy::too_many_arguments)]
+fn temporal(
+    subject: &dyn Subject,
+    plan: &Plan,
+    narrator: &Narrator,
+    stated: Stated,
+    claim: &Claim,
+    task: &Task<'_>,
+    clock: &Clock,
+    reduced_for: &mut Vec<(String, Reduced)>,
+) -> (Judged, Vec<Step>) {
+    let (_, smaller) = passes::for_claim(subject, plan, &stated);
+    let searched = smaller.as_ref().map_or(subject, |smaller| smaller.program());
+    let (reduced, reduction) = reduced::of_claim(searched, plan, claim);
+    reduced_for.push((stated.name.clone(), reduced));
+    let task = &Task { reduction: &reduction, ..task.clone() };
+    let mut system = searched.system(plan.engine, Arc::clone(&claim.propositions), task.observer);
+    get_ready(&mut system, plan, clock);
+    let heuristic = guide::heuristic(searched, plan, Looked::Claim(claim, temporal::automaton(plan, claim)), task.observer);
+    let closing = |state: &[u8]| guide::closing(searched, state);
+    let mut found = temporal::search(&system, claim, plan, &closing, &Task { heuristic: &*heuristic, ..task.clone() });
+    if let Some(smaller) = &smaller {
+        found = smaller.retell(narrator, found, true, enough(plan, &task.cancel));
+    }
+    let mut reference = subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), task.observer);
+    if let (Some(_), Verdict::Violated(violation)) = (&smaller, &mut found.verdict) {
+        temporal::cut(&mut reference, claim, &mut violation.trace);
+    }
+    let (mut outcome, steps) = temporal::confirm(narrator, &mut reference, claim, plan.fairness.into(), found, &|| clock.is_over());
+    if let Verdict::Violated(violation) = &mut outcome.verdict {
+        temporal::tell(&mut violation.fault, &stated, plan.fairness);
+    }
+    let search = Some(temporal::words(plan, claim, &outcome.statistics));
+    let verdict = reduction.confirm(outcome.verdict);
+    (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search }, steps)
+}
+
+/// Waits for native code, if that is what the plan wants, and while there is time.
+fn get_ready(system: &mut impl System, plan: &Plan, clock: &Clock) {
+    while plan.code_first && !clock.is_over() && !system.get_ready(READY_EVERY) {}
+}
+
+/// How long to wait for native code before looking at the clock.
+const READY_EVERY: Duration = Duration::from_millis(50);
 
 /// When to stop confirming.
 struct Clock {
@@ -198,15 +369,8 @@ impl Clock {
     }
 }
 
-/// What an exploration found, as the answer to everything that was asked.
-fn judged(program: &Verified, plan: &Plan, mut checked: Checked) -> Checked {
-    let (verdict, properties) = property::judge(plan, property::of_program(program), checked.outcome.verdict);
-    checked.outcome.verdict = verdict;
-    checked.properties = properties;
-    checked
-}
-
-/// When whoever tells of steps is to give one up: the time of the run is over, its memory used up, or somebody asks to stop.
+/// When whoever tells of steps is to give one up: the time of the run is over, its memory used up,
+/// or somebody asks to stop.
 pub(crate) fn enough(plan: &Plan, cancel: &Cancel) -> Enough {
     let (began, limits, cancel) = (Instant::now(), plan.limits, cancel.clone());
     Enough::when(move |bytes| {
@@ -215,47 +379,8 @@ pub(crate) fn enough(plan: &Plan, cancel: &Cancel) -> Enough {
     })
 }
 
-/// The program in native code, if the plan asks for that and there is any.
-#[cfg(feature = "native")]
-fn native(program: &Arc<Verified>, plan: &Plan, observer: &dyn Observer) -> Option<jit::Native> {
-    match plan.engine {
-        Engine::Interpreter => None,
-        Engine::Native => jit::Native::new(Arc::clone(program))
-            .inspect_err(|error| observer.notice(&format!("{error}; the interpreter takes its place")))
-            .ok(),
-    }
-}
-
-/// This build makes no native code.
-#[cfg(not(feature = "native"))]
-fn native(_: &Arc<Verified>, plan: &Plan, observer: &dyn Observer) -> Option<Interpreter> {
-    if plan.engine == Engine::Native {
-        observer.notice("this build makes no native code; the interpreter takes its place");
-    }
-    None
-}
-
-/// A program whose first processes fail while they are set up has no state to search from; one that only breaks an assertion there has
-/// a violation before the first step.
-fn broken_at_birth(narrator: &Narrator, plan: &Plan) -> Option<Checked> {
-    let (state, fault) = narrator.initial();
-    let fault = fault?;
-    let wanted = plan.property.is_some_and(|safety| safety.faults);
-    if state.is_some() && !wanted {
-        return None;
-    }
-    let trace = Trace { initial: state.unwrap_or_default(), ..Trace::default() };
-    let verdict = Verdict::Violated(Box::new(Violation { fault, trace }));
-    Some(Checked {
-        outcome: Outcome { verdict, statistics: Statistics::default() },
-        steps: Vec::new(),
-        properties: Vec::new(),
-        probe: None,
-    })
-}
-
-/// Lets a violation pass only if the reference interpreter finds it too. If not, an engine is wrong, and the honest verdict is that we
-/// do not know.
+/// Lets a violation pass only if the reference interpreter finds it too. If not, an engine is
+/// wrong, and the honest verdict is that we do not know.
 fn confirm(narrator: &Narrator, mut outcome: Outcome, stop: &dyn Fn() -> bool) -> Checked {
     let mut steps = Vec::new();
     if let Verdict::Violated(violation) = &mut outcome.verdict {
@@ -269,13 +394,13 @@ fn confirm(narrator: &Narrator, mut outcome: Outcome, stop: &dyn Fn() -> bool) -
             Err(_) => outcome.verdict = Verdict::Unknown(StopReason::TraceLost(violation.fault.clone())),
         }
     }
-    Checked { outcome, steps, properties: Vec::new(), probe: None }
+    Checked::new(outcome, steps)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{Action, Fault, FaultKind, Safety, TraceStep};
+    use contract::{Action, Fault, Safety, Trace, TraceStep, Violation, ViolationKind};
 
     const STUCK: &str = "process P() {\n STEP N\n ;: false\n LDC 0\n NEXZ\n STEP N\n STEP T\n}\nstart P\n";
 
@@ -286,20 +411,21 @@ mod tests {
         Narrator::new(Arc::new(bytecode::verify(program).expect("a good program")))
     }
 
-    fn claim(trace: Trace, kind: FaultKind) -> Verdict {
+    fn claim(trace: Trace, kind: ViolationKind) -> Verdict {
         let violation = Violation { fault: Fault::new(kind, "claimed"), trace };
         let outcome = Outcome { verdict: Verdict::Violated(Box::new(violation)), statistics: Statistics::default() };
         confirm(&narrator(), outcome, &|| false).outcome.verdict
     }
 
-    /// A search for deadlocks alone finds one behind a failed assertion, and its trace is no worse for that.
+    /// A search for deadlocks alone finds one behind a failed assertion, and its trace is no worse
+    /// for that.
     #[test]
     fn a_deadlock_behind_a_fault_is_confirmed() {
         let text = "process P() {\n ;: assert(false)\n LDC 0\n ASSERT\n STEP N\n ;: false\n LDC 0\n NEXZ\n STEP N\n STEP T\n}\nstart P\n";
         let mut map = source::SourceMap::new();
         let file = map.add("behind.epa", text);
         let program = Arc::new(bytecode::verify(bytecode::asm::assemble(&map, file).expect("a good program")).expect("a good program"));
-        for (faults, kind) in [(true, FaultKind::Assertion), (false, FaultKind::Deadlock)] {
+        for (faults, kind) in [(true, ViolationKind::Assertion), (false, ViolationKind::Deadlock)] {
             let plan = Plan { property: Some(Safety { faults, deadlocks: true }), ..Plan::check() };
             let checked = run(&program, &plan, &Cancel::default(), &Quiet).expect("a sound plan");
             let Verdict::Violated(violation) = checked.outcome.verdict else { panic!("{:?}", checked.outcome.verdict) };
@@ -314,14 +440,14 @@ mod tests {
         let initial = narrator.initial().0.expect("a state");
         let step = narrator.steps(&initial).expect("a state").remove(0);
         let good = Trace { initial: initial.clone(), steps: vec![TraceStep { action: step.action, state: step.state }], loop_start: None };
-        let Verdict::Violated(violation) = claim(good.clone(), FaultKind::Deadlock) else { panic!("a true deadlock was not believed") };
+        let Verdict::Violated(violation) = claim(good.clone(), ViolationKind::Deadlock) else { panic!("a true deadlock was not believed") };
         assert_eq!(violation.fault.position.map(|at| at.line), Some(3), "the stuck process has a place");
 
         let refused = |trace: Trace, kind| assert!(matches!(claim(trace, kind), Verdict::Unknown(StopReason::TraceLost(_))));
-        refused(good.clone(), FaultKind::Assertion);
-        refused(Trace { initial, ..Trace::default() }, FaultKind::Deadlock);
-        refused(Trace { initial: vec![9, 9], ..good.clone() }, FaultKind::Deadlock);
+        refused(good.clone(), ViolationKind::Assertion);
+        refused(Trace { initial, ..Trace::default() }, ViolationKind::Deadlock);
+        refused(Trace { initial: vec![9, 9], ..good.clone() }, ViolationKind::Deadlock);
         let elsewhere = TraceStep { action: Action::new(0, 1), ..good.steps[0].clone() };
-        refused(Trace { steps: vec![elsewhere], ..good }, FaultKind::Deadlock);
+        refused(Trace { steps: vec![elsewhere], ..good }, ViolationKind::Deadlock);
     }
 }

@@ -1,17 +1,21 @@
-//! What a saved search is about, written before the search itself: the program, and the choices that decide what the search will say.
+//! What a saved search is about, written before the search itself: the program, and the choices
+//! that decide what the search will say.
 //!
-//! A checkpoint is complete in itself. Whoever goes on from it needs neither the model nor the options again, and cannot go on with
-//! others by mistake: the search behind these bytes is marked with their digest. What may differ from run to run (engine, workers,
-//! memory, time) is not part of it; the store, the depth limit and the number of runs over bit arrays are, as what to use if nothing else
-//! is said.
+//! A checkpoint is complete in itself. Whoever goes on from it needs neither the model nor the
+//! options again, and cannot go on with others by mistake: the search behind these bytes is marked
+//! with their digest. What may differ from run to run (engine, workers, memory, time) is not part
+//! of it; the store, the depth limit and the number of runs over bit arrays are, as what to use if
+//! nothing else is said.
 
-use crate::plan::{Only, Order, Plan, StoreKind};
-use bytecode::{Program, Verified};
+use crate::plan::{Only, Plan, Por};
+use crate::subject::{Enclosed, Subject};
+use crate::table::{Order, StoreKind};
 use contract::Safety;
+use optimise::Passes;
 use search::CheckpointError;
 use std::io::{self, Read};
 
-const MAGIC: &[u8; 16] = b"everypath-saved4";
+const MAGIC: &[u8; 16] = b"everypath-saved5";
 /// What all versions begin with.
 const KIND: &[u8] = b"everypath-saved";
 /// No name or program is longer; a length beyond is a sign of damage, not a reason to allocate.
@@ -24,9 +28,14 @@ const NO_LIMIT: u64 = u64::MAX;
 pub struct Saved {
     /// The model's name, as the user typed it.
     pub model: String,
+    /// The way from the folder of the saved search to the one from which names of files start;
+    /// empty if there is none.
+    pub folder: String,
     /// What is worth knowing about the model, a line each: the program does not tell it any more.
     pub warnings: String,
-    /// The program, in binary form. It is verified like any other before it runs.
+    /// The ending that tells the language of the program.
+    pub ending: String,
+    /// The program, in binary form, or another model. It is verified like any other before it runs.
     pub program: Vec<u8>,
     /// What must never happen.
     pub property: Option<Safety>,
@@ -34,6 +43,10 @@ pub struct Saved {
     pub only: Option<Only>,
     /// The order of the search.
     pub order: Order,
+    /// Whether it left out orders of independent steps.
+    pub por: bool,
+    /// The passes that made the program smaller.
+    pub passes: Passes,
     /// The store it used.
     pub store: StoreKind,
     /// The depth limit.
@@ -44,36 +57,55 @@ pub struct Saved {
 
 impl Saved {
     /// What a search of `program` by `plan` is about.
-    pub fn new(model: &str, warnings: &[String], program: &Verified, plan: &Plan) -> Saved {
+    pub fn new(model: &str, warnings: &[String], subject: &dyn Subject, plan: &Plan) -> Saved {
+        let Enclosed { ending, contents } = subject.bytes();
         Saved {
             model: model.to_owned(),
+            folder: String::new(),
             warnings: warnings.join("\n"),
-            program: bytecode::binary::encode(program.program()),
+            ending,
+            program: contents,
             property: plan.property,
             only: plan.only,
             order: plan.order.of_search(),
+            por: plan.por != Por::Off,
+            passes: plan.passes,
             store: plan.store,
             depth: plan.limits.depth,
             bit_runs: plan.bit_runs,
         }
     }
 
-    /// Whether a file that begins with `bytes` is meant to be a saved search, of this version or another.
+    /// Whether a file that begins with `bytes` is meant to be a saved search, of this version or
+    /// another.
     pub fn is_one(bytes: &[u8]) -> bool {
         bytes.starts_with(KIND)
     }
 
     /// `plan` with everything that is not free to choose when the search goes on.
     pub fn plan(&self, plan: Plan) -> Plan {
-        Plan { property: self.property, only: self.only, order: self.order, ..plan }
+        let por = match (self.por, plan.por) {
+            (false, _) => Por::Off,
+            (true, Por::Checked) => Por::Checked,
+            (true, _) => Por::On,
+        };
+        Plan { property: self.property, only: self.only, order: self.order, por, passes: self.passes, ..plan }
     }
 
     /// The bytes that a file begins with; the search follows.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        let choices = choices(self.property, self.only, self.order);
+        let choices = choices(self.property, self.only, self.order, self.por, self.passes);
         // Choices are written by their names: their order in the code may change.
-        for part in [self.model.as_bytes(), self.warnings.as_bytes(), &self.program, choices.as_bytes(), self.store.name().as_bytes()] {
+        for part in [
+            self.model.as_bytes(),
+            self.folder.as_bytes(),
+            self.warnings.as_bytes(),
+            self.ending.as_bytes(),
+            &self.program,
+            choices.as_bytes(),
+            self.store.name().as_bytes(),
+        ] {
             bytes.extend((part.len() as u32).to_le_bytes());
             bytes.extend(part);
         }
@@ -89,8 +121,8 @@ impl Saved {
         if &reader.array()? != MAGIC {
             return Err(CheckpointError::NotACheckpoint);
         }
-        let (model, warnings) = (reader.text()?, reader.text()?);
-        let program = reader.part()?;
+        let (model, folder, warnings) = (reader.text()?, reader.text()?, reader.text()?);
+        let (ending, program) = (reader.text()?, reader.part()?);
         let (choices, store) = (reader.text()?, reader.text()?);
         let depth = u64::from_le_bytes(reader.array()?);
         let bit_runs = u32::from_le_bytes(reader.array()?);
@@ -98,14 +130,18 @@ impl Saved {
         if u64::from_le_bytes(reader.array()?) != sum {
             return Err(CheckpointError::Damaged);
         }
-        let Choices { property, only, order } = read_choices(&choices).ok_or(CheckpointError::NotACheckpoint)?;
+        let Choices { property, only, order, por, passes } = read_choices(&choices).ok_or(CheckpointError::NotACheckpoint)?;
         Ok(Saved {
             model,
+            folder,
             warnings,
+            ending,
             program,
             property,
             only,
             order,
+            por,
+            passes,
             store: store.parse().map_err(|_| CheckpointError::NotACheckpoint)?,
             depth: (depth != NO_LIMIT).then_some(depth),
             bit_runs,
@@ -113,27 +149,15 @@ impl Saved {
     }
 }
 
-/// Marks a search: equal for programs that behave the same and plans that ask the same, wherever the model was read from.
-pub(crate) fn digest(program: &Verified, plan: &Plan) -> [u8; 16] {
-    let mut bytes = behaviour(program);
-    bytes.extend(choices(plan.property, plan.only, plan.order).as_bytes());
+/// Marks a search: equal for programs that behave the same and plans that ask the same, wherever
+/// the model was read from.
+pub(crate) fn digest(subject: &dyn Subject, plan: &Plan) -> [u8; 16] {
+    let mut bytes = subject.behaviour();
+    bytes.extend(choices(plan.property, plan.only, plan.order, plan.por != Por::Off, plan.passes).as_bytes());
     let mut digest = [0; 16];
     digest[..8].copy_from_slice(&store::hash_seeded(&bytes, 1).to_le_bytes());
     digest[8..].copy_from_slice(&store::hash_seeded(&bytes, 2).to_le_bytes());
     digest
-}
-
-/// Whether two programs have the same states and steps, whatever they are called and wherever their text stands.
-pub fn same_behaviour(a: &Verified, b: &Verified) -> bool {
-    behaviour(a) == behaviour(b)
-}
-
-fn behaviour(program: &Verified) -> Vec<u8> {
-    let mut nameless = Program { name: String::new(), files: Vec::new(), spans: Vec::new(), ..program.program().clone() };
-    for property in &mut nameless.properties {
-        property.without_origins();
-    }
-    bytecode::binary::encode(&nameless)
 }
 
 /// The choices that decide what a search says.
@@ -141,11 +165,16 @@ struct Choices {
     property: Option<Safety>,
     only: Option<Only>,
     order: Order,
+    por: bool,
+    passes: Passes,
 }
 
-/// The choices in words: the names that users type, and `deadlocks`, `faults` where they are wanted.
-fn choices(property: Option<Safety>, only: Option<Only>, order: Order) -> String {
+/// The choices in words: the names that users type, and `reduced`, the names of passes,
+/// `deadlocks`, `faults` where they are wanted.
+fn choices(property: Option<Safety>, only: Option<Only>, order: Order, por: bool, passes: Passes) -> String {
     let mut words = vec![order.of_search().name()];
+    words.extend(por.then_some("reduced"));
+    words.extend(passes.names());
     words.extend(property.map(|_| "check"));
     words.extend(property.filter(|safety| safety.deadlocks).map(|_| "deadlocks"));
     words.extend(property.filter(|safety| safety.faults).map(|_| "faults"));
@@ -155,9 +184,11 @@ fn choices(property: Option<Safety>, only: Option<Only>, order: Order) -> String
 
 fn read_choices(text: &str) -> Option<Choices> {
     let mut words = text.split(' ');
-    let mut choices = Choices { property: None, only: None, order: words.next()?.parse().ok()? };
+    let mut choices = Choices { property: None, only: None, order: words.next()?.parse().ok()?, por: false, passes: Passes::default() };
     for word in words {
         match (word, &mut choices.property) {
+            ("reduced", None) if !choices.por => choices.por = true,
+            (pass, None) if choices.passes.add(pass) => {}
             ("check", none @ None) => *none = Some(Safety { deadlocks: false, faults: false }),
             ("deadlocks", Some(safety)) => safety.deadlocks = true,
             ("faults", Some(safety)) => safety.faults = true,
@@ -203,15 +234,22 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subject::same_behaviour;
+    use bytecode::Verified;
+    use std::sync::Arc;
 
     fn saved() -> Saved {
         Saved {
             model: "pöint.pml".to_owned(),
+            folder: "../models".to_owned(),
             warnings: "one\ntwo".to_owned(),
+            ending: "epb".to_owned(),
             program: vec![1, 2, 3, 4, 5],
             property: Some(Safety { deadlocks: true, faults: false }),
             only: Some(Only::Safety),
             order: Order::Depth,
+            por: true,
+            passes: Passes { merge: true, dead: false },
             store: StoreKind::Compact,
             depth: Some(17),
             bit_runs: 5,
@@ -221,7 +259,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let all = StoreKind::ALL.iter().map(|&store| Saved { store, only: None, ..saved() });
-        for one in all.chain([saved(), Saved { property: None, depth: None, order: Order::Breadth, ..saved() }]) {
+        for one in all.chain([saved(), Saved { property: None, depth: None, por: false, order: Order::Breadth, ..saved() }]) {
             let bytes = [&one.to_bytes()[..], b"the search"].concat();
             assert!(Saved::is_one(&bytes));
             let mut from = &bytes[..];
@@ -241,11 +279,11 @@ mod tests {
         }
     }
 
-    fn program(name: &str, constant: u32) -> Verified {
+    fn program(name: &str, constant: u32) -> Arc<Verified> {
         let mut map = source::SourceMap::new();
         let text = format!("global byte x\nprocess P() {{\n;: x\n LDC {constant}\n STG x\n STEP T\n}}\nstart P\n");
         let file = map.add(name, &text);
-        bytecode::verify(bytecode::asm::assemble(&map, file).expect("a good program")).expect("a good program")
+        Arc::new(bytecode::verify(bytecode::asm::assemble(&map, file).expect("a good program")).expect("a good program"))
     }
 
     #[test]
@@ -261,6 +299,9 @@ mod tests {
             Plan { property: None, ..Plan::check() },
             Plan { only: Some(Only::Safety), ..Plan::check() },
             Plan { order: Order::Depth, ..Plan::check() },
+            Plan { passes: Passes { merge: true, dead: false }, ..Plan::check() },
+            Plan { passes: Passes { merge: false, dead: true }, ..Plan::check() },
+            Plan { por: if Plan::check().por == Por::Off { Por::On } else { Por::Off }, ..Plan::check() },
         ] {
             assert_ne!(digest(&program("a.epa", 1), &plan), one, "{plan:?}");
         }

@@ -1,11 +1,13 @@
-//! Runs over bit arrays, one after the other, each with other hash functions: what one overlooks another may find.
+//! Runs over bit arrays, one after the other, each with other hash functions: what one overlooks
+//! another may find.
 //!
-//! A series ends with the first run that finds a violation or is stopped, or when there were as many as the plan wants. It is saved in
-//! the middle of a run: the array of that run, the sketch of what all have found, and a note on the runs before.
+//! A series ends with the first run that finds a violation or is stopped, or when there were as
+//! many as the plan wants. It is saved in the middle of a run: the array of that run, the sketch of
+//! what all have found, and a note on the runs before.
 
 use crate::plan::Plan;
-use crate::stores::{SEED, go};
-use contract::{BitArray, Limits, Observer, Omission, Outcome, Progress, Statistics, StopReason, Store, System, Verdict};
+use crate::stores::{Manner, SEED, go};
+use contract::{BitArray, Budgeted, Limits, Observer, Omission, Outcome, Progress, Statistics, StopReason, Store, System, Verdict};
 use search::{CheckpointError, Task};
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -45,7 +47,7 @@ pub(crate) fn bits<S: System + Clone>(
         let task = Task { observer: &filling, limits: Limits { time, ..task.limits }, ..task.clone() };
         let mut outcome = match reopened.take() {
             Some(reopened) => reopened.go_on(system, &store, &task)?,
-            None => go(system, &store, plan.order, &task),
+            None => go(system, &store, Manner::of_plan(plan), &task),
         };
         let BitsReport { hash_factor, fill, coverage, .. } = store.store().report();
         let array = BitArray { functions, hash_factor, fill, coverage, ..BitArray::default() };
@@ -62,9 +64,10 @@ pub(crate) fn bits<S: System + Clone>(
     }
 }
 
-/// The size of the array: half of the budget, or of what the program itself leaves of it if that counts too. It is not asked how much that
-/// is just now, so that the same call gives the same answer.
-fn array_bytes(budget: u64, own_counts: bool) -> u64 {
+/// The size of the array: half of the budget, or of what the program itself leaves of it if that
+/// counts too. It is not asked how much that is just now, so that the same call gives the same
+/// answer.
+pub(crate) fn array_bytes(budget: u64, own_counts: bool) -> u64 {
     let own = if own_counts { OWN_BYTES.min(budget / 2) } else { 0 };
     ((budget - own) / 2).min(BIT_ARRAY_MAX)
 }
@@ -79,8 +82,8 @@ struct Series {
 }
 
 impl Series {
-    /// Adds a run, and gives what is to be reported if it was the last: this one if it ended the series, or else the one that found more;
-    /// with what is known of all.
+    /// Adds a run, and gives what is to be reported if it was the last: this one if it ended the
+    /// series, or else the one that found more; with what is known of all.
     fn add(&mut self, latest: Outcome, union: &Union) -> Outcome {
         let Outcome { verdict, statistics } = latest;
         let elapsed = self.best.elapsed + statistics.elapsed;
@@ -139,6 +142,7 @@ impl Series {
             search_bytes,
             expanded_by_worker,
             omission: Some(Omission { probability, bits: Some(array) }),
+            ..Statistics::default()
         };
         let series = Series { runs, best };
         (series.to_bytes() == bytes).then_some(series)

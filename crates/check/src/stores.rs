@@ -1,14 +1,19 @@
-//! From the name of a store and of an order to a search over concrete types, and what a store of hashes says of itself afterwards.
+//! From the name of a store and of an order to a search over concrete types, and what a store of
+//! hashes says of itself afterwards.
 
-use crate::plan::{Order, Plan, StoreKind};
+use crate::plan::{Fair, Plan};
+use crate::race;
 use crate::series;
-use contract::{Omission, Outcome, Store, Successors, System};
-use search::{CheckpointError, Task};
+use crate::table::{Order, StoreKind};
+use contract::{Limits, Omission, Outcome, Statistics, StopReason, Store, Successors, System, Verdict};
+use search::{CheckpointError, Closing, Product, Task, Weights};
 use std::io::Read;
-use store::{Cache, Compact, Hashes, Plain};
+use std::time::Instant;
+use store::{Bits, Cache, Compact, Hashes, Layers, Marked, Plain};
 
-/// Bits kept of each hash: with ten million states, the chance that any of them is overlooked is below one in a thousand.
-const HASH_BITS: u32 = 56;
+/// Bits kept of each hash: with ten million states, the chance that any of them is overlooked is
+/// below one in a thousand.
+pub(crate) const HASH_BITS: u32 = 56;
 /// What a cached state takes beside its bytes, roughly, and the most states that are kept.
 const CACHED_BYTES: u64 = 72;
 const CACHED_MAX: u64 = 1 << 24;
@@ -23,8 +28,16 @@ pub(crate) fn search<S: System + Clone>(
     from: Option<&mut dyn Read>,
 ) -> Result<Outcome, CheckpointError> {
     let budget = plan.limits.memory.unwrap_or(u64::MAX);
-    let order = plan.order;
+    let order = Manner::of_plan(plan);
+    match plan.order {
+        Order::Race => return race::search(system, plan, task),
+        Order::Sweep if from.is_none() => return Ok(sweep(system, plan, task)),
+        Order::IdaStar => return Ok(rounds(system, plan, task)),
+        _ => {}
+    }
     match plan.store {
+        // States that are found again by their names are kept whole.
+        StoreKind::Auto if plan.order == Order::AStar => with(system, &mut Plain::with_budget(budget), order, task, from),
         StoreKind::Auto => with(system, &mut Compact::when_needed(budget), order, task, from),
         StoreKind::Plain => with(system, &mut Plain::with_budget(budget), order, task, from),
         StoreKind::Compact => with(system, &mut Compact::with_budget(budget), order, task, from),
@@ -39,7 +52,8 @@ pub(crate) fn search<S: System + Clone>(
     }
 }
 
-/// How many states a cache has room for, if they are as long as the initial ones. The rest of the budget is for the path, and the program.
+/// How many states a cache has room for, if they are as long as the initial ones. The rest of the
+/// budget is for the path, and the program.
 fn cached<S: System + Clone>(system: &S, budget: u64) -> u64 {
     let mut out = Successors::new();
     system.clone().initial(&mut out);
@@ -51,7 +65,7 @@ fn cached<S: System + Clone>(system: &S, budget: u64) -> u64 {
 fn with<S: System + Clone, T: Store>(
     system: &S,
     store: &mut T,
-    order: Order,
+    order: Manner,
     task: &Task<'_>,
     from: Option<&mut dyn Read>,
 ) -> Result<Outcome, CheckpointError> {
@@ -61,11 +75,151 @@ fn with<S: System + Clone, T: Store>(
     }
 }
 
+/// An order, and what else decides in which order states are visited.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    order: Order,
+    weight: Option<u32>,
+    width: u32,
+}
+
+impl Manner {
+    /// An order as it is without further ado.
+    pub(crate) fn of(order: Order) -> Manner {
+        Manner { order, ..Manner::of_plan(&Plan::check()) }
+    }
+
+    /// As a plan has it.
+    pub(crate) fn of_plan(plan: &Plan) -> Manner {
+        Manner { order: plan.order, weight: plan.weight, width: plan.width }
+    }
+
+    /// What path and estimate count, given the hundredths for the path or else as it is usual.
+    fn weights(self, usual: Weights) -> Weights {
+        self.weight.map_or(usual, |path| Weights { path, estimate: 100_u32.saturating_sub(path) })
+    }
+}
+
 /// Searches from the beginning.
-pub(crate) fn go<S: System + Clone, T: Store>(system: &S, store: &T, order: Order, task: &Task<'_>) -> Outcome {
-    match order {
+pub(crate) fn go<S: System + Clone, T: Store>(system: &S, store: &T, manner: Manner, task: &Task<'_>) -> Outcome {
+    match manner.order {
         Order::Auto | Order::Breadth => search::breadth_first(system, store, task),
         Order::Depth => search::depth_first(system, store, task),
         Order::DepthShared => search::depth_first_shared(system, store, task),
+        // It needs a store in layers; whoever comes here has another.
+        Order::Sweep => unreachable_store(),
+        Order::AStar => search::best_first(system, store, manner.weights(Weights::EQUAL), task),
+        // Those with several stores have their own way; of one alone this is the nearest.
+        Order::BestFirst | Order::IdaStar | Order::Race => search::best_first(system, store, Weights::GREEDY, task),
+        Order::Beam => search::beam(system, store, manner.width as usize, task),
     }
+}
+
+/// Addresses that one layer may use, whatever the budget is: there are many layers.
+const LAYER_BYTES: u64 = 1 << 38;
+
+/// Searches by the measure of the plan.
+fn sweep<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome {
+    let budget = plan.limits.memory.unwrap_or(LAYER_BYTES).min(LAYER_BYTES);
+    let measure = plan.measure.atoms();
+    match plan.store {
+        StoreKind::Auto | StoreKind::Plain => search::sweep(system, &mut Layers::new(move || Plain::with_budget(budget)), measure, task),
+        StoreKind::Compact => search::sweep(system, &mut Layers::new(move || Compact::with_budget(budget)), measure, task),
+        // Refused before.
+        StoreKind::Hashes | StoreKind::Bits | StoreKind::Cache => unreachable_store(),
+    }
+}
+
+/// Searches in rounds, each with a store of its own.
+fn rounds<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome {
+    let budget = plan.limits.memory.unwrap_or(u64::MAX);
+    match plan.store {
+        StoreKind::Auto | StoreKind::Plain => search::ida_star(system, &|| Plain::with_budget(budget), task),
+        StoreKind::Compact => search::ida_star(system, &|| Compact::with_budget(budget), task),
+        StoreKind::Hashes => search::ida_star(system, &|| Hashes::new(HASH_BITS, SEED, budget), task),
+        StoreKind::Bits => {
+            let bytes = series::array_bytes(budget, task.resident.is_some());
+            search::ida_star(system, &|| Bits::new(bytes, plan.bit_functions, SEED), task)
+        }
+        // Refused before.
+        StoreKind::Cache => unreachable_store(),
+    }
+}
+
+/// States that one worker visits before others are called, and the memory for them.
+const ALONE: u64 = 1 << 15;
+const ALONE_BYTES: u64 = 32 << 20;
+
+/// Looks for accepted cycles by components. Several workers are called where they can help: for a
+/// few states they are not worth it, and one worker finds the same run every time.
+pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, task: &Task<'_>) -> Outcome {
+    let budget = plan.limits.memory.unwrap_or(u64::MAX);
+    let fairness = plan.fairness.into();
+    let shared = task.threads > 1 && plan.fairness == Fair::Any && matches!(plan.store, StoreKind::Auto | StoreKind::Plain);
+    if shared && task.limits.depth.is_none() {
+        let begun = Instant::now();
+        let alone = Task { threads: 1, states: Some(ALONE), ..task.clone() };
+        let outcome = search::components(product, fairness, &Plain::with_budget(budget.min(ALONE_BYTES)), &alone);
+        if !matches!(outcome.verdict, Verdict::Unknown(StopReason::States | StopReason::Memory)) {
+            return outcome;
+        }
+        let limits = Limits { time: task.limits.time.map(|time| time.saturating_sub(begun.elapsed())), ..task.limits };
+        return search::components_shared(product, &Plain::with_budget(budget), &Task { limits, ..task.clone() });
+    }
+    match plan.store {
+        StoreKind::Auto | StoreKind::Plain => search::components(product, fairness, &Plain::with_budget(budget), task),
+        StoreKind::Compact => search::components(product, fairness, &Compact::with_budget(budget), task),
+        StoreKind::Hashes => {
+            let store = Hashes::new(HASH_BITS, SEED, budget);
+            let mut outcome = search::components(product, fairness, &store, task);
+            outcome.statistics.omission = Some(Omission { probability: store.omission(), bits: None });
+            outcome
+        }
+        // Refused before.
+        StoreKind::Bits | StoreKind::Cache => unreachable_store(),
+    }
+}
+
+/// Looks for accepted cycles by two nested searches.
+pub(crate) fn nested<S: System + Clone>(product: &Product<S>, plan: &Plan, task: &Task<'_>) -> Outcome {
+    let budget = plan.limits.memory.unwrap_or(u64::MAX);
+    match plan.store {
+        StoreKind::Auto | StoreKind::Plain => {
+            let store = Marked::new(Plain::with_budget(budget), Plain::with_budget(budget));
+            search::nested_depth_first(product, product, &store, task)
+        }
+        StoreKind::Compact => {
+            let store = Marked::new(Compact::with_budget(budget), Compact::with_budget(budget));
+            search::nested_depth_first(product, product, &store, task)
+        }
+        StoreKind::Hashes | StoreKind::Bits | StoreKind::Cache => unreachable_store(),
+    }
+}
+
+/// Goes by estimates to where cycles can be accepted; nothing if the plan is not for it.
+pub(crate) fn toward_cycles<S: System + Clone>(
+    product: &Product<S>,
+    plan: &Plan,
+    closing: &Closing<'_>,
+    task: &Task<'_>,
+) -> Option<Outcome> {
+    let budget = plan.limits.memory.unwrap_or(u64::MAX);
+    let weights = match plan.order {
+        Order::AStar => Manner::of_plan(plan).weights(Weights::EQUAL),
+        Order::BestFirst => Weights::GREEDY,
+        _ => return None,
+    };
+    match plan.store {
+        StoreKind::Auto | StoreKind::Plain => {
+            let fresh = || Plain::with_budget(budget);
+            let stores = (&fresh(), &Marked::new(fresh(), fresh()));
+            Some(search::toward_cycles(product, stores, &fresh, weights, closing, task))
+        }
+        _ => None,
+    }
+}
+
+fn unreachable_store() -> Outcome {
+    let verdict = Verdict::Unknown(StopReason::Storage("the store cannot carry what the search needs".to_owned()));
+    Outcome { verdict, statistics: Statistics::default() }
 }

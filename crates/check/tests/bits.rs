@@ -1,9 +1,10 @@
-//! A series of runs over bit arrays: what one overlooks another finds, the first violation ends it, and it can be saved in any of its runs.
+//! A series of runs over bit arrays: what one overlooks another finds, the first violation ends it,
+//! and it can be saved in any of its runs.
 
 use bytecode::Verified;
 use check::{Checked, Checkpoints, Order, Plan, StoreKind, Surroundings};
 use contract::{BitArray, Cancel, Limits, Quiet, StopReason, Verdict};
-use languages::{NoFiles, Source};
+use languages::{Input, NoFiles};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,8 +14,8 @@ fn model(limit: u32, wrong: u32) -> Arc<Verified> {
     let text = format!(
         "int sum;\nactive [3] proctype C() {{ byte n; do :: n < {limit} -> n++; sum++ :: else -> break od; assert(sum != {wrong}) }}\n"
     );
-    let source = Source { name: "model.pml", bytes: text.as_bytes(), defines: &[], files: &mut NoFiles };
-    Arc::new(languages::load(source).expect("a good model").program)
+    let source = Input { name: "model.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+    Arc::new(languages::load(source).expect("a good model").model.into_program().expect("a program"))
 }
 
 /// Runs over an array that is small for so many states.

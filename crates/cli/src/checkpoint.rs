@@ -1,7 +1,9 @@
-//! Checkpoints as files. A new one is written beside the old one, brought to the disk, and only then takes its place, so that at every
-//! moment, also after a crash or on a full disk, the file holds a whole checkpoint: the last one that could be written.
+//! Checkpoints as files. A new checkpoint is written beside the old one and flushed to disk, and
+//! only then replaces it. So at every moment, even after a crash or on a full disk, the file holds
+//! a complete checkpoint: the last one that could be written.
 
 use crate::failure::Failure;
+use crate::input;
 use crate::output::beside;
 use check::{Checkpoints, Saved};
 use std::fs::{self, File};
@@ -13,7 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How often, if the user does not say.
 pub const EVERY: Duration = Duration::from_secs(600);
-/// Unless the user says how often, writing takes at most one part in this many of the time.
+/// If the user does not say how often to save, saving takes at most one part in this many of the
+/// time.
 const SHARE: u32 = 20;
 
 /// A checkpoint in a file, replaced by a later one from time to time.
@@ -28,8 +31,9 @@ pub struct CheckpointFile {
 }
 
 impl CheckpointFile {
-    /// A file that may be replaced: there is none of this name, or it is a checkpoint of the same program; and its folder can be written.
-    /// What is wrong is told before the search, not ten minutes into it.
+    /// Opens a file that may be replaced: it does not exist, or it is a checkpoint of the same
+    /// program, and its folder is writable. Errors are reported before the search, not ten minutes
+    /// into it.
     pub fn new(path: &Path, every: Option<Duration>, saved: &Saved) -> Result<CheckpointFile, Failure> {
         let refuse = |error| Failure::write(path, error);
         let partial = beside(path).map_err(refuse)?;
@@ -41,11 +45,11 @@ impl CheckpointFile {
                 if !bytes.is_empty() && !Saved::is_one(&bytes) {
                     return left_alone("the file exists and is not a checkpoint, so it is left alone".to_owned());
                 }
-                // One that cannot be read is of no use to anybody.
+                // A checkpoint that cannot be read is useless and may be replaced.
                 let old = file.rewind().ok().and_then(|()| Saved::read(&mut BufReader::new(file)).ok());
-                if let Some(old) = old.filter(|old| old.program != saved.program) {
+                if let Some(old) = old.filter(|old| old.program != saved.program && !input::same_model(old, saved)) {
                     return left_alone(format!(
-                        "it is a saved search of another program, `{}`; `--resume` goes on with that, and another name for this one spares it",
+                        "it is a saved search of another program, `{}`; resume that search with `--resume`, or choose another file name",
                         old.model
                     ));
                 }
@@ -69,7 +73,8 @@ impl CheckpointFile {
         write(&mut out)?;
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
         fs::rename(&self.partial, &self.path)?;
-        // The new name must reach the disk too. Where folders cannot be opened, renaming is as good as it gets.
+        // The new name must reach the disk too. On systems where folders cannot be opened, renaming
+        // must suffice.
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let Ok(folder) = File::open(folder) {
             let _ = folder.sync_all();
@@ -95,7 +100,7 @@ impl Checkpoints for CheckpointFile {
                 Ok(())
             }
             Err(error) => {
-                // Half a checkpoint is of no use and may be what fills the disk.
+                // An incomplete checkpoint is useless, and it may be what fills the disk.
                 let _ = fs::remove_file(&self.partial);
                 Err(io::Error::new(error.kind(), format!("{}: {error}", self.path.display())))
             }

@@ -1,6 +1,6 @@
-//! The user chooses the steps of a run: lines in, wishes out.
+//! Interactive choice of the steps of a run: reads lines and returns commands.
 //!
-//! Prompts and lists go to standard error, so that standard output is the run and nothing else.
+//! Prompts and lists go to standard error, so that standard output contains only the run.
 
 use contract::Cancel;
 use replay::{Moves, Step};
@@ -29,7 +29,7 @@ const LISTEN_EVERY: Duration = Duration::from_millis(50);
 pub enum Wish {
     /// The step at this position.
     Take(usize),
-    /// To be where the run was, or will be again, after so many steps.
+    /// Go to the state after this many steps, back or forward.
     Jump(usize),
     /// No more.
     Quit,
@@ -41,9 +41,9 @@ pub struct Place<'a> {
     pub made: &'a [Step],
     /// How many were undone and can be made again.
     pub undone: usize,
-    /// What is shown on demand: values, and where each process stands.
+    /// What is shown on request: values, and the location of each process.
     pub values: &'a dyn Fn() -> String,
-    /// Why the run cannot go on, if it cannot.
+    /// Why the run cannot continue, if it cannot.
     pub end: Option<&'a str>,
 }
 
@@ -60,7 +60,8 @@ impl Dialogue {
         Ok(Dialogue { lines: Lines::of_standard_input(cancel)?, last: None })
     }
 
-    /// Asks what to do among `enabled`. The end of the input is the end of the run.
+    /// Asks the user for a command, with `enabled` steps to choose from. The end of the input ends
+    /// the run.
     pub fn ask(&mut self, enabled: &mut Moves<'_>, place: &Place<'_>) -> Wish {
         match place.end {
             Some(end) => tell(&format!("{end}; u goes back, q ends\n")),
@@ -111,7 +112,7 @@ enum Show {
     Matches(String),
 }
 
-/// What a line means where `enabled` steps can be taken; or why it means nothing there.
+/// The meaning of a line if `enabled` steps can be taken, or the reason why it has none.
 fn understand(line: &str, enabled: usize, place: &Place<'_>) -> Result<Request, String> {
     let made = place.made.len();
     if let Some(text) = line.strip_prefix('/') {
@@ -143,7 +144,7 @@ fn understand(line: &str, enabled: usize, place: &Place<'_>) -> Result<Request, 
     }
 }
 
-/// Lists the steps whose text contains `text`, in small letters; how many those are.
+/// Lists the steps whose text contains `text`, ignoring case. Returns how many there are.
 fn list_matching(enabled: &mut Moves<'_>, text: &str) -> usize {
     let mut count = 0;
     for index in 0..enabled.len() {
@@ -160,7 +161,7 @@ fn list(enabled: &mut Moves<'_>, text: &str) {
     list_matching(enabled, text);
 }
 
-/// Lists what can be taken and what was, if the text is in it.
+/// Lists the enabled steps and the past steps that contain the text.
 fn matches(enabled: &mut Moves<'_>, place: &Place<'_>, text: &str) {
     let mut count = list_matching(enabled, text);
     for (index, step) in place.made.iter().enumerate() {
@@ -175,13 +176,13 @@ fn matches(enabled: &mut Moves<'_>, place: &Place<'_>, text: &str) {
     }
 }
 
-/// A prompt that nobody sees is no reason to stop.
+/// Writes a text to standard error. An error is ignored: the run goes on without prompts.
 fn tell(text: &str) {
     let _ = write!(io::stderr(), "{text}");
     let _ = io::stderr().flush();
 }
 
-/// Lines of standard input, waited for in a way that a request to stop ends.
+/// Reads lines of standard input. A request to stop ends the wait.
 struct Lines {
     lines: Receiver<String>,
     cancel: Cancel,
@@ -196,7 +197,7 @@ impl Lines {
         Ok(Lines { lines, cancel })
     }
 
-    /// The next line; nothing when there is none left, or the user wants no more.
+    /// The next line; `None` at the end of the input or after a request to stop.
     fn next(&self) -> Option<String> {
         loop {
             match self.lines.recv_timeout(LISTEN_EVERY) {

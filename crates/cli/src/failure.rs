@@ -1,4 +1,4 @@
-//! Why a command could not do its work. Every failure is exit code 2: the input or the call is wrong.
+//! Why a command failed. Every failure has exit code 2: the input or the call is wrong.
 
 use check::{Refusal, ResumeError};
 use replay::ReplayError;
@@ -37,7 +37,7 @@ pub enum Failure {
         /// What is wrong with it.
         error: WitnessError,
     },
-    /// A trace, or a state, that is not one of the program's.
+    /// A trace or a state that does not belong to the program.
     Replay {
         /// The file it came from.
         path: PathBuf,
@@ -66,7 +66,7 @@ impl Failure {
         Failure::File { path: path.into(), action: "write", error }
     }
 
-    /// The failure as the one object that `--json` promises.
+    /// The failure as the one object that `--json` prints.
     pub fn json(&self) -> String {
         let diagnostics: Vec<Value> = match self {
             Failure::Model { map, diagnostics } => diagnostics.iter().map(|diagnostic| diagnostic_json(map, diagnostic)).collect(),

@@ -1,53 +1,253 @@
-//! Files in: models, traces, and what models include.
+//! Reads files: models, traces, and the files that models include.
 
 use crate::failure::Failure;
 use crate::paths;
-use bytecode::{Verified, asm};
-use check::Saved;
-use languages::{Files, NoFiles, Source};
+use bytecode::Verified;
+use check::{Claim, Ctl, CtlForm, Enclosed, Measure, Saved, Selected, Subject};
+use contract::Trace;
+use languages::{Files, Input, NoFiles};
+use logic::PlainAutomaton;
+use replay::Narrator;
 use report::Witness;
+use report::json::ViolationJson;
+use source::SourceMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// No model and no trace is longer than this; a device that never ends is.
+/// No model and no trace is longer than this, but an endless device is.
 const BYTES_MAX: u64 = 1 << 30;
 
 /// A model that was accepted.
 pub struct Model {
     /// Its name, as seen from where the user is.
     pub name: String,
-    /// The program.
-    pub program: Arc<Verified>,
-    /// What is worth knowing about it, a sentence each.
+    /// What is checked.
+    pub subject: Arc<dyn Subject>,
+    /// Describes its states and steps.
+    pub narrator: Narrator,
+    /// Warnings about it, one sentence each.
     pub warnings: Vec<String>,
     /// The files it was read from.
     pub files: Vec<PathBuf>,
+    /// The atoms of each of the user's own expressions.
+    pub expressions: Vec<Vec<u32>>,
+    /// The measure of progress that was asked for, and as what text.
+    pub measure: Option<(Measure, String)>,
+    /// The properties that are asked for, if not all are.
+    asked: Option<Asked>,
 }
 
-/// Reads the model a command is about. Warnings are shown; errors are the failure.
+/// Properties that are asked for: by the names under which the model states them, and others.
+#[derive(Clone, Default)]
+struct Asked {
+    names: Vec<String>,
+    branching: Vec<(String, Ctl)>,
+    automata: Vec<(String, Claim)>,
+}
+
+/// What a command wants of a model, beside the model.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// Temporal properties: names of those that it states, and formulas.
+    pub ltl: &'a [String],
+    /// Formulas of branching time, or files that have one.
+    pub ctl: &'a [String],
+    /// A file with an automaton that accepts violations,
+    pub automaton: Option<&'a Path>,
+    /// and whether these are finite runs.
+    pub finite: bool,
+    /// A measure of progress.
+    pub measure: Option<&'a str>,
+    /// Further expressions over its states.
+    pub expressions: &'a [String],
+}
+
+impl Wanted<'_> {
+    fn asks(&self) -> bool {
+        !self.ltl.is_empty() || !self.ctl.is_empty() || self.automaton.is_some()
+    }
+}
+
+impl Model {
+    fn new(name: String, model: languages::Model, warnings: Vec<String>, files: Vec<PathBuf>) -> Model {
+        let subject = subject(model);
+        Model { name, narrator: subject.narrator(), subject, warnings, files, expressions: Vec::new(), measure: None, asked: None }
+    }
+
+    /// The same, of which only some properties are asked for.
+    fn asking(self, asked: Asked) -> Model {
+        let Asked { names, branching, automata } = asked.clone();
+        let subject = Arc::new(Selected { subject: self.subject, names, branching, automata });
+        Model { subject, asked: Some(asked), ..self }
+    }
+
+    /// The same with a program that has more atoms, and a measure over them.
+    pub fn measured(self, program: Arc<Verified>, measure: Measure, text: String) -> Model {
+        let asked = self.asked.clone();
+        let model = Model { subject: Arc::new(program), measure: Some((measure, text)), asked: None, ..self };
+        match asked {
+            Some(asked) => model.asking(asked),
+            None => model,
+        }
+    }
+
+    /// The trace of a run of the model as a file. `folder` is the path from that file to the folder
+    /// to which file names are relative.
+    pub fn witness(&self, trace: Trace, violation: Option<ViolationJson>, folder: Option<String>) -> Witness {
+        let Enclosed { ending, contents } = self.subject.text();
+        let program = String::from_utf8_lossy(&contents).into_owned();
+        Witness { model: self.name.clone(), violation, folder, ending, program, trace }
+    }
+}
+
+/// Reads the model of a command. Warnings are printed; errors are returned as the failure.
 pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure> {
+    model_with(path, defines, &Wanted::default())
+}
+
+/// The same with what a command wants of it: expressions of measures and properties are atoms of
+/// the model.
+pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>) -> Result<Model, Failure> {
+    let Wanted { ltl, measure, finite, .. } = *wanted;
+    let branching = wanted.ctl.iter().map(|text| branching(text)).collect::<Result<Vec<_>, _>>()?;
+    let automaton = wanted.automaton.map(automaton).transpose()?;
     let name = if is_standard_input(path) { "standard input".to_owned() } else { paths::shown(path) };
     let contents = bytes(path)?;
     let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
-    let source = Source { name: &name, bytes: &contents, defines, files: &mut disk };
-    let loaded = languages::load(source).map_err(|reason| foreign(path, &contents).unwrap_or_else(|| rejected(reason)))?;
+    let sums = measure.map(check::parse_measure).unwrap_or_default();
+    let mut expressions: Vec<String> = sums.iter().flatten().filter_map(check::expression_of).collect();
+    let in_measure = expressions.len();
+    expressions.extend(branching.iter().map(|(_, _, expression)| expression.clone()));
+    expressions.extend(automaton.iter().flat_map(|automaton| automaton.atoms.clone()));
+    expressions.extend_from_slice(wanted.expressions);
+    let mut load = |formulas: &[(String, String)]| {
+        let source = Input { name: &name, bytes: &contents, defines, formulas, files: &mut disk };
+        languages::load_with(source, &expressions).map_err(|reason| foreign(path, &contents).unwrap_or_else(|| rejected(reason)))
+    };
+    let mut loaded = load(&[])?;
+    let mut names = Vec::new();
+    if !ltl.is_empty() {
+        let stated: Vec<String> = subject(loaded.model.clone()).stated().into_iter().map(|stated| stated.name).collect();
+        let formulas: Vec<&String> = ltl.iter().filter(|text| !stated.contains(text)).collect();
+        let fresh = (1..).map(|number| if number == 1 { "formula".to_owned() } else { format!("formula_{number}") });
+        let named: Vec<_> = fresh.filter(|name| !stated.contains(name)).zip(formulas).map(|(name, text)| (name, text.clone())).collect();
+        if !named.is_empty() {
+            loaded = load(&named)?;
+        }
+        names.extend(ltl.iter().filter(|text| stated.contains(text)).cloned());
+        names.extend(named.into_iter().map(|(name, _)| name));
+    }
     if !loaded.warnings.is_empty() {
-        // Nobody may be listening; the answer does not depend on it.
+        // Standard error may be closed; the answer does not depend on it.
         let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
     }
     let warnings = loaded.warnings_in_lines();
-    Ok(Model { name, program: Arc::new(loaded.program), warnings, files: disk.files })
+    let mut given = loaded.expressions.into_iter();
+    let atoms: Vec<u32> = given.by_ref().take(in_measure).flatten().collect();
+    let mut alone = |text: &str| match given.next().as_deref() {
+        Some(&[atom]) => Ok(atom),
+        _ => Err(Failure::Call(format!("`{text}` is not one expression"))),
+    };
+    let mut asked = Asked { names, ..Asked::default() };
+    for (name, form, expression) in &branching {
+        asked.branching.push((name.clone(), Ctl { form: *form, atom: alone(expression)? }));
+    }
+    if let Some(automaton) = &automaton {
+        let atoms = automaton.atoms.iter().map(|atom| alone(atom)).collect::<Result<Vec<_>, _>>()?;
+        let claim =
+            Claim::of_plain(automaton, &atoms, finite).map_err(|why| Failure::Call(format!("the automaton is not followed: {why}")))?;
+        asked.automata.push(("automaton".to_owned(), claim));
+    }
+    let mut model = Model::new(name, loaded.model, warnings, disk.files);
+    model.expressions = given.collect();
+    if let Some(text) = measure {
+        let wrong = |why: check::NoMeasure| Failure::Call(format!("`--measure {text}`: {why}"));
+        model = match model.subject.byte_code().cloned() {
+            Some(program) => {
+                let (program, measure) = check::measured(&program, &sums, &atoms).map_err(wrong)?;
+                model.measured(program, measure, text.to_owned())
+            }
+            None => Model { measure: Some((Measure::new(&atoms).map_err(wrong)?, text.to_owned())), ..model },
+        };
+    }
+    Ok(if wanted.asks() { model.asking(asked) } else { model })
 }
 
-/// The model that travels with a saved search. It is verified like any other.
+/// A formula of branching time, given as such or as the file that has it: its name, its form and
+/// the text of its expression.
+fn branching(given: &str) -> Result<(String, CtlForm, String), Failure> {
+    let written = if Path::new(given).is_file() { text(Path::new(given))?.trim().to_owned() } else { given.trim().to_owned() };
+    match CtlForm::of(&written) {
+        Some((form, expression)) => {
+            let expression = expression.to_owned();
+            Ok((written, form, expression))
+        }
+        None => {
+            let forms = "`EF p`, `AG p`, `AG EF p` and `EF AG p`, where `p` is an expression over the model's variables";
+            Err(Failure::Call(format!("`{written}` is no formula that can be decided: there are {forms}")))
+        }
+    }
+}
+
+/// An automaton in a file.
+fn automaton(path: &Path) -> Result<PlainAutomaton, Failure> {
+    let contents = text(path)?;
+    let mut map = SourceMap::new();
+    let file = map.add(paths::shown(path), contents.as_str());
+    logic::parse_plain_automaton(&contents, file).map_err(|wrong| Failure::Model { map, diagnostics: vec![wrong] })
+}
+
+/// The model that is contained in a saved search. It is verified like any other. Its file names are
+/// shown relative to the working folder.
 pub fn saved_model(path: &Path, saved: &Saved) -> Result<Model, Failure> {
-    let name = format!("{}, its program.epb", path.display());
-    let source = Source { name: &name, bytes: &saved.program, defines: &[], files: &mut NoFiles };
-    let loaded = languages::load(source).map_err(rejected)?;
-    let warnings = saved.warnings.lines().map(str::to_owned).collect();
-    Ok(Model { name: saved.model.clone(), program: Arc::new(loaded.program), warnings, files: vec![path.to_owned()] })
+    let name = format!("{}, its program.{}", path.display(), saved.ending);
+    let source = Input { name: &name, bytes: &saved.program, defines: &[], formulas: &[], files: &mut NoFiles };
+    let model = languages::load(source).map_err(rejected)?.model;
+    let mut warnings: Vec<String> = saved.warnings.lines().map(str::to_owned).collect();
+    let mut called = saved.model.clone();
+    if saved.folder.is_empty() {
+        return Ok(Model::new(called, model, warnings, vec![path.to_owned()]));
+    }
+    let seen = |name: &str| paths::seen_from_here(path, &saved.folder, name);
+    for warning in &mut warnings {
+        // A warning begins with its file.
+        if let Some((file, rest)) = warning.split_once(':')
+            && let Some(file) = seen(file)
+        {
+            *warning = format!("{file}:{rest}");
+        }
+    }
+    called = seen(&called).unwrap_or(called);
+    Ok(Model::new(called, with_files(model, seen), warnings, vec![path.to_owned()]))
+}
+
+/// Whether two saved searches are of the same model, wherever its files were when it was read.
+pub fn same_model(one: &Saved, other: &Saved) -> bool {
+    let load = |saved: &Saved| {
+        let name = format!("program.{}", saved.ending);
+        let source = Input { name: &name, bytes: &saved.program, defines: &[], formulas: &[], files: &mut NoFiles };
+        languages::load(source).ok().map(|loaded| subject(loaded.model))
+    };
+    match (load(one), load(other)) {
+        (Some(one), Some(other)) => check::same_behaviour(&*one, &*other),
+        _ => false,
+    }
+}
+
+/// The model with its file names replaced by those that `seen` returns, where it knows them.
+fn with_files(model: languages::Model, seen: impl Fn(&str) -> Option<String>) -> languages::Model {
+    match model {
+        languages::Model::Program(verified) => {
+            let mut program = verified.program().clone();
+            program.files.iter_mut().for_each(|name| *name = seen(name).unwrap_or_else(|| std::mem::take(name)));
+            // Names of files make no difference to the verifier.
+            languages::Model::Program(bytecode::verify(program).map_or(verified, Box::new))
+        }
+        // A graph is one file, and its lines are those of the copy in the saved search.
+        graph @ languages::Model::Graph(_) => graph,
+    }
 }
 
 /// Reads a trace file.
@@ -71,40 +271,42 @@ pub fn witness(path: &Path) -> Result<Witness, Failure> {
     })
 }
 
-/// What to type instead, for a file of ours that is neither a model nor a trace where one of them is wanted.
+/// What to type instead, if one of our own files is given where a model or a trace is needed.
 fn foreign(path: &Path, contents: &[u8]) -> Option<Failure> {
     let name = path.display();
     if Saved::is_one(contents) {
-        return Some(Failure::Call(format!("{name}: this is a saved search; `everypath check --resume {name}` goes on with it")));
+        return Some(Failure::Call(format!("{name}: this is a saved search; resume it with `everypath check --resume {name}`")));
     }
     let trace = std::str::from_utf8(contents).ok().is_some_and(|text| Witness::from_text(text).is_ok());
     trace.then(|| Failure::Call(format!("{name}: this is a trace, not a model; `everypath replay {name}` shows it")))
 }
 
-/// The program that travels with a trace. It is verified like any other. Its files, and those the trace names, get the names they have from
-/// here.
-pub fn program_of(path: &Path, witness: &mut Witness) -> Result<Arc<Verified>, Failure> {
-    let name = format!("{}, its program.epa", path.display());
-    let source = Source { name: &name, bytes: witness.program.as_bytes(), defines: &[], files: &mut NoFiles };
-    let verified = languages::load(source).map_err(rejected)?.program;
-    let Some(way) = witness.folder.clone().filter(|_| !is_standard_input(path)) else { return Ok(Arc::new(verified)) };
-    let mut program = verified.program().clone();
+/// The narrator of the model that is contained in a trace. The model is verified like any other.
+/// File names are shown relative to the working folder.
+pub fn narrator_of(path: &Path, witness: &mut Witness) -> Result<Narrator, Failure> {
+    traced(path, witness).map(|model| model.narrator)
+}
+
+/// The same model, to be searched.
+pub fn traced(path: &Path, witness: &mut Witness) -> Result<Model, Failure> {
+    let name = format!("{}, its program.{}", path.display(), witness.ending);
+    let source = Input { name: &name, bytes: witness.program.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+    let model = languages::load(source).map_err(rejected)?.model;
+    let whole = |name: &str, model| Model::new(name.to_owned(), model, Vec::new(), vec![path.to_owned()]);
+    let Some(way) = witness.folder.clone().filter(|_| !is_standard_input(path)) else { return Ok(whole(&witness.model, model)) };
     let rename = |name: &mut String| paths::seen_from_here(path, &way, name).into_iter().for_each(|seen| *name = seen);
-    program.files.iter_mut().for_each(rename);
     rename(&mut witness.model);
     witness.violation.iter_mut().filter_map(|violation| violation.file.as_mut()).for_each(rename);
-    // Names of files make no difference to the verifier.
-    Ok(Arc::new(bytecode::verify(program).unwrap_or(verified)))
+    let model = with_files(model, |name| paths::seen_from_here(path, &way, name));
+    Ok(whole(&witness.model, model))
 }
 
-/// The text form of a program.
-pub fn assembly(program: &Verified) -> String {
-    asm::disassemble(program.program())
-}
-
-/// The binary form of a program.
-pub fn binary(program: &Verified) -> Vec<u8> {
-    bytecode::binary::encode(program.program())
+/// A model as a subject of a check.
+fn subject(model: languages::Model) -> Arc<dyn Subject> {
+    match model {
+        languages::Model::Program(program) => Arc::new(Arc::<Verified>::from(program)),
+        languages::Model::Graph(graph) => Arc::new(Arc::new(graph)),
+    }
 }
 
 /// A file's text.
@@ -117,7 +319,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     contents.map_err(|error| Failure::read(path, error))
 }
 
-/// Whether a file to read is not one, but what comes in: `-`.
+/// Whether the file to read is standard input: `-`.
 pub fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C and a request to terminate ask the engine to stop and tell what it knows. The second one does not ask.
+//! Ctrl-C and a termination signal ask the engine to stop and report what it knows. The second
+//! signal ends the process at once.
 
 use contract::Cancel;
 use signal_hook::consts;
@@ -7,26 +8,29 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The exit code of a process that a signal has ended, as shells report it for an interrupt.
-const KILLED: i32 = 130;
+pub const KILLED: i32 = 130;
 
 #[cfg(unix)]
 const REQUESTS: &[i32] = &[consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
 #[cfg(not(unix))]
 const REQUESTS: &[i32] = &[consts::SIGINT, consts::SIGTERM];
 
-/// A request to stop that Ctrl-C and a termination signal raise. Until this is called they end the process at once.
+/// A request to stop that Ctrl-C and a termination signal raise. Until this is called they end the
+/// process at once.
 pub fn on_signal() -> Cancel {
     let cancel = Cancel::default();
     for &signal in REQUESTS {
-        // The order matters: the flag is looked at before it is raised. Without a handler the signal goes on to end the process at once:
-        // less polite, but no reason to refuse the work.
+        // The order matters: the first handler looks at the flag before the second sets it. If no
+        // handler can be installed, the signal ends the process at once, which is less polite but
+        // no reason to refuse the work.
         let _ = flag::register_conditional_shutdown(signal, KILLED, cancel.flag());
         let _ = flag::register(signal, cancel.flag());
     }
     cancel
 }
 
-/// Makes a file that may not get longer an error like that of a full disk, instead of the end of the process.
+/// Turns the signal for a file that exceeds the size limit into an error like that of a full disk,
+/// instead of the end of the process.
 pub fn outlive_file_limits() {
     #[cfg(unix)]
     let _ = flag::register(consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));

@@ -1,14 +1,16 @@
-//! The command `everypath`: arguments in, files read, an answer printed, an exit code.
+//! The command `everypath`: parses arguments, reads files, prints an answer, returns an exit code.
 //!
-//! Everything that decides anything lives in the rooms below; here are only the things a library must not do. An answer is printed
-//! with [`say`], which does not mind a reader that has gone away. The work is done on a thread whose stack is always large enough.
+//! All decisions are made in the library crates; this crate does only what a library must not do.
+//! An answer is printed with [`say`], which accepts that the reader has gone away. The work is done
+//! on a thread whose stack is always large enough.
 #![forbid(unsafe_code)]
 
+mod alternatives;
 mod args;
 mod checkpoint;
 mod commands;
 mod dialogue;
-mod engine;
+mod directed;
 mod failure;
 mod input;
 mod interrupt;
@@ -16,22 +18,24 @@ mod memory;
 mod output;
 mod paths;
 mod patience;
+mod plan;
 mod progress;
 mod quantity;
 mod session;
 mod spill;
+mod watch;
 
-use args::{Arguments, Command};
+use args::Arguments;
 use clap::Parser;
 use contract::Verdict;
 use failure::Failure;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-/// What a command that did its work tells the shell.
+/// The exit codes of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
     /// The property holds, or the command did its work.
@@ -54,12 +58,13 @@ impl From<&Verdict> for Exit {
     }
 }
 
-/// The stack of the thread that does the work, whatever the system allows the first one. Only what is used of it takes memory.
+/// The stack size of the thread that does the work, independent of the system's limit for the main
+/// thread. Only the used part takes memory.
 const STACK_BYTES: usize = 16 << 20;
 
 fn main() -> ExitCode {
     interrupt::outlive_file_limits();
-    // Where no thread is to be had, the stack we are on must do.
+    // If no thread can be created, the work is done on the present stack.
     match thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
         // A panic was reported by the thread.
         Ok(worker) => worker.join().unwrap_or(ExitCode::from(PANICKED)),
@@ -67,7 +72,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The exit code that Rust gives to a program that panics: none of ours, because it is a bug.
+/// The exit code that Rust gives to a program that panics. It differs from all of ours, because a
+/// panic is a bug.
 const PANICKED: u8 = 101;
 
 fn work() -> ExitCode {
@@ -76,15 +82,7 @@ fn work() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let json = command.json();
-    let result = match &command {
-        Command::Check(arguments) => commands::check::run(arguments),
-        Command::Space(arguments) => commands::space::run(arguments),
-        Command::Simulate(arguments) => commands::simulate::run(arguments),
-        Command::Replay(arguments) => commands::replay::run(arguments),
-        Command::Compile(arguments) => commands::compile::run(arguments),
-        Command::Ltl(arguments) => commands::ltl::run(arguments),
-    };
-    let exit = result.unwrap_or_else(|failure| {
+    let exit = command.run().unwrap_or_else(|failure| {
         complain(&failure);
         if json {
             say(&failure.json());
@@ -94,14 +92,14 @@ fn work() -> ExitCode {
     said(exit)
 }
 
-/// The exit code: an answer that did not reach its reader is not a success.
+/// The exit code: an answer that could not be written is not a success.
 fn said(exit: Exit) -> ExitCode {
     let Some(error) = UNSAID.get() else { return ExitCode::from(exit as u8) };
     let _ = writeln!(io::stderr(), "error: cannot write the answer: {error}");
     ExitCode::from(Exit::Wrong as u8)
 }
 
-/// Help, or what is wrong with the options. Whoever asked for JSON gets it then too.
+/// Prints help or an error in the options, as JSON if the user asked for JSON.
 fn usage(error: &clap::Error) -> ExitCode {
     let printed = error.print().and_then(|()| io::stdout().flush());
     if !error.use_stderr() {
@@ -110,7 +108,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
     if std::env::args_os().any(|argument| asks_for_json(&argument)) {
         let text = error.render().to_string();
-        // The usage and the hint where to find help are for people.
+        // The usage line and the hint about help are for people, so JSON leaves them out.
         let message = text.split("\n\nUsage:").next().and_then(|text| text.split("\n\nFor more").next()).unwrap_or(&text);
         let message = message.trim().trim_start_matches("error: ");
         say(&Failure::Call(message.to_owned()).json());
@@ -118,7 +116,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     said(Exit::Wrong)
 }
 
-/// Whether an argument asks for JSON, although perhaps not as it should: `--json=1`.
+/// Whether an argument asks for JSON, even in a wrong form such as `--json=1`.
 fn asks_for_json(argument: &OsStr) -> bool {
     argument == "--json" || argument.as_encoded_bytes().starts_with(b"--json=")
 }
@@ -130,18 +128,30 @@ fn complain(failure: &Failure) {
         Failure::Model { .. } => failure.to_string(),
         other => format!("error: {other}"),
     };
-    // If even standard error is gone, the exit code still tells.
+    // If standard error is closed too, the exit code still tells.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Prints an answer on standard output. Whoever reads it may stop reading at any time.
+/// Prints an answer on standard output. The reader may close it at any time.
 fn say(text: &str) {
+    *lock(&SPOKEN) = true;
+    write_answer(text);
+}
+
+/// Whether an answer has been begun. While a thread holds the lock, no other can begin one.
+static SPOKEN: Mutex<bool> = Mutex::new(false);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write_answer(text: &str) {
     let mut out = io::stdout().lock();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     write!(out, "{text}{newline}").and_then(|()| out.flush()).unwrap_or_else(unsaid);
 }
 
-/// Remembers that standard output took no more, unless whoever read it has had enough.
+/// Records that writing to standard output failed, unless the reader closed it.
 fn unsaid(error: io::Error) {
     if error.kind() != io::ErrorKind::BrokenPipe {
         // The first reason counts.
@@ -149,5 +159,5 @@ fn unsaid(error: io::Error) {
     }
 }
 
-/// Why an answer did not reach standard output, although somebody was to read it.
+/// Why an answer could not be written to standard output.
 static UNSAID: OnceLock<io::Error> = OnceLock::new();

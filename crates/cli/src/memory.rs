@@ -1,19 +1,20 @@
-//! Memory as the system counts it: the most this process has held, and what is left to take.
+//! Memory as the operating system counts it: the peak of this process, and what is free.
 
 use std::fs;
 
-/// Peak resident memory in bytes; nothing where the system does not tell.
+/// Peak resident memory in bytes; `None` if the system does not report it.
 pub fn peak() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-/// Resident memory in bytes; nothing where the system does not tell.
+/// Resident memory in bytes; `None` if the system does not report it.
 pub fn resident() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
-/// A budget that leaves the machine alive: most of what is free now, in the machine and in the container we run in. A search that
-/// reaches it ends with verdict unknown; one without a budget would be ended by the kernel and say nothing.
+/// A budget that keeps the machine usable: most of the memory that is free now, in the machine and
+/// in the container. A search that reaches it ends with the verdict unknown; without a budget the
+/// kernel would kill the process without an answer.
 pub fn budget() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
     let container = || {
@@ -25,8 +26,8 @@ pub fn budget() -> Option<u64> {
         Some(address_space(&limits)?.saturating_sub(taken))
     });
     let most_of = |free: u64| free / 8 * 7;
-    // Tables and stacks reserve addresses that they do not use yet, and a vector that grows has two places for a moment. So only
-    // a quarter of a limited address space can hold what a search counts.
+    // Tables and stacks reserve address space that they do not use yet, and a growing vector exists
+    // twice for a moment. So the budget is a quarter of a limited address space.
     machine.into_iter().chain(container()).map(most_of).chain(allowed.map(|left| left / 4)).min()
 }
 
@@ -57,7 +58,8 @@ mod tests {
         assert_eq!(address_space("Max address space  unlimited  unlimited  bytes\n"), None);
     }
 
-    // Two readings are not compared: what the other tests take between them may be more than the first of them saw.
+    // The two values are not compared with each other, because other tests allocate memory in
+    // between.
     #[cfg(target_os = "linux")]
     #[test]
     fn the_system_tells() {

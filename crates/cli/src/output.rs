@@ -1,20 +1,35 @@
-//! Files out. An output is never one of the inputs; what is wrong with it is told before the work begins, as far as it can be known; and a
-//! file appears whole or not at all: it is written beside its place and takes it when it is complete.
+//! Writes files. An output is never one of the inputs. Errors are reported before the work begins,
+//! as far as possible. A file appears complete or not at all: it is written beside its destination
+//! and renamed when it is complete.
 
 use crate::failure::Failure;
+use crate::lock;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// What is being written now, beside its place.
+static PARTIAL: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Removes a partial output, which will not be completed.
+pub fn remove_partial() {
+    if let Some(partial) = lock(&PARTIAL).take() {
+        let _ = fs::remove_file(partial);
+    }
+}
 
 /// A file that will be written.
 pub struct Output {
     path: PathBuf,
-    /// Where it is written first; nowhere if it is a device or a pipe, or its folder takes no new files.
+    /// The path of the partial output; `None` for a device or a pipe, or if the folder is not
+    /// writable.
     partial: Option<PathBuf>,
 }
 
 impl Output {
-    /// A file that can be written, as far as one can tell, and is none of the `inputs`; which may be other outputs, too.
+    /// An output file that can be written, as far as this is known, and that is none of the
+    /// `inputs`, which may include other outputs.
     pub fn new(path: &Path, inputs: &[impl AsRef<Path>]) -> Result<Output, Failure> {
         let refuse = |error| Failure::write(path, error);
         // The file itself, if this is a link to it.
@@ -43,21 +58,21 @@ impl Output {
         self.write_with(|out| out.write_all(contents.as_ref()))
     }
 
-    /// Writes what `write` writes. If that fails, what was there before is there still.
+    /// Writes the file by calling `write`. If that fails, the old file is unchanged.
     pub fn write_with(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let place = self.partial.as_deref().unwrap_or(&self.path);
+        lock(&PARTIAL).clone_from(&self.partial);
         let written = File::create(place).and_then(|file| {
             let mut out = BufWriter::new(file);
             write(&mut out)?;
             out.flush()
         });
         let moved = written.and_then(|()| self.partial.as_ref().map_or(Ok(()), |partial| fs::rename(partial, &self.path)));
-        moved.map_err(|error| {
-            if let Some(partial) = &self.partial {
-                let _ = fs::remove_file(partial);
-            }
-            Failure::write(&self.path, error)
-        })
+        match moved {
+            Ok(()) => *lock(&PARTIAL) = None,
+            Err(_) => remove_partial(),
+        }
+        moved.map_err(|error| Failure::write(&self.path, error))
     }
 }
 

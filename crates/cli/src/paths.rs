@@ -1,13 +1,15 @@
-//! Names of files as the user sees them: relative to the folder the user is in.
+//! File names as the user sees them: relative to the working folder.
 //!
-//! A model keeps the names under which its files were found when it was read. A trace is often looked at from elsewhere, so its file says
-//! how to get from its own folder to the one those names start from; if the files are still there, they are shown as seen from here.
+//! A model keeps the names under which its files were found. A trace is often read from another
+//! folder, so the trace file contains the path from its own folder to the folder to which those
+//! names are relative. If the files still exist, their names are shown relative to the working
+//! folder.
 
 use std::env;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// A path as it is shown: without detours, and relative to the working folder if it lies below it.
+/// A path as it is shown: normalised, and relative to the working folder if it is inside it.
 pub fn shown(path: &Path) -> String {
     let tidy = without_detours(path);
     let here = env::current_dir().ok();
@@ -15,15 +17,17 @@ pub fn shown(path: &Path) -> String {
     below.unwrap_or(&tidy).to_string_lossy().into_owned()
 }
 
-/// How to get from the folder of the file `trace` to the working folder; nothing if there is no way but from the root.
+/// The path from the folder of the file `trace` to the working folder; `None` if they have only the
+/// root in common.
 pub fn way_here(trace: &Path) -> Option<String> {
     let here = fs::canonicalize(".").ok()?;
     let way = relative(&folder_of(trace)?, &here)?;
     Some(way.to_string_lossy().into_owned())
 }
 
-/// What a file that is called `name` in the trace file `trace` is called from here, if it is there. The names start from the folder that is
-/// `way` from that of the trace.
+/// The name, relative to the working folder, of a file that the trace file `trace` calls `name`, if
+/// the file exists. Names in the trace are relative to the folder `way`, which is relative to that
+/// of the trace.
 pub fn seen_from_here(trace: &Path, way: &str, name: &str) -> Option<String> {
     if Path::new(name).is_absolute() {
         return Path::new(name).is_file().then(|| shown(Path::new(name)));
@@ -38,7 +42,8 @@ fn folder_of(file: &Path) -> Option<PathBuf> {
     fs::canonicalize(folder).ok()
 }
 
-/// The way from one folder to another place, both without detours; nothing if they have only the root in common.
+/// The relative path from one folder to another path, both normalised; `None` if they have only the
+/// root in common.
 fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let rooted = from.components().take(common).any(|part| matches!(part, Component::Normal(_)));
@@ -49,7 +54,7 @@ fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     Some(up.chain(to.components().skip(common)).collect())
 }
 
-/// The path with `.` and `folder/..` left out, which is how people write it.
+/// The path without `.` and `folder/..`.
 fn without_detours(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {

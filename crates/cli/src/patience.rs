@@ -1,31 +1,53 @@
-//! How long a command may take, from its first moment on: what the search does not see is watched here.
-//!
-//! While a model is read, a thread waits for the end of the time, because whoever reads may be stuck in a pipe that nobody writes to. A signal
-//! needs no such thread: until the search begins, it ends the process.
+//! The time limit of a command, counted from the start of the process.
 
-use contract::Cancel;
+use contract::{Cancel, StopReason};
+use std::fmt;
 use std::io::{self, Write};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Knows when the time is up, or someone asked to stop.
+/// Knows when the time is over or a stop was requested.
 #[derive(Clone, Debug)]
 pub struct Patience {
     begun: Instant,
     limit: Option<Duration>,
-    cancel: Option<Cancel>,
+    /// How to ask to stop, once that is possible.
+    cancel: Arc<OnceLock<Cancel>>,
+}
+
+/// Why the time is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// The limit was reached.
+    Time,
+    /// Someone asked to stop.
+    Interrupted,
+}
+
+impl From<Over> for StopReason {
+    fn from(over: Over) -> StopReason {
+        match over {
+            Over::Time => StopReason::Time,
+            Over::Interrupted => StopReason::Interrupted,
+        }
+    }
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        StopReason::from(*self).fmt(f)
+    }
 }
 
 impl Patience {
     /// The time begins now.
     pub fn new(limit: Option<Duration>) -> Patience {
-        Patience { begun: Instant::now(), limit, cancel: None }
+        Patience { begun: Instant::now(), limit, cancel: Arc::default() }
     }
 
-    /// From now on it is also over when someone asks to stop.
-    pub fn with(self, cancel: Cancel) -> Patience {
-        Patience { cancel: Some(cancel), ..self }
+    /// From now on a request to stop also counts, for all copies of this value.
+    pub fn until(&self, cancel: &Cancel) {
+        let _ = self.cancel.set(cancel.clone());
     }
 
     /// What is left of the time, if it is limited.
@@ -34,29 +56,13 @@ impl Patience {
     }
 
     /// Why to stop, if there is a reason.
-    pub fn over(&self) -> Option<&'static str> {
-        if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-            return Some("interrupted");
+    pub fn over(&self) -> Option<Over> {
+        if self.cancel.get().is_some_and(Cancel::is_cancelled) {
+            return Some(Over::Interrupted);
         }
-        self.left().filter(Duration::is_zero).map(|_| "the time limit was reached")
-    }
-
-    /// Does `late` in a thread of its own when the time is up, unless the watch is dropped before.
-    pub fn watch(&self, late: impl FnOnce() + Send + 'static) -> Option<Watch> {
-        let left = self.left()?;
-        let (done, waiting) = mpsc::channel();
-        let watch = move || {
-            if waiting.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
-                late();
-            }
-        };
-        // Without a thread the limit is kept once the search has begun.
-        thread::Builder::new().spawn(watch).ok().map(|_| Watch(done))
+        self.left().filter(Duration::is_zero).map(|_| Over::Time)
     }
 }
-
-/// Someone watches the time while this lives.
-pub struct Watch(#[expect(dead_code, reason = "that it is dropped is what the other end hears")] Sender<()>);
 
 /// Writes as long as there is time.
 pub struct InTime<'a> {
@@ -69,7 +75,7 @@ pub struct InTime<'a> {
 impl Write for InTime<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.patience.over() {
-            Some(why) => Err(io::Error::other(why)),
+            Some(why) => Err(io::Error::other(why.to_string())),
             None => self.out.write(bytes),
         }
     }

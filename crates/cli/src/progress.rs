@@ -1,8 +1,11 @@
-//! How far the search is, on one line of the terminal that is wiped away at the end. Nothing if nobody is looking.
+//! Shows the progress of the search on one line of the terminal, which is erased at the end. Shows
+//! nothing if standard error is not a terminal.
 
+use crate::lock;
 use contract::{Observer, Progress};
 use report::text;
 use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -10,19 +13,25 @@ use std::time::Duration;
 pub struct Ticker {
     visible: bool,
     drawn: AtomicBool,
+    last: Mutex<Progress>,
 }
 
 /// Goes to the first column and clears the line.
 const WIPE: &str = "\r\x1b[2K";
 
 impl Ticker {
-    /// A ticker that shows itself only on a terminal, and not to programs that read JSON.
+    /// A ticker that writes only to a terminal, and not if JSON is wanted.
     pub fn new(json: bool) -> Ticker {
-        Ticker { visible: !json && io::stderr().is_terminal(), drawn: AtomicBool::new(false) }
+        Ticker { visible: !json && io::stderr().is_terminal(), drawn: AtomicBool::new(false), last: Mutex::default() }
+    }
+
+    /// What was heard last.
+    pub fn last(&self) -> Progress {
+        *lock(&self.last)
     }
 
     fn draw(&self, line: &str) {
-        // A terminal that went away is no reason to stop the search.
+        // If the terminal is closed, the search continues.
         let _ = write!(io::stderr(), "{WIPE}{line}");
         let _ = io::stderr().flush();
         self.drawn.store(!line.is_empty(), Ordering::Relaxed);
@@ -36,7 +45,7 @@ impl Ticker {
     }
 }
 
-/// How far the search is. What is still to come is said only where it can be estimated.
+/// A line of progress. It contains an estimate of the rest only if there is one.
 fn line(progress: &Progress) -> String {
     let rate = progress.states as f64 / progress.elapsed.as_secs_f64().max(1e-3);
     let mut line = format!(
@@ -60,6 +69,7 @@ fn line(progress: &Progress) -> String {
 
 impl Observer for Ticker {
     fn progress(&self, progress: &Progress) {
+        *lock(&self.last) = *progress;
         if self.visible {
             self.draw(&line(progress));
         }

@@ -1,7 +1,7 @@
 //! Sizes and durations as people write them: `512M`, `2GiB`, `90s`, `1h30m`.
 //!
-//! Sizes are powers of two whatever the letter case and whether or not an `iB` follows, because memory is sold that way;
-//! a bare number is bytes. A bare duration is seconds.
+//! Sizes are powers of two, in upper or lower case and with or without `iB`; a number alone is
+//! bytes. A duration without a unit is seconds.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub fn size(text: &str) -> Result<u64, String> {
         "m" | "mb" | "mib" => 20,
         "g" | "gb" | "gib" => 30,
         "t" | "tb" | "tib" => 40,
-        _ => return Err(format!("`{unit}` is no unit of size; use K, M, G or T, as in 512M")),
+        _ => return Err(format!("`{unit}` is not a unit of size; use K, M, G or T, as in 512M")),
     };
     let bytes = number * (1_u64 << shift) as f64;
     if bytes < 1.0 || bytes >= u64::MAX as f64 {
@@ -23,7 +23,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok(bytes as u64)
 }
 
-/// Longer than anybody waits, and short enough to be added to any time.
+/// Longer than any user waits, and short enough to be added to any time.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// A length of time: one or more numbers, each with its unit.
@@ -40,7 +40,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
                 "m" | "min" => 60.0,
                 "h" => 3_600.0,
                 "d" => 86_400.0,
-                other => return Err(format!("`{other}` is no unit of time; use ms, s, m, h or d, as in 1h30m")),
+                other => return Err(format!("`{other}` is not a unit of time; use ms, s, m, h or d, as in 1h30m")),
             };
         rest = &unit[end..];
         if rest.is_empty() {

@@ -1,27 +1,31 @@
-//! A search from the command line: a model or a saved search in, an outcome out. What `check` and `space` share.
+//! A search from the command line: reads a model or a saved search and returns an outcome. `check`
+//! and `space` share it.
 
 use crate::args::{EngineArguments, SavingArguments, SubjectArguments};
 use crate::checkpoint::CheckpointFile;
 use crate::failure::Failure;
-use crate::input::{self, Model};
-use crate::patience::Patience;
+use crate::input::{self, Model, Wanted};
+use crate::patience::{Over, Patience};
 use crate::progress::Ticker;
 use crate::spill::SpillFile;
-use crate::{Exit, engine, interrupt, memory, say};
-use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Saved, Spill, StoreKind, Surroundings};
+use crate::watch::{Answer, Watch};
+use crate::{Exit, interrupt, memory, paths, plan};
+use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Sampling, Saved, Spill, StoreKind, Surroundings};
 use contract::{Cancel, Limits, Observer, Outcome, Statistics, StopReason, Verdict};
-use report::Measured;
 use report::json::{self, CheckJson, SpaceJson};
+use report::{Measured, Told, check_text, space_text};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-/// How much of a memory budget a stack may take before it goes to disk, as one part in so many; and how much if there is no budget.
+/// How much of the memory budget a stack may take before it is moved to disk, as one part in this
+/// many; and how much if there is no budget.
 const STACK_SHARE: u64 = 4;
 const STACK_BYTES: u64 = 1 << 30;
 
-/// A search that is about to begin or to go on.
+/// A search that is about to begin or to be resumed.
 pub struct Session {
     /// What is searched.
     pub model: Model,
@@ -31,8 +35,10 @@ pub struct Session {
     cancel: Cancel,
     /// How long it may take.
     pub patience: Patience,
+    /// Answers when the time is over and the main thread does not.
+    pub watch: Watch,
     /// Shows how far it is.
-    ticker: Ticker,
+    ticker: Arc<Ticker>,
     from: Option<BufReader<File>>,
 }
 
@@ -45,20 +51,23 @@ pub struct Ended {
 }
 
 impl Session {
-    /// Reads what the search is about. `base` says whether it is a check or the whole state space.
+    /// Reads the model of the search. `base` says whether it is a check or the whole state space.
     pub fn new(
         base: Plan,
         subject: &SubjectArguments,
+        wanted: Wanted<'_>,
         engine: &EngineArguments,
         saving: &SavingArguments,
         json: bool,
     ) -> Result<Session, Failure> {
-        let plan = engine::plan(base, engine);
+        let wanted = Wanted { measure: engine.measure.as_deref(), ..wanted };
+        let plan = plan::with_options(base, engine);
         let patience = Patience::new(plan.limits.time);
-        let watch = patience.watch(move || unread(Plan { limits: plan.limits, ..base }, json));
-        let given = subject.model.as_deref().map(|path| input::model(path, &subject.defines)).transpose()?;
-        // Whoever is tired of waiting for the model has nothing to lose: until here a signal ends everything.
-        let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(json));
+        let watch = Watch::new(&patience, move |over| unread(over, Plan { limits: plan.limits, ..base }, json));
+        let given = subject.model.as_deref().map(|path| input::model_with(path, &subject.defines, &wanted)).transpose()?;
+        // While the model is read there is nothing to lose, so a signal ends the process at once.
+        let (cancel, ticker) = (interrupt::on_signal(), Arc::new(Ticker::new(json)));
+        patience.until(&cancel);
         let (model, plan, from) = match (&saving.resume, given) {
             (Some(path), given) => {
                 let (model, plan, from) = saved(path, base, plan, engine, given)?;
@@ -67,14 +76,22 @@ impl Session {
             (None, Some(model)) => (model, plan, None),
             (None, None) => return Err(Failure::Call("a MODEL or `--resume FILE` is needed".to_owned())),
         };
-        drop(watch);
+        if engine.measure.is_some() && plan.order != Order::Sweep {
+            return Err(Failure::Call(format!("`--measure` is for `--search sweep`, and this is `--search {}`", plan.order)));
+        }
+        let (model, plan) = if plan.order == Order::Sweep { by_measure(model, plan, &cancel, &ticker) } else { (model, plan) };
+        let shown = Arc::clone(&ticker);
+        watch.reply(move |over| unfinished(over, &plan, json, &shown));
         if plan.store != StoreKind::Bits && (engine.bits_functions.is_some() || engine.bits_runs.is_some()) {
             return Err(Failure::Call("`--bits-functions` and `--bits-runs` are for `--store bits`".to_owned()));
         }
         if plan.order == Order::Depth && engine.threads.is_some_and(|threads| threads > 1) {
             ticker.notice("a strict depth-first search has one worker; `--search dfs-shared` is for more");
         }
-        Ok(Session { model, plan, patience: patience.with(cancel.clone()), cancel, ticker, from })
+        if plan.order.is_directed() && plan.order != Order::Race && engine.threads.is_some_and(|threads| threads > 1) {
+            ticker.notice("a directed search has one worker");
+        }
+        Ok(Session { model, plan, patience, cancel, watch, ticker, from })
     }
 
     /// The files that are read.
@@ -82,16 +99,21 @@ impl Session {
         self.model.files.iter().chain(&saving.resume).map(PathBuf::as_path).collect()
     }
 
-    /// Searches to the end, and hands the edges of the state space to whoever wants them.
+    /// Searches to the end, and passes the edges of the state space to `edges`, if given.
     pub fn run(mut self, saving: &SavingArguments, edges: Option<&mut dyn EdgeSink>) -> Result<(Session, Ended), Failure> {
         let checkpoints = match &saving.checkpoint {
             Some(path) => {
-                self.plan.refuse_saving()?;
-                let saved = Saved::new(&self.model.name, &self.model.warnings, &self.model.program, &self.plan);
+                self.plan.refuse(true)?;
+                let folder = paths::way_here(path).map(|way| if way.is_empty() { ".".to_owned() } else { way }).unwrap_or_default();
+                let saved = Saved { folder, ..Saved::new(&self.model.name, &self.model.warnings, &*self.model.subject, &self.plan) };
                 Some(CheckpointFile::new(path, saving.checkpoint_every, &saved)?)
             }
             None => None,
         };
+        if checkpoints.is_some() {
+            // If the search is to be saved, this happens before it ends, however long it takes.
+            self.watch.rest();
+        }
         // The model took part of the time.
         self.plan.limits.time = self.patience.left();
         let folder = saving.spill.clone().unwrap_or_else(std::env::temp_dir);
@@ -102,24 +124,24 @@ impl Session {
         };
         let surroundings = Surroundings {
             cancel: self.cancel.clone(),
-            observer: &self.ticker,
+            observer: &*self.ticker,
             checkpoints: checkpoints.as_ref().map(|file| file as &dyn Checkpoints),
-            spill: (self.plan.order == Order::Depth).then_some(spill),
+            spill: matches!(self.plan.order, Order::Depth | Order::Sweep).then_some(spill),
             resident: Some(&memory::resident),
         };
-        let (program, graph) = (&self.model.program, edges.is_some());
+        let (subject, graph) = (&*self.model.subject, edges.is_some());
         let checked = match (self.from.take(), &saving.resume, edges) {
             (Some(mut from), Some(path), _) => {
-                check::resume(program, &self.plan, &surroundings, &mut from).map_err(|error| Failure::Resume { path: path.clone(), error })
+                check::resume(subject, &self.plan, &surroundings, &mut from).map_err(|error| Failure::Resume { path: path.clone(), error })
             }
-            (_, _, Some(edges)) => check::run_with_edges(program, &self.plan, edges, &surroundings).map_err(Failure::from),
-            _ => check::run_in(program, &self.plan, &surroundings).map_err(Failure::from),
+            (_, _, Some(edges)) => check::run_with_edges(subject, &self.plan, edges, &surroundings).map_err(Failure::from),
+            _ => check::run_in(subject, &self.plan, &surroundings).map_err(Failure::from),
         };
         self.ticker.finish();
         let checked = checked?;
-        // A search that came to its end may not know the answer either, but there is nothing to go on with.
+        // A complete search with an unknown verdict cannot be continued.
         let unfinished = matches!(&checked.outcome.verdict, Verdict::Unknown(reason) if !reason.is_complete());
-        // Nor does a depth-first search know any more where it was cut off.
+        // Nor does a depth-first search know where it was cut off.
         let cut_off = checked.outcome.verdict == Verdict::Unknown(StopReason::Depth) && self.plan.order == Order::Depth;
         let there = checkpoints.as_ref().is_some_and(CheckpointFile::is_there);
         let file = saving.checkpoint.as_deref().filter(|_| unfinished && !cut_off && there);
@@ -132,34 +154,97 @@ impl Session {
             ));
         }
         if let Some(path) = file {
-            // Nobody may be listening; the answer does not depend on it.
-            let _ = writeln!(std::io::stderr(), "note: the search is saved; `--resume {}` goes on with it", path.display());
+            // Standard error may be closed; the answer does not depend on it.
+            let _ = writeln!(std::io::stderr(), "note: the search is saved; resume it with `--resume {}`", path.display());
         }
         let advice = match graph {
             true => check::graph_advice(&self.plan, &checked.outcome),
-            false => check::advice(&self.plan, &checked.outcome, file.is_some()),
+            false => check::check_advice(&self.plan, &checked, file.is_some()),
         };
         Ok((self, Ended { checked, advice }))
     }
 }
 
-/// The time was up before the model was read: the answer, and the end of the process.
-fn unread(base: Plan, json: bool) {
-    let reason = StopReason::Time;
+/// How long measures are looked for, at most; and which part of the time limit.
+const PROPOSING: Duration = Duration::from_secs(10);
+const PROPOSING_SHARE: u32 = 4;
+
+/// The model with the measure that was asked for, or the best that is found.
+fn by_measure(mut model: Model, plan: Plan, cancel: &Cancel, ticker: &Ticker) -> (Model, Plan) {
+    if let Some((measure, _)) = model.measure {
+        return (model, Plan { measure, ..plan });
+    }
+    if let Some((measure, text)) = model.subject.own_measure() {
+        model.measure = Some((measure, text));
+        return (model, Plan { measure, ..plan });
+    }
+    let time = plan.limits.time.map_or(PROPOSING, |limit| PROPOSING.min(limit / PROPOSING_SHARE));
+    let how = Sampling { time, cancel: cancel.clone(), engine: plan.engine, ..Sampling::default() };
+    match model.subject.byte_code().and_then(|program| check::propose(program, &how).into_iter().next()) {
+        Some(best) => {
+            ticker.notice(&format!("the measure of progress is `{}`: {}", best.text, best.reason));
+            (model.measured(best.program, best.measure, best.text), Plan { measure: best.measure, ..plan })
+        }
+        None => {
+            ticker.notice("no measure of progress was found: all states are one layer, and none is deleted; `--measure EXPR` gives one");
+            (model, plan)
+        }
+    }
+}
+
+/// The answer if the time limit was reached before the model was read.
+fn unread(over: Over, base: Plan, json: bool) -> Answer {
+    let reason = StopReason::from(over);
     let statistics = Statistics { elapsed: base.limits.time.unwrap_or_default(), ..Statistics::default() };
     let outcome = Outcome { verdict: Verdict::Unknown(reason.clone()), statistics };
     let measured = Measured { peak_memory_bytes: memory::peak() };
     let advice = Some("give it more time (`--time`): the model was not read to its end".to_owned());
-    say(&match (json, base.property) {
+    let text = match (json, base.property) {
         (false, Some(_)) => format!("unknown: {reason} while the model was read\n"),
         (false, None) => format!("incomplete: {reason} while the model was read\n"),
         (true, Some(_)) => json::line(&CheckJson::new(&outcome, base.order.of_search().name(), Vec::new(), advice, measured)),
         (true, None) => json::line(&SpaceJson::new(&outcome, advice, measured)),
-    });
-    std::process::exit(Exit::Unknown as i32);
+    };
+    Answer { text, complaint: String::new(), exit: Exit::Unknown }
 }
 
-/// The search saved in the file `path`: its model, its plan with what the user wants otherwise, and where its states follow.
+/// The answer if a search has not ended some time after it should have. Its statistics are the last
+/// ones reported.
+fn unfinished(over: Over, plan: &Plan, json: bool, ticker: &Ticker) -> Answer {
+    ticker.finish();
+    let last = ticker.last();
+    let statistics = Statistics {
+        states: last.states,
+        transitions: last.transitions,
+        depth: last.depth,
+        elapsed: last.elapsed,
+        store_bytes: last.bytes,
+        store_peak_bytes: last.bytes,
+        ..Statistics::default()
+    };
+    let outcome = Outcome { verdict: Verdict::Unknown(over.into()), statistics };
+    let measured = Measured { peak_memory_bytes: memory::peak() };
+    let text = match plan.property {
+        Some(_) => {
+            let advice = check::advice(plan, &outcome, false);
+            match json {
+                true => json::line(&CheckJson::new(&outcome, plan.order.of_search().name(), Vec::new(), advice, measured)),
+                false => check_text(None, &outcome, &Told { advice: advice.as_deref(), ..Told::default() }, measured),
+            }
+        }
+        None => {
+            let advice = check::graph_advice(plan, &outcome);
+            match json {
+                true => json::line(&SpaceJson::new(&outcome, advice, measured)),
+                false => space_text(&outcome, advice.as_deref(), measured),
+            }
+        }
+    };
+    Answer { text, complaint: String::new(), exit: Exit::Unknown }
+}
+
+/// The search saved in the file `path`: its model, its plan with the user's changes, and the reader
+/// of its states.
 fn saved(
     path: &Path,
     base: Plan,
@@ -171,17 +256,17 @@ fn saved(
     let saved = Saved::read(&mut from).map_err(|error| Failure::Resume { path: path.to_owned(), error: error.into() })?;
     let foreign = |why: &str| Failure::Call(format!("{}: {why}", path.display()));
     match (saved.property, base.property) {
-        (None, Some(_)) => return Err(foreign("this is a search of the whole state space: `everypath space` goes on with it")),
-        (Some(_), None) => return Err(foreign("this is a search for violations: `everypath check` goes on with it")),
+        (None, Some(_)) => return Err(foreign("this is a search of the whole state space: resume it with `everypath space`")),
+        (Some(_), None) => return Err(foreign("this is a search for violations: resume it with `everypath check`")),
         _ => {}
     }
     let model = input::saved_model(path, &saved)?;
     match given {
-        Some(given) if !check::same_behaviour(&given.program, &model.program) => {
+        Some(given) if !check::same_behaviour(&*given.subject, &*model.subject) => {
             return Err(foreign(&format!("this is a search of another model, or of `{}` before it was changed", saved.model)));
         }
         Some(_) => {}
-        // Whoever resumes a search was perhaps not there when it began.
+        // The user who resumes a search may not have seen the warnings when it began.
         None => model.warnings.iter().for_each(|warning| drop(writeln!(std::io::stderr(), "warning: {warning}"))),
     }
     let limits = Limits { depth: plan.limits.depth.or(saved.depth), ..plan.limits };

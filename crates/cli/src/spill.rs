@@ -1,15 +1,16 @@
-//! The part of a deep stack that does not fit into memory, as a file that nobody sees and that goes away with the process.
+//! The part of a deep stack that does not fit into memory, in an unnamed file that disappears with
+//! the process.
 
 use check::Blocks;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-/// Numbered blocks in a file without a name, which is made when the first block comes.
+/// Numbered blocks in a file without a name, which is created when the first block is written.
 pub struct SpillFile {
     folder: PathBuf,
     file: Option<File>,
-    /// Of each block: where it is, its length, and the room it has.
+    /// For each block: its offset, its length, and its capacity.
     places: Vec<Place>,
     end: u64,
 }
@@ -31,7 +32,8 @@ impl SpillFile {
         if self.file.is_none() {
             let path = self.folder.join(format!("everypath-stack-{}", std::process::id()));
             let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-            // An open file needs no name; without one, nothing is left behind, however the process ends.
+            // An open file needs no name. Without one, no file is left behind, however the process
+            // ends.
             let _ = fs::remove_file(&path);
             self.file = Some(file);
         }

@@ -55,7 +55,7 @@ fn a_deadlock_is_found_and_can_be_left_alone() {
         let json = check(DEADLOCK, &["--search", order], 1);
         assert_eq!(json["violation"]["kind"], "invalid end state");
         assert_eq!(json["trace"].as_array().map(Vec::len), Some(2), "{json}");
-        // Somebody is stuck somewhere, and the report says where.
+        // Some process is blocked, and the report says where.
         assert_eq!(json["violation"]["file"], "model.epa");
     }
     assert_eq!(check(DEADLOCK, &["--no-deadlock"], 0)["verdict"], "holds");
@@ -71,7 +71,8 @@ fn limits_make_the_answer_unknown() {
             assert!(json["states"].as_u64() > Some(5), "{json}");
         }
     }
-    // A violation within the limit is still one; beyond it, it is not denied.
+    // A violation within the depth limit is reported; a search that ends at the limit does not say
+    // that there is none.
     assert_eq!(check(DEADLOCK, &["--depth", "2"], 3)["verdict"], "unknown");
     assert_eq!(check(DEADLOCK, &["--depth", "3"], 1)["verdict"], "violated");
 }
@@ -158,7 +159,19 @@ fn promela_is_read_with_its_definitions_and_included_files() {
     assert!(run.err.contains("WRONG") && run.err.contains("model.pml:3:"), "{run:?}");
 }
 
-/// A process that is stuck in a selection tells everything it waits for.
+/// A process that is blocked in a selection lists all its options.
+#[test]
+fn a_blocked_process_tells_where_its_options_come_from() {
+    let text = "byte x;\ninline wait(v) {\n\tif\n\t:: v == 3\n\t:: v > 4\n\tfi\n}\ninit {\n\twait(x)\n}\n";
+    let folder = Folder::with("model.pml", text);
+    let json = folder.run(&["check", "model.pml", "--json"]).exits(1).json();
+    let options = &json["processes"][0]["options"];
+    assert_eq!((&options[0]["line"], &options[0]["origin"]["line"]), (&9.into(), &4.into()), "{options}");
+    assert_eq!((&options[1]["statement"], &options[1]["origin"]["line"]), (&"x > 4".into(), &5.into()), "{options}");
+    let text = folder.run(&["check", "model.pml"]).exits(1).out;
+    assert!(text.contains("x == 3  (from line 4)") && text.contains("x > 4  (from line 5)"), "{text}");
+}
+
 #[test]
 fn a_blocked_process_lists_all_its_options() {
     let text = "chan q = [1] of { byte }; chan r = [0] of { byte }; bool go;\n\
@@ -200,7 +213,8 @@ active proctype P() {
 }
 ";
 
-/// The message has the expression, and a statement out of an inline its actual names and both its places.
+/// The message contains the expression, and a statement from an inline its actual names and both
+/// its positions.
 #[test]
 fn statements_of_inlines_are_shown_with_actual_names() {
     let folder = Folder::with("model.pml", INLINED);
@@ -218,7 +232,7 @@ fn statements_of_inlines_are_shown_with_actual_names() {
     assert!(simulated.out.contains("x = x + 2  (from line 3)"), "{}", simulated.out);
 }
 
-/// A name that the model has no use for is probably misspelled.
+/// A defined name that the model does not use is probably misspelled.
 #[test]
 fn definitions_that_the_model_never_uses_are_told() {
     let folder = Folder::with("model.pml", "#ifndef SIZE\n#define SIZE 1\n#endif\nbyte a[SIZE];\ninit { skip }\n");
@@ -228,8 +242,10 @@ fn definitions_that_the_model_never_uses_are_told() {
     assert!(!run.err.contains("never uses"), "{}", run.err);
 }
 
-/// Six counters, and an assertion that fails when all are done: hundreds of steps deep, behind thousands of millions of states.
-const DEEP: &str = "byte sum; active [6] proctype P() { byte i; do :: i < 40 -> i++ :: else -> break od; sum++; assert(sum != 6) }\n";
+/// Six counters, and an assertion that fails when all are done: hundreds of steps deep, among
+/// thousands of millions of states.
+const DEEP: &str =
+    "byte sum, i[6]; active [6] proctype P() { do :: i[_pid] < 40 -> i[_pid]++ :: else -> break od; sum++; assert(sum != 6) }\n";
 
 #[test]
 fn a_deep_violation_is_found_without_asking_and_told_with_how() {
@@ -248,20 +264,21 @@ fn a_deep_violation_is_found_without_asking_and_told_with_how() {
     }
     let text = folder.run(&["check", "deep.pml"]).exits(1).out;
     assert!(text.contains("found by a depth-first probe") && text.contains("`--search bfs`"), "{text}");
-    // The pure one does not find it, and its advice says what may.
+    // The pure breadth-first search does not find it, and its advice names a search that may.
     let pure = check(&["--search", "bfs", "--time", "500ms"], 3);
     assert!(pure["probe"].is_null() && pure["advice"].as_str().is_some_and(|advice| advice.contains("--search dfs")), "{pure}");
     // A trace is a trace, however it was found.
     folder.run(&["check", "deep.pml", "--trace", "found.trace"]).exits(1);
     folder.run(&["replay", "found.trace", "--json"]).exits(0);
-    // An interrupt or a limit after the violation is known costs the shortest path, not the violation.
+    // After an interrupt or a limit the violation is still reported, but perhaps not with the
+    // shortest path.
     let limited = check(&["--memory", "24M"], 1);
     assert_eq!(limited["verdict"], "violated");
 }
 
 #[test]
 fn where_the_probe_is_not_needed_the_answer_is_that_of_the_breadth_first_search() {
-    for model in [LOST_UPDATE, DEADLOCK, FINE] {
+    for model in [LOST_UPDATE, DEADLOCK] {
         let folder = Folder::with("model.epa", model);
         let check = |options: &[&str]| folder.run(&[&["check", "model.epa", "--json", "--threads", "1"], options].concat()).json();
         let (probed, pure, named) = (check(&[]), check(&["--search", "bfs"]), check(&["--search", "auto"]));
@@ -272,7 +289,21 @@ fn where_the_probe_is_not_needed_the_answer_is_that_of_the_breadth_first_search(
         assert_eq!(probed["probe"]["found"].is_u64(), probed["verdict"] == "violated", "{probed}");
         assert!(pure["probe"].is_null());
     }
-    // A limit that the probe meets too is no reason to say less than before.
+    // If the probe has seen the whole state space, it is not searched again.
+    let folder = Folder::with("model.epa", FINE);
+    let check = |options: &[&str]| folder.run(&[&["check", "model.epa", "--json"], options].concat()).exits(0).json();
+    let (probed, pure) = (check(&[]), check(&["--search", "bfs"]));
+    for key in ["verdict", "states", "transitions"] {
+        assert_eq!(probed[key], pure[key], "{key}");
+    }
+    assert_eq!(
+        (&probed["search"], &probed["probe"]["answers"], &probed["states"]),
+        (&"dfs".into(), &true.into(), &probed["probe"]["states"])
+    );
+    // A user who asks for an inexact store gets the answer of that store.
+    let lossy = folder.run(&["check", "model.epa", "--json", "--store", "hash"]).exits(3).json();
+    assert_eq!((&lossy["search"], &lossy["probe"]["answers"]), (&"bfs".into(), &false.into()), "{lossy}");
+    // A limit that also stops the probe does not make the answer worse.
     let folder = Folder::with("model.epa", ENDLESS);
     let json = folder.run(&["check", "model.epa", "--json", "--depth", "50"]).exits(3).json();
     assert_eq!((&json["reason"], &json["states"]), (&"depth".into(), &51.into()), "{json}");

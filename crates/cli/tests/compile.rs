@@ -1,4 +1,5 @@
-//! `everypath compile`: text and binary byte-code are the same program, and every command takes both.
+//! `everypath compile`: text and binary byte-code are the same program, and every command takes
+//! both.
 
 mod common;
 

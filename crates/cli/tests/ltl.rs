@@ -43,7 +43,7 @@ fn what_is_written_is_read() {
         for field in ["states", "transitions", "deterministic", "strength"] {
             assert_eq!(read[field], sizes[field], "{format}: {field}");
         }
-        for other in ["text", "hoa", "never", "dot"] {
+        for other in ["text", "hoa", "never", "dot", "svg"] {
             folder.run(&["ltl", "--file", file, "--format", other]).exits(0);
         }
     }

@@ -1,11 +1,11 @@
-//! `everypath replay`: a trace file is all that is needed, and nothing in it is believed.
+//! `everypath replay`: a trace file is sufficient, and nothing in it is trusted.
 
 mod common;
 
 use common::{DEADLOCK, Folder, LOST_UPDATE};
 use serde_json::Value;
 
-/// A folder with a trace file and nothing else: the model is gone.
+/// A folder with only a trace file: the model is gone.
 fn with_trace(model: &str) -> (Folder, Value) {
     let first = Folder::with("model.epa", model);
     let json = first.run(&["check", "model.epa", "--json", "--trace", "trace.json"]).exits(1).json();
@@ -53,7 +53,7 @@ fn charts_are_drawn_into_files() {
         let (svg, html) = (folder.read("chart.svg"), folder.read("chart.html"));
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
         assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"), "{html}");
-        // The page holds the picture, and neither asks for anything from elsewhere.
+        // The page contains the picture, and neither refers to external resources.
         assert!(html.contains(&svg));
         for text in [svg, html] {
             let text = text.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
@@ -96,7 +96,8 @@ fn what_is_in_the_file_is_not_believed() {
         text.lines().enumerate().filter(|(index, _)| keep(*index)).map(|(_, line)| format!("{line}\n")).collect::<String>()
     };
     let mut wrong = vec![
-        // A step left out, the last one cut off, a state that the step does not lead to, a step nobody can take.
+        // A step left out, the last step cut off, a wrong target state, a step that no process can
+        // take.
         changed("trace", &|text| lines(text, &|index| index != 4)),
         changed("trace", &|text| lines(text, &|index| index != 9)),
         changed("trace", &|text| text.replacen("step 0 0 x01", "step 0 0 x07", 1)),
@@ -123,7 +124,8 @@ fn what_is_in_the_file_is_not_believed() {
     }
 }
 
-/// Wherever the user is, files are named as seen from there; also those of a trace that was made elsewhere, as long as they are there.
+/// File names are shown relative to the working folder; also those of a trace that was made in
+/// another folder, as long as the files exist.
 #[test]
 fn files_are_named_as_seen_from_where_the_user_is() {
     let folder = Folder::new();
@@ -150,7 +152,7 @@ fn files_are_named_as_seen_from_where_the_user_is() {
     assert_eq!(replayed(".", "found/one.trace"), pair("models/check.h", "models/main.pml"));
     assert_eq!(replayed("found", "one.trace"), pair("../models/check.h", "../models/main.pml"));
     assert_eq!(replayed("models", "../found/one.trace"), pair("check.h", "main.pml"));
-    // The whole may be moved; without the files, the names are what they were.
+    // All files may be moved together. Without the files, names are shown as they were.
     std::fs::create_dir_all(folder.path("moved")).expect("a folder");
     std::fs::rename(folder.path("models"), folder.path("moved/models")).expect("it can be moved");
     std::fs::rename(folder.path("found"), folder.path("moved/found")).expect("it can be moved");

@@ -1,4 +1,5 @@
-//! `everypath simulate`: random runs, chosen runs, and states that travel from one process to another through a file.
+//! `everypath simulate`: random runs, chosen runs, and states that are passed from one process to
+//! another in a file.
 
 mod common;
 
@@ -80,7 +81,8 @@ fn steps_are_limited() {
     assert_eq!(json["values"]["n"], "25");
 }
 
-/// A state is complete in itself: three steps in one process and four in another end where seven in a third do.
+/// A state is complete in itself: three steps in one process and four in another lead to the same
+/// state as seven in one.
 #[test]
 fn a_snapshot_continues_in_another_process() {
     let folder = Folder::with("model.epa", LOST_UPDATE);
@@ -118,7 +120,7 @@ fn a_snapshot_of_another_program_is_refused() {
     }
 }
 
-/// Whoever stops in the middle of a run by hand keeps what they have.
+/// A user who stops an interactive run keeps what it has done.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_while_waiting_for_a_choice_saves_the_run() {
@@ -139,7 +141,7 @@ fn an_interrupt_while_waiting_for_a_choice_saves_the_run() {
     folder.run(&["replay", "trace"]).exits(0);
 }
 
-/// What a person types, and where the run is then: the texts of its steps.
+/// What a user types, and the resulting run: the texts of its steps.
 fn typed(input: &str) -> (Vec<String>, common::Run) {
     let folder = Folder::with("model.epa", LOST_UPDATE);
     let run = folder.run_with(&["simulate", "model.epa", "-i", "--json"], input);
@@ -185,7 +187,7 @@ fn a_step_is_found_by_its_text() {
     assert!(run.err.contains("was step 1: P(0): copy = x") && run.err.contains("no step has `nothing like it`"), "{run:?}");
 }
 
-/// Where a run cannot go on a person can still go back; whoever does not has seen the violation.
+/// At the end of a run the user can still go back; a user who does not has seen the violation.
 #[test]
 fn a_dead_end_can_be_left_by_going_back() {
     let folder = Folder::with("model.epa", DEADLOCK);
@@ -193,7 +195,7 @@ fn a_dead_end_can_be_left_by_going_back() {
     assert_eq!(end("1\n2\n1\nq\n", 1)["end"], "violated");
     let json = end("1\n2\nu\n1\nq\n", 0);
     assert_eq!((&json["end"], &json["steps"], &json["trace"][1]["statement"]), (&"interrupted".into(), &2.into(), &"take b".into()));
-    // As text: what was printed stays, and where the run went back is marked.
+    // As text: what was printed stays, and each undo is marked.
     let run = folder.run_with(&["simulate", "model.epa", "-i"], "1\nu\n2\nq\n").exits(0);
     assert!(run.out.contains("back to the state after step 0") && run.out.matches("   1  ").count() == 2, "{run:?}");
 }

@@ -107,7 +107,8 @@ fn a_reader_that_goes_away_is_no_crash() {
     assert_eq!(child.wait().expect("the program ends").code(), Some(0));
 }
 
-/// The numbers of states are their names in the graph, so a store that has none, or changes them, does not do.
+/// States are numbered by their names in the store, so a store without names, or with changing
+/// names, is refused.
 #[test]
 fn a_graph_is_made_in_the_plain_store() {
     let folder = Folder::with("model.epa", FINE);

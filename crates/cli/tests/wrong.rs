@@ -1,4 +1,5 @@
-//! Whatever is wrong with the call or the input: exit code 2, a reason on standard error, nothing on standard output.
+//! Errors in the call or the input: exit code 2, a reason on standard error, nothing on standard
+//! output.
 
 mod common;
 
@@ -87,7 +88,7 @@ fn garbage_is_refused_in_every_disguise() {
             folder.write(&name, sample);
             for verb in ["check", "space", "simulate", "compile", "replay"] {
                 let run = folder.run(&[verb, &name]);
-                // An empty assembly file is a program without processes, and fine.
+                // An empty assembly file is a program without processes, and valid.
                 let empty = ending == "epa" && sample.iter().all(u8::is_ascii_whitespace) && verb != "replay";
                 assert_eq!(run.code, if empty { 0 } else { 2 }, "{verb} {name}: {run:?}");
             }
@@ -104,7 +105,7 @@ fn damaged_binaries_do_not_crash() {
         let mut bad = good.clone();
         bad[position] ^= 0x55;
         folder.write("bad.epb", &bad);
-        // Some damage makes another program; none makes a crash.
+        // Some damage gives another program, but none makes the program crash.
         let run = folder.run(&["check", "bad.epb", "--time", "5s", "--memory", "100M"]);
         assert!((0..=3).contains(&run.code), "byte {position}: {run:?}");
         folder.write("short.epb", &good[..position]);
@@ -156,7 +157,8 @@ fn help_is_not_an_error() {
     }
 }
 
-/// An output that is an input, or that cannot be written, is told before the work, and costs nothing.
+/// An output that is also an input, or that cannot be written, is reported before the work and
+/// changes nothing.
 #[test]
 fn outputs_do_not_overwrite_inputs() {
     let folder = Folder::with("model.epa", LOST_UPDATE);
@@ -188,7 +190,8 @@ fn outputs_do_not_overwrite_inputs() {
     assert!(!folder.path("found.trace.partial").exists());
 }
 
-/// A full disk costs the file, not the verdict; and an answer that does not reach standard output is not a success.
+/// A full disk loses the file, not the verdict; and an answer that cannot be written to standard
+/// output is not a success.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_does_not_cost_the_verdict() {
@@ -224,7 +227,8 @@ fn limited(folder: &Folder, limit: &str, arguments: &str) -> common::Run {
     common::Run::new(output)
 }
 
-/// A stack of 64 kB is enough to start; the work has a stack of its own, also where expressions are nested deeply.
+/// A stack of 64 kB is enough to start; the work has a stack of its own, also for deeply nested
+/// expressions.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_small_stack_is_no_obstacle() {
@@ -246,7 +250,8 @@ fn a_small_stack_is_no_obstacle() {
     }
 }
 
-/// A limit on the address space is a limit on memory: the budget keeps below it, and nothing aborts.
+/// A limit on the address space is a limit on memory: the budget stays below it, and the process
+/// does not abort.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_limit_on_the_address_space_is_a_budget() {
@@ -257,7 +262,7 @@ fn a_limit_on_the_address_space_is_a_budget() {
     }
 }
 
-/// Files of ours in the wrong place: the message says what they are and what to type.
+/// One of our own files in the wrong place: the message says what it is and what to type.
 #[test]
 fn a_file_of_another_kind_is_told_with_the_right_command() {
     let folder = Folder::with("model.epa", LOST_UPDATE);
@@ -277,26 +282,23 @@ fn a_file_of_another_kind_is_told_with_the_right_command() {
         let message = refused(&folder, &arguments);
         assert!(message.contains(says), "{arguments:?}: {message}");
     }
-    // Partial-order reduction comes with its option, and not the option without it.
-    refused(&folder, &["check", "model.epa", "--no-por"]);
+    // `--no-por` is refused where there is no reduction, and `--check-por` where the reduction is
+    // off.
+    refused(&folder, &["space", "model.epa", "--no-por"]);
+    refused(&folder, &["check", "model.epa", "--no-por", "--check-por"]);
 }
 
 #[test]
-fn a_property_that_is_not_checked_is_unknown() {
-    let text = "byte x; active proctype P() { do :: x = 1 - x od }\nltl p { [] (x == 0) }\n";
+fn each_property_has_a_verdict() {
+    let text = "chan q = [1] of { byte }; active proctype P() { do :: q!1; q?_ od }\ntrace { do :: q!1; q?1 od }\n";
     let folder = Folder::with("model.pml", text);
-    let run = folder.run(&["check", "model.pml"]).exits(3);
-    assert!(run.out.starts_with("unknown: `p` is stated and cannot be checked yet"), "{run:?}");
-    assert!(run.out.contains("  unknown  p (ltl) model.pml:2: cannot be checked yet"), "{run:?}");
-    let json = folder.run(&["check", "model.pml", "--json"]).exits(3).json();
-    assert_eq!((&json["verdict"], &json["reason"]), (&"unknown".into(), &"unchecked".into()), "{json}");
+    let json = folder.run(&["check", "model.pml", "--json"]).exits(0).json();
     let told: Vec<_> =
         json["properties"].as_array().expect("a list").iter().map(|p| format!("{} {} {}", p["name"], p["kind"], p["verdict"])).collect();
-    let expected = [r#""end states" "end states" "holds""#, r#""run-time errors" "run-time errors" "holds""#, r#""p" "ltl" "unknown""#];
+    let expected =
+        [r#""end states" "end states" "holds""#, r#""run-time errors" "run-time errors" "holds""#, r#"":trace:" "trace" "holds""#];
     assert_eq!(told, expected, "{json}");
     assert_eq!((&json["properties"][2]["file"], &json["properties"][2]["line"]), (&"model.pml".into(), &2.into()), "{json}");
-    let json = folder.run(&["check", "model.pml", "--only", "safety", "--json"]).exits(0).json();
-    assert_eq!((&json["verdict"], json["properties"].as_array().map(Vec::len)), (&"holds".into(), Some(2)), "{json}");
     let run = folder.run(&["check", "model.pml", "--only", "liveness"]).exits(2);
     assert!(run.err.contains("there is no part `liveness`; choose from: safety"), "{run:?}");
 }

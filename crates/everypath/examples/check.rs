@@ -1,5 +1,5 @@
-//! Checks a model and tells the path to a violation, if there is one: `cargo run --example check -- MODEL`. Without a model it checks
-//! one of its own.
+//! Checks a model and prints the path to a violation, if there is one: `cargo run --example check
+//! -- MODEL`. Without a model it checks a built-in one.
 
 use everypath::{Error, Plan, Program, Verdict};
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! A program that includes other files, which are in memory, with names defined for its preprocessor; then a walk through one of its runs.
+//! A program that includes other files, which are in memory, with names defined for its
+//! preprocessor; then one of its runs is followed.
 
 use everypath::{Error, Includes, Program};
 
@@ -14,7 +15,7 @@ fn main() -> Result<(), Error> {
         .with("parts/size.h", "#define SIZE 2\n");
     let program = Program::load_with("model.pml", MODEL.as_bytes(), &[("COUNT".to_owned(), "3".to_owned())], &mut files)?;
     let mut state = program.initial()?;
-    // The first step of each state; a step without a state is one that fails for good.
+    // The first step of each state; a step without a state has a fatal fault.
     while let Some(step) = program.successors(&state)?.into_iter().next() {
         println!("{}", step.label());
         let Some(next) = step.state else { break };

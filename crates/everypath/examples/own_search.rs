@@ -1,6 +1,8 @@
-//! A search of one's own over the states of a program: how many states are there at each distance from the initial one?
+//! A search written by the user of the library: how many states are there at each distance from the
+//! initial one?
 //!
-//! A state is a string of bytes; [`Program::system`] gives the successors without words, into a buffer that is used again.
+//! A state is a byte string; [`Program::system`] gives the successors without texts, in a buffer
+//! that is reused.
 
 use everypath::{Error, Program, Successors, System};
 use std::collections::HashSet;

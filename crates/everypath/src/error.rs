@@ -1,10 +1,11 @@
-//! Everything that can be wrong with what a caller passes in.
+//! The errors that a caller can cause.
 
 use check::Refusal;
 use contract::Fault;
 use languages::Rejected;
 use replay::ReplayError;
 use std::fmt;
+use std::time::Duration;
 
 /// Why a call gave no answer.
 #[derive(Clone, Debug)]
@@ -14,10 +15,12 @@ pub enum Error {
     Program(Box<Rejected>),
     /// The program fails before its first state.
     Initial(Fault),
-    /// The bytes are no state of the program, or a trace is none of its traces.
+    /// The bytes are not a state of the program, or a trace is not one of its traces.
     State(ReplayError),
     /// The choices of a plan do not go together.
     Plan(Refusal),
+    /// The program was not loaded within this time; zero if no thread could be started.
+    LoadTime(Duration),
 }
 
 impl fmt::Display for Error {
@@ -27,6 +30,8 @@ impl fmt::Display for Error {
             Error::Initial(fault) => write!(f, "the program fails before its first state: {fault}"),
             Error::State(error) => error.fmt(f),
             Error::Plan(refusal) => refusal.fmt(f),
+            Error::LoadTime(Duration::ZERO) => f.write_str("the program could not be loaded: no thread could be started"),
+            Error::LoadTime(limit) => write!(f, "the program was not loaded within {limit:?}"),
         }
     }
 }

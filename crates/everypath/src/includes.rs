@@ -1,9 +1,10 @@
-//! Files that a program may include, given by name: for callers that have them in memory, or read them all before.
+//! Files that a program may include, given by name, for callers that have them in memory.
 
 use languages::Files;
 use std::collections::BTreeMap;
 
-/// Texts by name. A program that includes a file gets the one beside itself: `parts/b.h`, included by `parts/a.h` as `b.h`.
+/// Texts by name. A file is looked up relative to the file that includes it: `parts/b.h`, included
+/// by `parts/a.h` as `b.h`.
 #[derive(Clone, Debug, Default)]
 pub struct Includes {
     texts: BTreeMap<String, String>,

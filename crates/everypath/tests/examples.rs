@@ -1,4 +1,4 @@
-//! The examples do what they say: cargo builds them before the tests, and they are run here.
+//! The examples work: cargo builds them before the tests, and they are run here.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

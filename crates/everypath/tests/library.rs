@@ -1,10 +1,12 @@
 //! The library as an embedder uses it.
 
 use everypath::{
-    Cancel, Error, Fault, FaultKind, Limits, Observer, Only, Order, Plan, Program, Progress, StopReason, Successors, System, Verdict,
+    Cancel, Error, Fault, Includes, Limits, Observer, Only, Order, Plan, Program, Progress, StopReason, Successors, System, Verdict,
+    ViolationKind,
 };
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 const PING_PONG: &str = r#"
 channel c = [1] of { byte }
@@ -46,6 +48,17 @@ fn load(text: &str) -> Program {
     Program::load("test.epa", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// A limit on the time for loading: one that is reached, and one that is not.
+#[test]
+fn loading_has_a_time_limit() {
+    let load = |contents: &str, limit: Duration| Program::load_within("m.pml", contents.as_bytes(), &[], &Includes::new(), limit);
+    let long = format!("int x; init {{ {} }}", "x = x + 1; ".repeat(50_000));
+    assert!(matches!(load(&long, Duration::from_millis(1)), Err(Error::LoadTime(_))));
+    let program = load("init { skip }", Duration::from_secs(60)).expect("a good program");
+    assert!(program.initial().is_ok());
+    assert!(matches!(load("init { x = 1 }", Duration::from_secs(60)), Err(Error::Program(_))));
+}
+
 #[test]
 fn steps_are_told_in_the_words_of_the_source() {
     let program = load(PING_PONG);
@@ -60,7 +73,7 @@ fn steps_are_told_in_the_words_of_the_source() {
     assert!(!program.is_valid_end(&initial).expect("a state"));
 }
 
-/// A search of one's own, over the fast interface and over the telling one, sees what `check` sees.
+/// A search written with the fast interface or with the descriptive one finds what `check` finds.
 #[test]
 fn a_search_of_ones_own_sees_the_same_states() {
     let program = load(PING_PONG);
@@ -95,7 +108,7 @@ fn violations_come_with_steps_that_can_be_replayed() {
     for order in [Order::Breadth, Order::Depth] {
         let checked = program.check(&Plan { order, ..Plan::check() }).expect("a sound plan");
         let Verdict::Violated(violation) = &checked.outcome.verdict else { panic!("{checked:?}") };
-        assert_eq!(violation.fault.kind, FaultKind::Assertion);
+        assert_eq!(violation.fault.kind, ViolationKind::Assertion);
         assert_eq!(program.replay(&violation.trace).expect("its own trace"), checked.steps);
         // A trace has a text form.
         let read = violation.trace.to_string().parse().expect("its own text");
@@ -107,11 +120,11 @@ fn violations_come_with_steps_that_can_be_replayed() {
 fn a_program_that_fails_before_its_first_state_is_told() {
     let text = "process P() {\n local byte x\n.prologue\n LDC 1\n LDC 0\n DIV\n STL x\n RET\n.entry\n STEP T\n}\nstart P\n";
     let program = load(text);
-    assert!(matches!(program.initial(), Err(Error::Initial(Fault { kind: FaultKind::DivisionByZero, .. }))));
+    assert!(matches!(program.initial(), Err(Error::Initial(Fault { kind: ViolationKind::DivisionByZero, .. }))));
     for plan in [Plan::check(), Plan::space()] {
         let checked = program.check(&plan).expect("a sound plan");
         let Verdict::Violated(violation) = checked.outcome.verdict else { panic!("{checked:?}") };
-        assert_eq!(violation.fault.kind, FaultKind::DivisionByZero);
+        assert_eq!(violation.fault.kind, ViolationKind::DivisionByZero);
     }
 }
 
@@ -130,10 +143,15 @@ fn every_property_has_its_verdict() {
         checked.properties.into_iter().map(|judged| (judged.property.name, judged.verdict == Verdict::Holds)).collect()
     };
     let safety = ["assertions", "end states", "run-time errors"].map(|name| (name.to_owned(), true));
-    assert_eq!(verdicts(&Plan::check()), [&safety[..], &[("p".to_owned(), false)]].concat());
+    assert_eq!(verdicts(&Plan::check()), [&safety[..], &[("p".to_owned(), true)]].concat());
     assert_eq!(verdicts(&Plan { only: Some(Only::Safety), ..Plan::check() }), safety);
-    let unchecked = program.check(&Plan::check()).expect("a sound plan").outcome.verdict;
-    assert_eq!(unchecked, Verdict::Unknown(StopReason::Unchecked(vec!["p".to_owned()])));
+    let verdict = |sent: u8| {
+        let text = format!("chan q = [1] of {{ byte }}; active proctype P() {{ q!{sent} }}\ntrace {{ q!1 }}\n");
+        let program = Program::load("p.pml", text.as_bytes()).expect("a program");
+        program.check(&Plan::check()).expect("a sound plan").outcome.verdict
+    };
+    assert_eq!(verdict(1), Verdict::Holds);
+    assert!(matches!(verdict(2), Verdict::Violated(_)));
 }
 
 #[test]
@@ -153,10 +171,10 @@ fn errors_are_values() {
 #[test]
 fn text_and_binary_round_trip() {
     let program = load(PING_PONG);
-    let text = program.to_assembly();
-    assert_eq!(load(&text).to_assembly(), text);
-    let again = Program::load("again.epb", &program.to_binary()).expect("our own binary");
-    assert_eq!(again.to_assembly(), text);
+    let text = program.to_assembly().expect("a program");
+    assert_eq!(load(&text).to_assembly().as_ref(), Some(&text));
+    let again = Program::load("again.epb", &program.to_binary().expect("a program")).expect("our own binary");
+    assert_eq!(again.to_assembly(), Some(text));
     assert_eq!(again.initial().expect("a state"), program.initial().expect("a state"));
 }
 
@@ -180,4 +198,16 @@ fn a_check_can_be_watched_limited_and_stopped() {
     let checked = program.check(&Plan { limits, ..Plan::check() }).expect("a sound plan");
     assert_eq!(checked.outcome.verdict, Verdict::Unknown(StopReason::Depth));
     assert_eq!(checked.outcome.statistics.states, 11);
+}
+
+/// A graph is loaded, walked and checked like a program, and has no byte-code.
+#[test]
+fn a_graph_is_a_program_too() {
+    let graph = Program::load("g.aut", b"des (0, 2, 3)\n(0, \"a\", 1)\n(0, \"b\", 2)\nstate (1, \"end\")\n").expect("a graph");
+    let initial = graph.initial().expect("a state");
+    let labels: Vec<String> = graph.successors(&initial).expect("a state").iter().map(|step| step.label()).collect();
+    assert_eq!(labels, ["graph(0): a", "graph(0): b"]);
+    let Verdict::Violated(violation) = graph.check(&Plan::check()).expect("a sound plan").outcome.verdict else { panic!("a deadlock") };
+    assert_eq!((violation.fault.kind, violation.trace.steps.len()), (ViolationKind::Deadlock, 1));
+    assert_eq!((graph.name(), graph.to_assembly(), graph.to_binary()), ("g.aut", None, None));
 }

@@ -1,18 +1,25 @@
-//! Byte strings back into the user's words, and proof that a trace is one.
+//! States and steps in the user's words, and the confirmation of traces.
 //!
-//! A search knows states as bytes and steps as pairs of numbers. This room says what they mean: the values in a state ([`view`]), the
-//! statements in a step ([`Narrator`]). And it is the judge of traces: whatever engine found a violation, [`Narrator::confirm`] runs
-//! its trace on the reference interpreter and accepts it only if the violation is at its end.
+//! A search knows states as bytes and steps as pairs of numbers. This crate says what they mean:
+//! the values in a state and the statements in a step ([`Narrator`]), for every system that
+//! implements [`Words`]. It also confirms traces: whichever engine found a violation,
+//! [`Narrator::confirm`] executes its trace on the reference interpreter and accepts it only if the
+//! violation is at its end.
 #![forbid(unsafe_code)]
 
+mod graph;
 mod moves;
 mod narrator;
 mod options;
+mod program;
+mod retold;
 mod step;
 mod values;
+mod words;
 
-pub use moves::Moves;
-pub use narrator::{Narrator, ReplayError};
-pub use options::{Choice, options};
+pub use narrator::{Moves, Narrator, ReplayError};
+pub use options::Choice;
+pub use retold::{Relation, Retold, retell};
 pub use step::{LeftOut, Shown, Statement, Step};
-pub use values::{Named, ProcessView, View, view};
+pub use values::{Named, ProcessView, View};
+pub use words::{NotAState, Tell, Words};

@@ -1,10 +1,12 @@
-//! The steps that leave a state, told on demand.
+//! The steps that leave a state, described on demand.
 //!
-//! Most of those who ask want one step of many: the one a trace took, the one that was chosen. A sequence of invisible steps may have
-//! thousands of outcomes, each thousands of statements away, so only the wanted one is put into words.
+//! Most callers want one step of many: the one that a trace took or that the user chose. A sequence
+//! of invisible steps may have thousands of outcomes, each thousands of statements away, so only
+//! the wanted step is described.
 
 use crate::narrator::ReplayError;
 use crate::step::{LeftOut, Statement, Step};
+use crate::words::{NotAState, Tell};
 use bytecode::{Addr, ProcessId, Shape, StateMap, format};
 use contract::{FaultCode, Position, System, TraceStep};
 use std::collections::HashMap;
@@ -12,11 +14,12 @@ use std::sync::Arc;
 use vm::{Event, Explained, Interpreter};
 
 /// The steps that leave a state.
-pub struct Moves<'n> {
+pub(crate) struct ProgramMoves<'n> {
     interpreter: &'n Interpreter,
     before: StateMap,
     explained: Vec<Explained>,
-    /// Statements in words, by process and address: loops tell the same ones again and again.
+    /// Statements in words, by process and address, because loops execute the same ones again and
+    /// again.
     statements: HashMap<(usize, Addr), Arc<Statement>>,
 }
 
@@ -28,35 +31,13 @@ struct Telling {
     warnings: Vec<String>,
 }
 
-impl<'n> Moves<'n> {
-    pub(crate) fn new(interpreter: &'n Interpreter, state: &[u8]) -> Result<Moves<'n>, ReplayError> {
-        interpreter.check_state(state).map_err(ReplayError::State)?;
+impl<'n> ProgramMoves<'n> {
+    pub(crate) fn new(interpreter: &'n Interpreter, state: &[u8]) -> Result<ProgramMoves<'n>, ReplayError> {
+        interpreter.check_state(state).map_err(NotAState::from)?;
         let mut before = StateMap::default();
-        before.read(interpreter.program().layout(), state).map_err(ReplayError::State)?;
+        before.read(interpreter.program().layout(), state).map_err(NotAState::from)?;
         let explained = interpreter.explain(state).map_err(|_| ReplayError::Stopped)?;
-        Ok(Moves { interpreter, before, explained, statements: HashMap::new() })
-    }
-
-    /// How many steps there are.
-    pub fn len(&self) -> usize {
-        self.explained.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.explained.is_empty()
-    }
-
-    /// The step at a position, if there is one.
-    pub fn tell(&mut self, index: usize) -> Option<Step> {
-        let explained = self.explained.get(index)?.clone();
-        Some(self.step(explained))
-    }
-
-    /// The step that a trace took here.
-    pub(crate) fn find(&mut self, wanted: &TraceStep) -> Option<Step> {
-        let index = self.explained.iter().position(|found| found.action == wanted.action && found.state == wanted.state)?;
-        self.tell(index)
+        Ok(ProgramMoves { interpreter, before, explained, statements: HashMap::new() })
     }
 
     fn step(&mut self, explained: Explained) -> Step {
@@ -76,7 +57,7 @@ impl<'n> Moves<'n> {
             self.event(event, &mut telling);
         }
         let initiator = explained.action.process as usize;
-        // A statement that fails for good never completes, so no event tells of it.
+        // A statement with a fatal fault never completes, so no event records it.
         if let Some(fault) = explained.fault.filter(|_| explained.state.is_none()) {
             telling.statements.push(self.statement(initiator, fault.addr));
         }
@@ -115,7 +96,7 @@ impl<'n> Moves<'n> {
     }
 
     fn statement(&mut self, pid: usize, address: Addr) -> Arc<Statement> {
-        let Moves { interpreter, before, statements, .. } = self;
+        let ProgramMoves { interpreter, before, statements, .. } = self;
         let tables = interpreter.program().program();
         let told = statements.entry((pid, address)).or_insert_with(|| {
             let ty = match before.processes.get(pid).map(|component| component.shape) {
@@ -138,5 +119,22 @@ impl<'n> Moves<'n> {
             Arc::new(Statement { pid, process, position, origin, text })
         });
         Arc::clone(told)
+    }
+}
+
+impl Tell for ProgramMoves<'_> {
+    fn count(&self) -> usize {
+        self.explained.len()
+    }
+
+    fn tell(&mut self, index: usize) -> Option<Step> {
+        let explained = self.explained.get(index)?.clone();
+        Some(self.step(explained))
+    }
+
+    /// Only the wanted one is put into words.
+    fn find(&mut self, wanted: &TraceStep) -> Option<Step> {
+        let index = self.explained.iter().position(|found| found.action == wanted.action && found.state == wanted.state)?;
+        self.tell(index)
     }
 }

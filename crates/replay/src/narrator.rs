@@ -1,26 +1,30 @@
-//! Steps in the user's words, told by the reference interpreter.
+//! Steps in the user's words, and the confirmation of traces.
 
-use crate::moves::Moves;
+use crate::graph::GraphWords;
+use crate::options::Choice;
+use crate::program::ProgramWords;
 use crate::step::Step;
-use crate::values::view;
-use bytecode::{LayoutError, Verified};
-use contract::{Enough, Fault, FaultKind, Position, Successors, System, Trace, Violation};
+use crate::values::View;
+use crate::words::{NotAState, Tell, Words};
+use bytecode::Verified;
+use contract::{Enough, Fault, Position, Trace, Violation, ViolationKind};
+use lts::Lts;
 use std::fmt;
 use std::sync::Arc;
-use vm::Interpreter;
 
-/// Why a trace is not one of the program's.
+/// Why a trace is not one of the system's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayError {
     /// The trace does not begin in an initial state.
     Initial,
-    /// The program cannot take this step (from 1) there, or it leads elsewhere.
+    /// The program cannot take this step (counted from 1) there, or the step leads to another
+    /// state.
     Step(usize),
     /// The path exists, but the violation is not at its end.
     Violation(Fault),
     /// The bytes are no state of the program.
-    State(LayoutError),
-    /// Someone asked to stop before the end of the trace, or a step took too long.
+    State(NotAState),
+    /// The caller asked to stop before the end of the trace, or a step took too long.
     Stopped,
 }
 
@@ -38,69 +42,118 @@ impl fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// Tells what happens in a program. Cheap to clone.
+impl From<NotAState> for ReplayError {
+    fn from(error: NotAState) -> ReplayError {
+        ReplayError::State(error)
+    }
+}
+
+/// The steps that leave a state, described on demand.
+pub struct Moves<'n>(Box<dyn Tell + 'n>);
+
+impl Moves<'_> {
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.0.count()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The step at a position, if there is one.
+    pub fn tell(&mut self, index: usize) -> Option<Step> {
+        self.0.tell(index)
+    }
+}
+
+/// Tells what happens in a system. Cheap to clone.
 #[derive(Clone)]
 pub struct Narrator {
-    interpreter: Interpreter,
+    words: Arc<dyn Words>,
 }
 
 impl Narrator {
-    /// A narrator of a program.
+    /// A narrator of a byte-code program.
     pub fn new(program: Arc<Verified>) -> Narrator {
-        Narrator { interpreter: Interpreter::new(program) }
+        Narrator::with(Arc::new(ProgramWords::new(program)))
     }
 
-    /// From now on, gives up a step that takes long when it is enough: questions about it are answered with [`ReplayError::Stopped`].
+    /// A narrator of an explicit graph.
+    pub fn of_graph(graph: Arc<Lts>) -> Narrator {
+        Narrator::with(Arc::new(GraphWords::new(graph)))
+    }
+
+    /// A narrator of a system with words of its own.
+    pub fn with(words: Arc<dyn Words>) -> Narrator {
+        Narrator { words }
+    }
+
+    /// Gives the narrator a condition for abandoning long steps. A question about an abandoned step
+    /// is answered with [`ReplayError::Stopped`].
     pub fn give_up_when(&mut self, enough: Enough) {
-        self.interpreter.give_up_when(enough);
-    }
-
-    /// The program.
-    pub fn program(&self) -> &Arc<Verified> {
-        self.interpreter.program()
-    }
-
-    /// The initial state, and what went wrong while it was built; no state if that was fatal.
-    pub fn initial(&self) -> (Option<Vec<u8>>, Option<Fault>) {
-        let mut out = Successors::new();
-        self.interpreter.clone().initial(&mut out);
-        match out.entries().first() {
-            Some(entry) => (out.state(entry).map(<[u8]>::to_vec), entry.fault().map(|code| self.interpreter.describe_fault(code))),
-            None => (None, None),
+        if let Some(words) = self.words.giving_up_when(enough) {
+            self.words = words;
         }
     }
 
-    /// The steps that leave a state, in the order in which a search sees them, to be told one by one.
-    pub fn moves(&self, state: &[u8]) -> Result<Moves<'_>, ReplayError> {
-        Moves::new(&self.interpreter, state)
+    /// The initial state, and the fault that occurred while it was built; no state if the fault was
+    /// fatal.
+    pub fn initial(&self) -> (Option<Vec<u8>>, Option<Fault>) {
+        self.words.initial()
     }
 
-    /// The same, all told.
+    /// The steps that leave a state, in the order in which a search sees them, described on demand.
+    pub fn moves(&self, state: &[u8]) -> Result<Moves<'_>, ReplayError> {
+        Ok(Moves(self.words.moves(state)?))
+    }
+
+    /// The values in a state.
+    pub fn view(&self, state: &[u8]) -> Result<View, ReplayError> {
+        Ok(self.words.view(state)?)
+    }
+
+    /// The statements that each process of a state could execute next, by process number, whether
+    /// or not they are executable.
+    pub fn options(&self, state: &[u8]) -> Vec<Vec<Choice>> {
+        self.words.options(state)
+    }
+
+    /// The messages in each channel of a state, oldest first, as bytes. A rendezvous channel has
+    /// none.
+    pub fn queues(&self, state: &[u8]) -> Vec<Vec<Vec<u8>>> {
+        self.words.queues(state)
+    }
+
+    /// The same steps, all described.
     pub fn steps(&self, state: &[u8]) -> Result<Vec<Step>, ReplayError> {
         let mut moves = self.moves(state)?;
         Ok((0..moves.len()).filter_map(|index| moves.tell(index)).collect())
     }
 
-    /// Whether a program in this state can do anything.
-    pub fn can_move(&self, state: &[u8]) -> Result<bool, ReplayError> {
-        self.interpreter.check_state(state).map_err(ReplayError::State)?;
-        let mut out = Successors::new();
-        self.interpreter.clone().successors(state, &mut out);
-        if out.is_cut_short() { Err(ReplayError::Stopped) } else { Ok(!out.entries().is_empty()) }
-    }
-
     /// Whether a state without steps is an accepted end.
     pub fn is_valid_end(&self, state: &[u8]) -> bool {
-        self.interpreter.clone().is_valid_end(state)
+        self.words.is_valid_end(state)
     }
 
-    /// Runs through a trace and tells each step. An error if the program cannot take it.
+    /// Executes a trace and describes each step. An error if the program cannot take a step.
     pub fn replay(&self, trace: &Trace) -> Result<Vec<Step>, ReplayError> {
         self.replay_from_initial(trace, &|| false)
     }
 
+    /// As [`replay`](Self::replay), until `stop` says so.
+    pub fn replay_until(&self, trace: &Trace, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
+        self.replay_from_initial(trace, stop)
+    }
+
     fn replay_from_initial(&self, trace: &Trace, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
-        if self.initial().0.as_deref() != Some(&trace.initial) {
+        // The trace of a program whose initial state cannot be built is empty.
+        let begins = match self.initial().0 {
+            Some(initial) => initial == trace.initial,
+            None => *trace == Trace::default(),
+        };
+        if !begins {
             return Err(ReplayError::Initial);
         }
         self.replay_unless(trace, stop)
@@ -111,7 +164,7 @@ impl Narrator {
         self.replay_unless(trace, &|| false)
     }
 
-    /// As [`replay_from`](Self::replay_from), until `stop` says so.
+    /// As [`replay_from`](Self::replay_from), until `stop` is true.
     pub fn replay_unless(&self, trace: &Trace, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
         let mut told: Vec<Step> = Vec::with_capacity(trace.steps.len());
         for (index, wanted) in trace.steps.iter().enumerate() {
@@ -119,21 +172,22 @@ impl Narrator {
                 return Err(ReplayError::Stopped);
             }
             let state = trace.state_after(index).ok_or(ReplayError::Step(index + 1))?;
-            let step = self.moves(state)?.find(wanted);
+            let step = self.moves(state)?.0.find(wanted);
             told.push(step.ok_or(ReplayError::Step(index + 1))?);
         }
         Ok(told)
     }
 
-    /// Runs through the trace of a violation and accepts it only if the violation is at its end.
+    /// Executes the trace of a violation and accepts it only if the violation is at its end.
     pub fn confirm(&self, violation: &Violation) -> Result<Vec<Step>, ReplayError> {
         self.confirm_unless(violation, &|| false)
     }
 
-    /// As [`confirm`](Self::confirm), until `stop` says so.
+    /// As [`confirm`](Self::confirm), until `stop` is true.
     pub fn confirm_unless(&self, violation: &Violation, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
         let steps = self.replay_from_initial(&violation.trace, stop)?;
-        let same = |fault: &Fault| fault.kind == violation.fault.kind && (fault.kind == FaultKind::Deadlock || *fault == violation.fault);
+        let same =
+            |fault: &Fault| fault.kind == violation.fault.kind && (fault.kind == ViolationKind::Deadlock || *fault == violation.fault);
         if self.faults_at_end(&violation.trace, &steps).iter().any(same) {
             Ok(steps)
         } else {
@@ -141,29 +195,40 @@ impl Narrator {
         }
     }
 
-    /// What is wrong at the end of a trace, whose replayed steps are `steps`: the fault of its last step, and a deadlock behind it. A search that
-    /// does not look for the one may have found the other.
+    /// Whether the loop of a trace, if it has one, leads back to its beginning: by its last step,
+    /// or because nothing can move there.
+    pub fn is_closed(&self, trace: &Trace) -> bool {
+        match trace.loop_start {
+            None => true,
+            Some(start) if start == trace.steps.len() => self.words.can_move(trace.last_state()) == Ok(false),
+            Some(start) => trace.state_after(start) == Some(trace.last_state()),
+        }
+    }
+
+    /// The faults at the end of a trace, whose replayed steps are `steps`: the fault of its last
+    /// step, and a deadlock after it. A search that does not look for one of them may have found
+    /// the other.
     pub fn faults_at_end(&self, trace: &Trace, steps: &[Step]) -> Vec<Fault> {
         let committed = match steps.last() {
             Some(step) => step.fault.clone(),
-            None => self.initial().1.filter(|_| self.initial().0.as_ref() == Some(&trace.initial)),
+            None => self.initial().1.filter(|_| self.initial().0.unwrap_or_default() == trace.initial),
         };
         let whole = steps.last().is_none_or(|step| step.state.is_some());
         committed.into_iter().chain(self.deadlock(trace.last_state()).filter(|_| whole)).collect()
     }
 
-    /// The deadlock in a state, if there is one, with the place of a process that is stuck.
+    /// The deadlock in a state, if there is one, with the position of a blocked process.
     pub fn deadlock(&self, state: &[u8]) -> Option<Fault> {
-        if self.is_valid_end(state) || self.can_move(state).ok()? {
+        if self.is_valid_end(state) || self.words.can_move(state).ok()? {
             return None;
         }
         let message = "no process can move, and this is not an accepted end state";
-        Some(Fault { position: self.stuck(state), ..Fault::new(FaultKind::Deadlock, message) })
+        Some(Fault { position: self.stuck(state), ..Fault::new(ViolationKind::Deadlock, message) })
     }
 
-    /// A deadlock's place: the first process that waits where it must not wait for ever.
+    /// The position of a deadlock: the first process that is blocked at a location that is not an
+    /// end location.
     pub fn stuck(&self, state: &[u8]) -> Option<Position> {
-        let view = view(self.program(), state).ok()?;
-        view.processes.into_iter().find(|process| !process.may_end)?.position
+        self.view(state).ok()?.processes.into_iter().find(|process| !process.may_end)?.position
     }
 }

@@ -1,27 +1,32 @@
-//! What a process can do at a place: the statements among which it chooses, or for which it waits.
+//! The statements among which a process chooses at a location, or for which it waits.
 //!
-//! A location is an address; from there the byte-code branches until a statement begins. This walks the branches and executes nothing.
+//! A location is an address; from there the byte-code branches until a statement begins. This
+//! module follows the branches and executes nothing.
 
 use bytecode::{Addr, Component, LayoutError, Op, Program, Shape, Span, StateMap, Verified};
 use contract::Position;
 use std::collections::HashSet;
 
-/// Of a selection with more options than this the first are told.
+/// If a selection has more options than this, only the first ones are listed.
 const OPTIONS_MAX: usize = 256;
-/// Branches that are followed at most; code may jump about without ever beginning a statement.
+/// The most branches that are followed; code may jump for ever without beginning a statement.
 const BRANCHES_MAX: usize = 4096;
 
 /// A statement that a process could execute next, if its guard allows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// Where it stands, if known.
+    /// Its position, if known.
     pub position: Option<Position>,
-    /// The statement as the user wrote it.
+    /// Its own position, if it came out of a macro or an inline.
+    pub origin: Option<Position>,
+    /// The statement as the user wrote it, with actual names if it came out of a macro or an
+    /// inline.
     pub statement: String,
 }
 
-/// What each process of a state could execute next, by its number: nothing is said about whether it can.
-pub fn options(program: &Verified, state: &[u8]) -> Result<Vec<Vec<Choice>>, LayoutError> {
+/// The statements that each process of a state could execute next, by process number, whether or
+/// not they are executable.
+pub(crate) fn options(program: &Verified, state: &[u8]) -> Result<Vec<Vec<Choice>>, LayoutError> {
     let layout = program.layout();
     layout.check(state, program.locations())?;
     let mut map = StateMap::default();
@@ -34,7 +39,8 @@ pub fn options(program: &Verified, state: &[u8]) -> Result<Vec<Vec<Choice>>, Lay
     Ok(map.processes.iter().map(of_process).collect())
 }
 
-/// The statements at an address, in the order of the text; an `unless` lists its escape behind what it may interrupt.
+/// The statements at an address, in the order of the text. The escape of an `unless` is listed
+/// after the statements that it may interrupt.
 fn options_at(program: &Program, address: Addr) -> Vec<Choice> {
     let (mut seen, mut waiting) = (HashSet::new(), vec![address]);
     let (mut told, mut options) = (HashSet::new(), Vec::new());
@@ -65,7 +71,11 @@ fn options_at(program: &Program, address: Addr) -> Vec<Choice> {
 
 fn choice(program: &Program, address: Addr) -> Choice {
     let span = program.span_at(address);
-    Choice { position: span.map(|span| place(program, span)), statement: span.map(|span| span.text.clone()).unwrap_or_default() }
+    Choice {
+        position: span.map(|span| place(program, span)),
+        origin: program.origin_at(address).map(|span| place(program, span)),
+        statement: span.map(|span| span.text.clone()).unwrap_or_default(),
+    }
 }
 
 fn place(program: &Program, span: &Span) -> Position {

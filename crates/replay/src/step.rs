@@ -4,7 +4,7 @@ use contract::{Action, Fault, Position};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Of a step with more statements than this, a label has the first and the last ones.
+/// If a step has more statements than this, its label contains the first and the last ones.
 const LABEL_MAX: usize = 64;
 
 /// A statement that a process executed.
@@ -16,9 +16,10 @@ pub struct Statement {
     pub process: String,
     /// Where the statement is executed.
     pub position: Option<Position>,
-    /// Where it stands itself, if it came out of a macro or an inline.
+    /// Its own position, if it came out of a macro or an inline.
     pub origin: Option<Position>,
-    /// The statement as the user wrote it, with actual names where it came out of a macro or an inline.
+    /// The statement as the user wrote it, with actual names if it came out of a macro or an
+    /// inline.
     pub text: String,
 }
 
@@ -27,14 +28,14 @@ pub struct Statement {
 pub struct Step {
     /// What the search calls it.
     pub action: Action,
-    /// The statements executed, at least one. Several if some of them are invisible, or two processes meet. A statement that is executed
-    /// again and again is there once, however often it is told.
+    /// The statements executed, at least one. There are several if some steps are invisible or if
+    /// two processes meet. A statement that is executed repeatedly is stored once.
     pub statements: Vec<Arc<Statement>>,
     /// What a step of very many statements does not tell.
     pub left_out: Option<LeftOut>,
     /// What was printed.
     pub printed: String,
-    /// Values that were cut to their type, a sentence each.
+    /// One sentence for each value that was truncated to its type.
     pub warnings: Vec<String>,
     /// The state reached; none after a fatal fault.
     pub state: Option<Vec<u8>>,
@@ -42,38 +43,38 @@ pub struct Step {
     pub fault: Option<Fault>,
 }
 
-/// Statements that were executed and are not told, with what they printed.
+/// Statements that were executed but are not listed, with what they printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many statements are told before them.
+    /// How many statements are listed before them.
     pub after: usize,
     /// How many they are.
     pub statements: u64,
 }
 
-/// Those of a step's statements that are shown to somebody who does not want to read thousands.
+/// The statements of a step that are shown to a user who does not want to read thousands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown<'s> {
     /// The first ones.
     pub first: &'s [Arc<Statement>],
-    /// How many are left out behind them.
+    /// How many are left out after them.
     pub hidden: u64,
     /// The last ones.
     pub last: &'s [Arc<Statement>],
 }
 
 impl Step {
-    /// The statement that stands for the step: the initiator's first.
+    /// The statement that represents the step: the initiator's first.
     pub fn first(&self) -> &Statement {
         &self.statements[0]
     }
 
-    /// How many statements were executed, told or not.
+    /// How many statements were executed, listed or not.
     pub fn statement_count(&self) -> u64 {
         self.statements.len() as u64 + self.left_out.map_or(0, |gap| gap.statements)
     }
 
-    /// At most `most` statements: all, or the first ones and the last ones.
+    /// At most `most` statements: all, or the first and the last ones.
     pub fn shown(&self, most: usize) -> Shown<'_> {
         let told = &self.statements;
         let gap = self.left_out.map_or(told.len(), |gap| gap.after.min(told.len()));

@@ -1,7 +1,7 @@
 //! The values in a state, under the names the user gave them.
 //!
-//! Values become text here and nowhere else, so that a symbolic name, a truth value or a channel looks the same in a trace, in a
-//! simulation and in a report.
+//! Values become text only here, so that a symbolic name, a truth value or a channel looks the same
+//! in a trace, in a simulation and in a report.
 
 use bytecode::{Component, LayoutError, Program, Shape, Shown, Slot, StateMap, Variable, Verified};
 use contract::Position;
@@ -26,9 +26,9 @@ pub struct ProcessView {
     pub pid: usize,
     /// The name of its type.
     pub name: String,
-    /// Where it will go on, if known.
+    /// Where it will continue, if known.
     pub position: Option<Position>,
-    /// The statement at which it will go on.
+    /// The statement at which it will continue.
     pub statement: String,
     /// Whether it may stay there for ever.
     pub may_end: bool,
@@ -50,7 +50,8 @@ pub struct View {
 }
 
 impl View {
-    /// Globals, channels and locals in one list; a local `x` of process number 2 of type `P` is `P(2).x`.
+    /// Globals, channels and locals in one list; a local `x` of process number 2 of type `P` is
+    /// `P(2).x`.
     pub fn values(&self) -> Vec<Named> {
         let locals = self.processes.iter().flat_map(|process| {
             let qualified = |local: &Named| Named { name: format!("{}({}).{}", process.name, process.pid, local.name), ..local.clone() };
@@ -61,15 +62,16 @@ impl View {
 
     /// The values that differ from those in an earlier state, new ones included.
     pub fn changes(&self, earlier: &View) -> Vec<Named> {
-        // Both lists are in the order of the layout, but processes come and go: look names up instead of walking in step.
+        // Both lists are in the order of the layout, but processes are created and end, so names
+        // are looked up instead of walking both lists together.
         let before: std::collections::HashMap<String, String> =
             earlier.values().into_iter().map(|named| (named.name, named.value)).collect();
         self.values().into_iter().filter(|named| before.get(&named.name) != Some(&named.value)).collect()
     }
 }
 
-/// What is in a state; an error if the bytes are no state of the program.
-pub fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError> {
+/// The contents of a state; an error if the bytes are not a state of the program.
+pub(crate) fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError> {
     let layout = program.layout();
     layout.check(state, program.locations())?;
     let mut map = StateMap::default();
@@ -109,8 +111,9 @@ pub fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError> {
     })
 }
 
-/// Variables with their values. Scratch variables hold nothing between steps and are left out; so is a variable that names the channel of the
-/// same name, whose contents are shown under it.
+/// Variables with their values. Scratch variables are left out, because they hold nothing between
+/// steps. A variable that refers to the channel of the same name is left out too, because the
+/// contents are shown under that name.
 fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[u8]) -> Vec<Named> {
     let kept = declared.iter().zip(slots).filter(|(variable, _)| !variable.scratch);
     kept.map(|(variable, slot)| {
@@ -131,7 +134,7 @@ fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[
     .collect()
 }
 
-/// The messages of a channel; nothing for a rendezvous, which never holds any between steps.
+/// The messages of a channel. A rendezvous channel never holds any between steps.
 fn contents(program: &Verified, channel: &Component, state: &[u8]) -> Option<String> {
     let Shape::Channel(ty) = channel.shape else { return None };
     let layout = &program.layout().channel_types[ty.index()];
@@ -159,6 +162,28 @@ fn contents(program: &Verified, channel: &Component, state: &[u8]) -> Option<Str
     value.push_str(ellipsis(length));
     value.push(']');
     Some(value)
+}
+
+/// The messages in each channel of a state. A rendezvous channel has none.
+pub(crate) fn queues(program: &Verified, state: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    let layout = program.layout();
+    let mut map = StateMap::default();
+    if map.read(layout, state).is_err() {
+        return Vec::new();
+    }
+    let messages = |channel: &Component| {
+        let Shape::Channel(ty) = channel.shape else { return Vec::new() };
+        let inside = &layout.channel_types[ty.index()];
+        if inside.capacity == 0 {
+            return Vec::new();
+        }
+        let message = |number: usize| {
+            let start = channel.offset + inside.messages + number * inside.message_size;
+            state.get(start..start + inside.message_size).unwrap_or_default().to_vec()
+        };
+        (0..layout.channel_length(ty, channel.offset, state)).map(message).collect()
+    };
+    map.channels.iter().map(messages).collect()
 }
 
 fn ellipsis(length: usize) -> &'static str {

@@ -1,11 +1,14 @@
 //! A trace as a picture, in the manner of message sequence charts (ITU-T Z.120).
 //!
-//! Each process has a lifeline that begins where the process is created and ends where it dies; time runs downwards, one row a step. Arrows
-//! are what processes have to do with each other: a rendezvous, a message that waits in a channel, a creation. The picture is SVG text, and
-//! a page of HTML with the picture and the same in a table. Both stand alone: no script, no font, nothing from elsewhere.
+//! Each process has a lifeline that begins where the process is created and ends where it
+//! terminates; time runs downwards, with one row for each step. Arrows show interactions: a
+//! rendezvous, a message that passes through a channel, a creation. The output is SVG text, or a
+//! page of HTML with the picture and the same information in tables. Both are self-contained: no
+//! script, no font, no external resource.
 //!
-//! What the chart shows is gathered here; [`svg`] and [`page`] only draw it. Whatever comes from a model or a trace file passes through
-//! [`markup`] on its way out, which shortens and escapes it, so that a hostile name is a name and nothing else, and a chart stays small.
+//! The contents of the chart are collected here; [`svg`] and [`page`] only draw them. All text from
+//! a model or a trace file passes through [`markup`], which shortens and escapes it, so that a
+//! hostile name stays plain text and a chart stays small.
 
 mod markup;
 mod messages;
@@ -14,13 +17,12 @@ mod svg;
 
 use crate::json::ViolationJson;
 use crate::witness::Witness;
-use bytecode::Verified;
-use contract::FaultKind;
+use contract::ViolationKind;
 use messages::{Event, Mailbox, Message};
-use replay::{Named, ProcessView, Statement, Step, View, view};
+use replay::{Named, Narrator, ProcessView, Statement, Step, View};
 use std::sync::Arc;
 
-/// A trace with more steps is shown without its middle. A chart of more rows is nothing that anybody reads.
+/// The middle of a longer trace is not shown, because nobody reads a chart with more rows.
 const STEPS_MAX: usize = 2_000;
 /// The same for the statements of a step.
 const STATEMENTS_MAX: usize = 100;
@@ -42,7 +44,7 @@ pub struct Chart {
     violation: Option<ViolationJson>,
 }
 
-/// What stands in one row.
+/// The contents of one row.
 #[derive(Clone, Debug)]
 enum Row {
     Step(StepRow),
@@ -68,21 +70,22 @@ struct StepRow {
     fault: Option<String>,
 }
 
-/// What one process does in a step: one statement at least.
+/// What one process does in a step: at least one statement.
 #[derive(Clone, Debug)]
 struct Moment {
     pid: usize,
     statements: Vec<Arc<Statement>>,
 }
 
-/// The life of a process. The number is not enough to tell processes apart: it is given again when its bearer has died.
+/// The lifetime of a process. Process numbers are reused, so the number alone does not identify a
+/// process.
 #[derive(Clone, Debug)]
 struct Life {
     pid: usize,
     name: String,
     /// The step that created it; 0 for those that exist from the start.
     born: usize,
-    /// Who created it, if somebody did.
+    /// The process that created it, if there is one.
     parent: Option<usize>,
     /// The step in which it died.
     died: Option<usize>,
@@ -90,7 +93,7 @@ struct Life {
 
 impl Chart {
     /// The chart of a trace whose replayed steps are `steps`.
-    pub fn new(program: &Verified, witness: &Witness, steps: &[Step]) -> Chart {
+    pub fn new(narrator: &Narrator, witness: &Witness, steps: &[Step]) -> Chart {
         let hidden = hidden(steps.len());
         let mut chart = Chart {
             model: witness.model.clone(),
@@ -102,9 +105,9 @@ impl Chart {
             ends: Vec::new(),
             violation: witness.violation.clone(),
         };
-        let mut now = view(program, &witness.trace.initial).ok();
+        let mut now = narrator.view(&witness.trace.initial).ok();
         let mut alive = Vec::new();
-        let mut mail = Mailbox::new(program, &witness.trace.initial);
+        let mut mail = Mailbox::new(narrator, &witness.trace.initial);
         if let Some(view) = &now {
             chart.initial = view.values();
             chart.follow(&mut alive, 0, None, view);
@@ -114,7 +117,7 @@ impl Chart {
             if witness.trace.loop_start == Some(index) {
                 chart.rows.push(Row::Loop);
             }
-            let after = step.state.as_deref().and_then(|state| view(program, state).ok());
+            let after = step.state.as_deref().and_then(|state| narrator.view(state).ok());
             if hidden.contains(&number) {
                 if number == hidden.start {
                     chart.rows.push(Row::Gap { first: number, count: hidden.len() });
@@ -129,24 +132,25 @@ impl Chart {
             if let (Some(state), Some(after)) = (&step.state, after) {
                 let by = step.first().pid;
                 chart.follow(&mut alive, number, Some(by), &after);
-                let received = mail.step(program, state, Event { step: number, pid: by });
+                let received = mail.step(narrator, state, Event { step: number, pid: by });
                 let shown = |message: &Message| !hidden.contains(&message.sent.step) && !hidden.contains(&message.received.step);
                 chart.messages.extend(received.into_iter().filter(shown));
                 now = Some(after);
             }
         }
-        // What begins and ends among the steps that are not shown is not shown either.
+        // Lifetimes that begin and end among the hidden steps are not shown either.
         chart.lives.retain(|life| !(hidden.contains(&life.born) && life.died.is_some_and(|step| hidden.contains(&step))));
         chart.ends = now.map(|view| view.processes).unwrap_or_default();
-        let options = replay::options(program, witness.trace.last_state()).unwrap_or_default();
+        let options = narrator.options(witness.trace.last_state());
         for (process, options) in chart.ends.iter_mut().zip(options).filter(|(_, options)| options.len() > 1) {
             process.statement = options.iter().map(|choice| choice.statement.as_str()).collect::<Vec<_>>().join(" or ");
         }
         chart
     }
 
-    /// Ends the lives of the processes that are gone after a step, and begins those of the ones that are new. `alive` are the positions in
-    /// `lives` of those that have not ended, so that a long trace with many lives costs no more than a long trace.
+    /// Ends the lifetimes of processes that are gone after a step, and begins those of new ones.
+    /// `alive` are the indices in `lives` of those that have not ended, so that a long trace with
+    /// many lifetimes costs no more than any other long trace.
     fn follow(&mut self, alive: &mut Vec<usize>, step: usize, by: Option<usize>, after: &View) {
         let lives = &mut self.lives;
         alive.retain(|&index| {
@@ -191,9 +195,9 @@ impl Chart {
         Some(format!("violated: {}{place}", violation.message))
     }
 
-    /// Whether this process is one of those that are stuck at the end.
+    /// Whether this process is blocked at the end.
     fn stuck(&self, process: &ProcessView) -> bool {
-        let deadlock = self.violation.as_ref().is_some_and(|violation| violation.kind == FaultKind::Deadlock.name());
+        let deadlock = self.violation.as_ref().is_some_and(|violation| violation.kind == ViolationKind::Deadlock.name());
         deadlock && !process.may_end
     }
 }
@@ -202,7 +206,7 @@ impl StepRow {
     fn new(number: usize, step: &Step, changes: Vec<Named>) -> StepRow {
         let mut moments: Vec<Moment> = Vec::new();
         let shown = step.shown(STATEMENTS_MAX);
-        // What is not shown has a place in the row like what is.
+        // A hidden step has a place in the row like a visible one.
         let hidden = shown.last.first().map(|next| {
             let text = format!("… {} more statements …", crate::text::count(shown.hidden));
             Arc::new(Statement { position: None, text, ..Statement::clone(next) })
@@ -224,12 +228,12 @@ impl Moment {
         self.statements.iter().map(|statement| statement.text.as_str()).collect::<Vec<_>>().join("; ")
     }
 
-    /// Where the first statement stands, without the folder.
+    /// The position of the first statement, without the folder.
     fn place(&self) -> String {
         self.statements.first().map_or_else(String::new, |statement| short_place(statement.position.as_ref()))
     }
 
-    /// Everything: who, where, what, a line for each statement.
+    /// The full text: process, position and statement, one line for each statement.
     fn story(&self) -> String {
         let line = |statement: &Arc<Statement>| {
             let place = statement.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();

@@ -1,7 +1,8 @@
 //! A state space as a labelled graph, in the formats other tools read.
 //!
-//! `.aut` is the Aldebaran format of CADP, mCRL2 and LTSmin; `.dot` is Graphviz; `.json` is for everything else. All three
-//! are written as a stream, without a second copy of the graph in memory.
+//! `.aut` is the Aldebaran format of CADP, mCRL2 and LTSmin; `.dot` is Graphviz; `.json` is for
+//! everything else. All three are written as a stream, without a second copy of the graph in
+//! memory.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,7 +20,8 @@ pub struct Edge {
     pub target: u32,
 }
 
-/// How many edges are allocated at a time. A list that doubles would need thrice its memory while it is moved.
+/// How many edges are allocated at a time. A list that doubles would need three times its memory
+/// while it is moved.
 const CHUNK: usize = 1 << 16;
 
 /// A finite graph with labelled edges. State 0 is the initial one.
@@ -30,7 +32,7 @@ pub struct Graph {
     edges: Vec<Vec<Edge>>,
     labels: Vec<String>,
     numbers: HashMap<String, u32>,
-    /// The values of each state, a line each; nothing where nobody wants them.
+    /// The values of each state, one line each; empty if they are not wanted.
     values: Vec<String>,
     value_bytes: u64,
 }
@@ -41,12 +43,12 @@ impl Graph {
         Graph::default()
     }
 
-    /// Sees to it that state `number`, and all below it, exist.
+    /// Adds all states up to number `number`.
     pub fn add_state(&mut self, number: u32) {
         self.states = self.states.max(number + 1);
     }
 
-    /// Adds an edge between two states, which exist from then on. Equal labels are kept once.
+    /// Adds an edge between two states, which are added if necessary. Equal labels are stored once.
     pub fn add_edge(&mut self, source: u32, label: &str, target: u32) {
         let label = match self.numbers.get(label) {
             Some(&number) => number,
@@ -68,7 +70,8 @@ impl Graph {
         }
     }
 
-    /// The values in a state, which exists from then on, a line each. A picture shows them.
+    /// Sets the values of a state, which is added if necessary, one line each. A picture shows
+    /// them.
     pub fn set_values(&mut self, state: u32, values: String) {
         self.add_state(state);
         if self.values.len() <= state as usize {
@@ -93,7 +96,7 @@ impl Graph {
         &self.labels[edge.label as usize]
     }
 
-    /// The memory the edges and the values take, roughly: what grows with the state space.
+    /// The approximate memory of the edges and the values, which grows with the state space.
     pub fn bytes(&self) -> u64 {
         (self.edges.len() * CHUNK * size_of::<Edge>()) as u64 + self.value_bytes
     }
@@ -110,7 +113,7 @@ impl Graph {
     fn write_aut(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "des (0, {}, {})", self.edges().count(), self.states)?;
         for edge in self.edges() {
-            // Readers disagree on how a quote inside a label is escaped, so there is none.
+            // Readers disagree on how a quote inside a label is escaped, so labels contain none.
             let label = self.label(edge).replace('"', "'").replace(['\n', '\r'], " ");
             writeln!(out, "({}, \"{label}\", {})", edge.source, edge.target)?;
         }

@@ -1,8 +1,8 @@
 //! Answers as JSON objects: one struct for each shape, its fields the keys.
 
 use crate::outcome::Measured;
-use contract::{Fault, Judged, Omission, Outcome, Stated, Statistics, Trace, Verdict};
-use replay::{Choice, Named, ProcessView, Statement, Step, View};
+use contract::{FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Verdict};
+use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -41,9 +41,10 @@ pub struct StatementJson {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
-    /// The statement as the user wrote it, with actual names where it came out of a macro or an inline.
+    /// The statement as the user wrote it, with actual names if it came out of a macro or an
+    /// inline.
     pub statement: String,
-    /// Where it stands itself, if it came out of a macro or an inline.
+    /// Its own position, if it came out of a macro or an inline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<OriginJson>,
 }
@@ -57,6 +58,12 @@ pub struct OriginJson {
     pub line: u32,
 }
 
+impl From<&Position> for OriginJson {
+    fn from(at: &Position) -> OriginJson {
+        OriginJson { file: at.file.clone(), line: at.line }
+    }
+}
+
 impl From<&Statement> for StatementJson {
     fn from(statement: &Statement) -> StatementJson {
         StatementJson {
@@ -65,7 +72,7 @@ impl From<&Statement> for StatementJson {
             file: statement.position.as_ref().map(|at| at.file.clone()),
             line: statement.position.as_ref().map(|at| at.line),
             statement: statement.text.clone(),
-            origin: statement.origin.as_ref().map(|at| OriginJson { file: at.file.clone(), line: at.line }),
+            origin: statement.origin.as_ref().map(OriginJson::from),
         }
     }
 }
@@ -73,7 +80,7 @@ impl From<&Statement> for StatementJson {
 /// A step of a trace: its first statement, and what else happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepJson {
-    /// The statement that stands for the step.
+    /// The statement that represents the step.
     #[serde(flatten)]
     pub first: StatementJson,
     /// Further statements that are part of the same step.
@@ -93,10 +100,10 @@ pub struct StepJson {
     pub changes: BTreeMap<String, String>,
 }
 
-/// Statements that were executed and are not told.
+/// Statements that were executed and are not listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOutJson {
-    /// How many statements of the step are told before them.
+    /// How many statements of the step are listed before them.
     pub after: usize,
     /// How many they are.
     pub statements: u64,
@@ -116,7 +123,7 @@ impl StepJson {
     }
 }
 
-/// Where a process stands.
+/// The location of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProcessJson {
     /// The name of its type.
@@ -136,14 +143,18 @@ pub struct OptionJson {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
-    /// The statement as the user wrote it.
+    /// The statement as the user wrote it, with actual names if it came out of a macro or an
+    /// inline.
     pub statement: String,
+    /// Its own position, if it came out of a macro or an inline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<OriginJson>,
 }
 
-/// Where each process of a state stands.
-pub fn processes(program: &bytecode::Verified, state: &[u8]) -> Vec<ProcessJson> {
-    let Ok(view) = replay::view(program, state) else { return Vec::new() };
-    let mut options = replay::options(program, state).unwrap_or_default();
+/// The location of each process of a state.
+pub fn processes(narrator: &Narrator, state: &[u8]) -> Vec<ProcessJson> {
+    let Ok(view) = narrator.view(state) else { return Vec::new() };
+    let mut options = narrator.options(state);
     let one = |process: &ProcessView| ProcessJson {
         process: process.name.clone(),
         pid: process.pid,
@@ -156,7 +167,8 @@ pub fn processes(program: &bytecode::Verified, state: &[u8]) -> Vec<ProcessJson>
 impl From<Choice> for OptionJson {
     fn from(choice: Choice) -> OptionJson {
         let line = choice.position.as_ref().map(|at| at.line);
-        OptionJson { file: choice.position.map(|at| at.file), line, statement: choice.statement }
+        let origin = choice.origin.as_ref().map(OriginJson::from);
+        OptionJson { file: choice.position.map(|at| at.file), line, statement: choice.statement, origin }
     }
 }
 
@@ -175,13 +187,49 @@ pub struct NumbersJson {
     pub peak_memory_bytes: u64,
     /// The memory of the state store at the end.
     pub store_bytes: u64,
-    /// The most memory of the state store; it needs more while it grows.
+    /// The peak memory of the state store, which needs more while it grows.
     pub store_peak_bytes: u64,
     /// The most memory of queues, stacks and links.
     pub search_bytes: u64,
     /// What a store that is not exact may have overlooked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub omission: Option<OmissionJson>,
+    /// How a search went that deletes states.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepJson>,
+    /// If the search went by estimates, what that took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directed: Option<DirectedJson>,
+}
+
+/// How a search went that deletes states layer by layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SweepJson {
+    /// The measure of progress, as a user can give it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure: Option<String>,
+    /// The most states that were stored at a time.
+    pub peak_states: u64,
+    /// Different values of the measure.
+    pub layers: u64,
+    /// Passes over the layers.
+    pub sweeps: u64,
+    /// States that are never deleted.
+    pub persistent_states: u64,
+    /// Expansions of states.
+    pub expanded_states: u64,
+    /// Steps on which the measure fell.
+    pub regress_steps: u64,
+    /// Whether there was none.
+    pub monotonic: bool,
+}
+
+impl From<&Sweep> for SweepJson {
+    fn from(sweep: &Sweep) -> SweepJson {
+        let Sweep { peak_states, layers, sweeps, persistent_states, expanded_states, regress_steps } = *sweep;
+        let monotonic = regress_steps == 0;
+        SweepJson { measure: None, peak_states, layers, sweeps, persistent_states, expanded_states, regress_steps, monotonic }
+    }
 }
 
 /// What a store that is not exact may have overlooked.
@@ -226,6 +274,13 @@ impl From<&Omission> for OmissionJson {
 }
 
 impl NumbersJson {
+    /// Tells by which measure a sweep went.
+    pub fn by_measure(&mut self, text: Option<&str>) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.measure = text.map(str::to_owned);
+        }
+    }
+
     fn new(statistics: &Statistics, measured: Measured) -> NumbersJson {
         NumbersJson {
             states: statistics.states,
@@ -237,6 +292,8 @@ impl NumbersJson {
             store_peak_bytes: statistics.store_peak_bytes,
             search_bytes: statistics.search_bytes,
             omission: statistics.omission.as_ref().map(OmissionJson::from),
+            sweep: statistics.sweep.as_ref().map(SweepJson::from),
+            directed: statistics.guided.as_ref().map(DirectedJson::from),
         }
     }
 }
@@ -265,16 +322,36 @@ pub struct PropertyJson {
     /// How to get there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<StepJson>>,
+    /// For an infinite path, the number of steps before its loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_start: Option<usize>,
+    /// What kind of search there was for this property, if it had one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<&'static str>,
+    /// States of the search for this property, if it had one of its own: pairs of a state of the
+    /// model and one of the automaton.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub states: Option<u64>,
+    /// Steps between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transitions: Option<u64>,
+    /// Wall-clock time of that search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
 }
 
-/// The properties of a run. `trace` is that of its violation.
-pub fn properties(judged: &[Judged], trace: Option<&[StepJson]>) -> Vec<PropertyJson> {
+/// The properties of a run. `narrator` describes their traces; without it they are left out.
+pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<PropertyJson> {
     let json = |judged: &Judged| {
         let Stated { name, kind, position } = &judged.property;
         let (verdict, reason, violation) = match &judged.verdict {
             Verdict::Holds => ("holds", None, None),
-            Verdict::Violated(violation) => ("violated", None, Some((&violation.fault).into())),
+            Verdict::Violated(violation) => ("violated", None, Some(violation)),
             Verdict::Unknown(reason) => ("unknown", Some(reason.name()), None),
+        };
+        let told = |trace: &Trace| {
+            let narrator = narrator?;
+            narrator.replay(trace).ok().map(|told| steps(&told, &views(narrator, trace)))
         };
         PropertyJson {
             name: name.clone(),
@@ -283,8 +360,13 @@ pub fn properties(judged: &[Judged], trace: Option<&[StepJson]>) -> Vec<Property
             line: position.as_ref().map(|at| at.line),
             verdict,
             reason,
-            trace: trace.filter(|_| violation.is_some()).map(<[StepJson]>::to_vec),
-            violation,
+            violation: violation.map(|violation| (&violation.fault).into()),
+            trace: violation.and_then(|violation| told(&violation.trace)),
+            loop_start: violation.and_then(|violation| violation.trace.loop_start),
+            search: judged.search,
+            states: judged.statistics.as_ref().map(|own| own.states),
+            transitions: judged.statistics.as_ref().map(|own| own.transitions),
+            seconds: judged.statistics.as_ref().map(|own| own.elapsed.as_secs_f64()),
         }
     };
     judged.iter().map(json).collect()
@@ -305,6 +387,79 @@ pub struct ProbeJson {
     pub answers: bool,
 }
 
+/// What the searches of a run left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReductionJson {
+    /// Whether orders of independent steps were left out of the search for deadlocks and faults.
+    pub por: bool,
+    /// Why not, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off: Option<String>,
+    /// The same for each property that had a search of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<PropertyReductionJson>,
+    /// The passes that made the program smaller before the search.
+    pub passes: Vec<PassJson>,
+    /// Why steps were not merged, or there were none, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes_off: Option<String>,
+}
+
+/// What the search for one property left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PropertyReductionJson {
+    /// The property.
+    pub name: String,
+    /// Whether orders of independent steps were left out.
+    pub por: bool,
+    /// Why not, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off: Option<String>,
+}
+
+/// The estimates behind a directed search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HeuristicJson {
+    /// Its name; `expression` for one of the user's own.
+    pub name: String,
+    /// Whether it is never more than the truth.
+    pub lower_bound: bool,
+    /// What the estimates are made of, as text.
+    pub tables: String,
+    /// The estimate of each state of the trace; nothing where no violation seems to be reachable.
+    pub along: Vec<Option<u32>>,
+}
+
+/// What a directed search did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DirectedJson {
+    /// Expansions, those of states that were reached by a shorter path later included.
+    pub expanded: u64,
+    /// Initial states and results of steps, up to the one that ended the search.
+    pub generated: u64,
+    /// States that were expanded and then reached by a shorter path.
+    pub reopened: u64,
+    /// The estimate of the initial state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<u32>,
+}
+
+impl From<&Guided> for DirectedJson {
+    fn from(guided: &Guided) -> DirectedJson {
+        let Guided { expanded, generated, reopened, estimate } = *guided;
+        DirectedJson { expanded, generated, reopened, estimate: estimate.filter(|&estimate| estimate != FAR) }
+    }
+}
+
+/// A pass over the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PassJson {
+    /// Its name.
+    pub name: &'static str,
+    /// In how many places it changed something.
+    pub changes: usize,
+}
+
 /// The answer of `check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckJson {
@@ -313,20 +468,25 @@ pub struct CheckJson {
     /// Why the verdict is `unknown`: a short, stable name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// The same as a sentence.
+    /// The reason as a sentence; or why there is no trace, if there was no time to describe it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// What to try then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// What is worth knowing about the model, such as properties that were not checked.
+    /// Warnings about the model, such as properties that were not checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The order of the search that the numbers are about: `bfs`, `dfs` or `dfs-shared`.
+    /// The search order to which the numbers belong: `bfs`, `dfs` or `dfs-shared`.
     pub search: &'static str,
     /// The depth-first probe before the search, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeJson>,
+    /// What the search left out.
+    pub reduction: ReductionJson,
+    /// What a directed search was guided by, if it is to be explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heuristic: Option<HeuristicJson>,
     /// The numbers.
     #[serde(flatten)]
     pub numbers: NumbersJson,
@@ -341,13 +501,17 @@ pub struct CheckJson {
     /// For an infinite path, the number of steps before its loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,
-    /// Where each process stands at the end of the trace.
+    /// A path that shows that a formula of branching time holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witness: Option<Vec<StepJson>>,
+    /// The location of each process at the end of the trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessJson>,
 }
 
 impl CheckJson {
-    /// The answer to `check`, from a search in the order of that name. `steps` belong to the outcome's trace.
+    /// The answer of `check`, from a search in the order of that name. `steps` belong to the
+    /// outcome's trace.
     pub fn new(outcome: &Outcome, search: &'static str, steps: Vec<StepJson>, advice: Option<String>, measured: Measured) -> CheckJson {
         let mut json = CheckJson {
             verdict: "holds",
@@ -357,11 +521,14 @@ impl CheckJson {
             warnings: Vec::new(),
             search,
             probe: None,
+            reduction: ReductionJson::default(),
+            heuristic: None,
             numbers: NumbersJson::new(&outcome.statistics, measured),
             properties: Vec::new(),
             violation: None,
             trace: None,
             loop_start: None,
+            witness: None,
             processes: Vec::new(),
         };
         match &outcome.verdict {
@@ -382,7 +549,7 @@ impl CheckJson {
     }
 }
 
-/// The answer of `space`. A state space that was cut short says so.
+/// The answer of `space`. It says whether the state space is complete.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpaceJson {
     /// The numbers.
@@ -396,7 +563,7 @@ pub struct SpaceJson {
     /// What to try then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// What is worth knowing about the model.
+    /// Warnings about the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -413,7 +580,8 @@ impl SpaceJson {
     }
 }
 
-/// The steps of a trace with the values they change; `views` are the states from the initial one on, as many as the trace has.
+/// The steps of a trace with the values they change; `views` are the states from the initial one
+/// on, as many as the trace has.
 pub fn steps(steps: &[Step], views: &[View]) -> Vec<StepJson> {
     let changes = |index: usize| match (views.get(index), views.get(index + 1)) {
         (Some(before), Some(after)) => after.changes(before),
@@ -422,14 +590,15 @@ pub fn steps(steps: &[Step], views: &[View]) -> Vec<StepJson> {
     steps.iter().enumerate().map(|(index, step)| StepJson::new(step, changes(index))).collect()
 }
 
-/// The states of a trace in words, from the initial one on. It ends early where the trace has no state.
-pub fn views(program: &bytecode::Verified, trace: &Trace) -> Vec<View> {
+/// The states of a trace in words, from the initial one on. It ends early where the trace has no
+/// state.
+pub fn views(narrator: &Narrator, trace: &Trace) -> Vec<View> {
     let states = (0..=trace.steps.len()).map_while(|steps| trace.state_after(steps));
-    states.map_while(|state| replay::view(program, state).ok()).collect()
+    states.map_while(|state| narrator.view(state).ok()).collect()
 }
 
 /// A value as one line of JSON.
 pub fn line(value: &impl Serialize) -> String {
-    // Our shapes have string keys and finite numbers only, so there is nothing that could fail.
+    // Our structs have string keys and finite numbers only, so serialisation cannot fail.
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,7 +1,8 @@
-//! What the outside gets to see: outcomes, traces and graphs, as text, as JSON and as charts.
+//! What users see: outcomes, traces and graphs, as text, as JSON and as charts.
 //!
-//! Nothing here prints or opens a file; the functions return text or write into what the caller gives them. The JSON is an interface
-//! that scripts rely on: its keys are fixed, and tests compare them. The text is for people, and free to improve.
+//! This crate neither prints nor opens files; its functions return text or write into a writer of
+//! the caller. The JSON is an interface that scripts rely on: its keys are fixed, and tests compare
+//! them. The text is for people and may change.
 #![forbid(unsafe_code)]
 
 mod chart;
@@ -14,6 +15,6 @@ mod witness;
 
 pub use chart::Chart;
 pub use graph::{Graph, GraphFormat};
-pub use outcome::{Measured, Told, check_text, fault_text, space_text};
+pub use outcome::{Measured, Told, check_text, fault_text, space_text, witness_text};
 pub use steps::{Printer, processes_text, values_text};
 pub use witness::{Witness, WitnessError};

@@ -1,10 +1,9 @@
-//! Outcomes as text: the verdict first, then the trace, then what it took.
+//! Outcomes as text: the verdict first, then the trace, then the statistics.
 
 use crate::steps::{Printer, processes_text};
 use crate::text;
-use bytecode::Verified;
-use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Verdict};
-use replay::Step;
+use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Verdict};
+use replay::{Narrator, Step};
 use std::fmt::Write as _;
 
 /// What only the outside can measure.
@@ -14,11 +13,15 @@ pub struct Measured {
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// What is told of an outcome beside its verdict and its numbers.
+/// What is reported about an outcome besides its verdict and statistics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Told<'a> {
     /// The steps of its trace.
     pub steps: &'a [Step],
+    /// Why the steps are not described, if there was no time for it, in a sentence.
+    pub untold: Option<&'a str>,
+    /// What is to be said of what the searches left out, in lines.
+    pub reduction: &'a str,
     /// What was asked for, with the answer for each.
     pub properties: &'a [Judged],
     /// A sentence on how it was found.
@@ -27,9 +30,9 @@ pub struct Told<'a> {
     pub advice: Option<&'a str>,
 }
 
-/// The answer to `check`.
-pub fn check_text(program: &Verified, outcome: &Outcome, told: &Told<'_>, measured: Measured) -> String {
-    let Told { steps, properties, remark, advice } = *told;
+/// The answer of `check`. Without a narrator the trace is not described.
+pub fn check_text(narrator: Option<&Narrator>, outcome: &Outcome, told: &Told<'_>, measured: Measured) -> String {
+    let Told { steps, untold, reduction, properties, remark, advice } = *told;
     let mut out = String::new();
     // Writing to a `String` cannot fail.
     let _ = match &outcome.verdict {
@@ -38,9 +41,15 @@ pub fn check_text(program: &Verified, outcome: &Outcome, told: &Told<'_>, measur
         Verdict::Violated(violation) => {
             let _ = writeln!(out, "violated: {}\n", fault_text(&violation.fault));
             let trace = &violation.trace;
-            out.push_str(&Printer::new(program, &trace.initial).trace(steps, trace.loop_start));
-            let _ = writeln!(out, "\nat the end:");
-            writeln!(out, "{}", processes_text(program, trace.last_state()))
+            match (untold, narrator) {
+                (Some(why), _) => out.push_str(&format!("{why}\n")),
+                (None, Some(narrator)) => out.push_str(&Printer::new(narrator, &trace.initial).trace(steps, trace.loop_start)),
+                (None, None) => {}
+            }
+            match narrator {
+                Some(narrator) => writeln!(out, "\nat the end:\n{}", processes_text(narrator, trace.last_state())),
+                None => writeln!(out),
+            }
         }
     };
     out.push_str(&properties_text(properties));
@@ -48,7 +57,14 @@ pub fn check_text(program: &Verified, outcome: &Outcome, told: &Told<'_>, measur
         let _ = writeln!(out, "{remark}\n");
     }
     out.push_str(&numbers(&outcome.statistics, measured));
+    out.push_str(reduction);
     out
+}
+
+/// A path that shows that a formula holds.
+pub fn witness_text(narrator: &Narrator, formula: &str, trace: &Trace, steps: &[Step]) -> String {
+    let shown = Printer::new(narrator, &trace.initial).trace(steps, trace.loop_start);
+    format!("\n`{formula}` holds, as this path shows:\n{shown}")
 }
 
 /// The answer for each property, where the model states more than safety.
@@ -57,7 +73,7 @@ fn properties_text(properties: &[Judged]) -> String {
     if properties.iter().all(|judged| judged.property.kind.is_safety()) {
         return out;
     }
-    for Judged { property, verdict } in properties {
+    for Judged { property, verdict, statistics, search } in properties {
         let (word, why) = match verdict {
             Verdict::Holds => ("holds", ""),
             Verdict::Violated(_) => ("violated", ""),
@@ -66,7 +82,9 @@ fn properties_text(properties: &[Judged]) -> String {
         };
         let kind = if property.name == property.kind.name() { String::new() } else { format!(" ({})", property.kind.name()) };
         let place = property.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();
-        let _ = writeln!(out, "  {word:<8} {}{kind}{place}{why}", property.name);
+        let states = statistics.as_ref().map(|own| format!("  {} states", text::count(own.states))).unwrap_or_default();
+        let how = search.map(|search| format!(", {search}")).unwrap_or_default();
+        let _ = writeln!(out, "  {word:<8} {}{kind}{place}{states}{how}{why}", property.name);
     }
     out
 }
@@ -74,12 +92,12 @@ fn properties_text(properties: &[Judged]) -> String {
 /// A fault in a line: what, and where.
 pub fn fault_text(fault: &Fault) -> String {
     let place = fault.position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
-    // `assertion: assertion violated` says it once too often.
+    // `assertion: assertion violated` would say it twice.
     let kind = if fault.message.starts_with(fault.kind.name()) { String::new() } else { format!("{}: ", fault.kind) };
     format!("{kind}{}{place}", fault.message)
 }
 
-/// The answer to `space`. `advice` says what to try if the state space is incomplete.
+/// The answer of `space`. `advice` says what to try if the state space is incomplete.
 pub fn space_text(outcome: &Outcome, advice: Option<&str>, measured: Measured) -> String {
     let mut out = match &outcome.verdict {
         Verdict::Unknown(reason) => format!("incomplete: {reason}\n{}", advice_text(advice)),
@@ -98,15 +116,16 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
     let peak = measured.peak_memory_bytes.unwrap_or(statistics.store_peak_bytes + statistics.search_bytes);
     let per_state = statistics.store_bytes as f64 / statistics.states.max(1) as f64;
     let rate = statistics.states as f64 / statistics.elapsed.as_secs_f64().max(1e-6);
-    // A table that grows is there twice for a while; where that makes a difference it is told.
+    // A growing table needs its old and its new memory at the same time; this is reported if it
+    // makes a difference.
     let growing = if statistics.store_peak_bytes > statistics.store_bytes + statistics.store_bytes / 10 {
         format!(", {} while growing", text::bytes(statistics.store_peak_bytes))
     } else {
         String::new()
     };
     let mut out = format!(
-        "{} states, {} transitions, depth {}\n{}, {} states/s\n{} memory: {} for states ({per_state:.1} bytes each{growing}), {} for what \
-         waits and for traces\n",
+        "{} states, {} transitions, depth {}\n{}, {} states/s\n{} memory: {} for states ({per_state:.1} bytes each{growing}), {} for the queue and \
+         traces\n",
         text::count(statistics.states),
         text::count(statistics.transitions),
         text::count(statistics.depth),
@@ -116,9 +135,40 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
         text::bytes(statistics.store_bytes),
         text::bytes(statistics.search_bytes),
     );
+    if let Some(by) = statistics.answered_by {
+        let _ = writeln!(out, "answered by {by}");
+    }
+    if let Some(guided) = &statistics.guided {
+        let (expanded, generated, reopened) = (guided.expanded, guided.generated, guided.reopened);
+        let [expanded, generated, reopened] = [expanded, generated, reopened].map(text::count);
+        let _ = writeln!(out, "directed: {expanded} expanded, {generated} generated, {reopened} reopened");
+    }
     if let Some(omission) = &statistics.omission {
         out.push_str(&omission_text(omission));
     }
+    if let Some(sweep) = &statistics.sweep {
+        out.push_str(&sweep_text(sweep, statistics.states));
+    }
+    out
+}
+
+/// How a search went that deletes states.
+fn sweep_text(sweep: &Sweep, states: u64) -> String {
+    let Sweep { peak_states, layers, sweeps, persistent_states, expanded_states, regress_steps } = *sweep;
+    let share = peak_states as f64 * 100.0 / states.max(1) as f64;
+    let mut out =
+        format!("sweep: at most {} states stored at a time ({share:.1} %), {} layers", text::count(peak_states), text::count(layers));
+    let _ = match regress_steps {
+        0 => writeln!(out, ", no step back"),
+        _ => writeln!(
+            out,
+            ", {} sweeps, {} steps back to {} states that are kept, {} expansions; states met again after they were deleted count again",
+            text::count(sweeps),
+            text::count(regress_steps),
+            text::count(persistent_states),
+            text::count(expanded_states),
+        ),
+    };
     out
 }
 

@@ -2,35 +2,35 @@
 
 use crate::outcome::fault_text;
 use crate::text::count;
-use bytecode::Verified;
 use contract::Position;
-use replay::{Statement, Step, View, options, view};
+use replay::{Choice, Narrator, Statement, Step, View};
 use std::fmt::Write as _;
 
-/// Of a step with more statements than this, the first and the last ones are shown.
+/// If a step has more statements than this, the first and the last ones are shown.
 const STATEMENTS_MAX: usize = 100;
-/// Of a step with more warnings than this, the first ones are shown.
+/// If a step has more warnings than this, the first ones are shown.
 const WARNINGS_MAX: usize = 50;
 
-/// Writes steps one after the other and remembers the state between them, so that it can say what each one changed.
+/// Writes steps one after the other and remembers the state between them, so that it can show what
+/// each step changed.
 pub struct Printer<'p> {
-    program: &'p Verified,
+    narrator: &'p Narrator,
     view: Option<View>,
     number: usize,
 }
 
 impl<'p> Printer<'p> {
     /// A printer for steps that begin in `state`.
-    pub fn new(program: &'p Verified, state: &[u8]) -> Printer<'p> {
-        Printer { program, view: view(program, state).ok(), number: 0 }
+    pub fn new(narrator: &'p Narrator, state: &[u8]) -> Printer<'p> {
+        Printer { narrator, view: narrator.view(state).ok(), number: 0 }
     }
 
-    /// A printer for steps that go on in `state`, after so many others.
-    pub fn after(program: &'p Verified, state: &[u8], steps: usize) -> Printer<'p> {
-        Printer { number: steps, ..Printer::new(program, state) }
+    /// A printer for steps that continue from `state`, after a number of other steps.
+    pub fn after(narrator: &'p Narrator, state: &[u8], steps: usize) -> Printer<'p> {
+        Printer { number: steps, ..Printer::new(narrator, state) }
     }
 
-    /// All steps of a trace; a loop is marked where it begins.
+    /// Writes all steps of a trace and marks the beginning of a loop.
     pub fn trace(&mut self, steps: &[Step], loop_start: Option<usize>) -> String {
         let mut out = String::new();
         if steps.is_empty() {
@@ -45,7 +45,7 @@ impl<'p> Printer<'p> {
         out
     }
 
-    /// The next step: its statements, what it printed, what it changed, what went wrong.
+    /// Writes the next step: its statements, what it printed, what it changed, its fault.
     pub fn step(&mut self, step: &Step) -> String {
         self.number += 1;
         let mut out = String::new();
@@ -70,7 +70,7 @@ impl<'p> Printer<'p> {
         if let Some(fault) = &step.fault {
             let _ = writeln!(out, "        {}", fault_text(fault));
         }
-        let after = step.state.as_deref().and_then(|state| view(self.program, state).ok());
+        let after = step.state.as_deref().and_then(|state| self.narrator.view(state).ok());
         if let (Some(before), Some(after)) = (&self.view, &after) {
             for change in after.changes(before) {
                 let _ = writeln!(out, "        {} = {}", change.name, change.value);
@@ -87,23 +87,29 @@ impl<'p> Printer<'p> {
 fn statement_text(statement: &Statement) -> String {
     let who = format!("{}({})", statement.process, statement.pid);
     let place = statement.position.as_ref().map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
-    let origin = match (&statement.origin, &statement.position) {
-        (Some(from), Some(at)) if from.file == at.file => format!("  (from line {})", from.line),
-        (Some(from), _) => format!("  (from {}:{})", from.file, from.line),
-        (None, _) => String::new(),
-    };
+    let origin = origin_text(statement.origin.as_ref(), statement.position.as_ref());
     format!("{who:<16} {place:<24} {}{origin}", printable(&statement.text))
 }
 
-/// Text from a model, without anything that could play with the terminal.
+/// The own position of a statement from a macro or an inline, in words after it.
+fn origin_text(origin: Option<&Position>, position: Option<&Position>) -> String {
+    match (origin, position) {
+        (Some(from), Some(at)) if from.file == at.file => format!("  (from line {})", from.line),
+        (Some(from), _) => format!("  (from {}:{})", from.file, from.line),
+        (None, _) => String::new(),
+    }
+}
+
+/// Text from a model, without control characters that could disturb the terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
-/// Where each process of a state stands, and among which statements it chooses there or for which it waits.
-pub fn processes_text(program: &Verified, state: &[u8]) -> String {
-    let Ok(view) = view(program, state) else { return String::new() };
-    let options = options(program, state).unwrap_or_default();
+/// The location of each process of a state, and the statements among which it chooses there or for
+/// which it waits.
+pub fn processes_text(narrator: &Narrator, state: &[u8]) -> String {
+    let Ok(view) = narrator.view(state) else { return String::new() };
+    let options = narrator.options(state);
     let mut out = String::new();
     for process in &view.processes {
         let who = format!("{}({})", process.name, process.pid);
@@ -115,8 +121,12 @@ pub fn processes_text(program: &Verified, state: &[u8]) -> String {
         };
         match options.get(process.pid).map(Vec::as_slice) {
             Some([first, others @ ..]) => {
-                line(&who, first.position.as_ref(), &first.statement, end);
-                others.iter().for_each(|other| line("  or", other.position.as_ref(), &other.statement, ""));
+                let mut option = |who: &str, choice: &Choice, end: &str| {
+                    let origin = origin_text(choice.origin.as_ref(), choice.position.as_ref());
+                    line(who, choice.position.as_ref(), &choice.statement, &format!("{origin}{end}"));
+                };
+                option(&who, first, end);
+                others.iter().for_each(|other| option("  or", other, ""));
             }
             _ => line(&who, process.position.as_ref(), &process.statement, end),
         }
@@ -128,8 +138,8 @@ pub fn processes_text(program: &Verified, state: &[u8]) -> String {
 }
 
 /// All values of a state, one a line.
-pub fn values_text(program: &Verified, state: &[u8]) -> String {
-    let Ok(view) = view(program, state) else { return String::new() };
+pub fn values_text(narrator: &Narrator, state: &[u8]) -> String {
+    let Ok(view) = narrator.view(state) else { return String::new() };
     let mut out = String::new();
     for named in view.values() {
         let _ = writeln!(out, "        {} = {}", named.name, named.value);

@@ -1,7 +1,9 @@
-//! A trace in a file, with everything needed to run it again: the program itself travels along.
+//! A trace in a file, together with the program, so that it can be replayed.
 //!
-//! The file is one JSON object. `program` is the byte-code as assembly text, `trace` the trace in its own text form, so both can be
-//! read, and taken out, without this tool. Whoever loads it trusts neither: the program is verified and the trace replayed.
+//! The file is one JSON object. `program` is the byte-code as assembly text, or the graph that was
+//! checked; `language` is the ending of that language; `trace` is the trace in its own text form.
+//! Both can be read and extracted without this tool. A reader trusts neither: the program is
+//! verified and the trace is replayed.
 
 use crate::json::ViolationJson;
 use contract::{Trace, TraceError};
@@ -16,11 +18,14 @@ const FORMAT: &str = "everypath trace file 1";
 pub struct Witness {
     /// The model the trace was made from, as the user named it.
     pub model: String,
-    /// What is at the end of the trace; nothing for a mere run.
+    /// The violation at the end of the trace; `None` for a simulated run.
     pub violation: Option<ViolationJson>,
-    /// The way from the folder of the trace file to the one that names of files start from, if it is known.
+    /// The path from the folder of the trace file to the folder to which file names are relative,
+    /// if it is known.
     pub folder: Option<String>,
-    /// The program as assembly text.
+    /// The file ending of the language of `program`.
+    pub ending: String,
+    /// The program as text: assembly, or a graph.
     pub program: String,
     /// The trace.
     pub trace: Trace,
@@ -35,7 +40,18 @@ struct File {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
     trace: String,
+    #[serde(default = "assembly", skip_serializing_if = "is_assembly")]
+    language: String,
     program: String,
+}
+
+/// Files without a language hold assembly, as older versions wrote them.
+fn assembly() -> String {
+    "epa".to_owned()
+}
+
+fn is_assembly(language: &str) -> bool {
+    language == "epa"
 }
 
 /// Why a file holds no trace.
@@ -70,9 +86,10 @@ impl Witness {
             violation: self.violation.clone(),
             folder: self.folder.clone(),
             trace: self.trace.to_string(),
+            language: self.ending.clone(),
             program: self.program.clone(),
         };
-        // String keys and strings only: nothing that could fail.
+        // There are only string keys and strings, so serialisation cannot fail.
         let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
         text.push('\n');
         text
@@ -85,7 +102,8 @@ impl Witness {
             return Err(WitnessError::Format(file.format.chars().take(80).collect()));
         }
         let trace = file.trace.parse().map_err(WitnessError::Trace)?;
-        Ok(Witness { model: file.model, violation: file.violation, folder: file.folder, program: file.program, trace })
+        let File { model, violation, folder, language: ending, program, .. } = file;
+        Ok(Witness { model, violation, folder, ending, program, trace })
     }
 }
 
@@ -99,6 +117,7 @@ mod tests {
             model: "m.epa".to_owned(),
             violation: Some(ViolationJson { kind: "invalid end state".to_owned(), message: "stuck".to_owned(), file: None, line: Some(3) }),
             folder: Some("..".to_owned()),
+            ending: "aut".to_owned(),
             program: "line one\n\"two\"\n".to_owned(),
             trace: Trace {
                 initial: vec![1, 2],

@@ -1,4 +1,5 @@
-//! Charts: well-formed whatever the model is called, every step in them, arrows where processes meet.
+//! Charts are well-formed whatever names the model has; they contain every step, and arrows where
+//! processes meet.
 
 use bytecode::{Verified, asm, verify};
 use contract::{Trace, TraceStep};
@@ -8,7 +9,8 @@ use report::{Chart, Witness};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A rendezvous, a message that waits, a child that is born and dies, two statements in one step, a print.
+/// A rendezvous, a message that waits, a child that is born and dies, two statements in one step, a
+/// print.
 const PROGRAM: &str = r#"
 global byte x
 channel queue = [2] of { byte }
@@ -83,7 +85,7 @@ fn program(text: &str) -> Arc<Verified> {
     Arc::new(verify(program).expect("well-formed"))
 }
 
-/// A run that takes the first step there is, `max` times or to its end.
+/// A run that always takes the first step, `max` times or to its end.
 fn walk(program: &Arc<Verified>, max: usize) -> (Trace, Vec<Step>) {
     let narrator = Narrator::new(Arc::clone(program));
     let initial = narrator.initial().0.expect("an initial state");
@@ -104,11 +106,18 @@ fn witness(trace: Trace) -> Witness {
         file: Some("a&b.epa".to_owned()),
         line: Some(3),
     };
-    Witness { model: "model.epa".to_owned(), violation: Some(violation), folder: None, program: String::new(), trace }
+    Witness {
+        model: "model.epa".to_owned(),
+        violation: Some(violation),
+        folder: None,
+        ending: "epa".to_owned(),
+        program: String::new(),
+        trace,
+    }
 }
 
-/// Demands that a text is XML, as far as we write any: elements that close, attributes in quotes and once each, known entities. Gives the names of
-/// the elements.
+/// Checks that a text is XML, as far as we use it: elements are closed, attributes are quoted and
+/// unique, entities are known. Returns the names of the elements.
 fn elements(text: &str) -> Vec<String> {
     let text = text.strip_prefix("<!DOCTYPE html>\n").unwrap_or(text);
     let (mut names, mut open, mut rest) = (Vec::new(), Vec::<String>::new(), text);
@@ -163,7 +172,7 @@ fn every_step_is_there() {
     let program = program(PROGRAM);
     let (trace, steps) = walk(&program, 100);
     assert!(steps.len() >= 5, "{steps:?}");
-    let chart = Chart::new(&program, &witness(trace), &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps);
     let (svg, html) = (chart.svg(), chart.html());
     elements(&svg);
     elements(&html);
@@ -191,7 +200,7 @@ fn arrows_join_those_who_have_to_do_with_each_other() {
     let (trace, steps) = walk(&program, 100);
     let sent = 1 + steps.iter().position(|step| step.first().text == "queue ! 7").expect("sent");
     let received = 1 + steps.iter().position(|step| step.first().text == "queue ? x").expect("received");
-    let svg = Chart::new(&program, &witness(trace), &steps).svg();
+    let svg = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps).svg();
     assert_eq!(count(&svg, "class=\"meet\""), 1, "{svg}");
     assert_eq!(count(&svg, "class=\"message\""), 1, "{svg}");
     assert!(svg.contains(&format!("sent in step {sent}, received in step {received}")), "{svg}");
@@ -225,7 +234,7 @@ fn names_are_names_and_nothing_else() {
     witness.model = hostile.to_owned();
     witness.violation =
         Some(ViolationJson { kind: hostile.to_owned(), message: hostile.to_owned(), file: Some(hostile.to_owned()), line: Some(1) });
-    let chart = Chart::new(&program, &witness, &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness, &steps);
     for text in [chart.svg(), chart.html()] {
         let names = elements(&text);
         assert!(!names.iter().any(|name| name == "script"), "{text}");
@@ -239,7 +248,7 @@ fn names_are_names_and_nothing_else() {
 fn long_traces_lose_their_middle() {
     let program = program(COUNTER);
     let (trace, steps) = walk(&program, 5_000);
-    let chart = Chart::new(&program, &witness(trace), &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps);
     for text in [chart.svg(), chart.html()] {
         elements(&text);
         assert!(text.contains("3,000 steps are not shown"));
@@ -259,7 +268,7 @@ fn long_texts_are_cut() {
     let program = program(COUNTER);
     let (trace, mut steps) = walk(&program, 2);
     Arc::make_mut(&mut steps[0].statements[0]).text = "é".repeat(1_000_000);
-    let chart = Chart::new(&program, &witness(trace), &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps);
     assert!(chart.svg().len() < 30_000 && chart.html().len() < 60_000);
 }
 
@@ -268,7 +277,7 @@ fn loops_and_empty_traces() {
     let program = program(COUNTER);
     let (mut trace, steps) = walk(&program, 4);
     trace.loop_start = Some(2);
-    let chart = Chart::new(&program, &witness(trace.clone()), &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace.clone()), &steps);
     for text in [chart.svg(), chart.html()] {
         elements(&text);
         assert_eq!(count(&text, "from here on, again and again"), if text.starts_with("<svg") { 1 } else { 2 });
@@ -276,7 +285,7 @@ fn loops_and_empty_traces() {
     trace.steps.clear();
     trace.loop_start = None;
     let run = Witness { violation: None, ..witness(trace) };
-    let chart = Chart::new(&program, &run, &[]);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &run, &[]);
     elements(&chart.svg());
     elements(&chart.html());
     assert!(!chart.svg().contains("violated") && chart.html().contains("before any step"));

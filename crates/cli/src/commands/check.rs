@@ -1,31 +1,123 @@
-//! `everypath check`: is there a path that goes wrong?
+//! `everypath check`: is there a path that violates a property?
 
-use crate::args::CheckArguments;
+use super::Asks;
+use crate::alternatives::one_of;
+use crate::args::{EngineArguments, OutputArguments, SavingArguments, SubjectArguments};
+use crate::directed::DirectedArguments;
 use crate::failure::Failure;
+use crate::input::{Model, Wanted};
 use crate::output::Output;
+use crate::patience::Over;
 use crate::session::{Ended, Session};
-use crate::{Exit, complain, input, memory, paths, say};
-use check::{Plan, Probe};
-use contract::{Safety, Verdict};
-use report::json::{self, CheckJson, ProbeJson};
-use report::{Measured, Told, Witness, check_text};
+use crate::watch::Answer;
+use crate::{Exit, complain, memory, paths, say};
+use check::{Applied, Checked, Cycles, Fair, Guidance, Only, Passes, Plan, Por, Probe, Reduced, Shrunk};
+use clap::Args;
+use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation};
+use report::json::{self, CheckJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson};
+use report::{Measured, Told, check_text, witness_text};
+use std::path::PathBuf;
 
-pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
+/// `everypath check`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub subject: SubjectArguments,
+    #[command(flatten)]
+    pub engine: EngineArguments,
+    #[command(flatten)]
+    pub saving: SavingArguments,
+    #[command(flatten)]
+    pub directed: DirectedArguments,
+    /// Explore all orders of independent steps: no partial-order reduction
+    #[arg(long, conflicts_with_all = ["resume", "check_por"])]
+    pub no_por: bool,
+    /// Check each choice of the partial-order reduction by brute force; slow, for small models
+    #[arg(long)]
+    pub check_por: bool,
+    /// Take each statement as a step of its own, also those that no other process can see
+    #[arg(long, conflicts_with = "resume")]
+    pub no_merge: bool,
+    /// Keep the values of variables that are not needed any more
+    #[arg(long, conflicts_with = "resume")]
+    pub no_dead: bool,
+    /// Do not report deadlocks and invalid end states
+    #[arg(long, conflicts_with = "resume")]
+    pub no_deadlock: bool,
+    /// Check only this part of what the model states [default: everything]
+    #[arg(long, value_name = "PART", value_parser = one_of::<Only>(), conflicts_with = "resume")]
+    pub only: Option<Only>,
+    /// Check only this temporal property: the name of one that the model states, or a formula over
+    /// its expressions. Can be given several times
+    #[arg(long, value_name = "NAME|FORMULA", conflicts_with_all = ["resume", "checkpoint", "only"], allow_hyphen_values = true)]
+    pub ltl: Vec<String>,
+    /// Check only this formula of branching time: `EF p`, `AG p`, `AG EF p` or `EF AG p`, where p
+    /// is an expression over the model's variables; or a file that has one. Can be given several
+    /// times
+    #[arg(long, value_name = "FORMULA", conflicts_with_all = ["resume", "checkpoint", "only"])]
+    pub ctl: Vec<String>,
+    /// No infinite run may be accepted by the automaton in FILE: its initial state, its accepting
+    /// states, then a line for each state with labels and successors
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "checkpoint", "only"])]
+    pub automaton: Option<PathBuf>,
+    /// The automaton accepts finite runs
+    #[arg(long, requires = "automaton")]
+    pub finite: bool,
+    /// Which infinite runs count
+    #[arg(long, value_name = "NAME", value_parser = one_of::<Fair>(), default_value_t, conflicts_with_all = ["resume", "checkpoint"])]
+    pub fair: Fair,
+    /// Every infinite run must pass progress labels again and again
+    #[arg(long, conflicts_with_all = ["resume", "checkpoint"])]
+    pub non_progress: bool,
+    /// Show the shortest run that violates a temporal property: fewest steps in its path and its
+    /// loop together
+    #[arg(long)]
+    pub shortest: bool,
+    /// How to look for cycles
+    #[arg(long, value_name = "NAME", value_parser = one_of::<Cycles>(), default_value_t)]
+    pub cycles: Cycles,
+    /// Write the trace of a violation to FILE; `everypath replay FILE` shows it again
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+impl Asks for Arguments {
+    fn json(&self) -> bool {
+        self.output.json
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let property = Safety { deadlocks: !arguments.no_deadlock, ..Safety::default() };
-    let base = Plan { property: Some(property), only: arguments.only, ..Plan::check() };
-    let session = Session::new(base, &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
+    let Arguments { only, fair, non_progress, shortest, cycles, .. } = *arguments;
+    let por = match (arguments.no_por, arguments.check_por) {
+        (true, _) => Por::Off,
+        (_, true) => Por::Checked,
+        _ => Por::On,
+    };
+    let passes = Passes { merge: !arguments.no_merge, dead: !arguments.no_dead };
+    let base = Plan { property: Some(property), only, cycles, fairness: fair, non_progress, shortest, por, passes, ..Plan::check() };
+    let base = arguments.directed.plan(base, arguments.engine.search.unwrap_or_default())?;
+    let expressions: Vec<String> = arguments.directed.expression().into_iter().collect();
+    let Arguments { ltl, ctl, automaton, finite, .. } = arguments;
+    let wanted = Wanted { ltl, ctl, automaton: automaton.as_deref(), finite: *finite, measure: None, expressions: &expressions };
+    let mut session = Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, arguments.output.json)?;
+    session.plan.guide_atom = guide_atom(&session.model)?;
     let file = arguments.trace.as_deref().map(|path| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
-    let (Session { model, plan, .. }, Ended { checked, advice }) = session.run(&arguments.saving, None)?;
+    let (Session { model, plan, watch, .. }, Ended { checked, advice }) = session.run(&arguments.saving, None)?;
+    watch.reply(brief(&model, &plan, &checked, advice.clone(), arguments));
 
     let mut unwritten = None;
-    if let (Some(file), Verdict::Violated(violation)) = (&file, &checked.outcome.verdict) {
-        let witness = Witness {
-            model: model.name.clone(),
-            violation: Some((&violation.fault).into()),
-            folder: arguments.trace.as_deref().and_then(paths::way_here),
-            program: input::assembly(&model.program),
-            trace: violation.trace.clone(),
-        };
+    let told = match (&checked.outcome.verdict, &checked.witness) {
+        (Verdict::Violated(violation), _) => Some((&violation.trace, Some((&violation.fault).into()))),
+        (_, Some(shown)) => Some((&shown.trace, None)),
+        _ => None,
+    };
+    if let (Some(file), Some((trace, violation))) = (&file, told) {
+        let folder = arguments.trace.as_deref().and_then(paths::way_here);
+        let witness = model.witness(trace.clone(), violation, folder);
         unwritten = file.write(witness.to_text()).err();
     }
     let measured = Measured { peak_memory_bytes: memory::peak() };
@@ -33,27 +125,195 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
         let (steps, processes) = match &checked.outcome.verdict {
             Verdict::Violated(violation) => {
                 let trace = &violation.trace;
-                let steps = json::steps(&checked.steps, &json::views(&model.program, trace));
-                (steps, json::processes(&model.program, trace.last_state()))
+                let steps = json::steps(&checked.steps, &json::views(&model.narrator, trace));
+                (steps, json::processes(&model.narrator, trace.last_state()))
             }
             _ => (Vec::new(), Vec::new()),
         };
         let probe = checked.probe.as_ref();
-        let search = probe.map_or(plan.order.of_search(), |probe| probe.order()).name();
-        let answer = CheckJson::new(&checked.outcome, search, steps, advice, measured);
-        let properties = json::properties(&checked.properties, answer.trace.as_deref());
-        json::line(&CheckJson { warnings: model.warnings.clone(), processes, properties, probe: probe.map(probe_json), ..answer })
+        let search = checked.outcome.statistics.answered_by;
+        let search = search.unwrap_or_else(|| probe.map_or(plan.order.of_search(), |probe| probe.order()).name());
+        let mut answer = CheckJson::new(&checked.outcome, search, steps, advice, measured);
+        answer.numbers.by_measure(model.measure.as_ref().map(|(_, text)| text.as_str()));
+        let properties = json::properties(&checked.properties, Some(&model.narrator));
+        let witness = checked.witness.as_ref().map(|shown| json::steps(&shown.steps, &json::views(&model.narrator, &shown.trace)));
+        json::line(&CheckJson {
+            warnings: model.warnings.clone(),
+            processes,
+            properties,
+            witness,
+            probe: probe.map(probe_json),
+            reduction: reduction_json(&checked),
+            heuristic: checked.guided.as_ref().map(heuristic_json),
+            ..answer
+        })
     } else {
         let remark = checked.probe.as_ref().and_then(|probe| probe.remark(checked.steps.len()));
-        let told = Told { steps: &checked.steps, properties: &checked.properties, remark: remark.as_deref(), advice: advice.as_deref() };
-        check_text(&model.program, &checked.outcome, &told, measured)
+        let reduction = reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk);
+        let told = Told {
+            steps: &checked.steps,
+            untold: None,
+            reduction: &reduction,
+            properties: &checked.properties,
+            remark: remark.as_deref(),
+            advice: advice.as_deref(),
+        };
+        let witness = checked.witness.as_ref().map(|shown| witness_text(&model.narrator, &shown.formula, &shown.trace, &shown.steps));
+        check_text(Some(&model.narrator), &checked.outcome, &told, measured)
+            + &checked.guided.as_ref().map(guided_text).unwrap_or_default()
+            + &witness.unwrap_or_default()
     };
     say(&text);
     if let Some(failure) = unwritten {
         // The verdict is what counts.
         complain(&failure);
     }
-    Ok(Exit::from(&checked.outcome.verdict))
+    let exit = Exit::from(&checked.outcome.verdict);
+    // The process ends now. Freeing a trace of a million steps first would take longer than leaving
+    // it to the operating system.
+    std::mem::forget((model, checked));
+    Ok(exit)
+}
+
+/// The atom of the user's own heuristic.
+fn guide_atom(model: &Model) -> Result<Option<u32>, Failure> {
+    match model.expressions.first().map(|atoms| &atoms[..]) {
+        None => Ok(None),
+        Some(&[atom]) => Ok(Some(atom)),
+        Some(_) => Err(Failure::Call("`--heuristic` takes one expression, not several with commas".to_owned())),
+    }
+}
+
+/// The estimates behind a directed search, for people.
+fn guided_text(guided: &Guidance) -> String {
+    let Guidance { name, lower_bound, tables, along } = guided;
+    let bound = if *lower_bound { "never more than the truth" } else { "not always a lower bound" };
+    let shown = |estimate: &u32| if *estimate == contract::FAR { "-".to_owned() } else { estimate.to_string() };
+    let along: Vec<String> = along.iter().map(shown).collect();
+    let along = if along.is_empty() { String::new() } else { format!("estimates along the trace: {}\n", along.join(" ")) };
+    format!("\nheuristic {name}, {bound}\n{tables}{along}")
+}
+
+/// The answer if the time is over while the trace is still being written: the same answer, but with
+/// only the length and the end of the trace.
+fn brief(
+    model: &Model,
+    plan: &Plan,
+    checked: &Checked,
+    advice: Option<String>,
+    arguments: &Arguments,
+) -> impl Fn(Over) -> Answer + Send + use<> {
+    let short = |verdict: &Verdict| match verdict {
+        Verdict::Violated(violation) => {
+            let trace = Trace { initial: violation.trace.last_state().to_vec(), ..Trace::default() };
+            Verdict::Violated(Box::new(Violation { fault: violation.fault.clone(), trace }))
+        }
+        verdict => verdict.clone(),
+    };
+    let outcome = Outcome { verdict: short(&checked.outcome.verdict), statistics: checked.outcome.statistics.clone() };
+    let judged = |judged: &Judged| Judged { verdict: short(&judged.verdict), ..judged.clone() };
+    let properties: Vec<Judged> = checked.properties.iter().map(judged).collect();
+    let (reduction, reduction_told) =
+        (reduction_json(checked), reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk));
+    let (steps, probe) = (checked.steps.len(), checked.probe.clone());
+    let (narrator, warnings, plan) = (model.narrator.clone(), model.warnings.clone(), *plan);
+    let (json, file) = (arguments.output.json, arguments.trace.clone());
+    move |over| {
+        let measured = Measured { peak_memory_bytes: memory::peak() };
+        let violated = matches!(outcome.verdict, Verdict::Violated(_));
+        let untold = format!("the trace of {} steps is not shown: {over}", report::text::count(steps as u64));
+        let text = if json {
+            let search = outcome.statistics.answered_by;
+            let search = search.unwrap_or_else(|| probe.as_ref().map_or(plan.order.of_search(), Probe::order).name());
+            let answer = CheckJson::new(&outcome, search, Vec::new(), advice.clone(), measured);
+            let message = if violated { Some(untold) } else { answer.message.clone() };
+            let processes = if violated { json::processes(&narrator, outcome_state(&outcome)) } else { Vec::new() };
+            json::line(&CheckJson {
+                warnings: warnings.clone(),
+                processes,
+                properties: json::properties(&properties, None),
+                probe: probe.as_ref().map(probe_json),
+                reduction: reduction.clone(),
+                trace: None,
+                message,
+                ..answer
+            })
+        } else {
+            let remark = probe.as_ref().and_then(|probe| probe.remark(steps));
+            let told = Told {
+                steps: &[],
+                untold: Some(&untold),
+                reduction: &reduction_told,
+                properties: &properties,
+                remark: remark.as_deref(),
+                advice: advice.as_deref(),
+            };
+            check_text(Some(&narrator), &outcome, &told, measured)
+        };
+        let complaint = match &file {
+            Some(path) if violated && !path.is_file() => format!("error: {} was not written: {over}", path.display()),
+            _ => String::new(),
+        };
+        Answer { text, complaint, exit: Exit::from(&outcome.verdict) }
+    }
+}
+
+fn outcome_state(outcome: &Outcome) -> &[u8] {
+    match &outcome.verdict {
+        Verdict::Violated(violation) => violation.trace.last_state(),
+        _ => &[],
+    }
+}
+
+fn reduction_json(checked: &Checked) -> ReductionJson {
+    let properties = checked.reduced_for.iter().map(|(name, reduced)| {
+        let (por, off) = por_json(reduced);
+        PropertyReductionJson { name: name.clone(), por, off }
+    });
+    let (por, off) = por_json(&checked.reduced);
+    let Shrunk { applied, off: passes_off } = &checked.shrunk;
+    let passes = applied.iter().map(|&Applied { pass, changes }| PassJson { name: pass, changes }).collect();
+    ReductionJson { por, off, properties: properties.collect(), passes, passes_off: passes_off.clone() }
+}
+
+/// The passes, as a line.
+fn passes_text(shrunk: &Shrunk) -> String {
+    let applied = shrunk.applied.iter().map(|Applied { pass, changes }| format!("{pass} ({changes})"));
+    let off = shrunk.off.iter().map(|why| format!("no steps merged, {why}"));
+    let all = applied.chain(off).collect::<Vec<_>>().join(", ");
+    if all.is_empty() { all } else { format!("passes: {all}\n") }
+}
+
+fn por_json(reduced: &Reduced) -> (bool, Option<String>) {
+    match reduced {
+        Reduced::Yes => (true, None),
+        Reduced::NotAsked => (false, None),
+        Reduced::Not(why) => (false, Some(why.clone())),
+    }
+}
+
+fn heuristic_json(guided: &Guidance) -> HeuristicJson {
+    let Guidance { name, lower_bound, tables, along } = guided.clone();
+    let along = along.into_iter().map(|estimate| (estimate != contract::FAR).then_some(estimate)).collect();
+    HeuristicJson { name, lower_bound, tables, along }
+}
+
+/// Says for which searches the reduction was on, and where it was off and why.
+fn reduction_text(reduced: &Reduced, each: &[(String, Reduced)]) -> String {
+    let mut lines = Vec::new();
+    let on = each.iter().any(|(_, reduced)| *reduced == Reduced::Yes) || *reduced == Reduced::Yes;
+    if on {
+        lines.push("partial-order reduction: on".to_owned());
+    }
+    if let Reduced::Not(why) = reduced {
+        lines.push(format!("partial-order reduction: off, {why}"));
+    }
+    for (name, reduced) in each {
+        if let Reduced::Not(why) = reduced {
+            lines.push(format!("partial-order reduction for `{name}`: off, {why}"));
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn probe_json(probe: &Probe) -> ProbeJson {

@@ -1,19 +1,47 @@
 //! `everypath compile`: byte-code, as text or as a binary.
 
-use crate::args::CompileArguments;
+use super::Asks;
+use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, say};
+use clap::Args;
 use report::json;
 use serde_json::json as object;
+use std::path::PathBuf;
 
-pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
+/// `everypath compile`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// Print the byte-code as assembly text
+    #[arg(long)]
+    pub asm: bool,
+    /// Write the byte-code to FILE: binary, or text with `--asm`
+    #[arg(short, long, value_name = "FILE")]
+    pub output_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+impl Asks for Arguments {
+    fn json(&self) -> bool {
+        self.output.json
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let model = input::model(&arguments.model.model, &arguments.model.defines)?;
-    let program = model.program.program();
+    let Some(verified) = model.subject.byte_code() else {
+        return Err(Failure::Call(format!("{}: a graph does not become byte-code", model.name)));
+    };
+    let program = verified.program();
+    let assembly = || bytecode::asm::disassemble(program);
     match (&arguments.output_file, arguments.asm) {
-        (Some(path), true) => Output::new(path, &model.files)?.write(input::assembly(&model.program))?,
-        (Some(path), false) => Output::new(path, &model.files)?.write(input::binary(&model.program))?,
-        (None, true) if !arguments.output.json => say(&input::assembly(&model.program)),
+        (Some(path), true) => Output::new(path, &model.files)?.write(assembly())?,
+        (Some(path), false) => Output::new(path, &model.files)?.write(bytecode::binary::encode(program))?,
+        (None, true) if !arguments.output.json => say(&assembly()),
         (None, _) => {}
     }
     if arguments.output.json {
@@ -24,7 +52,7 @@ pub fn run(arguments: &CompileArguments) -> Result<Exit, Failure> {
             "globals": program.globals.len(),
         });
         if arguments.asm && arguments.output_file.is_none() {
-            answer["asm"] = input::assembly(&model.program).into();
+            answer["asm"] = assembly().into();
         }
         say(&json::line(&answer));
     } else if arguments.output_file.is_none() && !arguments.asm {

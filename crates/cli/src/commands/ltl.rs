@@ -1,13 +1,61 @@
-//! `everypath ltl`: the automaton of a formula, or one that was made elsewhere, its size and its kind.
+//! `everypath ltl`: the automaton of a formula, or of a file, with its size and kind.
 
-use crate::args::{AutomatonFormat, LtlArguments};
+use super::Asks;
+use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::{Exit, input, say};
+use clap::Args;
 use logic::{Automaton, Facts, Formulas, Remarks};
 use report::json;
 use serde::Serialize;
 use source::{Diagnostic, SourceMap, Span};
 use std::path::Path;
+use std::path::PathBuf;
+
+/// `everypath ltl`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The formula, in SPIN's syntax: [] <> ! U W V X -> <-> && ||
+    #[arg(required_unless_present = "file", allow_hyphen_values = true)]
+    pub formula: Option<String>,
+    /// Translate the negation, as a search does
+    #[arg(long, conflicts_with = "file")]
+    pub negate: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: AutomatonFormat,
+    /// Print the automaton with generalised acceptance on edges
+    #[arg(long)]
+    pub generalised: bool,
+    /// Read an automaton instead, in the Hanoi format or as a never claim; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "formula")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// How an automaton is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AutomatonFormat {
+    /// A table
+    Text,
+    /// The Hanoi format, version 1
+    Hoa,
+    /// A never claim, as SPIN reads it
+    Never,
+    /// One JSON object, as with `--json`
+    Json,
+    /// A graph for `dot`
+    Dot,
+    /// A picture
+    Svg,
+}
+
+impl Asks for Arguments {
+    fn json(&self) -> bool {
+        self.output.json || self.format == AutomatonFormat::Json
+    }
+}
 
 /// Everything there is to tell.
 struct Answer {
@@ -75,7 +123,8 @@ struct StateJson {
 
 #[derive(Serialize)]
 struct EdgeJson {
-    /// Each is a product of atoms, those that must be true and those that must be false; one of them must hold.
+    /// Each label is a conjunction of atoms that must be true and atoms that must be false; one of
+    /// the labels must hold.
     guard: Vec<CubeJson>,
     target: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +139,7 @@ struct CubeJson {
     negative: Vec<usize>,
 }
 
-pub fn run(arguments: &LtlArguments) -> Result<Exit, Failure> {
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let answer = match (&arguments.file, &arguments.formula) {
         (Some(path), _) => read(path)?,
         (None, Some(formula)) => translate(formula, arguments.negate)?,
@@ -114,6 +163,7 @@ pub fn run(arguments: &LtlArguments) -> Result<Exit, Failure> {
         }
         AutomatonFormat::Never => logic::write_never(automaton, &title),
         AutomatonFormat::Dot => logic::dot(automaton, &title),
+        AutomatonFormat::Svg => logic::svg(automaton, &title),
     });
     Ok(Exit::Fine)
 }

@@ -1,8 +1,62 @@
-//! One module a verb.
+//! The commands, one module each: its options, and what it does with them.
+//!
+//! This is the only file that names all commands. Help, parsing and dispatch are generated from the
+//! list below.
 
-pub mod check;
-pub mod compile;
-pub mod ltl;
-pub mod replay;
-pub mod simulate;
-pub mod space;
+mod check;
+mod compile;
+mod ltl;
+mod measure;
+mod replay;
+mod shorten;
+mod simulate;
+mod space;
+
+use crate::Exit;
+use crate::failure::Failure;
+use clap::Subcommand;
+
+/// What is asked of the options of every command.
+pub trait Asks {
+    /// Whether the answer, or the error, is wanted as JSON.
+    fn json(&self) -> bool;
+}
+
+macro_rules! commands {
+    ($($(#[doc = $help:literal])* $name:ident: $module:ident,)*) => {
+        /// The verbs.
+        #[derive(Debug, Subcommand)]
+        pub enum Command { $($(#[doc = $help])* $name($module::Arguments),)* }
+
+        impl Command {
+            /// Whether the answer, or the error, is wanted as JSON.
+            pub fn json(&self) -> bool {
+                match self { $(Command::$name(arguments) => arguments.json(),)* }
+            }
+
+            /// Does what was asked.
+            pub fn run(&self) -> Result<Exit, Failure> {
+                match self { $(Command::$name(arguments) => $module::run(arguments),)* }
+            }
+        }
+    };
+}
+
+commands! {
+    /// Check everything the model states: assertions, end states, temporal properties
+    Check: check,
+    /// Explore the whole reachable state space, without reductions or properties
+    Space: space,
+    /// Make one run: random, or chosen step by step
+    Simulate: simulate,
+    /// Replay a trace that `check --trace FILE` has written
+    Replay: replay,
+    /// Look for a shorter trace to the same violation
+    Shorten: shorten,
+    /// Translate to byte-code
+    Compile: compile,
+    /// Show the Büchi automaton of a temporal formula
+    Ltl: ltl,
+    /// Propose measures of progress for `--search sweep`
+    Measure: measure,
+}

@@ -1,14 +1,37 @@
-//! `everypath replay`: a trace again, step by step with values, and as a chart.
+//! `everypath replay`: replays a trace step by step with values, and draws it as a chart.
 
-use crate::args::ReplayArguments;
+use super::Asks;
+use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, say};
-use replay::Narrator;
+use clap::Args;
+use contract::ViolationKind;
 use report::json::{self, ProcessJson, StepJson, ViolationJson};
 use report::{Chart, Printer, processes_text, values_text};
 use serde::Serialize;
-use std::sync::Arc;
+use std::path::PathBuf;
+
+/// `everypath replay`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The trace, or `-` for standard input
+    pub trace: PathBuf,
+    /// Draw the trace to FILE as an SVG picture: a lifeline for each process, a row for each step
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write the picture and a table of all steps with their values to FILE, as a page of HTML
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+impl Asks for Arguments {
+    fn json(&self) -> bool {
+        self.output.json
+    }
+}
 
 /// The answer as JSON.
 #[derive(Serialize)]
@@ -18,25 +41,29 @@ struct ReplayJson {
     trace: Vec<StepJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loop_start: Option<usize>,
-    /// Where each process stands at the end.
+    /// The location of each process at the end.
     processes: Vec<ProcessJson>,
 }
 
-pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let path = &arguments.trace;
     let mut witness = input::witness(path)?;
-    let program = input::program_of(path, &mut witness)?;
-    let narrator = Narrator::new(Arc::clone(&program));
+    let narrator = input::narrator_of(path, &mut witness)?;
     let wrong = |error| Failure::Replay { path: path.clone(), error };
     let steps = narrator.replay_from(&witness.trace).map_err(wrong)?;
-    if let Some(claimed) = &witness.violation {
+    let property = witness.violation.as_ref().is_some_and(|claimed| claimed.kind == ViolationKind::Property.name());
+    if property && !narrator.is_closed(&witness.trace) {
+        return Err(Failure::Call(format!("{}: the loop of the trace does not return to where it begins", path.display())));
+    }
+    // The file does not contain the formula that the run violates.
+    if let Some(claimed) = witness.violation.as_ref().filter(|_| !property) {
         let found = narrator.faults_at_end(&witness.trace, &steps);
         if found.iter().all(|fault| fault.kind.name() != claimed.kind) {
             return Err(Failure::Call(format!("{}: the trace does not end in the {} it claims", path.display(), claimed.kind)));
         }
     }
     if arguments.svg.is_some() || arguments.html.is_some() {
-        let chart = Chart::new(&program, &witness, &steps);
+        let chart = Chart::new(&narrator, &witness, &steps);
         if let Some(svg) = &arguments.svg {
             Output::new(svg, &[path])?.write(chart.svg())?;
         }
@@ -47,16 +74,16 @@ pub fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
     }
     let text = if arguments.output.json {
         json::line(&ReplayJson {
-            trace: json::steps(&steps, &json::views(&program, &witness.trace)),
+            trace: json::steps(&steps, &json::views(&narrator, &witness.trace)),
             loop_start: witness.trace.loop_start,
-            processes: json::processes(&program, witness.trace.last_state()),
+            processes: json::processes(&narrator, witness.trace.last_state()),
             model: witness.model,
             violation: witness.violation,
         })
     } else {
-        let mut text = format!("{}, initial state:\n{}\n", witness.model, values_text(&program, &witness.trace.initial));
-        text.push_str(&Printer::new(&program, &witness.trace.initial).trace(&steps, witness.trace.loop_start));
-        text.push_str(&format!("\nat the end:\n{}", processes_text(&program, witness.trace.last_state())));
+        let mut text = format!("{}, initial state:\n{}\n", witness.model, values_text(&narrator, &witness.trace.initial));
+        text.push_str(&Printer::new(&narrator, &witness.trace.initial).trace(&steps, witness.trace.loop_start));
+        text.push_str(&format!("\nat the end:\n{}", processes_text(&narrator, witness.trace.last_state())));
         if let Some(violation) = &witness.violation {
             text.push_str(&format!("violated: {}\n", violation.message));
         }

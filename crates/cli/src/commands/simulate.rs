@@ -1,19 +1,57 @@
 //! `everypath simulate`: one run, random or chosen step by step.
 
-use crate::args::SimulateArguments;
+use super::Asks;
+use crate::args::{ModelArguments, OutputArguments};
 use crate::dialogue::{Dialogue, Place, Wish};
 use crate::failure::Failure;
 use crate::input::{self, Model};
 use crate::output::Output;
 use crate::{Exit, interrupt, memory, paths, say};
+use clap::Args;
 use contract::{Cancel, Enough, Fault, Trace, TraceStep};
 use replay::{Narrator, ReplayError, Step};
 use report::json::{self, ProcessJson, StepJson, ViolationJson};
-use report::{Printer, Witness, fault_text, processes_text, values_text};
+use report::{Printer, fault_text, processes_text, values_text};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// `everypath simulate`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// The seed of the random choices; the same seed gives the same run
+    #[arg(long, value_name = "N", conflicts_with = "interactive")]
+    pub seed: Option<u64>,
+    /// Choose each step yourself
+    #[arg(long, short)]
+    pub interactive: bool,
+    /// Stop after N steps
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub steps: u64,
+    /// Begin at the state in FILE instead of the initial one
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Write the last state to FILE; `--from FILE` continues there
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Show the values of variables and the contents of channels after each step
+    #[arg(long)]
+    pub values: bool,
+    /// Write the run as a trace to FILE
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+impl Asks for Arguments {
+    fn json(&self) -> bool {
+        self.output.json
+    }
+}
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +76,7 @@ impl End {
         }
     }
 
-    /// Why a run cannot go on.
+    /// Why a run cannot continue.
     fn sentence(&self) -> String {
         match self {
             End::Fault(fault) => format!("violated: {}", fault_text(fault)),
@@ -58,16 +96,16 @@ struct SimulateJson {
     violation: Option<ViolationJson>,
     trace: Vec<StepJson>,
     values: BTreeMap<String, String>,
-    /// Where each process stands at the end.
+    /// The location of each process at the end.
     processes: Vec<ProcessJson>,
 }
 
-pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.interactive && input::is_standard_input(&arguments.model.model) {
         return Err(Failure::Call("standard input cannot give both the model and the choices: put the model into a file".to_owned()));
     }
     let model = input::model(&arguments.model.model, &arguments.model.defines)?;
-    let mut narrator = Narrator::new(Arc::clone(&model.program));
+    let mut narrator = model.narrator.clone();
     let (start, fault) = start(arguments, &narrator)?;
     let seed = arguments.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos().into()));
     let cancel = interrupt::on_signal();
@@ -82,7 +120,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let talk = !arguments.output.json;
     if talk {
         let how = if arguments.interactive { String::new() } else { format!(", seed {seed}") };
-        say(&format!("{}{how}\n{}", model.name, values_text(&model.program, &start)));
+        say(&format!("{}{how}\n{}", model.name, values_text(&model.narrator, &start)));
     }
     let outputs = Outputs::new(arguments, &model)?;
     let mut run =
@@ -95,31 +133,30 @@ pub fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     if talk {
         run.tell_end(&end);
     } else {
-        let view = replay::view(&model.program, run.trace.last_state());
+        let view = model.narrator.view(run.trace.last_state());
         let values = view.map(|view| view.values()).unwrap_or_default();
         say(&json::line(&SimulateJson {
             seed: (!arguments.interactive).then_some(seed),
             steps: run.steps.len(),
             end: end.name(),
             violation: if let End::Fault(fault) = &end { Some(fault.into()) } else { None },
-            trace: json::steps(&run.steps, &json::views(&model.program, &run.trace)),
+            trace: json::steps(&run.steps, &json::views(&model.narrator, &run.trace)),
             values: values.into_iter().map(|named| (named.name, named.value)).collect(),
-            processes: json::processes(&model.program, run.trace.last_state()),
+            processes: json::processes(&model.narrator, run.trace.last_state()),
         }));
     }
     Ok(if matches!(end, End::Fault(_)) { Exit::Violated } else { Exit::Fine })
 }
 
-/// Where the run begins, and what is wrong there already.
-fn start(arguments: &SimulateArguments, narrator: &Narrator) -> Result<(Vec<u8>, Option<Fault>), Failure> {
+/// The state in which the run begins, and the fault that it already has.
+fn start(arguments: &Arguments, narrator: &Narrator) -> Result<(Vec<u8>, Option<Fault>), Failure> {
     let Some(path) = &arguments.from else {
         let (state, fault) = narrator.initial();
         return Ok((state.unwrap_or_default(), fault));
     };
     let trace: Trace = input::text(path)?.parse().map_err(|error| Failure::Call(format!("{}: {error}", path.display())))?;
     let state = trace.last_state().to_vec();
-    let wrong = |error| Failure::Replay { path: path.clone(), error: ReplayError::State(error) };
-    replay::view(narrator.program(), &state).map_err(wrong)?;
+    narrator.view(&state).map_err(|error| Failure::Replay { path: path.clone(), error })?;
     Ok((state, None))
 }
 
@@ -132,8 +169,8 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn new(arguments: &SimulateArguments, model: &Model) -> Result<Outputs, Failure> {
-        // The state it began from may be replaced by the one it ended in.
+    fn new(arguments: &Arguments, model: &Model) -> Result<Outputs, Failure> {
+        // The file of the first state may be overwritten with the last state.
         let state = arguments.save.as_deref().map(|path| Output::new(path, &model.files)).transpose()?;
         let others: Vec<_> = model.files.iter().chain(&arguments.from).chain(&arguments.save).collect();
         let trace = arguments.trace.as_deref().map(|path| Output::new(path, &others)).transpose()?;
@@ -147,14 +184,14 @@ struct Run<'m> {
     narrator: Narrator,
     trace: Trace,
     steps: Vec<Step>,
-    /// Steps that were undone, the first to be made again last.
+    /// Steps that were undone; the next one to redo is last.
     undone: Vec<Step>,
 }
 
 impl Run<'_> {
-    fn walk(&mut self, arguments: &SimulateArguments, chooser: &mut Chooser, cancel: &Cancel, talk: bool) -> Result<End, Failure> {
+    fn walk(&mut self, arguments: &Arguments, chooser: &mut Chooser, cancel: &Cancel, talk: bool) -> Result<End, Failure> {
         let model = self.model;
-        let mut printer = Printer::new(&model.program, &self.trace.initial);
+        let mut printer = Printer::new(&model.narrator, &self.trace.initial);
         loop {
             if cancel.is_cancelled() {
                 return Ok(End::Quit);
@@ -163,7 +200,7 @@ impl Run<'_> {
                 return Ok(End::Steps);
             }
             let state = self.trace.last_state().to_vec();
-            // A step that failed for good leads nowhere, so there is nothing to ask for.
+            // A step with a fatal fault has no successor, so the user is not asked.
             let fault = self.steps.last().and_then(|step| step.fault.clone());
             let narrator = self.narrator.clone();
             let mut enabled = match narrator.moves(&state) {
@@ -179,10 +216,10 @@ impl Run<'_> {
             };
             let wish = match (&mut *chooser, &end) {
                 (Chooser::Random(_), Some(_)) => Wish::Quit,
-                (Chooser::Random(state), None) => Wish::Take(random(state, enabled.len())),
+                (Chooser::Random(state), None) => Wish::Take((splitmix::next(state) % enabled.len() as u64) as usize),
                 (Chooser::Person(dialogue), end) => {
                     let why = end.as_ref().map(End::sentence);
-                    let values = || format!("{}{}", values_text(&model.program, &state), processes_text(&model.program, &state));
+                    let values = || format!("{}{}", values_text(&model.narrator, &state), processes_text(&model.narrator, &state));
                     let place = Place { made: &self.steps, undone: self.undone.len(), values: &values, end: why.as_deref() };
                     dialogue.ask(&mut enabled, &place)
                 }
@@ -202,7 +239,7 @@ impl Run<'_> {
                     self.jump(target);
                     if talk && target < from {
                         say(&format!("   … back to the state after step {target} …"));
-                        printer = Printer::after(&model.program, self.trace.last_state(), target);
+                        printer = Printer::after(&model.narrator, self.trace.last_state(), target);
                     }
                     (from..target).filter(|_| talk).for_each(|index| self.show(&mut printer, index, arguments.values));
                 }
@@ -215,11 +252,11 @@ impl Run<'_> {
         let step = &self.steps[index];
         say(&printer.step(step));
         if let (true, Some(state)) = (values, &step.state) {
-            say(&format!("{}{}", values_text(&self.model.program, state), processes_text(&self.model.program, state)));
+            say(&format!("{}{}", values_text(&self.model.narrator, state), processes_text(&self.model.narrator, state)));
         }
     }
 
-    /// Adds a step. What was undone can be made again only as long as it is made again as it was.
+    /// Adds a step. Undone steps can be redone only if the added step is the next of them.
     fn take(&mut self, step: Step) {
         match self.undone.pop() {
             Some(undone) if (undone.action, &undone.state) == (step.action, &step.state) => {}
@@ -233,7 +270,7 @@ impl Run<'_> {
         self.steps.push(step);
     }
 
-    /// Goes back to the state after `target` steps, or forward to it through steps that were undone.
+    /// Goes back to the state after `target` steps, or forward to it by redoing steps.
     fn jump(&mut self, target: usize) {
         while self.steps.len() > target {
             self.trace.steps.pop();
@@ -248,18 +285,13 @@ impl Run<'_> {
 
     fn save(&self, outputs: &Outputs, end: &End) -> Result<(), Failure> {
         if let Some(file) = &outputs.state {
-            // A state is a trace without steps: one text form for both.
+            // A state is a trace without steps, so both have one text form.
             let state = Trace { initial: self.trace.last_state().to_vec(), ..Trace::default() };
             file.write(state.to_string())?;
         }
         if let Some(file) = &outputs.trace {
-            let witness = Witness {
-                model: self.model.name.clone(),
-                violation: if let End::Fault(fault) = end { Some(fault.into()) } else { None },
-                folder: outputs.folder.clone(),
-                program: input::assembly(&self.model.program),
-                trace: self.trace.clone(),
-            };
+            let violation = if let End::Fault(fault) = end { Some(fault.into()) } else { None };
+            let witness = self.model.witness(self.trace.clone(), violation, outputs.folder.clone());
             file.write(witness.to_text())?;
         }
         Ok(())
@@ -272,7 +304,7 @@ impl Run<'_> {
             End::Steps => format!("\nstopped after {steps} steps"),
             End::Quit => format!("\ninterrupted after {steps} steps"),
             End::Fault(fault) => {
-                let processes = processes_text(&self.model.program, self.trace.last_state());
+                let processes = processes_text(&self.model.narrator, self.trace.last_state());
                 format!("\nviolated after {steps} steps: {}\n{processes}", fault_text(fault))
             }
         });
@@ -281,16 +313,8 @@ impl Run<'_> {
 
 /// Who chooses the next step.
 enum Chooser {
-    /// A sequence of pseudo-random numbers (splitmix64): small, and the same on every machine.
+    /// The state of a sequence of pseudo-random numbers.
     Random(u64),
     /// The user.
     Person(Dialogue),
-}
-
-/// The next number of the sequence that is below `bound`.
-fn random(state: &mut u64, bound: usize) -> usize {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((mixed ^ (mixed >> 31)) % bound as u64) as usize
 }

@@ -1,34 +1,76 @@
 //! `everypath space`: the whole reachable state space, its numbers and its graph.
 
-use crate::args::SpaceArguments;
+use super::Asks;
+use crate::args::{EngineArguments, OutputArguments, SavingArguments, SubjectArguments};
 use crate::failure::Failure;
+use crate::input::Wanted;
 use crate::output::Output;
 use crate::patience::InTime;
 use crate::session::{Ended, Session};
+use crate::watch::Answer;
 use crate::{Exit, complain, memory, say};
 use check::{Checked, EdgeSink, Plan};
-use contract::Verdict;
+use clap::Args;
+use contract::{Outcome, Verdict};
 use replay::View;
 use report::json::{self, SpaceJson};
 use report::{Graph, GraphFormat, Measured, space_text};
 use std::io::Write;
 use std::path::Path;
+use std::path::PathBuf;
 
-pub fn run(arguments: &SpaceArguments) -> Result<Exit, Failure> {
-    // A wrong file ending is told before the work, not after it.
+/// `everypath space`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub subject: SubjectArguments,
+    #[command(flatten)]
+    pub engine: EngineArguments,
+    #[command(flatten)]
+    pub saving: SavingArguments,
+    /// Write the graph to FILE: `.aut`, `.dot` or `.json` by its ending. One worker numbers the
+    /// states, in the plain store
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
+    pub output_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+impl Asks for Arguments {
+    fn json(&self) -> bool {
+        self.output.json
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    // A wrong file ending is reported before the search, not after it.
     let wanted = arguments.output_file.as_deref().map(|path| format(path).map(|format| (path, format))).transpose()?;
-    let session = Session::new(Plan::space(), &arguments.subject, &arguments.engine, &arguments.saving, arguments.output.json)?;
+    let session =
+        Session::new(Plan::space(), &arguments.subject, Wanted::default(), &arguments.engine, &arguments.saving, arguments.output.json)?;
     let file = wanted.map(|(path, _)| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
     let pictured = wanted.is_some_and(|(_, format)| format == GraphFormat::Dot);
     let mut collector = Collector { graph: Graph::new(), pictured };
     let edges = wanted.is_some().then_some(&mut collector as &mut dyn EdgeSink);
-    let (Session { model, patience, .. }, Ended { checked: Checked { outcome, .. }, advice }) = session.run(&arguments.saving, edges)?;
+    let (Session { model, patience, watch, .. }, Ended { checked: Checked { outcome, .. }, advice }) =
+        session.run(&arguments.saving, edges)?;
 
+    let json = arguments.output.json;
+    watch.reply({
+        let (outcome, advice, warnings) = (outcome.clone(), advice.clone(), model.warnings.clone());
+        let path = arguments.output_file.clone();
+        let measure = model.measure.clone().map(|(_, text)| text);
+        move |over| Answer {
+            text: answer(&outcome, advice.clone(), &warnings, measure.as_deref(), json),
+            complaint: path.as_ref().map(|path| format!("error: {} was not written: {over}", path.display())).unwrap_or_default(),
+            exit: Exit::Unknown,
+        }
+    });
     let (mut unwritten, mut given_up) = (None, false);
     if let (Some((path, format)), Some(file)) = (wanted, file) {
-        // Half a graph in a file looks like a whole one: write it only if it is.
+        // An incomplete graph in a file looks like a complete one, so only complete graphs are
+        // written.
         if outcome.verdict == Verdict::Holds {
-            // A single state has no edge that would have told of it.
+            // A single state has no edges, so it must be added explicitly.
             collector.graph.add_state(0);
             unwritten = file.write_with(|out| collector.graph.write(format, &mut InTime { out, patience: &patience })).err();
             // The numbers are known; only the graph is not there.
@@ -37,23 +79,30 @@ pub fn run(arguments: &SpaceArguments) -> Result<Exit, Failure> {
             let _ = writeln!(std::io::stderr(), "warning: {} was not written: the state space is incomplete", path.display());
         }
     }
-    let measured = Measured { peak_memory_bytes: memory::peak() };
-    let json = arguments.output.json;
-    say(&if json {
-        json::line(&SpaceJson { warnings: model.warnings, ..SpaceJson::new(&outcome, advice, measured) })
-    } else {
-        space_text(&outcome, advice.as_deref(), measured)
-    });
+    say(&answer(&outcome, advice, &model.warnings, model.measure.as_ref().map(|(_, text)| text.as_str()), json));
+    // The process ends now, so nothing need be freed.
+    std::mem::forget((model, collector));
     if let Some(failure) = unwritten {
         complain(&failure);
         return Ok(if given_up { Exit::Unknown } else { Exit::Wrong });
     }
     Ok(match outcome.verdict {
         Verdict::Holds => Exit::Fine,
-        // Without a property only a program that fails before its first state comes to this.
+        // Without a property, only a program that fails before its first state reaches this point.
         Verdict::Violated(_) => Exit::Violated,
         Verdict::Unknown(_) => Exit::Unknown,
     })
+}
+
+fn answer(outcome: &Outcome, advice: Option<String>, warnings: &[String], measure: Option<&str>, json: bool) -> String {
+    let measured = Measured { peak_memory_bytes: memory::peak() };
+    if json {
+        let mut answer = SpaceJson { warnings: warnings.to_vec(), ..SpaceJson::new(outcome, advice, measured) };
+        answer.numbers.by_measure(measure);
+        json::line(&answer)
+    } else {
+        space_text(outcome, advice.as_deref(), measured)
+    }
 }
 
 fn format(path: &Path) -> Result<GraphFormat, Failure> {
@@ -61,7 +110,7 @@ fn format(path: &Path) -> Result<GraphFormat, Failure> {
     ending.parse().map_err(|error| Failure::Call(format!("{}: {error}", path.display())))
 }
 
-/// A graph as it comes; with the values of each state if it is to be a picture.
+/// Collects a graph, with the values of each state if it is to be a picture.
 struct Collector {
     graph: Graph,
     pictured: bool,

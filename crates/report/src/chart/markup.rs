@@ -1,10 +1,11 @@
-//! Text from outside on its way into SVG and HTML.
+//! Escapes text for SVG and HTML.
 
-/// How much of a text is kept where there is room for all of it. No sensible statement is longer.
+/// The longest text that is kept where there is room for it. No sensible statement is longer.
 pub const LONG: usize = 2_000;
 
-/// A text for the inside of an element or of a quoted attribute: whatever it holds, it is text. Characters that XML does not have, and those that
-/// change the direction of what follows, are shown as the mark for what cannot be shown; line ends stay.
+/// A text for the contents of an element or of a quoted attribute. Characters that XML does not
+/// allow, and those that change the writing direction, are replaced by a replacement character;
+/// line ends are kept.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -24,7 +25,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// At most `max` characters of a text, the last an ellipsis if something is missing.
+/// At most `max` characters of a text; the last is an ellipsis if the text is cut.
 pub fn shortened(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         None => text.to_owned(),

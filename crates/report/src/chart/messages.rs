@@ -1,9 +1,9 @@
-//! Which step received what which step sent.
+//! Finds the send that belongs to each receive.
 //!
-//! A trace does not say; the contents of the channels before and after each step do. So this knows nothing of any language's ways to write a
-//! send or a receive.
+//! A trace does not contain this, but the contents of the channels before and after each step do.
+//! This module therefore needs to know no language's syntax of send and receive.
 
-use bytecode::{Shape, StateMap, Verified};
+use replay::Narrator;
 
 /// A process in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Mailbox {
     queues: Vec<Queue>,
 }
 
-/// A channel: its messages, oldest first, and who sent them, if that is known.
+/// A channel: its messages, oldest first, and their senders, if known.
 #[derive(Default)]
 struct Queue {
     contents: Vec<Vec<u8>>,
@@ -36,15 +36,15 @@ struct Queue {
 }
 
 impl Mailbox {
-    /// The messages in a state. Nobody knows who sent them.
-    pub fn new(program: &Verified, state: &[u8]) -> Mailbox {
-        let queues = contents(program, state).into_iter().map(|contents| Queue { senders: vec![None; contents.len()], contents });
+    /// The messages in a state. Their senders are unknown.
+    pub fn new(narrator: &Narrator, state: &[u8]) -> Mailbox {
+        let queues = narrator.queues(state).into_iter().map(|contents| Queue { senders: vec![None; contents.len()], contents });
         Mailbox { queues: queues.collect() }
     }
 
-    /// Goes on to the state after a step, and gives the messages that it received.
-    pub fn step(&mut self, program: &Verified, state: &[u8], at: Event) -> Vec<Message> {
-        let after = contents(program, state);
+    /// Advances to the state after a step. Returns the messages that it received.
+    pub fn step(&mut self, narrator: &Narrator, state: &[u8], at: Event) -> Vec<Message> {
+        let after = narrator.queues(state);
         self.queues.resize_with(after.len(), Queue::default);
         let removed = self.queues.iter_mut().zip(after).flat_map(|(queue, after)| queue.turn_into(after, at));
         removed.map(|sent| Message { sent, received: at }).collect()
@@ -52,7 +52,7 @@ impl Mailbox {
 }
 
 impl Queue {
-    /// Takes the new contents, and gives the senders of the messages that are gone.
+    /// Takes the new contents. Returns the senders of the messages that are gone.
     fn turn_into(&mut self, after: Vec<Vec<u8>>, at: Event) -> Vec<Event> {
         let (removed, inserted) = difference(&self.contents, &after);
         let gone = self.senders.splice(removed, vec![]).flatten().collect();
@@ -65,8 +65,9 @@ impl Queue {
 
 type Range = std::ops::Range<usize>;
 
-/// What was removed from `before`, and then inserted to make `after`: the smallest change that explains it. A queue loses its oldest message and
-/// gains at its end; only sorted sends and random receives do something in the middle.
+/// The messages that were removed from `before`, and those inserted to make `after`: the smallest
+/// change that explains the difference. A queue loses its oldest message and grows at its end; only
+/// sorted sends and random receives change the middle.
 fn difference(before: &[Vec<u8>], after: &[Vec<u8>]) -> (Range, Range) {
     let (b, a) = (before.len(), after.len());
     let kept = |removed: usize| b - removed <= a && before[removed..] == after[..b - removed];
@@ -75,28 +76,6 @@ fn difference(before: &[Vec<u8>], after: &[Vec<u8>]) -> (Range, Range) {
     let head = before[..b - tail].iter().zip(&after[..a - tail]).take_while(|(x, y)| x == y).count();
     let (queue, middle) = (oldest + (a + oldest - b), (b - tail - head) + (a - tail - head));
     if queue <= middle { (0..oldest, b - oldest..a) } else { (head..b - tail, head..a - tail) }
-}
-
-/// The messages in each channel of a state; none in channels for rendezvous.
-fn contents(program: &Verified, state: &[u8]) -> Vec<Vec<Vec<u8>>> {
-    let layout = program.layout();
-    let mut map = StateMap::default();
-    if map.read(layout, state).is_err() {
-        return Vec::new();
-    }
-    let messages = |channel: &bytecode::Component| {
-        let Shape::Channel(ty) = channel.shape else { return Vec::new() };
-        let inside = &layout.channel_types[ty.index()];
-        if inside.capacity == 0 {
-            return Vec::new();
-        }
-        let message = |number: usize| {
-            let start = channel.offset + inside.messages + number * inside.message_size;
-            state.get(start..start + inside.message_size).unwrap_or_default().to_vec()
-        };
-        (0..layout.channel_length(ty, channel.offset, state)).map(message).collect()
-    };
-    map.channels.iter().map(messages).collect()
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! The page: the picture, and the same as tables, for those who search, copy, or do not see.
+//! The page: the picture, and the same contents as tables, for readers who search, copy, or cannot
+//! see.
 //!
-//! Written so that it is well-formed XML, too: then whoever checks one form checks the other.
+//! The page is also well-formed XML, so that the same check works for both forms.
 
 use super::markup::{LONG, escaped, shortened};
 use super::{Chart, Moment, Row, StepRow, svg};
 use replay::Named;
 use std::fmt::Write as _;
 
-/// More changed values in one step are counted instead of listed.
+/// If a step changes more values than this, they are counted instead of listed.
 const VALUES_MAX: usize = 200;
 
 const STYLE: &str = "
@@ -24,7 +25,7 @@ tr.bad td{background:#ffeeee}
 td.gap{text-align:center;color:#7b8794}
 ";
 
-/// A page that needs nothing but a reader. It forbids itself everything else.
+/// A self-contained page. Its content security policy forbids everything else.
 pub fn document(chart: &Chart) -> String {
     let mut out = String::new();
     let title = escaped(&shortened(&chart.title(), LONG));
@@ -80,7 +81,7 @@ fn step(step: &StepRow, out: &mut String) {
     }
 }
 
-/// What a step changed, printed and broke, a line each.
+/// The effects of a step: changes, prints and faults, one line each.
 fn values(step: &StepRow) -> String {
     let mut lines: Vec<String> = step.changes.iter().take(VALUES_MAX).map(|Named { name, value }| format!("{name} = {value}")).collect();
     if step.changes.len() > VALUES_MAX {
@@ -102,7 +103,7 @@ fn named(title: &str, values: &[Named], out: &mut String) {
     out.push_str("</tbody>\n</table>\n");
 }
 
-/// Where the processes are at the end, and their variables.
+/// The locations of the processes at the end, and their variables.
 fn ends(chart: &Chart, out: &mut String) {
     out.push_str("<h2>At the end</h2>\n");
     if chart.ends.is_empty() {

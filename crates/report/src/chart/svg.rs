@@ -1,7 +1,8 @@
-//! The picture: where everything is, and its SVG.
+//! The picture: the layout, and its SVG.
 //!
-//! Every process number has a column; processes that bear the same number one after the other share it. Columns are as wide as their texts
-//! need. Rows are as high as their values need. All lengths are whole pixels, and widths of texts are estimates: a viewer's own font decides.
+//! Every process number has a column; processes that have the same number one after the other share
+//! it. Columns are as wide as their texts need, rows as high as their values need. All lengths are
+//! whole pixels. Widths of texts are estimates, because the viewer chooses the font.
 
 use super::markup::{LONG, escaped, line, shortened};
 use super::{Chart, Moment, Row, StepRow, short_place};
@@ -12,7 +13,7 @@ use std::fmt::Write as _;
 /// Longer statements, names and values are shortened.
 const TEXT_MAX: usize = 36;
 const VALUE_MAX: usize = 60;
-/// More values than these are counted instead of shown.
+/// If there are more values than this, they are counted instead of shown.
 const VALUES_MAX: usize = 6;
 
 const MARGIN: i64 = 16;
@@ -54,7 +55,7 @@ text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#
 
 /// The picture as a document of its own, or as part of a page.
 pub fn document(chart: &Chart) -> String {
-    let mut drawing = Drawing { chart, layout: Layout::new(chart), out: String::new() };
+    let mut drawing = Drawing { chart, layout: ChartLayout::new(chart), out: String::new() };
     drawing.all();
     drawing.out
 }
@@ -68,7 +69,7 @@ fn text_width(text: &str) -> i64 {
     wide(text.chars().count())
 }
 
-/// What stands in a box: a line, a smaller one, and everything for those who point at it.
+/// The contents of a box: a line, a smaller line, and the full text as a tooltip.
 struct Words {
     what: String,
     place: String,
@@ -119,7 +120,7 @@ fn row_height(step: &StepRow) -> i64 {
 }
 
 /// Where everything is.
-struct Layout {
+struct ChartLayout {
     /// The middle of each process's column.
     lanes: BTreeMap<usize, i64>,
     /// Half the width of each box, by step and process.
@@ -130,7 +131,8 @@ struct Layout {
     height: i64,
     /// The top of each row.
     tops: Vec<i64>,
-    /// The middle of each step's row. A step that is not shown is at the gap, which is here under the number of its first.
+    /// The middle of each step's row. A hidden step is at the gap, which has the number of the
+    /// first hidden step.
     middles: BTreeMap<usize, i64>,
     /// The middle of the row of the end.
     end: i64,
@@ -138,8 +140,8 @@ struct Layout {
     banner: i64,
 }
 
-impl Layout {
-    fn new(chart: &Chart) -> Layout {
+impl ChartLayout {
+    fn new(chart: &Chart) -> ChartLayout {
         let mut widths: BTreeMap<usize, i64> = BTreeMap::new();
         let mut need = |pid: usize, width: i64| {
             let lane = widths.entry(pid).or_insert(LANE_MIN);
@@ -194,7 +196,7 @@ impl Layout {
         let end = y + 10 + ROW_MIN / 2;
         let banner = y + 10 + ROW_MIN + 6;
         let height = if chart.violation.is_some() { banner + 30 + MARGIN } else { banner + MARGIN };
-        Layout { lanes, halves, values: x, width, height, tops, middles, end, banner }
+        ChartLayout { lanes, halves, values: x, width, height, tops, middles, end, banner }
     }
 
     /// The middle of a step's row.
@@ -214,7 +216,7 @@ impl Layout {
 
 struct Drawing<'c> {
     chart: &'c Chart,
-    layout: Layout,
+    layout: ChartLayout,
     out: String,
 }
 
@@ -243,7 +245,7 @@ impl Drawing<'_> {
         draw!(self, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>");
         let title = escaped(&line(&self.chart.title(), 2 * VALUE_MAX));
         draw!(self, "<text class=\"title\" x=\"{MARGIN}\" y=\"{}\">{title}</text>", MARGIN + 14);
-        // What is drawn later lies above: lines first, boxes last.
+        // Later elements cover earlier ones: lines come first, boxes last.
         self.rules();
         self.lifelines();
         self.messages();
@@ -254,7 +256,7 @@ impl Drawing<'_> {
         draw!(self, "</svg>");
     }
 
-    /// Thin lines between the rows guide the eye from a step to its values.
+    /// Thin lines between the rows lead from a step to its values.
     fn rules(&mut self) {
         let right = self.layout.width - MARGIN;
         for index in 0..self.layout.tops.len() {
@@ -282,7 +284,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Messages lie under the boxes, so they may run from middle to middle but for their tips.
+    /// Messages are drawn under the boxes, so they may run from middle to middle, except for their
+    /// tips.
     fn messages(&mut self) {
         for message in &self.chart.messages {
             let (from, to) = (self.layout.lane(message.sent.pid), self.layout.lane(message.received.pid));

@@ -1,17 +1,18 @@
-//! From the common options to a plan.
+//! Makes a plan from the common options.
 
 use crate::args::EngineArguments;
 use crate::memory;
-use check::Plan;
+use check::{Order, Plan};
 use contract::Limits;
 use std::thread;
 
 /// The plan `base`, with what the user asked for.
-pub fn plan(base: Plan, arguments: &EngineArguments) -> Plan {
+pub fn with_options(base: Plan, arguments: &EngineArguments) -> Plan {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     Plan {
         engine: arguments.engine,
-        order: arguments.search.unwrap_or_default(),
+        code_first: arguments.code_first,
+        order: arguments.search.unwrap_or(if arguments.measure.is_some() { Order::Sweep } else { Order::default() }),
         store: arguments.store.unwrap_or_default(),
         bit_functions: arguments.bits_functions.unwrap_or(base.bit_functions),
         bit_runs: arguments.bits_runs.unwrap_or(base.bit_runs),

@@ -1,0 +1,298 @@
+//! Four formulas of branching time: `EF p`, `AG p`, `AG EF p`, `EF AG p`.
+//!
+//! The first two are questions about single states and are answered in the product with the
+//! automaton of a safety property, in any order and over any store. The others are decided by the
+//! terminal components. A path that shows something is given either way: a counterexample, or a
+//! witness. Each is run again by the reference interpreter, and what is claimed of its end is tried
+//! out there.
+
+use crate::claim::{Claim, NotChecked};
+use crate::plan::{Engine, Plan};
+use crate::subject::Subject;
+use crate::table::Order;
+use crate::temporal;
+use contract::{
+    Blind, Fault, FullExpansion, Heuristic, Judged, NoProperty, Outcome, Proposition, Stated, Statistics, StopReason, Successors, System,
+    Trace, Verdict, Violation, ViolationKind,
+};
+use logic::{Formulas, Node};
+use replay::{Narrator, Step};
+use search::{Branching, Task, Unanswered, terminal_components};
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CtlForm {
+    /// `EF p`: some reachable state has `p`.
+    Possibly,
+    /// `AG p`: all reachable states have `p`.
+    Always,
+    /// `AG EF p`: from all reachable states one with `p` can be reached.
+    AlwaysPossibly,
+    /// `EF AG p`: from some reachable state on, all have `p`.
+    PossiblyAlways,
+}
+
+/// A formula over an atom of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ctl {
+    /// What is asked,
+    pub form: CtlForm,
+    /// of which atom.
+    pub atom: u32,
+}
+
+impl fmt::Display for CtlForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CtlForm::Possibly => "EF",
+            CtlForm::Always => "AG",
+            CtlForm::AlwaysPossibly => "AG EF",
+            CtlForm::PossiblyAlways => "EF AG",
+        })
+    }
+}
+
+impl CtlForm {
+    /// The form of a formula, and the text of its expression; nothing if it has none of the four.
+    pub fn of(text: &str) -> Option<(CtlForm, &str)> {
+        let mut rest = text.trim();
+        let mut quantifiers = Vec::new();
+        while let Some(behind) = rest.strip_prefix("AG").or_else(|| rest.strip_prefix("EF")) {
+            // A name may begin with these letters.
+            let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                || behind.starts_with("AG")
+                || behind.starts_with("EF");
+            if !ends {
+                break;
+            }
+            quantifiers.push(&rest[..2]);
+            rest = behind.trim_start();
+        }
+        let form = match quantifiers[..] {
+            ["EF"] => CtlForm::Possibly,
+            ["AG"] => CtlForm::Always,
+            ["AG", "EF"] => CtlForm::AlwaysPossibly,
+            ["EF", "AG"] => CtlForm::PossiblyAlways,
+            _ => return None,
+        };
+        (!rest.is_empty()).then_some((form, rest))
+    }
+}
+
+/// A path that shows that a formula holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CtlWitness {
+    /// The formula.
+    pub formula: String,
+    /// The path.
+    pub trace: Trace,
+    /// Its steps in the user's words.
+    pub steps: Vec<Step>,
+}
+
+/// The answer for a formula: the verdict, the steps of a counterexample, or a witness.
+pub(crate) struct Decided {
+    pub judged: Judged,
+    pub steps: Vec<Step>,
+    pub witness: Option<CtlWitness>,
+}
+
+/// Decides a formula.
+pub(crate) fn judge(
+    subject: &dyn Subject,
+    plan: &Plan,
+    narrator: &Narrator,
+    stated: Stated,
+    ctl: Ctl,
+    task: &Task<'_>,
+    is_over: &dyn Fn() -> bool,
+) -> Decided {
+    let asked = Asked { subject, plan, narrator, stated, ctl, task, is_over };
+    match ctl.form {
+        CtlForm::Possibly | CtlForm::Always => asked.by_states(),
+        CtlForm::AlwaysPossibly => asked.by_components(Branching::AlwaysPossibly),
+        CtlForm::PossiblyAlways => asked.by_components(Branching::PossiblyAlways),
+    }
+}
+
+/// The claim that `p` always holds, or never.
+pub(crate) fn claim(ctl: Ctl) -> Option<Result<Claim, NotChecked>> {
+    let mut formulas = Formulas::new();
+    let atom = Node::Atom(formulas.atom_number(&ctl.atom.to_string()));
+    let atom = formulas.intern(atom);
+    let root = match ctl.form {
+        CtlForm::Possibly => {
+            let never = formulas.intern(Node::Not(atom));
+            formulas.intern(Node::Always(never))
+        }
+        CtlForm::Always => formulas.intern(Node::Always(atom)),
+        CtlForm::AlwaysPossibly | CtlForm::PossiblyAlways => return None,
+    };
+    Some(Claim::of_logic(formulas, root, &|name: &str| name.parse().ok()))
+}
+
+struct Asked<'a> {
+    subject: &'a dyn Subject,
+    plan: &'a Plan,
+    narrator: &'a Narrator,
+    stated: Stated,
+    ctl: Ctl,
+    task: &'a Task<'a>,
+    is_over: &'a dyn Fn() -> bool,
+}
+
+impl Asked<'_> {
+    fn decided(self, verdict: Verdict, statistics: Statistics, steps: Vec<Step>, witness: Option<(Trace, Vec<Step>)>) -> Decided {
+        let witness = witness.map(|(trace, steps)| CtlWitness { formula: self.stated.name.clone(), trace, steps });
+        Decided { judged: Judged { property: self.stated, verdict, statistics: Some(statistics), search: None }, steps, witness }
+    }
+
+    fn fault(&self, why: &str) -> Fault {
+        Fault::new(ViolationKind::Property, format!("`{}` does not hold: {why}", self.stated.name))
+    }
+
+    /// A violation without a path: nothing can be shown but where everything begins.
+    fn nowhere(&self, why: &str) -> Verdict {
+        let initial = self.narrator.initial().0.unwrap_or_default();
+        Verdict::Violated(Box::new(Violation { fault: self.fault(why), trace: Trace { initial, ..Trace::default() } }))
+    }
+
+    fn by_states(self) -> Decided {
+        let claim = match claim(self.ctl) {
+            Some(Ok(claim)) => claim,
+            _ => {
+                let unchecked = Verdict::Unknown(StopReason::Unchecked(vec![self.stated.name.clone()]));
+                return self.decided(unchecked, Statistics::default(), Vec::new(), None);
+            }
+        };
+        let system = self.subject.system(self.plan.engine, Arc::clone(&claim.propositions), self.task.observer);
+        let task = Task { reduction: &FullExpansion, ..self.task.clone() };
+        let closing = |_: &[u8]| Box::new(Blind) as Box<dyn Heuristic>;
+        let found = temporal::search(&system, &claim, self.plan, &closing, &task);
+        let mut reference = self.subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), self.task.observer);
+        let (outcome, steps) = temporal::confirm(self.narrator, &mut reference, &claim, search::Fairness::None, found, self.is_over);
+        let Outcome { verdict, statistics } = outcome;
+        match (self.ctl.form, verdict) {
+            (CtlForm::Possibly, Verdict::Violated(violation)) if violation.fault.kind == ViolationKind::Property => {
+                self.decided(Verdict::Holds, statistics, Vec::new(), Some((violation.trace, steps)))
+            }
+            (CtlForm::Possibly, Verdict::Holds) => {
+                let verdict = self.nowhere("no reachable state has it");
+                self.decided(verdict, statistics, Vec::new(), None)
+            }
+            (_, Verdict::Violated(mut violation)) => {
+                if violation.fault.kind == ViolationKind::Property {
+                    violation.fault = self.fault("the last state does not have it");
+                }
+                self.decided(Verdict::Violated(violation), statistics, steps, None)
+            }
+            (_, verdict) => self.decided(verdict, statistics, Vec::new(), None),
+        }
+    }
+
+    fn by_components(self, form: Branching) -> Decided {
+        let propositions: Arc<[Proposition]> = [Proposition::Atom(self.ctl.atom)].into();
+        let system = self.subject.system(self.plan.engine, Arc::clone(&propositions), self.task.observer);
+        let measure = if self.plan.order == Order::Sweep { self.plan.measure.atoms() } else { &[] };
+        let task = Task { property: &NoProperty, checkpoints: None, ..self.task.clone() };
+        let found = terminal_components(&system, form, measure, &task);
+        let statistics = found.statistics;
+        let mut reference = self.subject.system(Engine::Interpreter, propositions, self.task.observer);
+        let wanted = form == Branching::PossiblyAlways;
+        let shown = found.shown.map(|(trace, states)| {
+            let steps = self.narrator.replay_until(&trace, self.is_over).ok();
+            let steps = steps.filter(|_| is_closed(&mut reference, trace.last_state(), states, wanted, self.is_over));
+            (trace, states, steps)
+        });
+        let lost = |asked: &Self| Verdict::Unknown(StopReason::TraceLost(asked.fault("a component was found that decides it")));
+        match (found.holds, shown) {
+            (Ok(false), Some((trace, states, Some(steps)))) => {
+                let fault =
+                    self.fault(&format!("the path leads into a component of {states} states that cannot be left and has no such state"));
+                self.decided(Verdict::Violated(Box::new(Violation { fault, trace })), statistics, steps, None)
+            }
+            (Ok(true), Some((trace, _, Some(steps)))) => self.decided(Verdict::Holds, statistics, Vec::new(), Some((trace, steps))),
+            (Ok(_), Some((_, _, None))) => {
+                let verdict = lost(&self);
+                self.decided(verdict, statistics, Vec::new(), None)
+            }
+            (Ok(true), None) => self.decided(Verdict::Holds, statistics, Vec::new(), None),
+            (Ok(false), None) => {
+                let verdict = self.nowhere("each component that cannot be left has a state without it");
+                self.decided(verdict, statistics, Vec::new(), None)
+            }
+            (Err(Unanswered::Stopped(reason)), _) => self.decided(Verdict::Unknown(reason), statistics, Vec::new(), None),
+            (Err(Unanswered::NoValue(fault, trace)), _) => {
+                let known = trace.filter(|trace| reference.atoms(trace.last_state()).is_err());
+                let steps = known.as_ref().and_then(|trace| self.narrator.replay_until(trace, self.is_over).ok());
+                let verdict = match known {
+                    Some(trace) => Verdict::Violated(Box::new(Violation { fault, trace })),
+                    None => Verdict::Unknown(StopReason::TraceLost(fault)),
+                };
+                self.decided(verdict, statistics, steps.unwrap_or_default(), None)
+            }
+            (Err(Unanswered::Falls(trace, from, to)), _) => {
+                let verdict = Verdict::Unknown(StopReason::Measure(self.falls(trace, &from, &to)));
+                self.decided(verdict, statistics, Vec::new(), None)
+            }
+        }
+    }
+
+    /// Why a measure that falls is of no use, with the step.
+    fn falls(&self, trace: Option<Trace>, from: &[i64], to: &[i64]) -> String {
+        let told = |values: &[i64]| values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        let step = trace.as_ref().and_then(|trace| {
+            let steps = self.narrator.replay_until(trace, self.is_over).ok()?;
+            let last = steps.last()?.first();
+            let place = last.position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
+            Some(format!(" on step {}, `{}` of {}({}){place}", steps.len(), last.text, last.process, last.pid))
+        });
+        format!(
+            "the measure falls from {} to {}{}, and `{}` needs one that never does: leave out `--search sweep`, or give another measure",
+            told(from),
+            told(to),
+            step.unwrap_or_default(),
+            self.ctl.form,
+        )
+    }
+}
+
+/// Whether exactly `states` states can be reached from a state, and all of them have the
+/// proposition or all have not.
+fn is_closed(system: &mut dyn System, from: &[u8], states: u64, wanted: bool, is_over: &dyn Fn() -> bool) -> bool {
+    let (mut seen, mut open) = (HashSet::from([from.to_vec()]), vec![from.to_vec()]);
+    let mut out = Successors::new();
+    while let Some(state) = open.pop() {
+        if is_over() || seen.len() as u64 > states || system.atoms(&state).map(|atoms| atoms & 1 != 0) != Ok(wanted) {
+            return false;
+        }
+        out.clear();
+        system.successors(&state, &mut out);
+        open.extend(out.iter().filter_map(|(_, state)| state).filter(|state| seen.insert(state.to_vec())).map(<[u8]>::to_vec));
+    }
+    seen.len() as u64 == states
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_are_told_by_their_letters() {
+        for (text, form, rest) in [
+            ("EF p", CtlForm::Possibly, "p"),
+            ("AG !(a && b)", CtlForm::Always, "!(a && b)"),
+            ("AGEF p", CtlForm::AlwaysPossibly, "p"),
+            (" EF AG(x > 0) ", CtlForm::PossiblyAlways, "(x > 0)"),
+            ("EF EFFORT", CtlForm::Possibly, "EFFORT"),
+        ] {
+            assert_eq!(CtlForm::of(text), Some((form, rest)), "{text}");
+        }
+        for text in ["", "EF", "AG AG p", "AX p", "EFp", "p", "EF AG EF p"] {
+            assert_eq!(CtlForm::of(text), None, "{text}");
+        }
+    }
+}

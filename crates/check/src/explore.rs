@@ -1,0 +1,61 @@
+//! A search over a system and a store that the caller brings along.
+//!
+//! There is no plan, no narrator and no reference interpreter here: a violation is what the
+//! caller's own system says.
+
+use crate::run::Refusal;
+use crate::stores::{self, Manner};
+use crate::table::{self, Order};
+use contract::{Blind, Cancel, Heuristic, Limits, Observer, Outcome, Property, Quiet, Safety, Store, System};
+use search::Task;
+
+/// How to explore.
+#[derive(Clone)]
+pub struct Exploration<'a> {
+    /// The order of the search; `auto` is breadth first here.
+    pub order: Order,
+    /// What is to be shown. Deadlocks and faults are looked for if nothing else is said.
+    pub property: &'a dyn Property,
+    /// What the search may use. A store has a budget of its own; this one is for all that the
+    /// search and the store know of.
+    pub limits: Limits,
+    /// What a directed search goes by.
+    pub heuristic: &'a dyn Heuristic,
+    /// How many workers, each with a clone of the system.
+    pub threads: usize,
+    /// How to interrupt the search.
+    pub cancel: Cancel,
+    /// Who hears of progress.
+    pub observer: &'a dyn Observer,
+}
+
+impl Default for Exploration<'_> {
+    fn default() -> Self {
+        Exploration {
+            order: Order::default(),
+            property: &Safety { deadlocks: true, faults: true },
+            limits: Limits::default(),
+            heuristic: &Blind,
+            threads: 1,
+            cancel: Cancel::default(),
+            observer: &Quiet,
+        }
+    }
+}
+
+/// Explores a system. The store is empty at first; it holds the visited states afterwards.
+pub fn explore<S: System + Clone, T: Store>(system: &S, store: &T, how: &Exploration<'_>) -> Result<Outcome, Refusal> {
+    table::refuse_store(T::FORGETS, T::STABLE_NAMES, how.order)?;
+    if how.order == Order::Sweep {
+        return Err(Refusal::Combination("a sweep needs a store in layers: `search::sweep` takes one"));
+    }
+    let task = Task {
+        heuristic: how.heuristic,
+        limits: how.limits,
+        threads: how.threads,
+        cancel: how.cancel.clone(),
+        observer: how.observer,
+        ..Task::new(how.property)
+    };
+    Ok(stores::go(system, store, Manner::of(how.order), &task))
+}

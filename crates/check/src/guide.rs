@@ -1,0 +1,160 @@
+//! What a directed search goes by: from the name of a heuristic, and from what is looked for, to
+//! the estimates.
+
+use crate::choice::choice;
+use crate::claim::Claim;
+use crate::plan::Plan;
+use crate::subject::Subject;
+use crate::table::Order;
+use bytecode::AtomId;
+use contract::{Blind, Heuristic, Observer, Proposition, Safety, Trace};
+use heuristic::{Combine, Edge, Estimator, Goal};
+use search::{Active, Automaton, Value};
+use std::sync::Arc;
+
+choice! {
+    /// How the distance of a state to a violation is estimated.
+    Guide, "heuristic" {
+        #[default]
+        Auto = "auto", "What suits the search: `formula` where paths are to be shortest, `sum` elsewhere";
+        Formula = "formula", "From the property and the process automata, combined by maximum: never more than the truth";
+        Sum = "sum", "The same combined by sum: often nearer to the truth, sometimes beyond it";
+        Active = "active", "The number of processes that can move: leads to deadlocks";
+        Blind = "none", "No estimate: A* becomes a breadth-first search";
+    }
+}
+
+/// What a search looks for.
+#[derive(Clone, Copy)]
+pub(crate) enum Looked<'a> {
+    /// Deadlocks and faults.
+    For(Safety),
+    /// A run that an automaton accepts.
+    Claim(&'a Claim, &'a Automaton),
+}
+
+/// Bytes of the automaton's state behind the system's.
+const TAIL: usize = 2;
+
+/// Larger automata are not taken apart.
+pub(crate) const LARGEST_AUTOMATON: usize = 1000;
+
+/// What a directed search was guided by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guidance {
+    /// The name of the heuristic, or the user's expression.
+    pub name: String,
+    /// Whether its estimates are never more than the truth.
+    pub lower_bound: bool,
+    /// What they are made of.
+    pub tables: String,
+    /// The estimate of each state of the trace, if there is one.
+    pub along: Vec<u32>,
+}
+
+/// The heuristic of a plan.
+pub(crate) fn heuristic(subject: &dyn Subject, plan: &Plan, looked: Looked<'_>, observer: &dyn Observer) -> Box<dyn Heuristic> {
+    if !plan.order.is_directed() {
+        return Box::new(Blind);
+    }
+    let tail = if matches!(looked, Looked::Claim(..)) { TAIL } else { 0 };
+    let system = || subject.system(plan.engine, Arc::default(), observer);
+    if let Some(atom) = plan.guide_atom {
+        return Box::new(Value::new(system(), atom, tail));
+    }
+    let guide = chosen(plan);
+    let combine = if guide == Guide::Formula { Combine::Max } else { Combine::Sum };
+    match (guide, subject.byte_code()) {
+        (Guide::Blind, _) => Box::new(Blind),
+        (Guide::Active, _) => Box::new(Active::new(system(), tail)),
+        (_, None) => {
+            // A graph has no processes to be looked into.
+            if plan.guide != Guide::Auto {
+                observer.notice("the model is no program; the number of processes that can move takes the place of the heuristic");
+            }
+            unstructured(plan, || Active::new(system(), tail))
+        }
+        (_, Some(program)) => match Estimator::new(program, goal(looked, combine), combine) {
+            Ok(estimator) => Box::new(estimator),
+            Err(_) => {
+                observer
+                    .notice("the program is too large for tables of distances; the number of processes that can move takes their place");
+                unstructured(plan, || Active::new(system(), tail))
+            }
+        },
+    }
+}
+
+/// Without any structure to look into: nothing, if the path is to be shortest.
+fn unstructured(plan: &Plan, active: impl FnOnce() -> Active) -> Box<dyn Heuristic> {
+    match plan.order {
+        Order::AStar | Order::IdaStar => Box::new(Blind),
+        _ => Box::new(active()),
+    }
+}
+
+/// The heuristic that a plan has chosen.
+fn chosen(plan: &Plan) -> Guide {
+    match (plan.guide, plan.order) {
+        (Guide::Auto, Order::AStar | Order::IdaStar) => Guide::Formula,
+        (Guide::Auto, _) => Guide::Sum,
+        (guide, _) => guide,
+    }
+}
+
+/// What is looked for, as estimates see it. Run-time errors are possible at so many places that a
+/// search that is to go far does not care for them; a lower bound must.
+fn goal(looked: Looked<'_>, combine: Combine) -> Goal {
+    match looked {
+        Looked::For(Safety { deadlocks, faults }) => {
+            Goal::Safety { deadlocks, assertions: faults, errors: faults && combine == Combine::Max }
+        }
+        Looked::Claim(claim, automaton) => {
+            let atoms = |bits: u64| -> Vec<AtomId> {
+                let chosen = claim.propositions.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 != 0);
+                chosen
+                    .filter_map(|(_, proposition)| match proposition {
+                        Proposition::Atom(atom) => u16::try_from(*atom).ok().map(AtomId),
+                        _ => None,
+                    })
+                    .collect()
+            };
+            let inside = if automaton.edges.len() <= LARGEST_AUTOMATON { automaton.accepting_components() } else { Vec::new() };
+            let is_inside = |state: u16| inside.get(usize::from(state)).copied().unwrap_or(false);
+            let edges = automaton.edges.iter().enumerate().flat_map(|(source, edges)| {
+                let source = source as u16;
+                edges.iter().map(move |edge| (source, edge))
+            });
+            let edges = edges.map(|(source, edge)| Edge {
+                source,
+                target: edge.target,
+                required: atoms(edge.required),
+                forbidden: atoms(edge.forbidden),
+                is_goal: edge.target.is_none_or(is_inside),
+            });
+            Goal::Automaton { edges: edges.collect() }
+        }
+    }
+}
+
+/// The distance to a state of the product with a claim's automaton, as the process automata have
+/// it.
+pub(crate) fn closing(subject: &dyn Subject, state: &[u8]) -> Box<dyn Heuristic> {
+    let goal = Goal::State { state: state.to_vec(), tail: TAIL };
+    match subject.byte_code().map(|program| Estimator::new(program, goal, Combine::Max)) {
+        Some(Ok(estimator)) => Box::new(estimator),
+        _ => Box::new(Blind),
+    }
+}
+
+/// What a heuristic says of a trace, and of itself.
+pub(crate) fn explain(plan: &Plan, heuristic: &dyn Heuristic, trace: Option<&Trace>) -> Guidance {
+    let mut heuristic = heuristic.clone_heuristic();
+    let states = trace.into_iter().flat_map(|trace| {
+        let after = trace.steps.iter().filter_map(|step| step.state.as_deref());
+        std::iter::once(&trace.initial[..]).chain(after)
+    });
+    let along = states.map(|state| heuristic.estimate(state)).collect();
+    let name = if plan.guide_atom.is_some() { "expression".to_owned() } else { chosen(plan).to_string() };
+    Guidance { name, lower_bound: heuristic.is_lower_bound(), tables: heuristic.describe(), along }
+}

@@ -1,0 +1,102 @@
+//! A shorter trace to the same kind of violation, given one from any search.
+//!
+//! The known trace bounds the depth, and A* with a lower bound looks for a shorter one: if it comes
+//! to an end, what it found is a shortest trace, or there is none. If it comes to a limit before,
+//! the surroundings of the known trace are looked at instead. For a run that goes on for ever the
+//! fewest steps of path and loop together are looked for. What comes out was run through by the
+//! reference interpreter, as everything that leaves this crate.
+
+use crate::guide::Guide;
+use crate::plan::{Only, Plan};
+use crate::run::{Checked, Refusal, Surroundings, enough, run_in};
+use crate::subject::{Selected, Subject};
+use crate::table::{Order, StoreKind};
+use contract::{Fault, Limits, Safety, StopReason, Trace, Verdict, Violation, ViolationKind};
+use replay::Step;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// States that are expanded around a trace.
+const SHORTENING: u64 = 1 << 20;
+
+/// What became of a trace.
+#[derive(Clone, Debug)]
+pub struct Improved {
+    /// A shorter trace with its steps, if one was found.
+    pub shorter: Option<(Violation, Vec<Step>)>,
+    /// Whether it is known that nothing is shorter still.
+    pub shortest: bool,
+    /// States that were visited.
+    pub states: u64,
+}
+
+/// Looks for a shorter trace than `trace`, which ends in a violation of this `kind`, within the
+/// limits of the plan.
+pub fn improve(
+    subject: &Arc<dyn Subject>,
+    trace: &Trace,
+    kind: ViolationKind,
+    plan: &Plan,
+    surroundings: &Surroundings<'_>,
+) -> Result<Improved, Refusal> {
+    if trace.loop_start.is_some() || kind == ViolationKind::Property {
+        return improve_run(subject, trace, plan, surroundings);
+    }
+    let begun = Instant::now();
+    let length = trace.steps.len();
+    let Some(most) = (length as u64).checked_sub(1) else { return Ok(Improved { shorter: None, shortest: true, states: 0 }) };
+    let deadlocks = kind == ViolationKind::Deadlock;
+    let shorter = Plan {
+        order: Order::AStar,
+        guide: Guide::Formula,
+        store: StoreKind::Plain,
+        property: Some(Safety { deadlocks, faults: !deadlocks }),
+        only: Some(Only::Safety),
+        limits: Limits { depth: Some(most), ..plan.limits },
+        ..*plan
+    };
+    let Checked { outcome, steps, .. } = run_in(&**subject, &shorter, surroundings)?;
+    let states = outcome.statistics.states;
+    match outcome.verdict {
+        // Another fault than the one that is asked for does not count.
+        Verdict::Violated(violation) if violation.fault.kind == kind && violation.trace.steps.len() < length => {
+            return Ok(Improved { shorter: Some((*violation, steps)), shortest: true, states });
+        }
+        Verdict::Holds | Verdict::Unknown(StopReason::Depth) => return Ok(Improved { shorter: None, shortest: true, states }),
+        _ => {}
+    }
+    let time_is_up = || plan.limits.time.is_some_and(|limit| begun.elapsed() >= limit) || surroundings.cancel.is_cancelled();
+    let mut system = subject.system(plan.engine, Arc::default(), surroundings.observer);
+    let near = search::shorten(&mut system, trace.clone(), !deadlocks, SHORTENING, &time_is_up);
+    if near.steps.len() >= length {
+        return Ok(Improved { shorter: None, shortest: false, states });
+    }
+    let mut narrator = subject.narrator();
+    narrator.give_up_when(enough(plan, &surroundings.cancel));
+    let same = |fault: &Fault| fault.kind == kind;
+    let told = narrator.replay_until(trace, &time_is_up).ok();
+    let fault = told.and_then(|steps| narrator.faults_at_end(trace, &steps).into_iter().find(same));
+    let violation = Violation { fault: fault.unwrap_or_else(|| Fault::new(kind, kind.name())), trace: near };
+    let confirmed = narrator.confirm_unless(&violation, &time_is_up).ok();
+    Ok(Improved { shorter: confirmed.map(|steps| (violation, steps)), shortest: false, states })
+}
+
+/// The same for a run that violates a temporal property.
+fn improve_run(subject: &Arc<dyn Subject>, trace: &Trace, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Improved, Refusal> {
+    let stated = subject.stated();
+    let temporal = stated.iter().filter(|stated| matches!(subject.claim(stated), Some(Ok(_))));
+    let mut states = 0;
+    for property in temporal {
+        let selected =
+            Selected { subject: Arc::clone(subject), names: vec![property.name.clone()], branching: Vec::new(), automata: Vec::new() };
+        let shortest = Plan { order: Order::Auto, shortest: true, only: None, property: Some(Safety::default()), ..*plan };
+        let Checked { outcome, steps, .. } = run_in(&selected, &shortest, surroundings)?;
+        states += outcome.statistics.states;
+        if let Verdict::Violated(violation) = outcome.verdict
+            && violation.trace.steps.len() < trace.steps.len()
+        {
+            return Ok(Improved { shorter: Some((*violation, steps)), shortest: false, states });
+        }
+    }
+    Ok(Improved { shorter: None, shortest: false, states })
+}

@@ -1,0 +1,115 @@
+//! The program that is searched instead of the one that was given: smaller, with the same answer.
+
+use crate::plan::{Fair, Plan};
+use crate::subject::Subject;
+use bytecode::{Addr, AtomId, FormulaNode, PropertyBody, UnaryOp, Verified};
+use contract::{Enough, Outcome, PropertyKind, Stated, StopReason, System, Verdict, ViolationKind};
+use optimise::{Applied, Goal, Optimised, Passes};
+use replay::{Narrator, Relation, retell};
+use std::sync::Arc;
+use vm::Interpreter;
+
+/// Which passes made the searched program smaller.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shrunk {
+    /// What each pass did, in order.
+    pub applied: Vec<Applied>,
+    /// Why steps were not merged, or no pass was applied, although that was wanted.
+    pub off: Option<String>,
+}
+
+/// A smaller program, and how to tell its traces.
+pub(crate) struct Smaller {
+    optimised: Optimised,
+}
+
+impl Smaller {
+    /// What is searched.
+    pub fn program(&self) -> &Arc<Verified> {
+        &self.optimised.program
+    }
+
+    /// The outcome of a search of the smaller program as one of the original. A violation whose
+    /// trace cannot be told is none.
+    pub fn retell(&self, narrator: &Narrator, mut outcome: Outcome, temporal: bool, enough: Enough) -> Outcome {
+        let Verdict::Violated(violation) = &mut outcome.verdict else { return outcome };
+        let Some(initial) = narrator.initial().0 else { return outcome };
+        let mut original = Interpreter::new(Arc::clone(self.optimised.original()));
+        original.give_up_when(enough);
+        let no_step = temporal || violation.trace.steps.is_empty();
+        let fault = Some(violation.fault.kind).filter(|kind| *kind != ViolationKind::Deadlock && !no_step);
+        match retell(&original, self, initial, &violation.trace, fault) {
+            Some(told) => {
+                violation.trace = told.trace;
+                if let Some(committed) = told.fault {
+                    violation.fault = committed;
+                }
+            }
+            None => outcome.verdict = Verdict::Unknown(StopReason::TraceLost(violation.fault.clone())),
+        }
+        outcome
+    }
+}
+
+impl Relation for Smaller {
+    fn goes_on(&self, step: Addr) -> bool {
+        self.optimised.goes_on(step)
+    }
+
+    fn image(&self, state: &[u8]) -> Vec<u8> {
+        self.optimised.image(state)
+    }
+}
+
+/// What is searched for deadlocks and faults.
+pub(crate) fn for_faults(subject: &dyn Subject, plan: &Plan) -> (Shrunk, Option<Smaller>) {
+    // After a fault that nobody looks for, others may do what was thought impossible.
+    if plan.property.is_some_and(|safety| !safety.faults) {
+        return (Shrunk::default(), None);
+    }
+    smaller(subject, plan, Goal::Faults)
+}
+
+/// What is searched for a run that violates a temporal property.
+pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated) -> (Shrunk, Option<Smaller>) {
+    let (atoms, counts) = spoken_of(subject, stated);
+    // The shortest run has the fewest single steps, and fairness speaks of those.
+    let single = counts || plan.shortest || plan.fairness != Fair::Any;
+    let goal = match stated.kind {
+        _ if single => Goal::Steps(&atoms),
+        PropertyKind::Acceptance | PropertyKind::Progress => Goal::Labels,
+        _ => Goal::Formula(&atoms),
+    };
+    smaller(subject, plan, goal)
+}
+
+/// The atoms of a property, and whether it may count steps: a formula with *next*, a never claim.
+fn spoken_of(subject: &dyn Subject, stated: &Stated) -> (Vec<AtomId>, bool) {
+    let properties = subject.byte_code().map_or(&[][..], |program| &program.program().properties);
+    match properties.iter().find(|property| property.name == stated.name).map(|property| &property.kind) {
+        Some(PropertyBody::Ltl(formula)) => {
+            let next = formula.0.iter().any(|node| matches!(node, FormulaNode::Unary(UnaryOp::Next)));
+            (formula.atoms().collect(), next)
+        }
+        Some(PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton)) => {
+            (automaton.edges.iter().flat_map(|edge| edge.label.atoms()).collect(), true)
+        }
+        None => (Vec::new(), false),
+    }
+}
+
+fn smaller(subject: &dyn Subject, plan: &Plan, goal: Goal<'_>) -> (Shrunk, Option<Smaller>) {
+    if plan.order.is_directed() && plan.passes != Passes::default() {
+        // Estimates, marks and expressions of the user speak of the program as it is.
+        return (Shrunk { applied: Vec::new(), off: Some("a directed search counts single steps".to_owned()) }, None);
+    }
+    let (Some(program), true) = (subject.byte_code(), plan.passes != Passes::default()) else { return (Shrunk::default(), None) };
+    match Optimised::of(program, goal, plan.passes) {
+        Ok(optimised) => {
+            let shrunk = Shrunk { applied: optimised.applied.clone(), off: optimised.merge_off.map(|off| off.to_string()) };
+            let smaller = shrunk.applied.iter().any(|applied| applied.changes > 0).then_some(Smaller { optimised });
+            (shrunk, smaller)
+        }
+        Err(off) => (Shrunk { applied: Vec::new(), off: Some(off.to_string()) }, None),
+    }
+}

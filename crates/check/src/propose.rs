@@ -1,0 +1,278 @@
+//! Proposes measures of progress: what the code suggests, tried on a sample of the states.
+//!
+//! Pieces of measures are variables, sums of arrays and the control-flow order of processes. On a
+//! sample of states and steps it is seen which of them never fall, or hardly ever. From these,
+//! candidates are made: single pieces, sums, lists. Each candidate then drives a sweep over a
+//! bounded number of states, and they are ranked by how few states it had to store.
+
+use crate::measure::Measure;
+use crate::plan::Engine;
+use crate::subject::Subject;
+use bytecode::Verified;
+use contract::{Cancel, Limits, Quiet, Successors, System, Verdict};
+use measure::{Known, MeasurePart, Sum, compose, pieces, sum_text};
+use search::Task;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::{Layers, Plain};
+use vm::Interpreter;
+
+/// How much is tried.
+#[derive(Clone, Debug)]
+pub struct Sampling {
+    /// States of the sample on which pieces are looked at.
+    pub states: usize,
+    /// States that a trial sweep visits, about.
+    pub trial: u64,
+    /// How long everything may take.
+    pub time: Duration,
+    /// How to interrupt it.
+    pub cancel: Cancel,
+    /// What computes successors.
+    pub engine: Engine,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Sampling { states: 3000, trial: 1 << 16, time: Duration::from_secs(20), cancel: Cancel::default(), engine: Engine::default() }
+    }
+}
+
+/// A measure, and how a sweep by it went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The measure as it can be given by a user.
+    pub text: String,
+    /// Why it is proposed.
+    pub reason: String,
+    /// The program that has atoms for it, and the measure.
+    pub program: Arc<Verified>,
+    /// The measure, for that program.
+    pub measure: Measure,
+    /// Whether the sweep saw all states.
+    pub complete: bool,
+    /// States that were met as new in the sweep.
+    pub states: u64,
+    /// How the sweep went.
+    pub sweep: contract::Sweep,
+}
+
+impl Proposal {
+    /// The share of the states that had to be stored at a time, the lower the better.
+    pub fn share(&self) -> f64 {
+        // Of a sweep with steps back it is not known how many different states it met.
+        self.sweep.peak_states as f64 / (self.states.saturating_sub(self.sweep.persistent_states)).max(1) as f64
+    }
+
+    /// How often states were expanded again.
+    pub fn again(&self) -> f64 {
+        self.sweep.expanded_states as f64 / self.states.saturating_sub(self.sweep.persistent_states).max(1) as f64
+    }
+}
+
+/// Most pieces that are looked at, and most values in all.
+const PIECES: usize = 400;
+const VALUES: usize = 1 << 21;
+
+/// Most candidates that drive a sweep.
+const TRIALS: usize = 16;
+
+/// A step back among so many is still worth a trial.
+const SELDOM: usize = 8;
+
+/// Proposes measures for a program, the best first.
+pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
+    let begun = Instant::now();
+    let over = || how.cancel.is_cancelled() || begun.elapsed() > how.time;
+    let found = pieces(program, PIECES);
+    let sums: Vec<Sum> = found.iter().map(|(piece, _)| vec![(false, *piece)]).collect();
+    let Ok((sampled, atoms)) = compose(program, &sums) else { return Vec::new() };
+    let states = how.states.min(VALUES / atoms.len().max(1)).max(64);
+    let sample = Sample::of(Interpreter::new(Arc::new(sampled)), &atoms, states, &over);
+    let candidates = candidates(program, &found, &sample);
+    // All candidates are atoms of one program, translated once.
+    let all: Vec<Sum> = candidates.iter().flat_map(|candidate| candidate.sums.clone()).collect();
+    let Ok((composed, atoms)) = compose(program, &all) else { return Vec::new() };
+    let composed = Arc::new(composed);
+    let system = composed.system(how.engine, Arc::default(), &Quiet);
+    let mut proposals = Vec::new();
+    let mut first = 0;
+    for Candidate { sums, reason } in candidates {
+        let own = &atoms[first..first + sums.len()];
+        first += sums.len();
+        let Ok(measure) = Measure::new(own) else { continue };
+        let left = how.time.saturating_sub(begun.elapsed());
+        if over() || left.is_zero() {
+            break;
+        }
+        let limits = Limits { time: Some(left / 2), ..Limits::default() };
+        let task = Task { states: Some(how.trial), limits, cancel: how.cancel.clone(), ..Task::default() };
+        let outcome = search::sweep(&system, &mut Layers::new(|| Plain::with_budget(1 << 32)), own, &task);
+        let Some(sweep) = outcome.statistics.sweep else { continue };
+        if matches!(&outcome.verdict, Verdict::Unknown(contract::StopReason::Measure(_))) || sweep.layers < 2 {
+            continue;
+        }
+        let text: Vec<String> = sums.iter().map(|sum| sum_text(program, sum)).collect();
+        proposals.push(Proposal {
+            text: text.join(", "),
+            reason,
+            program: Arc::clone(&composed),
+            measure,
+            complete: outcome.verdict == Verdict::Holds,
+            states: outcome.statistics.states,
+            sweep,
+        });
+    }
+    // A share of a few in a hundred more is not worth expanding many states again.
+    let cost = |proposal: &Proposal| proposal.share() * proposal.again();
+    proposals.sort_by(|a, b| cost(a).total_cmp(&cost(b)).then(a.text.len().cmp(&b.text.len())));
+    proposals.dedup_by(|a, b| a.text == b.text);
+    proposals
+}
+
+/// States and steps, with the values of all pieces.
+struct Sample {
+    /// For each piece, its value in each state.
+    values: Vec<Vec<i64>>,
+    /// Steps between states of the sample.
+    steps: Vec<(u32, u32)>,
+}
+
+impl Sample {
+    /// The first states breadth first, and some far ones.
+    fn of(mut system: Interpreter, atoms: &[u32], most: usize, over: &dyn Fn() -> bool) -> Sample {
+        let mut numbers: HashMap<Vec<u8>, u32> = HashMap::new();
+        let mut states: Vec<Vec<u8>> = Vec::new();
+        let mut steps = Vec::new();
+        let mut out = Successors::new();
+        let mut add = |state: &[u8], states: &mut Vec<Vec<u8>>| {
+            *numbers.entry(state.to_vec()).or_insert_with(|| {
+                states.push(state.to_vec());
+                states.len() as u32 - 1
+            })
+        };
+        system.initial(&mut out);
+        out.iter().filter_map(|(_, state)| state).for_each(|state| {
+            add(state, &mut states);
+        });
+        let mut at = 0;
+        // A long walk from time to time: what is near the beginning is not all there is.
+        let mut walker = 0;
+        while at < states.len() && states.len() < most && !over() {
+            let from = if at % 2 == 0 { at / 2 } else { walker };
+            at += 1;
+            let Some(state) = states.get(from).cloned() else { break };
+            out.clear();
+            system.successors(&state, &mut out);
+            let mut last = 0;
+            // No two steps of a walk are chosen alike, and every run chooses the same.
+            let chosen = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize / 7 % out.len().max(1);
+            for (index, (_, target)) in out.iter().enumerate() {
+                let Some(target) = target else { continue };
+                let to = add(target, &mut states);
+                steps.push((from as u32, to));
+                if index == chosen {
+                    last = to as usize;
+                }
+            }
+            if at % 2 == 0 {
+                walker = last;
+            }
+        }
+        steps.sort_unstable();
+        steps.dedup();
+        let mut values: Vec<Vec<i64>> = vec![Vec::with_capacity(states.len()); atoms.len()];
+        let mut own = Vec::new();
+        for state in &states {
+            own.clear();
+            if system.values(state, atoms, &mut own).is_err() {
+                own.resize(atoms.len(), 0);
+            }
+            values.iter_mut().zip(&own).for_each(|(column, value)| column.push(*value));
+        }
+        Sample { values, steps }
+    }
+
+    /// How often the value of a piece rises and falls.
+    fn moves(&self, piece: usize) -> (usize, usize) {
+        let values = &self.values[piece];
+        self.steps.iter().fold((0, 0), |(up, down), &(from, to)| {
+            let (from, to) = (values[from as usize], values[to as usize]);
+            (up + usize::from(to > from), down + usize::from(to < from))
+        })
+    }
+}
+
+/// A measure that is worth a trial.
+struct Candidate {
+    sums: Vec<Sum>,
+    reason: String,
+}
+
+/// How often a part rises, the part and whether it is negated, and why it is proposed.
+type Ranked = (usize, (bool, MeasurePart), String);
+
+fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sample) -> Vec<Candidate> {
+    // What never falls, by how often it rises; and what seldom does.
+    let (mut good, mut fair): (Vec<Ranked>, Vec<Ranked>) = (Vec::new(), Vec::new());
+    let seen = sample.steps.len();
+    for (number, (piece, known)) in found.iter().enumerate() {
+        let (up, down) = sample.moves(number);
+        let text = piece.text(program);
+        let negative = down > up;
+        let (forward, back) = if negative { (down, up) } else { (up, down) };
+        if forward == 0 {
+            continue;
+        }
+        let by_code = if negative { known.falls } else { known.rises };
+        let way = if negative { "falls" } else { "rises" };
+        if back == 0 {
+            let why = if by_code { "by the code".to_owned() } else { format!("in a sample of {seen} steps") };
+            good.push((forward, (negative, *piece), format!("{text} only ever {way}, {why}")));
+        } else if back * SELDOM <= forward {
+            let reason = format!("{text} {way} {forward} times and goes back {back} times in a sample of {seen} steps");
+            fair.push((forward, (negative, *piece), reason));
+        }
+    }
+    good.sort_by_key(|(forward, ..)| std::cmp::Reverse(*forward));
+    fair.sort_by_key(|(forward, ..)| std::cmp::Reverse(*forward));
+    let mut made: Vec<Candidate> = Vec::new();
+    let mut add = |sums: Vec<Sum>, reason: String| {
+        if !sums.is_empty() && sums.iter().all(|sum| !sum.is_empty()) && made.iter().all(|known| known.sums != sums) {
+            made.push(Candidate { sums, reason });
+        }
+    };
+    let all = |of: &[(usize, (bool, MeasurePart), String)]| -> Sum { of.iter().map(|(_, piece, _)| *piece).collect() };
+    let is_order = |piece: &MeasurePart| matches!(piece, MeasurePart::Order(_));
+    let part = |order: bool| -> Sum { good.iter().map(|(_, piece, _)| *piece).filter(|(_, piece)| is_order(piece) == order).collect() };
+    add(vec![all(&good)], format!("the sum of all {} pieces that never go back", good.len()));
+    add(vec![part(false)], "the sum of the variables that never go back".to_owned());
+    add(vec![part(true)], "the sum of the orders of processes that never go back".to_owned());
+    add(vec![part(false), part(true)], "variables that never go back, then orders of processes".to_owned());
+    add(vec![part(true), part(false)], "orders of processes that never go back, then variables".to_owned());
+    for (_, piece, reason) in good.iter().take(4) {
+        add(vec![vec![*piece]], reason.clone());
+    }
+    for (first, second) in [(0, 1), (1, 0), (0, 2), (1, 2)] {
+        if let (Some(a), Some(b)) = (good.get(first), good.get(second)) {
+            add(vec![vec![a.1], vec![b.1]], format!("{}; then {}", a.2, b.2));
+        }
+    }
+    let rest: Sum = all(&good);
+    for (_, piece, reason) in fair.iter().take(3) {
+        add(vec![vec![*piece]], reason.clone());
+        if !rest.is_empty() {
+            let mut sum = rest.clone();
+            sum.push(*piece);
+            add(vec![sum], format!("all pieces that never go back, and {reason}"));
+        }
+    }
+    if fair.len() > 1 {
+        let mut sum = rest;
+        sum.extend(all(&fair));
+        add(vec![sum], "the sum of all pieces that never or seldom go back".to_owned());
+    }
+    made.truncate(TRIALS);
+    made
+}

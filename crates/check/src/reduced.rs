@@ -1,0 +1,167 @@
+//! The reduction of a run: whether there is one, and what is said of it.
+
+use crate::claim::Claim;
+use crate::plan::{Fair, Plan, Por};
+use crate::subject::Subject;
+use crate::table::Order;
+use contract::{FullExpansion, LeftOut, Proposition, Reduction, StopReason, Successor, Verdict};
+use std::sync::{Mutex, PoisonError};
+
+/// Whether a search left out orders of independent steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Reduced {
+    /// It did.
+    Yes,
+    /// Nobody asked for it.
+    #[default]
+    NotAsked,
+    /// It did not, because of this.
+    Not(String),
+}
+
+/// The reduction of a plan's search for deadlocks and faults, and what is to be said of it.
+pub(crate) fn reduction<'s>(subject: &'s dyn Subject, plan: &Plan) -> (Reduced, Chosen<'s>) {
+    chosen(subject, plan, || {
+        // What is new to a store that forgets may have been visited, so nothing could be put off
+        // safely.
+        if plan.store.forgets() {
+            return Err("the store forgets states".to_owned());
+        }
+        if matches!(plan.order, Order::AStar | Order::IdaStar) {
+            return Err("a shortest path may need an order of steps that would be left out".to_owned());
+        }
+        subject.reduction()
+    })
+}
+
+/// The reduction of a plan's search for runs that violate a temporal property, and what is to be
+/// said of it.
+pub(crate) fn of_claim<'s>(subject: &'s dyn Subject, plan: &Plan, claim: &Claim) -> (Reduced, Chosen<'s>) {
+    chosen(subject, plan, || {
+        if plan.fairness != Fair::Any {
+            return Err("with fairness it matters which processes can move, and that is not preserved".to_owned());
+        }
+        if plan.shortest || matches!(plan.order, Order::AStar | Order::IdaStar) {
+            return Err("the shortest run may be one that is left out".to_owned());
+        }
+        if let Some(why) = counts_steps(claim) {
+            return Err(why.to_owned());
+        }
+        subject.reduction_for(&claim.propositions)
+    })
+}
+
+/// Why a claim may tell runs apart that differ only in how many steps go by while its propositions
+/// stay as they are. With and without reduction these numbers differ.
+fn counts_steps(claim: &Claim) -> Option<&'static str> {
+    let labels = |proposition: &Proposition| matches!(proposition, Proposition::Accepting | Proposition::NonProgress);
+    match &claim.formula {
+        Some(refuted) if refuted.formulas.has_next(refuted.root) => Some("the formula has `X`"),
+        None if !claim.propositions.iter().all(labels) => Some("a claim may count steps"),
+        _ => None,
+    }
+}
+
+fn chosen<'s>(subject: &'s dyn Subject, plan: &Plan, find: impl FnOnce() -> Result<Box<dyn Reduction>, String>) -> (Reduced, Chosen<'s>) {
+    let off = |reduced| (reduced, Chosen { inner: Box::new(FullExpansion), subject: None, flaw: Mutex::default() });
+    if plan.por == Por::Off {
+        return off(Reduced::NotAsked);
+    }
+    // What is new to a sweep may have been visited and deleted, so nothing could be put off safely.
+    let found = if plan.order == Order::Sweep { Err("the sweep deletes states".to_owned()) } else { find() };
+    match found {
+        Ok(inner) => (Reduced::Yes, Chosen { inner, subject: (plan.por == Por::Checked).then_some(subject), flaw: Mutex::default() }),
+        Err(why) => off(Reduced::Not(why)),
+    }
+}
+
+/// A reduction whose choices are examined if that is wanted.
+pub(crate) struct Chosen<'s> {
+    inner: Box<dyn Reduction>,
+    subject: Option<&'s dyn Subject>,
+    /// The first choice that was wrong.
+    flaw: Mutex<Option<String>>,
+}
+
+impl Chosen<'_> {
+    /// The verdict of a search with this reduction: nothing is known if a choice was wrong.
+    pub fn confirm(&self, verdict: Verdict) -> Verdict {
+        match self.flaw.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(flaw) => Verdict::Unknown(StopReason::Reduction(flaw)),
+            None => verdict,
+        }
+    }
+}
+
+impl Reduction for Chosen<'_> {
+    fn is_identity(&self) -> bool {
+        self.inner.is_identity()
+    }
+
+    fn leave_out(&self, state: &[u8], steps: &[Successor]) -> LeftOut {
+        if let Some(flaw) = self.subject.and_then(|subject| subject.examine(&*self.inner, state)) {
+            self.flaw.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(flaw);
+        }
+        self.inner.leave_out(state, steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::Enclosed;
+    use crate::{Engine, run};
+    use contract::{Cancel, CloneSystem, Observer, Quiet, Stated};
+    use replay::Narrator;
+    use std::sync::Arc;
+
+    /// A program whose reduction is careless.
+    struct Careless(Arc<bytecode::Verified>);
+
+    impl Subject for Careless {
+        fn system(&self, engine: Engine, propositions: Arc<[contract::Proposition]>, observer: &dyn Observer) -> Box<dyn CloneSystem> {
+            self.0.system(engine, propositions, observer)
+        }
+        fn narrator(&self) -> Narrator {
+            self.0.narrator()
+        }
+        fn stated(&self) -> Vec<Stated> {
+            self.0.stated()
+        }
+        fn claim(&self, stated: &Stated) -> Option<Result<crate::claim::Claim, crate::claim::NotChecked>> {
+            self.0.claim(stated)
+        }
+        fn behaviour(&self) -> Vec<u8> {
+            self.0.behaviour()
+        }
+        fn text(&self) -> Enclosed {
+            self.0.text()
+        }
+        fn reduction(&self) -> Result<Box<dyn Reduction>, String> {
+            struct First;
+            impl Reduction for First {
+                fn leave_out(&self, _: &[u8], _: &[Successor]) -> LeftOut {
+                    LeftOut { processes: !1, postponed: !1 }
+                }
+            }
+            Ok(Box::new(First))
+        }
+        fn examine(&self, reduction: &dyn Reduction, state: &[u8]) -> Option<String> {
+            self.0.examine(reduction, state)
+        }
+    }
+
+    #[test]
+    fn a_wrong_choice_is_no_answer() {
+        let mut map = source::SourceMap::new();
+        let process = |name: &str, value: u32| format!("process {name}() {{\n LDC {value}\n STG x\n STEP N\n STEP T\n}}\n");
+        let text = format!("global byte x\n{}{}start P, Q\n", process("P", 1), process("Q", 2));
+        let file = map.add("two.epa", &text);
+        let program = Arc::new(bytecode::verify(bytecode::asm::assemble(&map, file).expect("a good program")).expect("a good program"));
+        let plan = Plan { por: Por::Checked, ..Plan::check() };
+        let checked = |subject: &dyn Subject| run(subject, &plan, &Cancel::default(), &Quiet).expect("a sound plan").outcome.verdict;
+        assert_eq!(checked(&program), Verdict::Holds);
+        let wrong = checked(&Careless(program));
+        assert!(matches!(wrong, Verdict::Unknown(StopReason::Reduction(_))), "{wrong:?}");
+    }
+}

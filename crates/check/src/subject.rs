@@ -1,0 +1,318 @@
+//! What can be checked: anything that is a system, has words, and knows what it states.
+//!
+//! Byte-code programs and explicit graphs are subjects. An embedder's own system becomes one with a
+//! few lines; nothing from here on asks what is behind it.
+
+use crate::claim::{Claim, NotChecked};
+use crate::ctl::Ctl;
+use crate::measure::Measure;
+use crate::plan::Engine;
+use crate::property;
+use bytecode::{Program, PropertyBody, Verified};
+use contract::{CloneSystem, Observer, PropertyKind, Proposition, Reduction, Stated};
+use logic::Formulas;
+use lts::{Lts, Walker};
+use reduction::{Examiner, Stubborn};
+use replay::Narrator;
+use source::FileId;
+use std::sync::Arc;
+use vm::Interpreter;
+
+/// How many states are looked at to examine one choice of a reduction.
+const EXAMINED: usize = 200;
+
+/// A model as a file that can travel with a trace or a saved search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enclosed {
+    /// The ending by which its language is known.
+    pub ending: String,
+    /// What is in the file.
+    pub contents: Vec<u8>,
+}
+
+/// A model to be checked, replayed and reported.
+pub trait Subject: Send + Sync {
+    /// The system that a search explores, which evaluates these propositions. `observer` is told if
+    /// it is not the one that was asked for.
+    fn system(&self, engine: Engine, propositions: Arc<[Proposition]>, observer: &dyn Observer) -> Box<dyn CloneSystem>;
+
+    /// Who tells its steps and confirms its traces.
+    fn narrator(&self) -> Narrator;
+
+    /// What it states.
+    fn stated(&self) -> Vec<Stated>;
+
+    /// What a search must refute to show a property that it states; nothing if a plain exploration
+    /// decides the property.
+    fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>>;
+
+    /// Bytes that are equal for two subjects if they have the same states, steps and properties,
+    /// whatever they are called.
+    fn behaviour(&self) -> Vec<u8>;
+
+    /// The subject as text, for a trace file.
+    fn text(&self) -> Enclosed;
+
+    /// The subject as bytes, for a saved search.
+    fn bytes(&self) -> Enclosed {
+        self.text()
+    }
+
+    /// What may be left out of a search for deadlocks and faults, or why nothing may.
+    fn reduction(&self) -> Result<Box<dyn Reduction>, String> {
+        Err("the model is not made of processes".to_owned())
+    }
+
+    /// What may be left out of a search for runs that a property over these propositions refuses,
+    /// if it cannot tell how many steps something takes; or why nothing may.
+    fn reduction_for(&self, propositions: &[Proposition]) -> Result<Box<dyn Reduction>, String> {
+        let _ = propositions;
+        Err("the model is not made of processes".to_owned())
+    }
+
+    /// Says how a choice of its [`reduction`](Self::reduction) in a state is wrong, if it is: tried
+    /// out by brute force.
+    fn examine(&self, reduction: &dyn Reduction, state: &[u8]) -> Option<String> {
+        let _ = (reduction, state);
+        None
+    }
+
+    /// The byte-code, if it is a program.
+    fn byte_code(&self) -> Option<&Arc<Verified>> {
+        None
+    }
+
+    /// The measure of progress that it states itself, and what it is called.
+    fn own_measure(&self) -> Option<(Measure, String)> {
+        None
+    }
+
+    /// The formula of branching time that a property is, if it is one.
+    fn branching(&self, stated: &Stated) -> Option<Ctl> {
+        let _ = stated;
+        None
+    }
+}
+
+/// Whether two subjects have the same states and steps, whatever they are called and wherever their
+/// text stands.
+pub fn same_behaviour(a: &dyn Subject, b: &dyn Subject) -> bool {
+    a.behaviour() == b.behaviour()
+}
+
+impl Subject for Arc<Verified> {
+    fn system(&self, engine: Engine, propositions: Arc<[Proposition]>, observer: &dyn Observer) -> Box<dyn CloneSystem> {
+        match native(self, engine, &propositions, observer) {
+            Some(native) => native,
+            None => Box::new(Interpreter::new(Arc::clone(self)).watching(propositions)),
+        }
+    }
+
+    fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>> {
+        match stated.kind {
+            PropertyKind::Acceptance => return Some(Ok(Claim::acceptance())),
+            PropertyKind::Progress => return Some(Ok(Claim::progress())),
+            kind if kind.is_safety() => return None,
+            _ => {}
+        }
+        let property = self.program().properties.iter().find(|property| property.name == stated.name)?;
+        Some(match &property.kind {
+            PropertyBody::Ltl(formula) => Claim::of_formula(formula),
+            PropertyBody::Never(never) => Claim::of_never(never),
+            PropertyBody::Trace(_) | PropertyBody::Notrace(_) => return None,
+        })
+    }
+
+    fn narrator(&self) -> Narrator {
+        Narrator::new(Arc::clone(self))
+    }
+
+    fn stated(&self) -> Vec<Stated> {
+        property::of_program(self)
+    }
+
+    fn behaviour(&self) -> Vec<u8> {
+        let mut nameless = Program { name: String::new(), files: Vec::new(), spans: Vec::new(), ..self.program().clone() };
+        for property in &mut nameless.properties {
+            property.without_origins();
+        }
+        bytecode::binary::encode(&nameless)
+    }
+
+    fn text(&self) -> Enclosed {
+        Enclosed { ending: "epa".to_owned(), contents: bytecode::asm::disassemble(self.program()).into_bytes() }
+    }
+
+    fn bytes(&self) -> Enclosed {
+        Enclosed { ending: "epb".to_owned(), contents: bytecode::binary::encode(self.program()) }
+    }
+
+    fn reduction(&self) -> Result<Box<dyn Reduction>, String> {
+        match Stubborn::of(self) {
+            Ok(reduction) => Ok(Box::new(reduction)),
+            Err(off) => Err(off.to_string()),
+        }
+    }
+
+    fn reduction_for(&self, propositions: &[Proposition]) -> Result<Box<dyn Reduction>, String> {
+        match Stubborn::invisible(self, propositions) {
+            Ok(reduction) => Ok(Box::new(reduction)),
+            Err(off) => Err(off.to_string()),
+        }
+    }
+
+    fn examine(&self, reduction: &dyn Reduction, state: &[u8]) -> Option<String> {
+        let mut system = Interpreter::new(Arc::clone(self));
+        let examined = Examiner::new(&mut system, reduction, self.layout().exclusive, EXAMINED).examine(state);
+        examined.err().map(|flaw| flaw.to_string())
+    }
+
+    fn byte_code(&self) -> Option<&Arc<Verified>> {
+        Some(self)
+    }
+}
+
+/// The program in native code, if that is asked for and there is any.
+#[cfg(feature = "native")]
+fn native(
+    program: &Arc<Verified>,
+    engine: Engine,
+    propositions: &Arc<[Proposition]>,
+    observer: &dyn Observer,
+) -> Option<Box<dyn CloneSystem>> {
+    match engine {
+        Engine::Interpreter => None,
+        Engine::Native => match jit::Native::new(Arc::clone(program)) {
+            Ok(native) => Some(Box::new(native.watching(Arc::clone(propositions)))),
+            Err(error) => {
+                observer.notice(&format!("{error}; the interpreter takes its place"));
+                None
+            }
+        },
+    }
+}
+
+/// This build makes no native code.
+#[cfg(not(feature = "native"))]
+fn native(_: &Arc<Verified>, engine: Engine, _: &Arc<[Proposition]>, observer: &dyn Observer) -> Option<Box<dyn CloneSystem>> {
+    if engine == Engine::Native {
+        observer.notice("this build makes no native code; the interpreter takes its place");
+    }
+    None
+}
+
+impl Subject for Arc<Lts> {
+    fn system(&self, _: Engine, propositions: Arc<[Proposition]>, _: &dyn Observer) -> Box<dyn CloneSystem> {
+        Box::new(Walker::new(Arc::clone(self), propositions))
+    }
+
+    fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>> {
+        if stated.kind == PropertyKind::Progress {
+            return Some(Ok(Claim::progress()));
+        }
+        let (_, text) = self.formulas().iter().find(|(name, _)| *name == stated.name)?;
+        let mut formulas = Formulas::new();
+        let parsed = logic::parse(&mut formulas, text, FileId::default(), 0).map_err(|wrong| NotChecked::TooLarge(wrong.message));
+        let number = |name: &str| self.atoms().iter().position(|atom| atom == name).map(|number| number as u32);
+        Some(parsed.and_then(|parsed| Claim::of_logic(formulas, parsed.root, &number)))
+    }
+
+    fn narrator(&self) -> Narrator {
+        Narrator::of_graph(Arc::clone(self))
+    }
+
+    fn stated(&self) -> Vec<Stated> {
+        let formulas = self.formulas().iter().map(|(name, _)| Stated { name: name.clone(), ..Stated::of_kind(PropertyKind::Ltl) });
+        std::iter::once(Stated::of_kind(PropertyKind::EndStates)).chain(formulas).collect()
+    }
+
+    fn behaviour(&self) -> Vec<u8> {
+        self.to_text().into_bytes()
+    }
+
+    fn text(&self) -> Enclosed {
+        Enclosed { ending: "aut".to_owned(), contents: self.to_text().into_bytes() }
+    }
+
+    fn own_measure(&self) -> Option<(Measure, String)> {
+        let atom = self.atoms().iter().position(|atom| atom == lts::PROGRESS)?;
+        Some((Measure::new(&[atom as u32]).ok()?, lts::PROGRESS.to_owned()))
+    }
+}
+
+/// A subject of which only some properties are asked for, by their names; and others that it does
+/// not state itself.
+pub struct Selected {
+    /// The subject.
+    pub subject: Arc<dyn Subject>,
+    /// The names.
+    pub names: Vec<String>,
+    /// Formulas of branching time, by their names.
+    pub branching: Vec<(String, Ctl)>,
+    /// Automata that accept violations, by their names.
+    pub automata: Vec<(String, Claim)>,
+}
+
+impl Subject for Selected {
+    fn system(&self, engine: Engine, propositions: Arc<[Proposition]>, observer: &dyn Observer) -> Box<dyn CloneSystem> {
+        self.subject.system(engine, propositions, observer)
+    }
+
+    fn narrator(&self) -> Narrator {
+        self.subject.narrator()
+    }
+
+    fn stated(&self) -> Vec<Stated> {
+        let mut stated = self.subject.stated();
+        stated.retain(|property| self.names.contains(&property.name));
+        let named = |name: &String, kind| Stated { name: name.clone(), ..Stated::of_kind(kind) };
+        stated.extend(self.branching.iter().map(|(name, _)| named(name, PropertyKind::Ctl)));
+        stated.extend(self.automata.iter().map(|(name, _)| named(name, PropertyKind::Never)));
+        stated
+    }
+
+    fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>> {
+        if stated.kind == PropertyKind::Ctl {
+            return None;
+        }
+        let own = self.automata.iter().find(|(name, _)| *name == stated.name && stated.kind == PropertyKind::Never);
+        own.map(|(_, claim)| Ok(claim.clone())).or_else(|| self.subject.claim(stated))
+    }
+
+    fn branching(&self, stated: &Stated) -> Option<Ctl> {
+        let own = self.branching.iter().find(|(name, _)| *name == stated.name && stated.kind == PropertyKind::Ctl);
+        own.map(|(_, ctl)| *ctl).or_else(|| self.subject.branching(stated))
+    }
+
+    fn behaviour(&self) -> Vec<u8> {
+        self.subject.behaviour()
+    }
+
+    fn text(&self) -> Enclosed {
+        self.subject.text()
+    }
+
+    fn bytes(&self) -> Enclosed {
+        self.subject.bytes()
+    }
+
+    fn reduction(&self) -> Result<Box<dyn Reduction>, String> {
+        self.subject.reduction()
+    }
+
+    fn reduction_for(&self, propositions: &[Proposition]) -> Result<Box<dyn Reduction>, String> {
+        self.subject.reduction_for(propositions)
+    }
+
+    fn examine(&self, reduction: &dyn Reduction, state: &[u8]) -> Option<String> {
+        self.subject.examine(reduction, state)
+    }
+
+    fn byte_code(&self) -> Option<&Arc<Verified>> {
+        self.subject.byte_code()
+    }
+
+    fn own_measure(&self) -> Option<(Measure, String)> {
+        self.subject.own_measure()
+    }
+}

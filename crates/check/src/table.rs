@@ -1,0 +1,288 @@
+//! The one table of what goes together: search order, store, and what a property asks of a search.
+//!
+//! A row for each order and each store says what it can do. [`RULES`] says what a combination must
+//! not lack. Refusals come from here, the command line lists these names with their help, and a
+//! test walks every combination: each is refused with its sentence, or it is run on small models
+//! and keeps its [`Guarantee`].
+
+use crate::choice::choice;
+use crate::plan::{Fair, Plan};
+use crate::run::Refusal;
+
+choice! {
+    /// The order in which states are visited.
+    Order, "search order" {
+        #[default]
+        Auto = "auto", "A short depth-first probe, then breadth first; without a property, breadth first at once";
+        Breadth = "bfs", "Breadth first: traces are the shortest there are";
+        Depth = "dfs", "Strictly depth first, one worker: finds deep violations early, keeps few states waiting";
+        DepthShared = "dfs-shared", "Depth first with a stack for each worker: traces are neither shortest nor always the same";
+        Sweep = "sweep", "Least progress first by a measure, deleting what lies behind: little memory where a model makes progress";
+        BestFirst = "best-first", "Directed: the state that seems nearest to a violation first, one worker";
+        AStar = "astar", "Directed: least path plus estimate first, one worker; shortest traces if the estimate is a lower bound";
+        IdaStar = "ida-star", "A* by depth-first rounds with a growing bound: again and again, in less memory";
+        Beam = "beam", "Directed, level by level: of each level the most promising states only; may overlook violations";
+        Race = "race", "Breadth-first, depth-first and best-first search side by side; the first answer ends them all";
+    }
+}
+
+choice! {
+    /// How visited states are kept.
+    StoreKind, "store" {
+        #[default]
+        Auto = "auto", "Exact: whole states as long as memory allows, compressed from then on";
+        Plain = "plain", "Exact: whole states. The fastest";
+        Compact = "compact", "Exact: a few bytes a state, from early on";
+        Hashes = "hash", "A hash of each state: a few bytes, and a very small chance to overlook a state";
+        Bits = "bits", "A few bits of each state in an array of at most a gigabyte: overlooks states as it fills";
+        Cache = "cache", "Exact, but forgets states when memory is short and visits them again. Depth first only";
+    }
+}
+
+choice! {
+    /// How a search looks for runs that violate a temporal property.
+    Cycles, "search for cycles" {
+        #[default]
+        Components = "scc", "Strongly connected components: each state is expanded once, and fairness costs little";
+        Nested = "ndfs", "Two nested depth-first searches";
+        Young = "owcty", "Breadth first: states that cannot lie on an accepting cycle are taken out until none is left";
+    }
+}
+
+/// What an order can do.
+struct OrderRow {
+    /// It knows when it has left a state for good.
+    leaves: bool,
+    /// It can be saved and resumed.
+    saved: bool,
+    /// It goes by estimates.
+    directed: bool,
+    /// It finds known states again by their names.
+    reopens: bool,
+}
+
+impl OrderRow {
+    const BREADTH: OrderRow = OrderRow { leaves: false, saved: true, directed: false, reopens: false };
+    const DIRECTED: OrderRow = OrderRow { leaves: false, saved: false, directed: true, reopens: false };
+}
+
+const fn order(order: Order) -> OrderRow {
+    match order {
+        Order::Auto => OrderRow::BREADTH,
+        Order::Breadth => OrderRow::BREADTH,
+        Order::Depth => OrderRow { leaves: true, ..OrderRow::BREADTH },
+        Order::DepthShared => OrderRow { saved: false, ..OrderRow::BREADTH },
+        Order::Sweep => OrderRow { saved: false, ..OrderRow::BREADTH },
+        Order::BestFirst => OrderRow::DIRECTED,
+        Order::AStar => OrderRow { reopens: true, ..OrderRow::DIRECTED },
+        Order::IdaStar => OrderRow::DIRECTED,
+        Order::Beam => OrderRow::DIRECTED,
+        Order::Race => OrderRow::DIRECTED,
+    }
+}
+
+/// What a store promises.
+struct StoreRow {
+    /// It never takes a new state for a seen one.
+    exact: bool,
+    /// It may take a state that was left for new.
+    forgets: bool,
+    /// A search for components can run over it.
+    components: bool,
+    /// States can carry marks.
+    marks: bool,
+    /// Layers of states can be given back.
+    layers: bool,
+    /// Names of states never change.
+    names: bool,
+}
+
+const fn store(store: StoreKind) -> StoreRow {
+    match store {
+        StoreKind::Auto => StoreRow { exact: true, forgets: false, components: true, marks: true, names: true, layers: true },
+        StoreKind::Plain => StoreRow { exact: true, forgets: false, components: true, marks: true, names: true, layers: true },
+        StoreKind::Compact => StoreRow { exact: true, forgets: false, components: true, marks: true, names: false, layers: true },
+        StoreKind::Hashes => StoreRow { exact: false, forgets: false, components: true, marks: false, names: false, layers: false },
+        StoreKind::Bits => StoreRow { exact: false, forgets: false, components: false, marks: false, names: false, layers: false },
+        StoreKind::Cache => StoreRow { exact: true, forgets: true, components: false, marks: false, names: false, layers: false },
+    }
+}
+
+impl Order {
+    /// The order in which a search goes through the states: that of the main search, if a probe
+    /// comes before it.
+    pub const fn of_search(self) -> Order {
+        match self {
+            Order::Auto => Order::Breadth,
+            order => order,
+        }
+    }
+
+    /// Whether it goes by estimates of the distance to a violation.
+    pub const fn is_directed(self) -> bool {
+        order(self).directed
+    }
+
+    /// The order in words, for reports.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Order::Auto => "a depth-first probe, breadth first",
+            Order::Breadth => "breadth first",
+            Order::Depth => "depth first",
+            Order::DepthShared => "depth first, shared",
+            Order::Sweep => "by progress, with deletion",
+            Order::BestFirst => "best first",
+            Order::AStar => "A*",
+            Order::IdaStar => "iterative deepening A*",
+            Order::Beam => "a beam, level by level",
+            Order::Race => "several orders, the first answer",
+        }
+    }
+}
+
+impl StoreKind {
+    /// Whether the store tells states apart without a mistake. A search that completes over another
+    /// one never says *holds*.
+    pub const fn is_exact(self) -> bool {
+        store(self).exact
+    }
+
+    /// Whether it may take a state that was left for new.
+    pub(crate) const fn forgets(self) -> bool {
+        store(self).forgets
+    }
+}
+
+/// What a property asks of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Method {
+    /// Visit all states: deadlocks, assertions, run-time errors.
+    Exploration,
+    /// Visit the states of a product with an automaton that accepts by a finite run.
+    FiniteRun,
+    /// Look for accepted cycles.
+    Cycles(Cycles),
+}
+
+/// What is to go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Combination {
+    pub order: Order,
+    pub store: StoreKind,
+    pub method: Method,
+    pub fairness: Fair,
+    /// Whether the search is to be saved, or was.
+    pub saved: bool,
+}
+
+/// What an answer is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guarantee {
+    /// A search that completes says *holds* or *violated*, and its numbers are those of the model.
+    Full,
+    /// As `Full`, but states that were forgotten or deleted are counted again.
+    Revisits,
+    /// A violation is one, but a search that finds none does not know.
+    FindsOnly,
+}
+
+/// A rule that some combinations break.
+struct Rule {
+    broken: fn(&Combination) -> bool,
+    /// Why they make no sense, and what to choose instead.
+    refusal: &'static str,
+}
+
+/// The first rule that is broken gives the refusal.
+const RULES: &[Rule] = &[
+    Rule { broken: |c| refuse_forgetting(store(c.store).forgets, c.order).is_err(), refusal: FORGETS },
+    Rule { broken: |c| order(c.order).reopens && !store(c.store).names, refusal: RENAMES },
+    Rule {
+        broken: |c| c.saved && order(c.order).directed,
+        refusal: "a directed search is not saved: use `--search bfs` or `--search dfs`",
+    },
+    Rule {
+        broken: |c| c.order == Order::Sweep && !store(c.store).layers,
+        refusal: "a sweep deletes states layer by layer, which an array of bits or hashes or a cache cannot do: use `plain` or `compact`",
+    },
+    Rule {
+        broken: |c| c.order == Order::Sweep && c.saved,
+        refusal: "a sweep has deleted most of the states that a saved search would need: use `--search bfs` or `--search dfs`",
+    },
+    Rule {
+        broken: |c| c.order == Order::Sweep && matches!(c.method, Method::Cycles(_)) && c.fairness != Fair::Any,
+        refusal: "a sweep forgets what fairness is about: leave out `--search sweep`",
+    },
+    Rule {
+        broken: |c| c.order == Order::Sweep && matches!(c.method, Method::Cycles(Cycles::Nested | Cycles::Young)),
+        refusal: "a sweep looks for cycles in its own way: leave out `--cycles`, or `--search sweep`",
+    },
+    Rule {
+        broken: |c| c.saved && !order(c.order).saved,
+        refusal: "a depth-first search that is shared has no one place to be saved from: use `--search bfs` or `--search dfs`",
+    },
+    Rule {
+        broken: |c| matches!(c.method, Method::Cycles(_)) && !store(c.store).components,
+        refusal: "a search for cycles needs a store that never takes a new state for a known one or forgets a state it is still on: \
+                  use `plain`, `compact` or `hash`",
+    },
+    Rule {
+        broken: |c| c.method == Method::Cycles(Cycles::Nested) && !store(c.store).marks,
+        refusal: "a nested search marks states, and a store of hashes cannot carry marks: use `--cycles scc`, or the store `plain` or \
+                  `compact`",
+    },
+    Rule {
+        broken: |c| c.method == Method::Cycles(Cycles::Young) && !store(c.store).names,
+        refusal: "a breadth-first search for cycles comes back to states by their names, and those of this store change: use `--cycles \
+                  scc`, or the store `plain`",
+    },
+    Rule {
+        broken: |c| matches!(c.method, Method::Cycles(Cycles::Nested | Cycles::Young)) && c.fairness != Fair::Any,
+        refusal: "fairness is a matter of components: use `--cycles scc`",
+    },
+];
+
+const FORGETS: &str =
+    "only a strict depth-first search over a store that forgets is sure to end: use `--search dfs`, or the store `compact`";
+
+const RENAMES: &str = "A* finds a known state again by its name when a shorter path leads there, and this store has no names that stay: use \
+                       the store `plain`, or `--search best-first`, which looks at no state twice";
+
+/// Refuses orders that need not end over a store that may forget.
+pub(crate) fn refuse_forgetting(forgets: bool, by: Order) -> Result<(), Refusal> {
+    if forgets && !order(by).leaves { Err(Refusal::Combination(FORGETS)) } else { Ok(()) }
+}
+
+/// Refuses orders that a store of the caller's cannot do.
+pub(crate) fn refuse_store(forgets: bool, names: bool, by: Order) -> Result<(), Refusal> {
+    refuse_forgetting(forgets, by)?;
+    match by {
+        Order::IdaStar | Order::Race => Err(Refusal::Combination("this order needs several stores: use `best-first` or `bfs`")),
+        by if order(by).reopens && !names => Err(Refusal::Combination(RENAMES)),
+        _ => Ok(()),
+    }
+}
+
+impl Combination {
+    /// What a plan combines for a property that asks for `method`.
+    pub(crate) fn new(plan: &Plan, method: Method, saved: bool) -> Combination {
+        Combination { order: plan.order, store: plan.store, method, fairness: plan.fairness, saved }
+    }
+
+    /// What the answer is worth, or why there is none.
+    pub(crate) fn guarantee(&self) -> Result<Guarantee, Refusal> {
+        if let Some(rule) = RULES.iter().find(|rule| (rule.broken)(self)) {
+            return Err(Refusal::Combination(rule.refusal));
+        }
+        let StoreRow { exact, forgets, .. } = store(self.store);
+        let forgets = forgets || self.order == Order::Sweep;
+        Ok(match (exact, forgets) {
+            (false, _) => Guarantee::FindsOnly,
+            (true, true) => Guarantee::Revisits,
+            (true, false) => Guarantee::Full,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! The table, walked: every combination is refused with its sentence, or gives the right verdicts
+//! on small models.
+
+use super::*;
+use crate::run::{Surroundings, run_in};
+use crate::temporal;
+use crate::{Checked, Engine, Subject};
+use bytecode::Verified;
+use contract::{Limits, StopReason, Store, Successors, Verdict};
+use languages::{Input, NoFiles};
+use search::Checkpoints;
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::Arc;
+
+const METHODS: [Method; 5] = [
+    Method::Exploration,
+    Method::FiniteRun,
+    Method::Cycles(Cycles::Components),
+    Method::Cycles(Cycles::Nested),
+    Method::Cycles(Cycles::Young),
+];
+
+/// One process that counts to four and begins again. A last process that may end makes the workers
+/// meet.
+const MODEL: &str = "byte x, y;
+active proctype P() { do :: x < 4 -> x++; ASSERTION :: x == 4 -> x = 0 od }
+active [2] proctype Q() { y++; y--; y++ }
+";
+
+/// What is asked of the model, which holds or not.
+fn model(method: Method, holds: bool) -> Arc<Verified> {
+    let (assertion, formula) = match (method, holds) {
+        (Method::Exploration, true) => ("assert(x < 5)", None),
+        (Method::Exploration, false) => ("assert(x < 4)", None),
+        (Method::FiniteRun, true) => ("skip", Some("[] (x < 5)")),
+        (Method::FiniteRun, false) => ("skip", Some("[] (x < 4)")),
+        // Neither depends on fairness: P moves for ever because Q ends.
+        (Method::Cycles(_), true) => ("skip", Some("[] <> (x == 1)")),
+        (Method::Cycles(_), false) => ("skip", Some("<> [] (x == 1)")),
+    };
+    let formula = formula.map(|formula| format!("ltl f {{ {formula} }}\n")).unwrap_or_default();
+    let text = MODEL.replace("ASSERTION", assertion) + &formula;
+    let source = Input { name: "m.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+    let loaded = languages::load(source).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
+    Arc::new(loaded.model.into_program().expect("a program"))
+}
+
+/// All states of the model and all steps between them, counted without any of our searches.
+fn counted(program: &Arc<Verified>) -> (u64, u64) {
+    let mut system = program.system(Engine::Interpreter, Arc::default(), &contract::Quiet);
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    let mut waiting: Vec<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
+    let mut seen: HashSet<Vec<u8>> = waiting.iter().cloned().collect();
+    let mut transitions = 0;
+    while let Some(state) = waiting.pop() {
+        out.clear();
+        system.successors(&state, &mut out);
+        transitions += out.entries().len() as u64;
+        waiting.extend(out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).filter(|state| seen.insert(state.clone())));
+    }
+    (seen.len() as u64, transitions)
+}
+
+/// Somebody who wants checkpoints, but none yet.
+struct Later;
+
+impl Checkpoints for Later {
+    fn due(&self) -> bool {
+        false
+    }
+
+    fn save(&self, _: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn run(program: &Arc<Verified>, combination: &Combination, threads: usize) -> Result<Checked, Refusal> {
+    let Combination { order, store, method, fairness, saved } = *combination;
+    let cycles = if let Method::Cycles(cycles) = method { cycles } else { Cycles::default() };
+    let limits = Limits { memory: Some(8 << 20), ..Limits::default() };
+    let plan = Plan { engine: Engine::Interpreter, order, store, cycles, fairness, threads, limits, ..Plan::check() };
+    for stated in program.stated() {
+        if let Some(Ok(claim)) = program.claim(&stated) {
+            assert_eq!(temporal::method(&plan, &claim), method, "the model asks for what it is meant to");
+        }
+    }
+    let checkpoints = saved.then_some(&Later as &dyn Checkpoints);
+    run_in(program, &plan, &Surroundings { checkpoints, ..Surroundings::default() })
+}
+
+#[test]
+fn every_combination_is_refused_or_right() {
+    let mut refusals: HashMap<&str, usize> = HashMap::new();
+    let mut runs = 0;
+    for method in METHODS {
+        let models = [true, false].map(|holds| (holds, model(method, holds)));
+        let numbers = counted(&models[0].1);
+        for &order in Order::ALL {
+            for &store in StoreKind::ALL {
+                for &fairness in Fair::ALL {
+                    for saved in [false, true] {
+                        let combination = Combination { order, store, method, fairness, saved };
+                        for (holds, program) in &models {
+                            // What two workers do is seen once: neither fairness nor saving changes
+                            // it.
+                            let alone = saved || fairness != Fair::Any;
+                            for threads in if alone { 1..=1 } else { 1..=2 } {
+                                let checked = run(program, &combination, threads);
+                                let guarantee = match (combination.guarantee(), checked) {
+                                    (Err(Refusal::Combination(why)), Err(told)) => {
+                                        assert_eq!(told, Refusal::Combination(why), "{combination:?}");
+                                        *refusals.entry(why).or_default() += 1;
+                                        continue;
+                                    }
+                                    (Ok(guarantee), Ok(checked)) => {
+                                        verify(&combination, guarantee, &checked, *holds);
+                                        let found = &checked.outcome.statistics;
+                                        // Two workers may both take a state of the bit array for
+                                        // new.
+                                        if method == Method::Exploration && *holds && (store != StoreKind::Bits || threads == 1) {
+                                            assert_eq!((found.states, found.transitions), numbers, "{combination:?}");
+                                        }
+                                        guarantee
+                                    }
+                                    (said, done) => panic!("{combination:?}: the table says {said:?}, the run {done:?}"),
+                                };
+                                assert_eq!(guarantee == Guarantee::FindsOnly, !store.is_exact());
+                                runs += 1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(refusals.len(), RULES.len(), "every rule refuses something: {refusals:?}");
+    assert!(runs > 600, "{runs}");
+}
+
+fn verify(combination: &Combination, guarantee: Guarantee, checked: &Checked, holds: bool) {
+    let verdict = match combination.method {
+        Method::Exploration => &checked.outcome.verdict,
+        _ => &checked.properties.iter().find(|judged| judged.property.name == "f").expect("it was asked for").verdict,
+    };
+    let right = match (guarantee, holds) {
+        (_, false) => matches!(verdict, Verdict::Violated(_)),
+        (Guarantee::Full | Guarantee::Revisits, true) => *verdict == Verdict::Holds,
+        (Guarantee::FindsOnly, true) => *verdict == Verdict::Unknown(StopReason::LossyStore),
+    };
+    assert!(right, "{combination:?}, {guarantee:?}: {verdict:?}");
+}
+
+#[test]
+fn rows_say_what_the_types_say() {
+    fn same<T: Store>(kind: StoreKind) {
+        assert_eq!((store(kind).exact, store(kind).forgets), (T::EXACT, T::FORGETS), "{kind}");
+        // For `auto` the search chooses.
+        assert!(store(kind).names == T::STABLE_NAMES || kind == StoreKind::Auto, "{kind}");
+    }
+    same::<store::Compact>(StoreKind::Auto);
+    same::<store::Plain>(StoreKind::Plain);
+    same::<store::Compact>(StoreKind::Compact);
+    same::<store::Hashes>(StoreKind::Hashes);
+    same::<store::Bits>(StoreKind::Bits);
+    same::<store::Cache>(StoreKind::Cache);
+}
+
+/// The shortest finite run is looked for breadth first, whatever the plan's order: over a store
+/// that forgets that need not end.
+#[test]
+fn the_shortest_run_is_not_looked_for_over_a_store_that_forgets() {
+    let program = model(Method::FiniteRun, false);
+    let plan = Plan { order: Order::Depth, store: StoreKind::Cache, shortest: true, ..Plan::check() };
+    assert_eq!(run_in(&program, &plan, &Surroundings::default()), Err(Refusal::Combination(RULES[0].refusal)));
+    let plan = Plan { store: StoreKind::Compact, ..plan };
+    assert!(matches!(run_in(&program, &plan, &Surroundings::default()), Ok(Checked { steps, .. }) if !steps.is_empty()));
+}

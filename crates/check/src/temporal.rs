@@ -1,0 +1,360 @@
+//! Checks one temporal property: the product of the system and the claim's automaton is searched
+//! for a run that the automaton accepts.
+//!
+//! Where a finite run settles the matter, every search order will do, and the plan's own is taken.
+//! Otherwise the search is one for cycles. What it finds is shown only after the reference
+//! interpreter has run through it and the property was seen to be violated: a formula is evaluated
+//! on the run from its definition, without any automaton.
+
+use crate::claim::Claim;
+use crate::guide::LARGEST_AUTOMATON;
+use crate::measure::Measure;
+use crate::plan::{Fair, Plan};
+use crate::stores;
+use crate::table::{Cycles, Method, Order, StoreKind};
+use contract::{
+    Action, Fault, FullExpansion, Limits, Outcome, PropertyKind, Stated, Statistics, StopReason, Successors, System, Trace, Verdict,
+    Violation, ViolationKind,
+};
+use logic::Lasso;
+use replay::{Narrator, Step};
+use search::{AUTOMATON, Automaton, Closing, Fairness, MEASURE_MAX, Product, Reduced, Refutation, Task, components, shortest_lasso};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+use store::Plain;
+
+/// States and edges that are looked at to find the shortest run.
+const SHORTEST_WORK: u64 = 1 << 28;
+
+/// Searches the product of the automaton and what the task's reduction leaves of the system. The
+/// trace of a violation is one of the system. `closing` estimates the distance to a state of the
+/// product.
+pub(crate) fn search<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closing: &Closing<'_>, task: &Task<'_>) -> Outcome {
+    if task.reduction.is_identity() {
+        return search_whole(system, claim, plan, closing, task);
+    }
+    let unreduced = Task { reduction: &FullExpansion, ..task.clone() };
+    search_whole(&Reduced::new(system.clone(), task.reduction), claim, plan, closing, &unreduced)
+}
+
+fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closing: &Closing<'_>, task: &Task<'_>) -> Outcome {
+    let task = Task { property: &Refutation, checkpoints: None, ..task.clone() };
+    let directed = is_directed(plan, claim);
+    let product = Product::new(system.clone(), Arc::clone(automaton(plan, claim)));
+    let product = if claim.stutters { product } else { product.without_stutter() };
+    let mut outcome = match method(plan, claim) {
+        Method::Cycles(_) if plan.order == Order::Sweep => {
+            search::sweep_cycles(&product, &|state| product.is_accepting(state), &of_product(plan), &task)
+        }
+        Method::Cycles(_) if directed => stores::toward_cycles(&product, plan, closing, &task).unwrap_or_else(unsearched),
+        Method::Cycles(Cycles::Components) => stores::components(&product, plan, &task),
+        Method::Cycles(Cycles::Nested) => stores::nested(&product, plan, &task),
+        Method::Cycles(Cycles::Young) => {
+            search::catch_them_young(&product, &Plain::with_budget(plan.limits.memory.unwrap_or(u64::MAX)), &task)
+        }
+        // Breadth first, the first run that is found is a shortest one. Nothing is saved, so
+        // nothing can be wrong with what was.
+        Method::Exploration | Method::FiniteRun => {
+            let measure = Measure::new(&of_product(plan)).unwrap_or(plan.measure);
+            let plan = Plan { bit_runs: 1, order: order(plan, claim), measure, ..*plan };
+            stores::search(&product, &plan, &task, None).unwrap_or_else(|error| Outcome {
+                verdict: Verdict::Unknown(StopReason::Storage(error.to_string())),
+                statistics: Statistics::default(),
+            })
+        }
+    };
+    if let Verdict::Violated(violation) = &mut outcome.verdict {
+        violation.trace = match shorter(system, claim, plan, &violation.trace, &task) {
+            Some(trace) => trace,
+            None => product.project(&violation.trace),
+        };
+    }
+    outcome
+}
+
+/// The measure of a product: that of the system, and how far the automaton is, which never falls.
+fn of_product(plan: &Plan) -> Vec<u32> {
+    let mut atoms = plan.measure.atoms().to_vec();
+    if !atoms.is_empty() && atoms.len() < MEASURE_MAX {
+        atoms.push(AUTOMATON);
+    }
+    atoms
+}
+
+/// A shorter run than the one that was found, if one is wanted and there is one.
+fn shorter<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, found: &Trace, task: &Task<'_>) -> Option<Trace> {
+    if !plan.shortest || found.loop_start.is_none() {
+        return None;
+    }
+    if plan.fairness != Fair::Any {
+        task.observer.notice("the run is not made as short as possible: that is done without fairness only");
+        return None;
+    }
+    let (begun, limit, cancel) = (Instant::now(), task.limits.time, task.cancel.clone());
+    let stop = || cancel.is_cancelled() || limit.is_some_and(|limit| begun.elapsed() >= limit);
+    let product = Product::new(system.clone(), Arc::clone(&claim.buchi));
+    // The automaton with accepting states may need more steps around than the one that was
+    // followed.
+    let shortest = shortest_lasso(&product, found.steps.len().saturating_mul(4).max(64), SHORTEST_WORK, &stop)?;
+    if !shortest.exact {
+        task.observer.notice("the run may not be the shortest: looking for it took too long");
+    }
+    Some(product.project(&shortest.trace))
+}
+
+/// What a claim asks of a search that goes about it as the plan says.
+pub(crate) fn method(plan: &Plan, claim: &Claim) -> Method {
+    if automaton(plan, claim).is_terminal() { Method::FiniteRun } else { Method::Cycles(plan.cycles) }
+}
+
+/// The order in which a claim is searched: a finite run that is to be the shortest is looked for
+/// breadth first.
+pub(crate) fn order(plan: &Plan, claim: &Claim) -> Order {
+    if plan.shortest && method(plan, claim) == Method::FiniteRun { Order::Breadth } else { plan.order }
+}
+
+/// Whether a directed search goes for accepted cycles. Fairness is a matter of components, and
+/// other orders and stores have the plan's own search for cycles.
+fn is_directed(plan: &Plan, claim: &Claim) -> bool {
+    let order = matches!(plan.order, Order::AStar | Order::BestFirst);
+    let store = matches!(plan.store, StoreKind::Auto | StoreKind::Plain);
+    let small = claim.buchi.edges.len() <= LARGEST_AUTOMATON;
+    order && store && small && plan.fairness == Fair::Any && !claim.automaton.is_terminal()
+}
+
+fn unsearched() -> Outcome {
+    let verdict = Verdict::Unknown(StopReason::Storage("there is no directed search for cycles over this store".to_owned()));
+    Outcome { verdict, statistics: contract::Statistics::default() }
+}
+
+/// What kind of search there was for a claim, in words.
+pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'static str {
+    if is_directed(plan, claim) && matches!(method(plan, claim), Method::Cycles(_)) {
+        return "directed to accepting components, nested depth first inside them";
+    }
+    match method(plan, claim) {
+        Method::Cycles(_) if plan.order == Order::Sweep => Order::Sweep.words(),
+        Method::Cycles(Cycles::Components) if statistics.expanded_by_worker.len() > 1 => "components, shared by workers",
+        Method::Cycles(Cycles::Components) => "components",
+        Method::Cycles(Cycles::Nested) => "nested depth-first searches",
+        Method::Cycles(Cycles::Young) => "breadth first, one way catch them young",
+        Method::Exploration | Method::FiniteRun => match order(plan, claim) {
+            // A probe is for deadlocks and faults.
+            Order::Auto => Order::Breadth.words(),
+            order => order.words(),
+        },
+    }
+}
+
+/// The automaton that the plan's search can work with.
+pub(crate) fn automaton<'c>(plan: &Plan, claim: &'c Claim) -> &'c Arc<Automaton> {
+    if is_directed(plan, claim) {
+        return &claim.buchi;
+    }
+    match plan.cycles {
+        _ if plan.order == Order::Sweep => &claim.buchi,
+        Cycles::Components => &claim.automaton,
+        Cycles::Nested | Cycles::Young => &claim.buchi,
+    }
+}
+
+/// Lets a violation pass only if the reference interpreter can make this run and the run violates
+/// the property.
+pub(crate) fn confirm(
+    narrator: &Narrator,
+    reference: &mut dyn System,
+    claim: &Claim,
+    fairness: Fairness,
+    mut outcome: Outcome,
+    stop: &dyn Fn() -> bool,
+) -> (Outcome, Vec<Step>) {
+    let Verdict::Violated(violation) = &outcome.verdict else { return (outcome, Vec::new()) };
+    match confirmed(narrator, reference, claim, fairness, violation, stop) {
+        Some(steps) => (outcome, steps),
+        None => {
+            outcome.verdict = Verdict::Unknown(StopReason::TraceLost(violation.fault.clone()));
+            (outcome, Vec::new())
+        }
+    }
+}
+
+fn confirmed(
+    narrator: &Narrator,
+    reference: &mut dyn System,
+    claim: &Claim,
+    fairness: Fairness,
+    violation: &Violation,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<Step>> {
+    let trace = &violation.trace;
+    let steps = narrator.replay_until(trace, stop).ok()?;
+    if violation.fault.kind != ViolationKind::Property {
+        // A proposition that cannot be evaluated in the last state.
+        return reference.atoms(trace.last_state()).is_err().then_some(steps);
+    }
+    let mut letters = Vec::with_capacity(trace.steps.len() + 1);
+    for index in 0..=trace.steps.len() {
+        letters.push(reference.atoms(trace.state_after(index)?).ok()?);
+    }
+    let Some(start) = trace.loop_start else {
+        // The last state settles the matter: the automaton can read up to it and then accepts
+        // whatever comes.
+        return settles(&claim.automaton, &letters).then_some(steps);
+    };
+    if start == trace.steps.len() {
+        // The run stays in its last state because nothing can move there.
+        let mut out = Successors::new();
+        reference.successors(trace.last_state(), &mut out);
+        if !out.is_empty() {
+            return None;
+        }
+    } else {
+        if trace.state_after(start)? != trace.last_state() {
+            return None;
+        }
+        // The last letter is the first of the loop once more.
+        letters.pop();
+    }
+    let violated = match &claim.formula {
+        Some(refuted) => {
+            let numbers: Vec<u32> = refuted.formulas.atoms_of(refuted.root);
+            let letters: Vec<u64> = letters.iter().map(|&letter| by_atom(letter, &numbers)).collect();
+            !Lasso::new(&letters[..start], &letters[start..]).satisfies(&refuted.formulas, refuted.root)
+        }
+        None => accepts(&claim.automaton, &letters, start),
+    };
+    (violated && is_fair(reference, trace, start, fairness)).then_some(steps)
+}
+
+/// A letter of the automaton, whose bits are in the order of `numbers`, as one of the formula.
+fn by_atom(letter: u64, numbers: &[u32]) -> u64 {
+    numbers
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| letter >> bit & 1 != 0)
+        .fold(0, |word, (_, &atom)| word | 1_u64.checked_shl(atom).unwrap_or(0))
+}
+
+/// Cuts a finite run behind the first state that settles the matter. One that was told anew may go
+/// on for some steps.
+pub(crate) fn cut(reference: &mut dyn System, claim: &Claim, trace: &mut Trace) {
+    if trace.loop_start.is_some() {
+        return;
+    }
+    let states = (0..=trace.steps.len()).map_while(|index| trace.state_after(index));
+    let letters: Vec<u64> = states.map_while(|state| reference.atoms(state).ok()).collect();
+    if let Some(index) = settled(&claim.automaton, &letters) {
+        trace.steps.truncate(index);
+    }
+}
+
+/// Whether the automaton can read all letters, the last of them by an edge after which everything
+/// is accepted.
+fn settles(automaton: &Automaton, letters: &[u64]) -> bool {
+    settled(automaton, letters).is_some_and(|index| index + 1 == letters.len())
+}
+
+/// The first letter that the automaton can read by an edge after which everything is accepted.
+fn settled(automaton: &Automaton, letters: &[u64]) -> Option<usize> {
+    let mut at = BTreeSet::from([automaton.initial]);
+    for (index, &letter) in letters.iter().enumerate() {
+        let edges = at.iter().filter_map(|&state| automaton.edges.get(usize::from(state))).flatten();
+        let enabled: Vec<_> = edges.filter(|edge| edge.is_enabled(letter)).collect();
+        if enabled.iter().any(|edge| edge.target.is_none()) {
+            return Some(index);
+        }
+        at = enabled.into_iter().filter_map(|edge| edge.target).collect();
+    }
+    None
+}
+
+/// A run as a system of its own: its states are positions.
+#[derive(Clone)]
+struct Word {
+    letters: Arc<[u64]>,
+    start: usize,
+}
+
+impl Word {
+    fn position(state: &[u8]) -> usize {
+        state.try_into().map_or(0, |bytes| u64::from_le_bytes(bytes) as usize)
+    }
+}
+
+impl System for Word {
+    fn initial(&mut self, out: &mut Successors) {
+        out.push(&0_u64.to_le_bytes(), Action::default());
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        let next = Word::position(state) + 1;
+        let next = if next < self.letters.len() { next } else { self.start };
+        out.push(&(next as u64).to_le_bytes(), Action::default());
+    }
+
+    fn is_valid_end(&mut self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn atoms(&mut self, state: &[u8]) -> Result<u64, contract::FaultCode> {
+        Ok(self.letters.get(Word::position(state)).copied().unwrap_or(0))
+    }
+}
+
+/// Whether the automaton accepts a run of these letters, from number `start` on again and again.
+fn accepts(automaton: &Arc<Automaton>, letters: &[u64], start: usize) -> bool {
+    let product = Product::new(Word { letters: letters.into(), start }, Arc::clone(automaton));
+    let outcome = components(&product, Fairness::None, &Plain::new(), &Task::new(&Refutation));
+    matches!(outcome.verdict, Verdict::Violated(_))
+}
+
+/// Whether the loop of a trace is fair.
+fn is_fair(reference: &mut dyn System, trace: &Trace, start: usize, fairness: Fairness) -> bool {
+    if fairness == Fairness::None {
+        return true;
+    }
+    let moved: BTreeSet<u32> = trace.steps[start..].iter().map(|step| step.action.process).collect();
+    let mut enabled: Vec<BTreeSet<u32>> = Vec::new();
+    let mut out = Successors::new();
+    for index in start..trace.steps.len() {
+        out.clear();
+        reference.successors(trace.state_after(index).unwrap_or_default(), &mut out);
+        enabled.push(out.entries().iter().map(|entry| entry.action.process).collect());
+    }
+    let demanded: BTreeSet<u32> = match (fairness, enabled.split_first()) {
+        (_, None) | (Fairness::None, _) => BTreeSet::new(),
+        (Fairness::Weak, Some((first, rest))) => {
+            first.iter().copied().filter(|process| rest.iter().all(|enabled| enabled.contains(process))).collect()
+        }
+        (Fairness::Strong, Some(_)) => enabled.into_iter().flatten().collect(),
+    };
+    demanded.is_subset(&moved)
+}
+
+/// The limits of a search that begins when part of the time is over.
+pub(crate) fn remaining(plan: &Plan, begun: Instant) -> Limits {
+    Limits { time: plan.limits.time.map(|time| time.saturating_sub(begun.elapsed())), ..plan.limits }
+}
+
+/// Says which property it is that a run violates.
+pub(crate) fn tell(fault: &mut Fault, stated: &Stated, fair: Fair) {
+    if fault.kind != ViolationKind::Property {
+        // A proposition that cannot be evaluated; its place is known.
+        fault.message = format!("{} in `{}`", fault.message, stated.name);
+        return;
+    }
+    let name = &stated.name;
+    let what = match stated.kind {
+        PropertyKind::Never => format!("the never claim `{name}` matches this run"),
+        PropertyKind::Acceptance => "accept labels are passed again and again".to_owned(),
+        PropertyKind::Progress => "a cycle without progress".to_owned(),
+        _ => format!("`{name}` does not hold"),
+    };
+    let under = match fair {
+        Fair::Any => "",
+        Fair::Weak => ", under weak fairness",
+        Fair::Strong => ", under strong fairness",
+    };
+    *fault = Fault { position: stated.position.clone(), ..Fault::new(ViolationKind::Property, format!("{what}{under}")) };
+}

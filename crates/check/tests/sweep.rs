@@ -1,0 +1,260 @@
+//! Sweeps through the front door: the stop-and-wait protocol with all its parameters, the table of
+//! the thesis that the method is from, its file formats and its small graphs.
+
+use check::{Claim, Ctl, CtlForm, Measure, Order, Plan, Selected, StoreKind, Subject};
+use contract::{Cancel, Judged, Quiet, StopReason, Verdict};
+use languages::{Input, Model, NoFiles};
+use source::FileId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const STOP_AND_WAIT: &str = include_str!("../../../models/promela/progress/stop_and_wait.pml");
+
+/// A model with its measure, and the atoms of further expressions.
+struct Loaded {
+    subject: Arc<dyn Subject>,
+    measure: Measure,
+    atoms: Vec<u32>,
+}
+
+fn load(name: &str, text: &str, defines: &[(&str, &str)], measure: &str, expressions: &[&str]) -> Loaded {
+    let defines: Vec<(String, String)> = defines.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let texts: Vec<String> = std::iter::once(&measure).chain(expressions).map(|text| (*text).to_owned()).collect();
+    let input = Input { name, bytes: text.as_bytes(), defines: &defines, formulas: &[], files: &mut NoFiles };
+    let loaded = languages::load_with(input, &texts).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
+    let subject: Arc<dyn Subject> = match loaded.model {
+        Model::Program(program) => Arc::new(Arc::new(*program)),
+        Model::Graph(graph) => Arc::new(Arc::new(graph)),
+    };
+    let atoms = loaded.expressions[1..].iter().map(|atoms| atoms[0]).collect();
+    Loaded { subject, measure: Measure::new(&loaded.expressions[0]).expect("a short measure"), atoms }
+}
+
+fn plan(order: Order, measure: Measure) -> Plan {
+    Plan { order, measure, ..Plan::check() }
+}
+
+/// The variants of the protocol: loss, whether all packets are acknowledged, whether the sender
+/// takes the greatest acknowledgement.
+fn variant(loss: bool, all: bool, max: bool) -> [(&'static str, &'static str); 3] {
+    let flag = |on| if on { "1" } else { "0" };
+    [("LOSS", flag(loss)), ("ALL", flag(all)), ("MAX", flag(max))]
+}
+
+#[test]
+fn six_variants_of_the_protocol_have_their_numbers() {
+    // Loss, all, greatest; states, steps, steps back, peak, persistent.
+    let table = [
+        (false, false, true, 1_208, 3_159, 0),
+        (false, true, true, 3_785, 10_200, 0),
+        (false, true, false, 9_755, 26_170, 1_425),
+        (true, false, true, 1_823, 6_829, 0),
+        (true, true, true, 5_615, 22_114, 0),
+        (true, true, false, 13_215, 52_784, 2_065),
+    ];
+    for (loss, all, max, states, steps, back) in table {
+        let Loaded { subject, measure, .. } = load("sw.pml", STOP_AND_WAIT, &variant(loss, all, max), "progress", &[]);
+        let space =
+            |plan: Plan| check::run(&*subject, &Plan { property: None, ..plan }, &Cancel::default(), &Quiet).expect("a sound plan").outcome;
+        let breadth = space(plan(Order::Breadth, measure)).statistics;
+        assert_eq!((breadth.states, breadth.transitions), (states, steps), "{loss} {all} {max}");
+        for store in [StoreKind::Plain, StoreKind::Compact] {
+            let outcome = space(Plan { store, ..plan(Order::Sweep, measure) });
+            assert_eq!(outcome.verdict, Verdict::Holds);
+            let told = outcome.statistics.sweep.expect("it was a sweep");
+            assert!(told.peak_states < states, "{told:?}");
+            if back == 0 {
+                assert!(told.peak_states * 2 < states, "{told:?}");
+                assert_eq!((outcome.statistics.states, outcome.statistics.transitions), (states, steps));
+                assert_eq!((told.expanded_states, told.sweeps, told.persistent_states, told.regress_steps), (states, 1, 0, 0));
+            } else {
+                // States are expanded again, so that steps back are met again.
+                assert!(told.regress_steps >= back && told.sweeps > 1 && told.persistent_states > 0, "{told:?}");
+                assert!(told.expanded_states > states && told.expanded_states < 2 * states);
+            }
+        }
+    }
+}
+
+/// An automaton of a file over atoms of the model.
+fn automaton(text: &str, atoms: &BTreeMap<&str, u32>, finite: bool) -> Claim {
+    let read = logic::parse_plain_automaton(text, FileId::default()).expect("an automaton");
+    let numbers: Vec<u32> = read.atoms.iter().map(|atom| atoms[atom.as_str()]).collect();
+    Claim::of_plain(&read, &numbers, finite).expect("a small automaton")
+}
+
+/// Asks one thing; whether a trace was shown, and the answer.
+fn ask(loaded: &Loaded, order: Order, ctl: Option<(CtlForm, u32)>, claim: Option<Claim>) -> (bool, Judged) {
+    let branching = ctl.map(|(form, atom)| ("formula".to_owned(), Ctl { form, atom })).into_iter().collect();
+    let automata = claim.map(|claim| ("automaton".to_owned(), claim)).into_iter().collect();
+    let subject = Selected { subject: Arc::clone(&loaded.subject), names: Vec::new(), branching, automata };
+    let mut checked = check::run(&subject, &plan(order, loaded.measure), &Cancel::default(), &Quiet).expect("a sound plan");
+    let judged = checked.properties.remove(0);
+    let path = matches!(&judged.verdict, Verdict::Violated(violation) if !violation.trace.steps.is_empty());
+    (path || checked.witness.is_some(), judged)
+}
+
+const REACHES_P: &str = "0\n1\n0 true 0 p 1\n1 true 1\n";
+const P_WITHOUT_Q: &str = "0\n1\n0 true 0 p!q 1\n1 !q 1\n";
+
+/// The fourteen rows of the thesis' table of experiments: whether a trace is triggered.
+#[test]
+fn the_table_of_the_thesis_is_reproduced() {
+    let monotonic = variant(true, true, true);
+    let falls = variant(true, true, false);
+    let rows = [
+        // EF all received, and two ahead, by formula and by automaton, with and without steps back.
+        ("received", monotonic, "EF", true),
+        ("received", falls, "EF", true),
+        ("ahead", monotonic, "EF", false),
+        ("ahead", falls, "EF", false),
+        ("received", variant(true, false, true), "AG EF", true),
+        ("received", monotonic, "AG EF", false),
+        ("received", monotonic, "finite", true),
+        ("received", falls, "finite", true),
+        ("ahead", monotonic, "finite", false),
+        ("ahead", falls, "finite", false),
+        // Sent implies acknowledged, in infinite runs.
+        ("p", monotonic, "infinite", true),
+        ("p", falls, "infinite", true),
+        ("p", variant(false, true, true), "infinite", false),
+        ("p", variant(false, true, false), "infinite", false),
+    ];
+    for (number, (expression, defines, how, expected)) in rows.into_iter().enumerate() {
+        let loaded = load("sw.pml", STOP_AND_WAIT, &defines, "progress", &[expression, "q"]);
+        let atoms = BTreeMap::from([("p", loaded.atoms[0]), ("q", loaded.atoms[1])]);
+        let form = match how {
+            "EF" => Some(CtlForm::Possibly),
+            "AG EF" => Some(CtlForm::AlwaysPossibly),
+            _ => None,
+        };
+        let claim = form.is_none().then(|| automaton(if how == "finite" { REACHES_P } else { P_WITHOUT_Q }, &atoms, how == "finite"));
+        for order in [Order::Sweep, Order::Breadth] {
+            let ctl = form.map(|form| (form, loaded.atoms[0]));
+            let (shown, judged) = ask(&loaded, order, ctl, claim.clone());
+            assert_eq!(shown, expected, "row {}, {order}: {:?}", number + 1, judged.verdict);
+            assert!(!matches!(judged.verdict, Verdict::Unknown(_)), "row {}: {:?}", number + 1, judged.verdict);
+        }
+    }
+}
+
+/// Rows that the thesis does not have.
+#[test]
+fn always_and_for_ever_are_decided_too() {
+    let loaded = load("sw.pml", STOP_AND_WAIT, &variant(true, true, true), "progress", &["!ahead", "nr <= 3", "received", "total == 0"]);
+    let rows = [
+        (CtlForm::Always, 0, true),
+        (CtlForm::Always, 1, false),
+        (CtlForm::PossiblyAlways, 2, true),
+        (CtlForm::PossiblyAlways, 1, false),
+        (CtlForm::AlwaysPossibly, 3, true),
+    ];
+    for (form, atom, expected) in rows {
+        for order in [Order::Sweep, Order::Breadth] {
+            let (shown, judged) = ask(&loaded, order, Some((form, loaded.atoms[atom])), None);
+            assert_eq!(judged.verdict == Verdict::Holds, expected, "{form}, {order}: {:?}", judged.verdict);
+            // A counterexample to `AG p`, a witness of `EF AG p`.
+            assert_eq!(shown, expected == (form == CtlForm::PossiblyAlways), "{form}");
+        }
+    }
+}
+
+/// A measure that falls is refused where it must not, with the step.
+#[test]
+fn a_measure_that_falls_is_refused_with_the_step() {
+    let loaded = load("sw.pml", STOP_AND_WAIT, &variant(true, true, false), "progress", &["received"]);
+    let (_, judged) = ask(&loaded, Order::Sweep, Some((CtlForm::AlwaysPossibly, loaded.atoms[0])), None);
+    let Verdict::Unknown(StopReason::Measure(why)) = judged.verdict else { panic!("{:?}", judged.verdict) };
+    assert!(why.contains("falls from") && why.contains("sw.pml:") && why.contains("AG EF"), "{why}");
+    let (_, judged) = ask(&loaded, Order::Breadth, Some((CtlForm::AlwaysPossibly, loaded.atoms[0])), None);
+    assert_eq!(judged.verdict, Verdict::Holds, "without a measure it is decided");
+}
+
+/// The lines of the thesis' file formats, and its graphs.
+#[test]
+fn state_spaces_and_automata_are_read_as_they_are_printed() {
+    // Its figure 2.1: three layers and a step back; its figure 6.4: a path into a component.
+    let back = "1 0 1 !p * 2\n2 1 1 !p * 3 * 4\n3 1 1 !p * 5\n4 1 1 p * 5\n5 2 1 !p * 1\n";
+    let loaded = load("back.ss", back, &[], "progress", &["p"]);
+    assert_eq!(loaded.subject.own_measure().map(|(measure, _)| measure), Some(loaded.measure));
+    let plan = Plan { property: None, ..plan(Order::Sweep, loaded.measure) };
+    let told = check::run(&*loaded.subject, &plan, &Cancel::default(), &Quiet).expect("a sound plan").outcome.statistics.sweep;
+    let told = told.expect("it was a sweep");
+    assert_eq!((told.sweeps, told.persistent_states, told.layers), (2, 1, 3));
+    let (shown, judged) = ask(&loaded, Order::Sweep, Some((CtlForm::Possibly, loaded.atoms[0])), None);
+    assert!(shown && judged.verdict == Verdict::Holds);
+
+    let component = "1 0 1 p * 2\n2 0 1 p * 3\n3 1 1 !p RP2 4\n4 1 1 !p * 5\n5 1 1 !p * 3\n";
+    let loaded = load("component.ss", component, &[], "progress", &["p"]);
+    let (shown, judged) = ask(&loaded, Order::Sweep, Some((CtlForm::AlwaysPossibly, loaded.atoms[0])), None);
+    let Verdict::Violated(violation) = judged.verdict else { panic!("{:?}", judged.verdict) };
+    assert!(shown && violation.trace.steps.len() == 2 && violation.fault.message.contains("3 states"), "{}", violation.fault.message);
+
+    // Figure 6.3: a cycle through several layers whose accepting state is 8.
+    let edges = [
+        (1, "2"),
+        (2, "3"),
+        (3, "5"),
+        (5, "6 7"),
+        (7, "10"),
+        (6, "9"),
+        (10, "11 12"),
+        (9, "11"),
+        (11, "8"),
+        (8, "4"),
+        (4, "3 1"),
+        (12, ""),
+    ];
+    let lines = edges.iter().map(|(state, next)| {
+        let p = if *state == 8 { "p" } else { "!p" };
+        let steps: String = next.split_whitespace().map(|to| format!(" * {to}")).collect();
+        format!("{state} {} 1 {p}{steps}\n", state / 3)
+    });
+    let loaded = load("across.ss", &lines.collect::<String>(), &[], "progress", &["p"]);
+    let again = automaton("0\n1\n0 true 0 p 1\n1 true 0\n", &BTreeMap::from([("p", loaded.atoms[0])]), false);
+    let (shown, judged) = ask(&loaded, Order::Sweep, None, Some(again));
+    let Verdict::Violated(violation) = judged.verdict else { panic!("{:?}", judged.verdict) };
+    assert!(shown && violation.trace.loop_start.is_some());
+
+    for (text, wrong) in [
+        ("", "no state"),
+        ("1 x 0\n", "progress"),
+        ("1 0 2 p\n", "promised"),
+        ("1 0 0 * 2\n", "no line"),
+        ("1 0 0\n1 0 0\n", "already"),
+        ("1 0 0 *\n", "nowhere"),
+    ] {
+        let input = Input { name: "wrong.ss", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+        let rejected = languages::load(input).expect_err(text);
+        assert!(rejected.diagnostics[0].message.contains(wrong), "{text:?}: {}", rejected.diagnostics[0].message);
+    }
+}
+
+/// Two processes that are not kept apart: nine states, and the automaton of the thesis finds it.
+#[test]
+fn two_processes_meet_in_the_critical_section() {
+    let text = "byte crit; active [2] proctype P() { crit++; end: crit-- }\n";
+    let loaded = load("two.pml", text, &[], "crit", &["crit == 2"]);
+    let (shown, judged) = ask(&loaded, Order::Sweep, None, Some(automaton(REACHES_P, &BTreeMap::from([("p", loaded.atoms[0])]), true)));
+    assert!(shown && matches!(judged.verdict, Verdict::Violated(_)));
+    let (shown, judged) = ask(&loaded, Order::Sweep, Some((CtlForm::Possibly, loaded.atoms[0])), None);
+    assert!(shown && judged.verdict == Verdict::Holds);
+}
+
+/// A protocol that begins again: its accepting cycle goes through all layers and a step back.
+#[test]
+fn cycles_across_layers_are_found_in_a_program() {
+    let text = "byte n; bool done;\nactive proctype P() { do :: n < 5 -> n++ :: n == 5 -> n = 0; done = 1 od }\n";
+    let never = "ltl f { [] <> (n == 9) }\n";
+    for (formula, holds) in
+        [("ltl f { [] <> (n == 3) }\n", true), (never, false), ("ltl f { <> [] done }\n", true), ("ltl f { <> [] (n > 0) }\n", false)]
+    {
+        let loaded = load("again.pml", &format!("{text}{formula}"), &[], "n", &[]);
+        for measure in [loaded.measure, Measure::default()] {
+            let checked = check::run(&*loaded.subject, &plan(Order::Sweep, measure), &Cancel::default(), &Quiet).expect("a sound plan");
+            let judged = checked.properties.iter().find(|judged| judged.property.name == "f").expect("it is stated");
+            assert_eq!(judged.verdict == Verdict::Holds, holds, "{formula}: {:?}", judged.verdict);
+            assert_eq!(matches!(judged.verdict, Verdict::Violated(_)), !holds, "{formula}: {:?}", judged.verdict);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The temporal models of the project: the verdict of each property is what the header says,
+//! whatever engine, store and search for cycles.
+//!
+//! A header has lines `// expect [progress] [weak|strong]: name=verdict …`.
+
+use bytecode::Verified;
+use check::{Cycles, Engine, Fair, Plan, StoreKind, Subject};
+use contract::{Cancel, Judged, Quiet, StopReason, Verdict};
+use languages::{Input, NoFiles};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+fn program(name: &str, text: &str) -> Arc<Verified> {
+    let source = Input { name, bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+    let loaded = languages::load(source).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
+    Arc::new(loaded.model.into_program().expect("a program"))
+}
+
+fn verdicts(subject: &dyn Subject, plan: &Plan) -> BTreeMap<String, Verdict> {
+    let checked = check::run(subject, plan, &Cancel::default(), &Quiet).expect("a sound plan");
+    let temporal = checked.properties.into_iter().filter(|judged| !judged.property.kind.is_safety());
+    temporal.map(|Judged { property, verdict, .. }| (property.name, verdict)).collect()
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Violated(_) => "violated",
+        Verdict::Unknown(_) => "unknown",
+    }
+}
+
+#[test]
+fn every_model_has_the_verdicts_its_header_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/promela/temporal");
+    let mut compared = 0;
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the models") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let program = program(&name, &text);
+        for line in text.lines().filter_map(|line| line.strip_prefix("// expect")) {
+            let (how, expected) = line.split_once(':').unwrap_or_else(|| panic!("{name}: {line}"));
+            let fairness = if how.contains("weak") { Fair::Weak } else { Fair::Any };
+            let fairness = if how.contains("strong") { Fair::Strong } else { fairness };
+            let plan = Plan { fairness, non_progress: how.contains("progress"), ..Plan::check() };
+            let expected: BTreeMap<String, String> =
+                expected.split_whitespace().filter_map(|pair| pair.split_once('=')).map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
+            for (engine, store, cycles, threads) in [
+                (Engine::Native, StoreKind::Auto, Cycles::Components, 1),
+                (Engine::Native, StoreKind::Plain, Cycles::Components, 2),
+                (Engine::Interpreter, StoreKind::Compact, Cycles::Components, 2),
+                (Engine::Native, StoreKind::Plain, Cycles::Nested, 1),
+                (Engine::Native, StoreKind::Auto, Cycles::Young, 2),
+                (Engine::Interpreter, StoreKind::Compact, Cycles::Nested, 1),
+            ] {
+                let fair = cycles == Cycles::Components;
+                if !fair && fairness != Fair::Any {
+                    continue;
+                }
+                let found = verdicts(&program, &Plan { engine, store, cycles, threads, ..plan });
+                let told: BTreeMap<String, String> = found.iter().map(|(name, verdict)| (name.clone(), word(verdict).to_owned())).collect();
+                compared += told.len();
+                if told != expected {
+                    wrong.push(format!("{name}{how} {engine} {store} {cycles}: {told:?}, expected {expected:?}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(compared > 80, "{compared}");
+}
+
+/// A store of hashes finds runs, but does not say *holds* where cycles decide.
+#[test]
+fn a_store_that_may_overlook_states_finds_only() {
+    let text = "byte x; active proctype P() { do :: x = 1 - x od }\nltl a { [] <> (x == 1) }\nltl b { <> [] (x == 1) }\n";
+    let found = verdicts(&program("p.pml", text), &Plan { store: StoreKind::Hashes, ..Plan::check() });
+    assert_eq!(found["a"], Verdict::Unknown(StopReason::LossyStore));
+    assert!(matches!(found["b"], Verdict::Violated(_)));
+}
+
+/// Combinations that cannot look for cycles are refused, unless a finite run settles the matter.
+#[test]
+fn what_cannot_look_for_cycles_is_refused() {
+    let with = |formula: &str| {
+        program("p.pml", &format!("byte x; active proctype P() {{ do :: x < 2 -> x++ :: else -> x = 0 od }}\nltl f {{ {formula} }}\n"))
+    };
+    let run =
+        |formula: &str, plan: &Plan| check::run(&with(formula), plan, &Cancel::default(), &Quiet).map(|checked| checked.outcome.verdict);
+    for (store, cycles, fairness) in [
+        (StoreKind::Bits, Cycles::Components, Fair::Any),
+        (StoreKind::Hashes, Cycles::Nested, Fair::Any),
+        (StoreKind::Plain, Cycles::Nested, Fair::Weak),
+        (StoreKind::Plain, Cycles::Young, Fair::Strong),
+        (StoreKind::Compact, Cycles::Young, Fair::Any),
+    ] {
+        let plan =
+            Plan { store, cycles, fairness, limits: contract::Limits { memory: Some(64 << 20), ..Default::default() }, ..Plan::check() };
+        assert!(run("[] <> (x == 1)", &plan).is_err(), "{plan:?}");
+        assert!(matches!(run("[] (x < 2)", &plan), Ok(Verdict::Violated(_))), "{plan:?}");
+    }
+}
+
+/// A proposition that cannot be evaluated is an error of the property, and is not passed over.
+#[test]
+fn a_proposition_can_fail() {
+    let text = "byte x; active proctype P() { do :: x < 5 -> x++ :: else -> x = 0 od }\nltl f { [] (10 / (x - 3) < 100) }\n";
+    for engine in [Engine::Native, Engine::Interpreter] {
+        let found = verdicts(&program("p.pml", text), &Plan { engine, ..Plan::check() });
+        let Verdict::Violated(violation) = &found["f"] else { panic!("{:?}", found["f"]) };
+        assert!(violation.fault.message.contains("division by zero in `f`"), "{:?}", violation.fault);
+        assert_eq!(violation.trace.steps.len(), 6);
+    }
+}

@@ -1,0 +1,124 @@
+//! `everypath shorten`: a shorter trace to the same violation.
+
+use super::Asks;
+use crate::args::OutputArguments;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::patience::Patience;
+use crate::progress::Ticker;
+use crate::{Exit, input, interrupt, memory, paths, quantity, say};
+use check::{Improved, Plan, Surroundings};
+use clap::Args;
+use contract::{Limits, ViolationKind};
+use report::Printer;
+use report::json::{self, StepJson};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `everypath shorten`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The trace, as `check --trace FILE` has written it, or `-` for standard input
+    pub trace: PathBuf,
+    /// Write the shorter trace to FILE
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Memory budget, as in 512M or 4G. Most of what is free if not given
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    pub memory: Option<u64>,
+    /// Time limit, as in 90s or 1h30m
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
+    pub time: Option<Duration>,
+    #[command(flatten)]
+    pub answer: OutputArguments,
+}
+
+impl Asks for Arguments {
+    fn json(&self) -> bool {
+        self.answer.json
+    }
+}
+
+/// The answer as JSON.
+#[derive(Serialize)]
+struct ShortenJson {
+    /// The steps there were.
+    steps_before: usize,
+    /// The steps there are.
+    steps: usize,
+    /// Whether it is known that no trace is shorter.
+    shortest: bool,
+    /// States that were visited for it.
+    states: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<Vec<StepJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loop_start: Option<usize>,
+}
+
+/// The kinds of violation that a trace file can claim.
+const KINDS: [ViolationKind; 8] = [
+    ViolationKind::Deadlock,
+    ViolationKind::Assertion,
+    ViolationKind::DivisionByZero,
+    ViolationKind::IndexOutOfRange,
+    ViolationKind::InvalidChannel,
+    ViolationKind::InvalidProcess,
+    ViolationKind::MachineLimit,
+    ViolationKind::Property,
+];
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let path = &arguments.trace;
+    let limits = Limits { time: arguments.time, memory: arguments.memory.or_else(memory::budget), depth: None };
+    let plan = Plan { limits, ..Plan::check() };
+    let patience = Patience::new(plan.limits.time);
+    let mut witness = input::witness(path)?;
+    let model = input::traced(path, &mut witness)?;
+    let file = arguments.output.as_deref().map(|output| Output::new(output, &[path])).transpose()?;
+    // What cannot be replayed cannot be made shorter either.
+    model.narrator.replay_from(&witness.trace).map_err(|error| Failure::Replay { path: path.clone(), error })?;
+    let claimed = witness.violation.as_ref().map(|violation| violation.kind.clone());
+    let Some(kind) = KINDS.into_iter().find(|kind| claimed.as_deref() == Some(kind.name())) else {
+        return Err(Failure::Call(format!("{}: the trace claims no violation, so there is nothing to be reached sooner", path.display())));
+    };
+    let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(arguments.answer.json));
+    patience.until(&cancel);
+    let plan = Plan { limits: Limits { time: patience.left(), ..plan.limits }, ..plan };
+    let surroundings = Surroundings { cancel, observer: &ticker, resident: Some(&memory::resident), ..Surroundings::default() };
+    let improved = check::improve(&model.subject, &witness.trace, kind, &plan, &surroundings);
+    ticker.finish();
+    let Improved { shorter, shortest, states } = improved?;
+    let before = witness.trace.steps.len();
+    let (trace, steps) = match &shorter {
+        Some((violation, steps)) => (&violation.trace, Some(steps)),
+        None => (&witness.trace, None),
+    };
+    if let (Some(file), Some(output)) = (&file, &arguments.output) {
+        let folder = paths::way_here(output);
+        file.write(model.witness(trace.clone(), witness.violation.clone(), folder).to_text())?;
+    }
+    let text = if arguments.answer.json {
+        json::line(&ShortenJson {
+            steps_before: before,
+            steps: trace.steps.len(),
+            shortest,
+            states,
+            trace: steps.map(|steps| json::steps(steps, &json::views(&model.narrator, trace))),
+            loop_start: steps.and(trace.loop_start),
+        })
+    } else {
+        let known = if shortest { "; no trace is shorter" } else { "" };
+        match steps {
+            Some(steps) => {
+                let told = Printer::new(&model.narrator, &trace.initial).trace(steps, trace.loop_start);
+                format!("{} steps instead of {before}{known}\n\n{told}", trace.steps.len())
+            }
+            None if shortest => format!("no trace is shorter than {before} steps\n"),
+            None => format!("no trace shorter than {before} steps was found within the limits\n"),
+        }
+    };
+    say(&text);
+    Ok(Exit::Fine)
+}

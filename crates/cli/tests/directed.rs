@@ -1,0 +1,133 @@
+//! Directed search from the command line: orders, heuristics, a race, shorter traces, and what is
+//! refused.
+
+mod common;
+
+use common::Folder;
+
+/// Philosophers who take their left fork first.
+const PHILOSOPHERS: &str = "#define N 6
+chan fork[N] = [1] of { bit };
+active [N] proctype P() {
+	do
+	:: fork[_pid]!1 ->
+danger:		fork[(_pid + 1) % N]!1;
+		fork[_pid]?_;
+		fork[(_pid + 1) % N]?_
+	od
+}
+";
+
+/// Two counters; the assertion fails when both are at their end.
+const COUNTERS: &str = "byte x, y;
+active proctype P() { do :: x < 12 -> x++ :: x > 0 -> x-- od }
+active proctype Q() { do :: y < 12 -> y++ :: y > 0 -> y-- od }
+active proctype R() { do :: assert(!(x == 12 && y == 12)) od }
+";
+
+#[test]
+fn every_order_finds_a_deadlock_and_tells_its_numbers() {
+    let folder = Folder::with("p.pml", PHILOSOPHERS);
+    for order in ["best-first", "astar", "ida-star", "beam"] {
+        let json = folder.run(&["check", "p.pml", "--search", order, "--json"]).exits(1).json();
+        assert_eq!(json["search"], order, "{json}");
+        assert!(json["directed"]["expanded"].as_u64() > Some(0) && json["directed"]["generated"].as_u64() > Some(0), "{json}");
+        assert!(json["trace"].as_array().map(Vec::len) >= Some(6), "{json}");
+    }
+    // Marked places lead straight to the deadlock: one state is expanded for each philosopher.
+    let json = folder.run(&["check", "p.pml", "--search", "astar", "--heuristic", "sum", "--json"]).exits(1).json();
+    assert_eq!((&json["directed"]["expanded"], json["trace"].as_array().map(Vec::len)), (&6.into(), Some(6)), "{json}");
+    let json = folder.run(&["check", "p.pml", "--search", "race", "--json"]).exits(1).json();
+    assert!(["bfs", "dfs", "best-first"].iter().any(|order| json["search"] == *order), "{json}");
+    let json = folder.run(&["check", "p.pml", "--search", "bfs", "--json"]).exits(1).json();
+    assert!(json.get("directed").is_none() && json.get("heuristic").is_none(), "{json}");
+}
+
+#[test]
+fn estimates_are_explained() {
+    let folder = Folder::with("p.pml", PHILOSOPHERS);
+    let run = folder.run(&["check", "p.pml", "--search", "astar", "--heuristic", "sum", "--explain-heuristic"]).exits(1);
+    assert!(run.out.contains("as marked") && run.out.contains("estimates along the trace: 12 10 8 6 4 2 0"), "{run:?}");
+    let json = folder.run(&["check", "p.pml", "--search", "astar", "--explain-heuristic", "--json"]).exits(1).json();
+    assert_eq!((&json["heuristic"]["name"], &json["heuristic"]["lower_bound"]), (&"formula".into(), &true.into()), "{json}");
+}
+
+#[test]
+fn an_expression_is_a_heuristic() {
+    let folder = Folder::with("c.pml", COUNTERS);
+    let blind = folder.run(&["check", "c.pml", "--search", "bfs", "--json"]).exits(1).json();
+    let own = ["check", "c.pml", "--search", "best-first", "--heuristic", "24 - x - y", "--json"];
+    let json = folder.run(&own).exits(1).json();
+    assert!(json["states"].as_u64() < blind["states"].as_u64().map(|states| states / 3), "{json}");
+    let run = folder.run(&["check", "c.pml", "--search", "best-first", "--heuristic", "24 - z"]).exits(2);
+    assert!(run.err.contains("`z` is not declared"), "{run:?}");
+    let run = folder.run(&["check", "c.pml", "--search", "best-first", "--heuristic", "x, y"]).exits(2);
+    assert!(run.err.contains("one expression"), "{run:?}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = Folder::with("p.pml", PHILOSOPHERS);
+    let refused = |arguments: &[&str], why: &str| {
+        let run = folder.run(&[&["check", "p.pml"], arguments].concat()).exits(2);
+        assert!(run.err.contains(why), "{arguments:?}: {run:?}");
+    };
+    refused(&["--heuristic", "active"], "directed search");
+    refused(&["--search", "best-first", "--weight", "0.3"], "--search astar");
+    refused(&["--search", "astar", "--width", "5"], "--search beam");
+    refused(&["--search", "astar", "--weight", "1.5"], "from 0 to 1");
+    refused(&["--search", "astar", "--store", "compact"], "names");
+    refused(&["--search", "astar", "--store", "bits"], "names");
+    refused(&["--search", "best-first", "--store", "cache"], "forgets");
+    refused(&["--search", "astar", "--checkpoint", "c"], "not saved");
+    folder.run(&["check", "p.pml", "--search", "best-first", "--store", "bits", "--memory", "64M"]).exits(1);
+    folder.run(&["check", "p.pml", "--search", "ida-star", "--store", "bits", "--memory", "64M"]).exits(1);
+}
+
+#[test]
+fn weights_and_widths_count() {
+    let folder = Folder::with("c.pml", COUNTERS);
+    let states = |arguments: &[&str]| {
+        let json = folder.run(&[&["check", "c.pml", "--json", "--no-deadlock"], arguments].concat()).json();
+        (json["verdict"].as_str().unwrap_or_default().to_owned(), json["states"].as_u64().unwrap_or_default())
+    };
+    let own = ["--heuristic", "24 - x - y", "--search"];
+    let greedy = states(&[&own[..], &["astar", "--weight", "0"]].concat());
+    let breadth = states(&[&own[..], &["astar", "--weight", "1"]].concat());
+    assert!(greedy.0 == "violated" && breadth.0 == "violated" && greedy.1 < breadth.1, "{greedy:?} {breadth:?}");
+    // A beam of one state goes straight up; without any guidance it finds nothing and says so.
+    assert_eq!(states(&[&own[..], &["beam", "--width", "2"]].concat()).0, "violated");
+    let json = folder.run(&["check", "c.pml", "--json", "--search", "beam", "--width", "1", "--heuristic", "x + y"]).exits(3).json();
+    assert_eq!(json["reason"], "narrow-beam", "{json}");
+}
+
+#[test]
+fn a_run_for_ever_is_found_by_going_to_where_it_can_be_accepted() {
+    let text =
+        "byte x;\nactive proctype P() { do :: x < 20 -> x++ :: x == 20 -> skip :: x > 0 && x < 20 -> x-- od }\nltl f { <> [] (x < 20) }\n";
+    let folder = Folder::with("m.pml", text);
+    for order in ["astar", "best-first"] {
+        let json = folder.run(&["check", "m.pml", "--search", order, "--ltl", "f", "--json"]).exits(1).json();
+        assert!(json["loop_start"].as_u64().is_some(), "{json}");
+        folder.run(&["check", "m.pml", "--search", order, "--ltl", "[] (x <= 20)"]).exits(0);
+        folder.run(&["check", "m.pml", "--search", order, "--ltl", "[] (x < 20)"]).exits(1);
+    }
+}
+
+#[test]
+fn a_trace_gets_shorter() {
+    let folder = Folder::with("p.pml", PHILOSOPHERS);
+    folder.run(&["check", "p.pml", "--search", "dfs", "--trace", "long.trace"]).exits(1);
+    let before = folder.run(&["replay", "long.trace", "--json"]).exits(0).json();
+    let json = folder.run(&["shorten", "long.trace", "-o", "short.trace", "--json"]).exits(0).json();
+    assert_eq!(json["steps_before"].as_u64(), before["trace"].as_array().map(|steps| steps.len() as u64), "{json}");
+    assert_eq!((&json["steps"], &json["shortest"]), (&6.into(), &true.into()), "{json}");
+    let after = folder.run(&["replay", "short.trace", "--json"]).exits(0).json();
+    assert_eq!(after["trace"].as_array().map(Vec::len), Some(6), "{after}");
+    // There is no shorter one.
+    let run = folder.run(&["shorten", "short.trace"]).exits(0);
+    assert!(run.out.contains("no trace is shorter than 6 steps"), "{run:?}");
+    folder.run(&["shorten", "p.pml"]).exits(2);
+    folder.run(&["shorten", "nothing.trace"]).exits(2);
+    folder.run(&["shorten", "long.trace", "--search", "bfs"]).exits(2);
+}

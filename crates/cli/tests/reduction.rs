@@ -1,0 +1,53 @@
+//! Partial-order reduction on the command line: it is on, unless there is a reason, and the answer
+//! says so.
+
+mod common;
+
+use common::{Folder, Run};
+
+/// Four processes with nothing in common but a counter at the end.
+const APART: &str = "byte done;\nactive [4] proctype P() { byte i; i = 1; i = 2; i = 3; done++ }\n\
+    ltl ends { <> (done == 4) }\nltl next { X (done == 0) }\nltl early { [] (done < 4) }\n";
+
+fn json(folder: &Folder, options: &[&str]) -> serde_json::Value {
+    let arguments = [&["check", "model.pml", "--json", "--threads", "1"], options].concat();
+    Run::new(folder.command_as_it_is(&arguments).output().expect("the program starts")).json()
+}
+
+#[test]
+fn a_check_reduces_and_says_so() {
+    let folder = Folder::with("model.pml", APART);
+    let (reduced, full, checked) = (json(&folder, &[]), json(&folder, &["--no-por"]), json(&folder, &["--check-por"]));
+    assert_eq!((&reduced["reduction"]["por"], &full["reduction"]["por"]), (&true.into(), &false.into()), "{reduced}");
+    let verdicts = |json: &serde_json::Value| -> Vec<(String, String)> {
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        json["properties"].as_array().expect("a list").iter().map(|each| (text(&each["name"]), text(&each["verdict"]))).collect()
+    };
+    assert_eq!(verdicts(&reduced), verdicts(&full));
+    assert_eq!(verdicts(&checked), verdicts(&full));
+    let of = |name: &str| {
+        let each = reduced["reduction"]["properties"].as_array().expect("a list").iter().find(|each| each["name"] == name);
+        each.unwrap_or_else(|| panic!("{reduced}")).clone()
+    };
+    assert_eq!((&of("ends")["por"], &of("early")["por"]), (&true.into(), &true.into()), "{reduced}");
+    assert!(of("next")["por"] == false && of("next")["off"].as_str().is_some_and(|why| why.contains('X')), "{reduced}");
+    let states = |json: &serde_json::Value| {
+        let each = json["properties"].as_array().expect("a list").iter().find(|each| each["name"] == "ends");
+        each.and_then(|each| each["states"].as_u64()).expect("a number")
+    };
+    assert!(states(&reduced) < states(&full), "{reduced}");
+}
+
+/// Where it would be unsound, it is off, and the answer says why.
+#[test]
+fn reasons_are_told() {
+    let folder = Folder::with("model.pml", APART);
+    for option in [&["--fair", "weak"][..], &["--fair", "strong"], &["--shortest"]] {
+        let found = json(&folder, option);
+        let each = found["reduction"]["properties"].as_array().expect("a list");
+        assert!(!each.is_empty() && each.iter().all(|each| each["por"] == false && each["off"].is_string()), "{option:?}: {found}");
+    }
+    let folder = Folder::with("model.pml", "active [2] proctype P() priority 2 { skip; skip }\nactive proctype Q() { skip }\n");
+    let found = json(&folder, &[]);
+    assert!(found["reduction"]["por"] == false && found["reduction"]["off"].is_string(), "{found}");
+}

@@ -1,0 +1,153 @@
+//! A trace of a smaller program as a trace of the program it was made from.
+//!
+//! A transition of the smaller program stands for several of the original one, all of the same
+//! process or of the one it hands over to in a rendezvous. They are found by trying: from the state
+//! that was reached, along steps with which the smaller program goes on, to a state whose image is
+//! the one wanted. What comes out is a trace of the original program whatever is asked here; that
+//! the violation is at its end is for others to confirm.
+
+use bytecode::{Addr, Part};
+use contract::{Fault, FaultCode, System, Trace, TraceStep, ViolationKind};
+use vm::{Event, Explained, Interpreter};
+
+/// Times a loop is gone through to find a state that comes again.
+const ROUNDS_MAX: usize = 1 << 10;
+/// Transitions that are tried for one of the smaller program.
+const TRIED_MAX: usize = 1 << 16;
+
+/// How a smaller program goes with the original one.
+pub trait Relation {
+    /// Whether the smaller program goes on where the original one ends a transition.
+    fn goes_on(&self, step: Addr) -> bool;
+
+    /// The state of the smaller program that stands for one of the original.
+    fn image(&self, state: &[u8]) -> Vec<u8>;
+}
+
+/// A trace of the original program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retold {
+    /// The trace.
+    pub trace: Trace,
+    /// What its last step commits, if that was asked for.
+    pub fault: Option<Fault>,
+}
+
+/// Tells a trace of a smaller program as one of the original program, which `original` executes and
+/// which begins in `initial`. `fault` is what the last step commits, if it is a fault. Nothing, if
+/// the trace is not one of a program that goes with the original.
+pub fn retell(
+    original: &Interpreter,
+    relation: &dyn Relation,
+    initial: Vec<u8>,
+    trace: &Trace,
+    fault: Option<ViolationKind>,
+) -> Option<Retold> {
+    let mut told = Told { original, relation, trace: Trace { initial, ..Trace::default() }, fault: None };
+    if relation.image(&told.trace.initial) != trace.initial {
+        return None;
+    }
+    let start = trace.loop_start.unwrap_or(trace.steps.len());
+    let last = trace.steps.len();
+    for (index, step) in trace.steps[..start].iter().enumerate() {
+        told.step(step, fault.filter(|_| index + 1 == last))?;
+    }
+    if trace.loop_start.is_none() {
+        return Some(told.done());
+    }
+    // The images come again, but what they leave out may take some rounds more.
+    let mut rounds = vec![told.trace.steps.len()];
+    if start == last {
+        told.trace.loop_start = Some(told.trace.steps.len());
+        return Some(told.done());
+    }
+    while rounds.len() < ROUNDS_MAX {
+        for step in &trace.steps[start..] {
+            told.step(step, None)?;
+        }
+        let here = told.trace.last_state();
+        if let Some(&before) = rounds.iter().find(|&&steps| told.trace.state_after(steps) == Some(here)) {
+            told.trace.loop_start = Some(before);
+            return Some(told.done());
+        }
+        rounds.push(told.trace.steps.len());
+    }
+    None
+}
+
+struct Told<'a> {
+    original: &'a Interpreter,
+    relation: &'a dyn Relation,
+    trace: Trace,
+    fault: Option<Fault>,
+}
+
+impl Told<'_> {
+    fn done(self) -> Retold {
+        Retold { trace: self.trace, fault: self.fault }
+    }
+
+    /// Adds what one transition of the smaller program stands for.
+    fn step(&mut self, wanted: &TraceStep, fault: Option<ViolationKind>) -> Option<()> {
+        let mut tried = 0;
+        let mut open = vec![self.moves(self.trace.last_state(), wanted.action.process as usize, &mut tried)?];
+        let mut path: Vec<TraceStep> = Vec::new();
+        while let Some(level) = open.last_mut() {
+            let Some(next) = level.pop() else {
+                open.pop();
+                path.pop();
+                continue;
+            };
+            let described = |code| self.original.describe_fault(code);
+            let committed = next.fault.and_then(|fault| FaultCode::new(fault.code())).map(described);
+            let on = last_step(&next).filter(|(_, step)| self.relation.goes_on(*step));
+            let Explained { action, state, .. } = next;
+            let reached = match (&state, fault) {
+                (_, Some(kind)) => committed.as_ref().is_some_and(|committed| committed.kind == kind),
+                (Some(state), None) => wanted.state.as_ref() == Some(&self.relation.image(state)),
+                (None, None) => false,
+            };
+            let more = match (&state, on) {
+                (Some(state), Some((process, _))) if !reached => Some(self.moves(state, process, &mut tried)?),
+                _ => None,
+            };
+            path.push(TraceStep { action, state });
+            if reached {
+                self.trace.steps.append(&mut path);
+                self.fault = committed.filter(|_| fault.is_some());
+                return Some(());
+            }
+            match more {
+                Some(more) => open.push(more),
+                None => _ = path.pop(),
+            }
+        }
+        None
+    }
+
+    /// The transitions of a process, the first one last.
+    fn moves(&self, state: &[u8], process: usize, tried: &mut usize) -> Option<Vec<Explained>> {
+        // Where nobody has the privilege, what a process can do is seen without the others; unless
+        // it waits for a timeout.
+        let alone = self.original.program().layout().exclusive.is_none();
+        let part = if alone { Part::Process(process as u32) } else { Part::Everything };
+        let mut moves = self.original.explain_part(state, part).ok()?;
+        if moves.is_empty() {
+            moves = self.original.explain(state).ok()?;
+        }
+        moves.retain(|explained| explained.action.process as usize == process);
+        moves.reverse();
+        *tried += moves.len();
+        (*tried <= TRIED_MAX).then_some(moves)
+    }
+}
+
+/// The last step of a transition, and whose it is.
+fn last_step(explained: &Explained) -> Option<(usize, Addr)> {
+    let of = |event: &Event| match event {
+        Event::Step { process, step } => Some((*process, *step)),
+        _ => None,
+    };
+    let last = explained.history.ending().into_iter().rev().find_map(of);
+    last.or_else(|| explained.history.beginning().into_iter().rev().find_map(of))
+}

@@ -1,13 +1,15 @@
-//! Native code against the interpreter, state by state: on the models there are, on random Promela models, on random byte-code.
+//! Native code against the interpreter, state by state: on the models there are, on random Promela
+//! models, on random byte-code.
 //!
-//! Both must give the same successors in the same order, with the same faults, and agree on valid ends. What differs is made small before
-//! it is shown. Seeds are plain numbers, so that a finding can be repeated: `--seed N --random 1`.
+//! Both must give the same successors in the same order, with the same faults, and agree on valid
+//! ends. A difference is reduced before it is shown. Seeds are plain numbers, so that a finding can
+//! be repeated: `--seed N --random 1`.
 
 use crate::models::{self, Corpus, Model};
 use crate::{Failure, root};
 use bytecode::Verified;
 use jit::{CompileError, Native};
-use languages::{NoFiles, Source};
+use languages::{Input, NoFiles};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,10 +27,12 @@ pub struct Arguments {
     /// A short run, for every change: fewer states and fewer random models
     #[arg(long)]
     quick: bool,
-    /// States to compare for each model that is in a file, breadth first [default: 20000, quick: 1000]
+    /// States to compare for each model that is in a file, breadth first [default: 20000, quick:
+    /// 1000]
     #[arg(long, value_name = "N")]
     states: Option<usize>,
-    /// Random Promela models to compare; those the front-end refuses are not counted [default: 5000, quick: 200]
+    /// Random Promela models to compare; those the front-end refuses are not counted [default:
+    /// 5000, quick: 200]
     #[arg(long, value_name = "N")]
     random: Option<u64>,
     /// Random byte-code programs [default: 5000, quick: 500]
@@ -37,7 +41,8 @@ pub struct Arguments {
     /// States to compare for each random model or program
     #[arg(long, value_name = "N", default_value_t = 500)]
     random_states: usize,
-    /// Seconds for each random model or program: those that take longer are compared in fewer states, and counted
+    /// Seconds for each random model or program: those that take longer are compared in fewer
+    /// states, and counted
     #[arg(long, value_name = "N", default_value_t = 2.0)]
     random_seconds: f64,
     /// The first seed
@@ -58,20 +63,22 @@ enum Compared {
     Same(Extent),
     /// No difference up to where the time was over.
     CutShort(Extent),
-    /// There is no native code for it: the machine or its size forbid it, and the interpreter runs it.
+    /// There is no native code for it, because of the machine or of its size, and the interpreter
+    /// executes it.
     NoCode(CompileError),
     /// The first difference.
     Different(String),
 }
 
-/// Compares everything that was asked for; a difference is a failure, after all the rest was looked at.
+/// Compares everything that was asked for. A difference is a failure, but the rest is compared
+/// first.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let or = |given: Option<u64>, long: u64, quick: u64| given.unwrap_or(if arguments.quick { quick } else { long });
     let states = or(arguments.states.map(|n| n as u64), 20_000, 1_000) as usize;
     let (models, programs) = (or(arguments.random, 5_000, 200), or(arguments.programs, 5_000, 500));
     let mut different = corpus(arguments, states)?;
     if arguments.only.is_none() && arguments.models.is_empty() {
-        // Nobody waits longer than the clock can count.
+        // A longer time would overflow the clock.
         let patience = Duration::try_from_secs_f64(arguments.random_seconds).unwrap_or(Duration::MAX);
         let bound = Bound { states: arguments.random_states, patience };
         different += random_models(arguments.seed, models, bound);
@@ -92,7 +99,7 @@ struct Bound {
 
 fn compare(program: &Arc<Verified>, bound: Bound) -> Compared {
     let mut native = match Native::compile(Arc::clone(program)) {
-        Ok(native) => native,
+        Ok(native) => native.watching(engines::propositions(program)),
         Err(error @ CompileError::NoTarget(_)) => return Compared::NoCode(error),
         Err(error) => return Compared::Different(error.to_string()),
     };
@@ -102,7 +109,12 @@ fn compare(program: &Arc<Verified>, bound: Bound) -> Compared {
         cut = begun.elapsed() > bound.patience;
         !cut
     };
-    match engines::compare_while(&mut Interpreter::new(Arc::clone(program)), &mut native, bound.states, &mut go_on) {
+    match engines::compare_while(
+        &mut Interpreter::new(Arc::clone(program)).watching(engines::propositions(program)),
+        &mut native,
+        bound.states,
+        &mut go_on,
+    ) {
         Ok(extent) if cut => Compared::CutShort(extent),
         Ok(extent) => Compared::Same(extent),
         Err(difference) => Compared::Different(difference.to_string()),
@@ -128,7 +140,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Adds a result; gives the difference, if it is one.
+    /// Adds a result. Returns the difference, if there is one.
     fn add(&mut self, compared: Compared) -> Option<String> {
         self.programs += 1;
         let cut_short = matches!(compared, Compared::CutShort(_));
@@ -139,8 +151,6 @@ impl Tally {
                 self.extent.transitions += extent.transitions;
                 self.extent.faults += extent.faults;
                 self.extent.ends += extent.ends;
-                self.extent.stripes_named += extent.stripes_named;
-                self.extent.stripes_changed += extent.stripes_changed;
                 None
             }
             Compared::NoCode(_) => {
@@ -155,11 +165,9 @@ impl Tally {
     }
 
     fn print(&self, what: &str, begun: Instant) {
-        let Extent { states, transitions, faults, ends, stripes_named, stripes_changed } = self.extent;
+        let Extent { states, transitions, faults, ends } = self.extent;
         print!("{what}: {} compared, {} different; ", self.programs, self.different);
         print!("{states} states, {transitions} steps, {faults} with a fault, {ends} ends");
-        let a_step = |stripes: usize| stripes as f64 / transitions.max(1) as f64;
-        print!("; stripes a step: {:.3} named as written, {:.3} changed", a_step(stripes_named), a_step(stripes_changed));
         let also = [
             (self.cut_short, "cut short, their steps being long"),
             (self.no_code, "without native code"),
@@ -174,7 +182,8 @@ impl Tally {
     }
 }
 
-/// The models in files. One that the front-end refuses is counted, not compared: whether it should be is another test's question.
+/// The models in files. A model that the front-end refuses is counted and not compared; other tests
+/// check whether it should be refused.
 fn corpus(arguments: &Arguments, most: usize) -> Result<usize, Failure> {
     let begun = Instant::now();
     let mut tally = Tally::default();
@@ -225,15 +234,15 @@ fn random_models(from: u64, count: u64, bound: Bound) -> usize {
     tally.different
 }
 
-/// Seeds whose program is refused are passed over, but not for ever.
+/// Seeds whose program is refused are skipped, but not for ever.
 fn last_seed(from: u64, count: u64) -> u64 {
     from.saturating_add(count.saturating_mul(2))
 }
 
 /// The program of a text that the front-end accepts.
 fn promela(text: &str) -> Option<Verified> {
-    let source = Source { name: "random.pml", bytes: text.as_bytes(), defines: &[], files: &mut NoFiles };
-    languages::load(source).ok().map(|loaded| loaded.program)
+    let source = Input { name: "random.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+    languages::load(source).ok()?.model.into_program()
 }
 
 fn random_programs(from: u64, count: u64, bound: Bound) -> usize {
@@ -258,7 +267,7 @@ fn random_programs(from: u64, count: u64, bound: Bound) -> usize {
     tally.different
 }
 
-/// Shows a difference and keeps the program that shows it where it can be looked at.
+/// Shows a difference and writes the program to a file.
 fn finding(name: &str, text: &str, how: &str) {
     let folder = root().join("target/engines");
     let kept = fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(name), text));

@@ -1,16 +1,18 @@
 //! A bounded run of every fuzz target.
 //!
-//! The targets in `fuzz/` are ordinary libFuzzer programs. `cargo fuzz` is the comfortable way to work with one of them;
-//! this command needs only the stable toolchain and a C++ compiler (for libFuzzer itself), because all that `cargo fuzz`
-//! does to a build is to hand the compiler the coverage flags below. The address sanitizer, which would need a nightly
-//! compiler, is left out: the code under test is safe Rust.
+//! The targets in `fuzz/` are ordinary libFuzzer programs. `cargo fuzz` is the convenient way to
+//! work with one of them. This command needs only the stable toolchain and a C++ compiler (for
+//! libFuzzer itself), because `cargo fuzz` only adds the coverage flags below to a build. The
+//! address sanitizer, which needs a nightly compiler, is left out: the code under test is safe
+//! Rust.
 
 use crate::{Failure, root};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// LLVM's coverage instrumentation, as libFuzzer expects it; and every assertion on, because one that fails is a finding.
+/// LLVM's coverage instrumentation, as libFuzzer expects it; and all assertions enabled, because a
+/// failed assertion is a finding.
 const COVERAGE: [&str; 7] = [
     "--cfg=fuzzing",
     "-Cdebug-assertions",
@@ -31,7 +33,8 @@ pub struct Arguments {
     targets: Vec<String>,
 }
 
-/// Builds the targets and runs each one. The first finding ends the run; libFuzzer has written the input by then.
+/// Builds the targets and runs each one. The first finding ends the run; libFuzzer has written the
+/// input by then.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = root().join("fuzz");
     let manifest = folder.join("Cargo.toml");
@@ -68,7 +71,7 @@ fn run_target(folder: &Path, program: &Path, target: &str, seconds: u32) -> Resu
     for made in [&corpus, &artifacts] {
         fs::create_dir_all(made).map_err(|error| format!("{}: {error}", made.display()))?;
     }
-    // Hangs and unbounded allocation are findings too: hence the limits on one input.
+    // Hangs and unbounded allocation are findings too, hence the limits for one input.
     let output = Command::new(program)
         .args(["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=256", "-max_len=4096"])
         .args(["-verbosity=0", "-print_final_stats=1"])

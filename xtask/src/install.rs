@@ -1,4 +1,5 @@
-//! `cargo xtask install`: the program, and the library for C with its header and its `pkg-config` file, in a folder of the user's.
+//! `cargo xtask install`: the program, and the library for C with its header and its `pkg-config`
+//! file, in a folder of the user's.
 
 use crate::{Failure, root};
 use std::fs;
@@ -13,7 +14,7 @@ pub struct Arguments {
     prefix: PathBuf,
 }
 
-/// The `pkg-config` file, with gaps for what only the place knows.
+/// The `pkg-config` file, with placeholders for the installation folder.
 const TEMPLATE: &str = include_str!("../../crates/capi/everypath.pc.in");
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -30,7 +31,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies what was built in the folder `built` to its places below `prefix`; the files that are there now.
+/// Copies the files from the folder `built` to their places below `prefix`. Returns the installed
+/// files.
 fn place(built: &Path, prefix: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |what: &Path, error: std::io::Error| format!("{}: {error}", what.display());
     fs::create_dir_all(prefix).map_err(|error| failed(prefix, error))?;
@@ -46,7 +48,7 @@ fn place(built: &Path, prefix: &Path) -> Result<Vec<PathBuf>, Failure> {
     ] {
         let folder = to.parent().unwrap_or(prefix);
         fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-        // A program that runs cannot be written to, but it can be replaced.
+        // A running program cannot be overwritten, but it can be replaced.
         let _ = fs::remove_file(&to);
         fs::copy(&from, &to).map_err(|error| failed(&from, error))?;
         files.push(to);

@@ -1,6 +1,7 @@
-//! Automata of temporal formulas: their sizes beside the best known ones, and random formulas against the definition.
+//! Automata of temporal formulas: their sizes beside the best known ones, and random formulas
+//! compared with the definition.
 //!
-//! The published collections with the best known sizes lie beside the repository and may be absent.
+//! The published collections with the best known sizes are beside the repository and may be absent.
 
 use crate::{Failure, root};
 use logic::random::Random;
@@ -13,7 +14,8 @@ use std::time::Instant;
 /// `cargo xtask ltl`
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Compare every stage of the translation of N random formulas with the definition of the logic, on random words
+    /// Compare every stage of the translation of N random formulas with the definition of the
+    /// logic, on random words
     #[arg(long, value_name = "N")]
     random: Option<usize>,
     /// Begin the random formulas here

@@ -1,14 +1,19 @@
-//! Development commands: `cargo xtask NAME`. One module a command; nothing here is part of the product.
+//! Development commands: `cargo xtask NAME`. One module a command; nothing here is part of the
+//! product.
 #![forbid(unsafe_code)]
 
 mod bench;
 mod conformance;
+mod directed;
 mod engines;
 mod fuzz;
 mod install;
 mod ltl;
 mod models;
+mod recipes;
+mod reductions;
 mod stress;
+mod sweep;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -28,6 +33,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Compare state counts and verdicts with SPIN's: the benchmark set, random models, any model
     Conformance(conformance::Arguments),
+    /// Compare directed search with breadth-first search: states visited, lengths of paths
+    Directed(directed::Arguments),
     /// Compare native code with the interpreter, state by state
     Engines(engines::Arguments),
     /// Run a program and tell what it cost
@@ -40,26 +47,40 @@ enum Command {
     Fuzz(fuzz::Arguments),
     /// Install the program and the library for C, with its header and its `pkg-config` file
     Install(install::Arguments),
-    /// Compare automata of temporal formulas with the best known sizes, and random ones with the definition
+    /// Compare automata of temporal formulas with the best known sizes, and random ones with the
+    /// definition
     Ltl(ltl::Arguments),
-    /// Repeat searches with several workers and compare them with one; stress the lock-free stores; try the limits
+    /// Add a toy order, store, language and command to a copy of the tree by the recipes of
+    /// ARCHITECTURE.md, and compile it
+    Recipes(recipes::Arguments),
+    /// Compare searches with and without partial-order reduction, and examine its choices by brute
+    /// force
+    Reductions(reductions::Arguments),
+    /// Repeat searches with several workers and compare them with one; stress the lock-free stores;
+    /// try the limits
     Stress(stress::Arguments),
+    /// Compare sweeps with brute force on random graphs, and with breadth-first search on models
+    Sweep(sweep::Arguments),
 }
 
-/// Why a command did not do its work: a sentence for the developer who typed it.
+/// Why a command failed: a sentence for the developer who typed it.
 type Failure = String;
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Conformance(arguments) => conformance::run_command(&arguments),
+        Command::Directed(arguments) => directed::run(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),
         Command::RecallMemory => bench::child::touch_memory(),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Install(arguments) => install::run(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
+        Command::Recipes(arguments) => recipes::run(&arguments),
+        Command::Reductions(arguments) => reductions::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,11 +1,11 @@
 //! Where the models are: the project's own, and the public benchmark set beside the repository.
 //!
-//! The benchmark set (Promela versions of BEEM's models, Pelánek 2007) is too large and not ours to copy, so it may be absent;
-//! every command then says so and goes on with what is here.
+//! The benchmark set (Promela versions of BEEM's models, Pelánek 2007) is large and not ours to
+//! copy, so it may be absent. Every command then says so and uses the other models.
 
 use crate::{Failure, root};
 use bytecode::Verified;
-use languages::{Files, Source};
+use languages::{Files, Input};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -41,9 +41,9 @@ impl Model {
     /// Translates what was read from it.
     pub fn translate(&self, bytes: &[u8]) -> Result<Verified, Failure> {
         let name = self.path.display().to_string();
-        let source = Source { name: &name, bytes, defines: &[], files: &mut Beside };
+        let source = Input { name: &name, bytes, defines: &[], formulas: &[], files: &mut Beside };
         let loaded = languages::load(source).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;
-        Ok(loaded.program)
+        loaded.model.into_program().ok_or_else(|| format!("{name}: not a program"))
     }
 }
 
@@ -86,8 +86,8 @@ pub fn own() -> Result<Vec<Model>, Failure> {
     within(&root().join("models"), &|_| true)
 }
 
-/// The models of the project that are programs of some use: without those that state a single rule of a language, and without those
-/// that show where we and others part.
+/// The models of the project that are realistic programs: not those that test a single rule of a
+/// language, and not those that show differences to SPIN.
 pub fn examples() -> Result<Vec<Model>, Failure> {
     within(&root().join("models"), &|folder| !folder.ends_with("language") && !folder.ends_with("differences"))
 }
@@ -102,7 +102,8 @@ fn within(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Model>, F
             let known = path.file_name().is_some_and(|name| languages::language(&name.to_string_lossy(), &[]).is_some());
             if path.is_dir() && wanted(&path) {
                 folders.push(path);
-            } else if known {
+            } else if known && path.extension().is_none_or(|ending| ending != "aut") {
+                // A graph is not a program: there is nothing to translate and no second engine.
                 found.push(Model::at(&path));
             }
         }

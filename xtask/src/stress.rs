@@ -1,5 +1,6 @@
-//! Real threads for a long time: histories on the lock-free stores, and whole searches by several workers, again and again, whose numbers
-//! must be those of one worker every time. And limits as they are felt from outside: memory budgets that are kept, a model twenty million deep.
+//! Long runs with real threads: histories on the lock-free stores, and whole searches by several
+//! workers, repeatedly, whose numbers must be those of one worker every time. Also limits as a user
+//! sees them: memory budgets that are kept, a model twenty million steps deep.
 
 use crate::bench::ours::Everypath;
 use crate::models::{self, Corpus, Model};
@@ -13,7 +14,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Ten models of ten thousand to half a million states, with and without violations, with and without rendezvous.
+/// Ten models of ten thousand to half a million states, with and without violations, with and
+/// without rendezvous.
 const MODELS: [&str; 10] = [
     "anderson.4",
     "bridge.1",
@@ -42,7 +44,8 @@ const WAYS: [(Order, StoreKind); 6] = [
 /// `cargo xtask stress`
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A short run, for every change: two repetitions and a few histories, nothing that needs minutes
+    /// A short run, for every change: two repetitions and a few histories, nothing that needs
+    /// minutes
     #[arg(long)]
     quick: bool,
     /// Searches of each model to compare with that of one worker [default: 100, quick: 2]
@@ -54,7 +57,8 @@ pub struct Arguments {
     /// Histories on each store [default: 200, quick: 10]
     #[arg(long, value_name = "N")]
     histories: Option<u64>,
-    /// Also look whether budgets are kept on three large models, and search a model twenty million deep
+    /// Also look whether budgets are kept on three large models, and search a model twenty million
+    /// deep
     #[arg(long)]
     limits: bool,
     #[command(flatten)]
@@ -116,12 +120,13 @@ fn repeat_model(model: &Model, repeat: u32, threads: usize) -> Result<(), Failur
     let begun = Instant::now();
     let program = Arc::new(model.load()?);
     let one_space = search(&program, &Plan::space())?;
-    let one_check = search(&program, &Plan::check())?;
+    // What several workers are asked below: temporal properties have searches of their own.
+    let one_check = search(&program, &Plan { only: Some(Only::Safety), ..Plan::check() })?;
     let (states, transitions, _) = essence(&one_space);
     let (_, _, verdict) = essence(&one_check);
     for number in 0..repeat {
         let (order, store) = WAYS[number as usize % WAYS.len()];
-        // Small enough that the store that turns compact does so on some models.
+        // Small enough that the `auto` store becomes compact on some models.
         let limits = Limits { memory: (store == StoreKind::Auto).then_some(16 << 20), ..Limits::default() };
         let several = Plan { order, store, threads, limits, ..Plan::space() };
         let differs = |what: String| format!("{}, repetition {number}, {order}, {store}: {what}", model.name);
@@ -132,9 +137,9 @@ fn repeat_model(model: &Model, repeat: u32, threads: usize) -> Result<(), Failur
         }
         let check = Plan { property: Plan::check().property, only: Some(Only::Safety), ..several };
         let (_, _, found) = essence(&search(&program, &check)?);
-        // A lossy store does not say *holds*; that is all it may say differently.
+        // A lossy store does not say *holds*; everything else must be the same.
         let same = found == verdict || !store.is_exact() && verdict == "holds" && found == "unknown: lossy-store";
-        // Which of several violations is met first is chance if the order is not the shortest first.
+        // Which of several violations is found first is random if the order is not breadth-first.
         let both_violated = order == Order::DepthShared && found.starts_with("violated") && verdict.starts_with("violated");
         if !same && !both_violated {
             return Err(differs(format!("{found}, with one worker {verdict}")));

@@ -1,9 +1,9 @@
-//! Assembly in tests: several instructions on a line, and a panic for an error.
+//! Assembly in tests: several instructions on a line, and a panic after an error.
 
 use bytecode::{Program, Verified, asm};
 use source::SourceMap;
 
-/// The program of an assembly text in which `|` ends a line like a line end does.
+/// The program of an assembly text in which `|` ends a line.
 ///
 /// # Panics
 /// If the assembler refuses the text.

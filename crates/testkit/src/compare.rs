@@ -1,7 +1,8 @@
 //! Comparison of an engine with the naive evaluator, state by state.
 //!
-//! States are visited breadth first as the naive evaluator finds them. In each, everything an engine can say is compared: the list of
-//! outcomes with their order, initiators, faults and bytes, and whether a state without any is a valid end.
+//! States are visited breadth first as the naive evaluator finds them. In each state everything
+//! that an engine computes is compared: the outcomes with their order, initiators, faults and
+//! bytes, and whether a state without outcomes is a valid end.
 
 use crate::naive::{Naive, Outcome, Refusal, State};
 use bytecode::{Fault, Verified};
@@ -14,7 +15,7 @@ use std::fmt::Write;
 pub enum Comparison {
     /// No difference in the states that were looked at.
     Same(Extent),
-    /// The naive evaluator does not answer: the program is none for this comparison.
+    /// The naive evaluator gives no answer, so the program cannot be compared.
     Refused(Refusal),
     /// The first difference.
     Different(Box<Difference>),
@@ -31,10 +32,6 @@ pub struct Extent {
     pub faults: usize,
     /// States without transitions.
     pub ends: usize,
-    /// Stripes of the state that the steps of the engine under test name as written; counted only where two engines are compared.
-    pub stripes_named: usize,
-    /// Those in which they really changed something.
-    pub stripes_changed: usize,
 }
 
 /// A state in which the two disagree.
@@ -48,7 +45,7 @@ pub struct Difference {
     pub engine: String,
 }
 
-/// An outcome in the only form that counts: initiator, fault, bytes.
+/// An outcome as it is compared: initiator, fault, bytes.
 type Plain = (usize, Option<u32>, Option<Vec<u8>>);
 
 fn plain(naive: &Naive, outcome: &Outcome) -> Plain {

@@ -1,17 +1,22 @@
 //! Comparison of two engines for the same program, state by state.
 //!
-//! [`mod@crate::compare`] asks whether an engine follows the rules; this module asks whether two engines are interchangeable, and it knows
-//! nothing of programs: anything that is a [`System`] can stand on either side. That makes it fast enough for models of a realistic size.
-//! States are visited breadth first as the reference finds them. In each, everything a search can see is compared: the steps with their
-//! order, actions, faults and bytes, and whether a state without steps is a valid end.
+//! [`mod@crate::compare`] checks whether an engine follows the rules. This module checks whether
+//! two engines are interchangeable, and needs no program: both sides can be any [`System`]. That
+//! makes it fast enough for models of a realistic size. States are visited breadth first as the
+//! reference finds them. In each state everything that a search can see is compared: the steps with
+//! their order, actions, numbers, faults and bytes, and whether a state without steps is a valid
+//! end.
 
 use crate::compare::Extent;
-use contract::{Action, Successor, Successors, System, Written};
+use bytecode::Verified;
+use contract::{Action, PROPOSITIONS_MAX, Proposition, Successor, Successors, System};
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 
-/// A step as a search sees it: what was done, the fault's code, the state it leads to.
-pub type Step = (Action, Option<u32>, Option<Vec<u8>>);
+/// A step as a search sees it: the action, the number of the step, the fault's code, the state it
+/// leads to.
+pub type Step = (Action, u32, Option<u32>, Option<Vec<u8>>);
 
 /// The first state in which the two disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,21 +37,36 @@ pub enum About {
         /// Those of the other.
         other: Vec<Step>,
     },
+    /// The parts into which one engine divides the steps: together, in order, they are not its
+    /// steps.
+    Parts {
+        /// Which of the two.
+        engine: &'static str,
+        /// The steps at once.
+        steps: Vec<Step>,
+        /// The steps part by part.
+        parts: Vec<Step>,
+    },
     /// Whether the state is a valid end.
     ValidEnd {
         /// What the reference says; the other says the opposite.
         reference: bool,
     },
-    /// What a step of one of them wrote: it has changed a stripe of the state that it does not name.
-    Written {
-        /// Whose step it is.
-        engine: &'static str,
-        /// The step, by its action.
-        action: Action,
-        /// What it says it wrote.
-        said: Written,
-        /// What it changed.
-        changed: Written,
+    /// The values of the propositions they were given, or the fault.
+    Atoms {
+        /// Those of the reference.
+        reference: Result<u64, u32>,
+        /// Those of the other.
+        other: Result<u64, u32>,
+    },
+    /// The value of an atom, or the fault.
+    Value {
+        /// The number of the atom.
+        atom: u32,
+        /// Its value by the reference.
+        reference: Result<Vec<i64>, u32>,
+        /// Its value by the other.
+        other: Result<Vec<i64>, u32>,
     },
 }
 
@@ -62,14 +82,23 @@ impl fmt::Display for Difference {
                 list(f, "reference", reference, same)?;
                 list(f, "other", other, same)
             }
-            About::ValidEnd { reference } => writeln!(f, "valid end: {reference} for the reference, {} for the other", !reference),
-            About::Written { engine, action, said, changed } => {
-                write!(f, "{engine}: process {}, choice {} says it wrote the stripes ", action.process, action.choice)?;
-                writeln!(f, "{:#b} and changed {:#b}", said.to_bits(), changed.to_bits())
+            About::Parts { engine, steps, parts } => {
+                let same = steps.iter().zip(parts).take_while(|(a, b)| a == b).count();
+                writeln!(f, "{engine} against itself:")?;
+                list(f, "at once", steps, same)?;
+                list(f, "in parts", parts, same)
             }
+            About::Atoms { reference, other } => writeln!(f, "propositions: {reference:x?} for the reference, {other:x?} for the other"),
+            About::Value { atom, reference, other } => {
+                writeln!(f, "atom {atom}: {reference:x?} for the reference, {other:x?} for the other")
+            }
+            About::ValidEnd { reference } => writeln!(f, "valid end: {reference} for the reference, {} for the other", !reference),
         }
     }
 }
+
+/// How many atoms are compared by their values, and not only by their truth.
+const VALUES: u32 = 8;
 
 /// How many steps are written out; atomic sequences can have thousands.
 const SHOWN: usize = 12;
@@ -77,8 +106,12 @@ const SHOWN: usize = 12;
 /// The steps from number `from` on.
 fn list(f: &mut fmt::Formatter<'_>, name: &str, steps: &[Step], from: usize) -> fmt::Result {
     writeln!(f, "{name}: {} steps, the first {from} as the others", steps.len())?;
-    for (action, fault, state) in steps.iter().skip(from).take(SHOWN) {
+    for (action, number, fault, state) in steps.iter().skip(from).take(SHOWN) {
         write!(f, "  process {}, choice {}", action.process, action.choice)?;
+        match *number {
+            Successor::NO_STEP => write!(f, ", no step number")?,
+            number => write!(f, ", step {number}")?,
+        }
         if let Some(code) = fault {
             write!(f, ", fault {code:#x}")?;
         }
@@ -90,12 +123,19 @@ fn list(f: &mut fmt::Formatter<'_>, name: &str, steps: &[Step], from: usize) -> 
     if steps.len() > from + SHOWN { writeln!(f, "  and so on") } else { Ok(()) }
 }
 
+/// Everything that can be asked of the states of a program at once.
+pub fn propositions(program: &Verified) -> Arc<[Proposition]> {
+    let atoms = (0..program.program().atoms.len() as u32).map(Proposition::Atom);
+    [Proposition::Accepting, Proposition::NonProgress].into_iter().chain(atoms).take(PROPOSITIONS_MAX).collect()
+}
+
 /// Compares two engines in up to `most` states.
 pub fn compare(reference: &mut dyn System, other: &mut dyn System, most: usize) -> Result<Extent, Box<Difference>> {
     compare_while(reference, other, most, &mut || true)
 }
 
-/// The same as long as `go_on` says so, which is asked before each state: a single state can stand for a million invisible steps.
+/// The same as long as `go_on` is true. It is called before each state, because the steps of a
+/// single state can consist of a million invisible steps.
 pub fn compare_while(
     reference: &mut dyn System,
     other: &mut dyn System,
@@ -119,15 +159,25 @@ pub fn compare_while(
         reference.successors(&state, &mut expected);
         other.successors(&state, &mut found);
         same_steps(Some(&state), &expected, &found)?;
-        names_what_it_wrote("reference", &state, &expected)?;
-        names_what_it_wrote("other", &state, &found)?;
-        let (named, changed) = stripes(&state, &found);
-        extent.stripes_named += named;
-        extent.stripes_changed += changed;
+        same_in_parts("reference", reference, &state, &expected)?;
+        same_in_parts("other", other, &state, &found)?;
         if expected.is_empty() {
             let valid = reference.is_valid_end(&state);
             if valid != other.is_valid_end(&state) {
                 return Err(Box::new(Difference { state: Some(state), about: About::ValidEnd { reference: valid } }));
+            }
+        }
+        let ours = reference.atoms(&state).map_err(|fault| fault.get());
+        let theirs = other.atoms(&state).map_err(|fault| fault.get());
+        if ours != theirs {
+            return Err(Box::new(Difference { state: Some(state), about: About::Atoms { reference: ours, other: theirs } }));
+        }
+        for atom in 0..VALUES {
+            let (mut one, mut other_one) = (Vec::new(), Vec::new());
+            let ours = reference.values(&state, &[atom], &mut one).map(|()| one).map_err(|fault| fault.get());
+            let theirs = other.values(&state, &[atom], &mut other_one).map(|()| other_one).map_err(|fault| fault.get());
+            if ours != theirs {
+                return Err(Box::new(Difference { state: Some(state), about: About::Value { atom, reference: ours, other: theirs } }));
             }
         }
         extent.states += 1;
@@ -152,41 +202,36 @@ fn remember(steps: &Successors, most: usize, known: &mut HashSet<Vec<u8>>, queue
     }
 }
 
-fn same_steps(state: Option<&[u8]>, expected: &Successors, found: &Successors) -> Result<(), Box<Difference>> {
-    fn seen<'a>((step, state): (&Successor, Option<&'a [u8]>)) -> (Action, Option<u32>, Option<&'a [u8]>) {
-        (step.action, step.fault().map(|fault| fault.get()), state)
+/// What a search sees of a step.
+fn seen<'a>((step, state): (&Successor, Option<&'a [u8]>)) -> (Action, u32, Option<u32>, Option<&'a [u8]>) {
+    (step.action, step.step, step.fault().map(|fault| fault.get()), state)
+}
+
+fn owned(steps: &Successors) -> Vec<Step> {
+    let steps = steps.iter().map(seen);
+    steps.map(|(action, number, fault, state)| (action, number, fault, state.map(<[u8]>::to_vec))).collect()
+}
+
+/// Whether the parts of a state, expanded in order, give the steps that it has.
+fn same_in_parts(engine: &'static str, system: &mut dyn System, state: &[u8], steps: &Successors) -> Result<(), Box<Difference>> {
+    let (mut parts, mut out) = (Vec::new(), Successors::new());
+    system.parts(state, &mut parts);
+    for part in parts {
+        system.expand_part(state, part, &mut out);
     }
+    if steps.iter().map(seen).eq(out.iter().map(seen)) {
+        return Ok(());
+    }
+    let about = About::Parts { engine, steps: owned(steps), parts: owned(&out) };
+    Err(Box::new(Difference { state: Some(state.to_vec()), about }))
+}
+
+fn same_steps(state: Option<&[u8]>, expected: &Successors, found: &Successors) -> Result<(), Box<Difference>> {
     if expected.iter().map(seen).eq(found.iter().map(seen)) {
         return Ok(());
     }
-    let owned = |steps: &Successors| {
-        let steps = steps.iter().map(seen);
-        steps.map(|(action, fault, state)| (action, fault, state.map(<[u8]>::to_vec))).collect()
-    };
     let about = About::Steps { reference: owned(expected), other: owned(found) };
     Err(Box::new(Difference { state: state.map(<[u8]>::to_vec), about }))
-}
-
-/// Whether the steps that leave `state` differ from it only where they say.
-fn names_what_it_wrote(engine: &'static str, state: &[u8], steps: &Successors) -> Result<(), Box<Difference>> {
-    let wrong = steps.iter().find_map(|(step, target)| {
-        let changed = Written::between(state, target?);
-        (!step.written.covers(changed)).then_some(About::Written { engine, action: step.action, said: step.written, changed })
-    });
-    wrong.map_or(Ok(()), |about| Err(Box::new(Difference { state: Some(state.to_vec()), about })))
-}
-
-/// How many stripes the steps that leave `state` name as written, and how many they changed. The fewer of the first, the less work a store
-/// has with a step.
-fn stripes(state: &[u8], steps: &Successors) -> (usize, usize) {
-    let count = |written: Written, target: &[u8]| {
-        let all = Written::range(0, target.len()).to_bits();
-        (written.to_bits() & all).count_ones() as usize
-    };
-    let targets = steps.iter().filter_map(|(step, target)| Some((step.written, target?)));
-    targets.fold((0, 0), |(named, changed), (written, target)| {
-        (named + count(written, target), changed + count(Written::between(state, target), target))
-    })
 }
 
 #[cfg(test)]
@@ -194,13 +239,13 @@ mod tests {
     use super::*;
     use contract::FaultCode;
 
-    /// Counts from 0 to 3 in steps of one and two; how it does so can be bent at one place.
+    /// Counts from 0 to 3 in steps of one and two. One detail can be changed, to make it wrong.
     #[derive(Default)]
     struct Counter {
         backwards_at: Option<u8>,
         fault_at: Option<u8>,
         refuses_end: bool,
-        hides_step_at: Option<u8>,
+        renumbers_at: Option<u8>,
     }
 
     impl System for Counter {
@@ -219,8 +264,7 @@ mod tests {
                     Some(fault) => out.push_faulty(&[state[0] + step], action, fault),
                     None => {
                         out.slot_from(&[state[0] + step]);
-                        let hides = self.hides_step_at == Some(state[0]);
-                        out.commit(1, action, None, if hides { Written::NOTHING } else { Written::EVERYTHING });
+                        out.commit(1, action, None, if self.renumbers_at == Some(state[0]) { 7 } else { step.into() });
                     }
                 }
             }
@@ -239,15 +283,15 @@ mod tests {
     #[test]
     fn equal_engines_are_equal() {
         let extent = compare(&mut Counter::default(), &mut Counter::default(), 100);
-        assert_eq!(extent, Ok(Extent { states: 4, transitions: 5, faults: 0, ends: 1, stripes_named: 5, stripes_changed: 5 }));
+        assert_eq!(extent, Ok(Extent { states: 4, transitions: 5, faults: 0, ends: 1 }));
     }
 
     #[test]
-    fn order_faults_ends_and_what_was_written_matter() {
+    fn order_faults_ends_and_step_numbers_matter() {
         assert_eq!(differs_in(Counter { backwards_at: Some(1), ..Counter::default() }), Some(1));
         assert_eq!(differs_in(Counter { fault_at: Some(2), ..Counter::default() }), Some(2));
         assert_eq!(differs_in(Counter { refuses_end: true, ..Counter::default() }), Some(3));
-        assert_eq!(differs_in(Counter { hides_step_at: Some(1), ..Counter::default() }), Some(1));
+        assert_eq!(differs_in(Counter { renumbers_at: Some(1), ..Counter::default() }), Some(1));
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Large programs of a wanted size, to see how times grow.
+//! Large programs of a given size, to measure how times grow.
 //!
-//! Each family grows in one direction only: more statements, larger conditions, more alternatives, more process types, longer sequences. What takes
-//! more than linear time in one of them shows in the table of `cargo xtask bench --compile-times`. The sizes are in byte-code instructions
-//! and are met within a few per cent.
+//! Each family grows in one direction only: more statements, larger conditions, more alternatives,
+//! more process types, longer sequences. If one of them takes more than linear time, the table of
+//! `cargo xtask bench --compile-times` shows it. The sizes are in byte-code instructions and are
+//! accurate within a few per cent.
 
 use std::fmt::Write;
 
@@ -11,7 +12,8 @@ use std::fmt::Write;
 pub enum Family {
     /// One process type with a long body of assignments.
     Body,
-    /// Guards of two hundred operators each, as macros make them: the same parts in many places.
+    /// Guards of two hundred operators each, as macros produce them: the same parts occur in many
+    /// places.
     Conditions,
     /// One guard as large as the whole program.
     Condition,
@@ -51,7 +53,7 @@ impl Family {
         }
     }
 
-    /// The text of a program with about so many instructions.
+    /// The text of a program with about this many instructions.
     pub fn text(self, instructions: usize) -> String {
         let mut out = String::new();
         match self {
@@ -101,7 +103,8 @@ fn assignments(out: &mut String, count: usize) {
 
 fn conditions(out: &mut String, instructions: usize) {
     out.push_str("byte a[8], x, y, z;\n");
-    // Four parts of 48 operators each, in other orders and with other constants in each guard.
+    // Four parts of 48 operators each, in a different order and with different constants in each
+    // guard.
     for part in 0..4 {
         let terms: Vec<String> =
             (0..12).map(|i| format!("(x == {} && y < {} || z > {} && a[{}] != k)", i + part, i + 3, 11 - i, (i + part) % 8)).collect();

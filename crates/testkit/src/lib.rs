@@ -1,15 +1,18 @@
-//! What the tests of several crates share: oracles, and the programs they are asked about.
+//! What the tests of several crates share: oracles, and generators of programs.
 //!
-//! An engine is trusted because it agrees with something that was written apart from it. [`naive`] evaluates the rules of `docs/bytecode.md`
-//! in the most obvious way; [`random`] makes programs that use everything the byte-code has; [`compare`] explores such a program with both and
-//! [`mod@shrink`] makes a program that shows a difference small. [`engines`] compares two engines with each other; [`rules`] asks any engine
-//! about each rule by name.
+//! An engine is trusted because it agrees with an independent implementation. [`naive`] evaluates
+//! the rules of `docs/bytecode.md` in the most obvious way; [`random`] makes programs that use
+//! everything the byte-code has; [`compare`] explores such a program with both, and [`mod@shrink`]
+//! reduces a program that shows a difference. [`engines`] compares two engines with each other;
+//! [`rules`] tests any engine on each rule by name. [`mod@lf`] makes programs of LF and says what
+//! they mean.
 #![forbid(unsafe_code)]
 
 pub mod assembly;
 pub mod compare;
 pub mod engines;
 pub mod large;
+pub mod lf;
 pub mod naive;
 pub mod promela_gen;
 pub mod random;

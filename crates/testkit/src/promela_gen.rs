@@ -1,11 +1,12 @@
-//! Random Promela models, and making them small.
+//! Random Promela models, and their reduction to small ones.
 //!
-//! A model is a tree, so that a model that shows a difference can be cut down piece by piece and printed
-//! again. Everything that decides about control states occurs: choices in choices, `else` anywhere,
-//! `atomic`, `d_step`, `unless` in each other, jumps, rendezvous and buffered channels, `timeout`,
-//! `run`, `_last`, `enabled`, `pc_value`, polls, values that are cut. What SPIN gets wrong is left out
-//! (the table of differences in `docs/promela.md`). What is likely is chosen so that most models have
-//! between ten and ten thousand states: few processes, variables of few values, short bodies.
+//! A model is a tree, so that a model that shows a difference can be cut down piece by piece and
+//! printed again. Everything that influences control states occurs: choices in choices, `else`
+//! anywhere, `atomic`, `d_step`, `unless` in each other, jumps, rendezvous and buffered channels,
+//! `timeout`, `run`, `_last`, `enabled`, `pc_value`, polls, values that are truncated. The
+//! generator avoids SPIN's faults (the table of differences in `docs/promela.md`). The
+//! probabilities are chosen so that most models have between ten and ten thousand states: few
+//! processes, variables with few values, short bodies.
 
 use contract::testing::Random;
 use std::fmt::Write;
@@ -19,7 +20,8 @@ pub struct Model {
     pub channels: Vec<u8>,
     /// Whether priorities are used.
     pub priorities: bool,
-    /// Whether there is a claim that asks for progress: SPIN has `np_` nowhere else. Neither side follows it, but it must be understood.
+    /// Whether there is a claim that uses `np_`: SPIN allows it nowhere else. Neither side follows
+    /// the claim, but both must parse it.
     pub claim: bool,
 }
 
@@ -85,7 +87,8 @@ enum Asks {
     Nothing,
     /// Whether this process can move.
     Enabled(usize),
-    /// Whether the first two processes, which have the same type, are at the same place: the numbers themselves are not SPIN's.
+    /// Whether the first two processes, which have the same type, are at the same location. The
+    /// numbers themselves differ from SPIN's.
     Places,
 }
 
@@ -105,15 +108,15 @@ struct Generator {
     declared: usize,
     /// The channels with room.
     buffered: Vec<usize>,
-    /// Whether the first field of messages is received into a bit. Then no message has a value that does
-    /// not fit, because SPIN puts it back cut.
+    /// Whether the first field of messages is received into a bit. Then no message has a value that
+    /// does not fit, because SPIN puts the truncated value back.
     narrow: bool,
     asks: Asks,
     /// The process being made.
     own: usize,
 }
 
-/// Where a statement stands.
+/// The context of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
     Plain,
@@ -140,12 +143,15 @@ impl Generator {
         let priorities = self.chance(8) && !self.rendezvous;
         let count = 2 + self.below(2);
         self.asks = match self.below(10) {
-            // It refuses `enabled` there too; and one that asks about itself, which a process that is run later may happen to do.
+            // SPIN refuses `enabled` beside them too. It also refuses a process that asks about
+            // itself, which could happen to a process that is run later.
             0..=2 if !self.rendezvous && !priorities => Asks::Enabled(self.below(count)),
             3 => Asks::Places,
             _ => Asks::Nothing,
         };
-        if matches!(self.asks, Asks::Enabled(_)) {
+        // Locations are compared within one process type, because the numbers differ from SPIN's. A
+        // process that is run could get the number of one of the two.
+        if self.asks != Asks::Nothing {
             self.runs = 1;
         }
         let mut processes = Vec::new();
@@ -162,9 +168,9 @@ impl Generator {
             self.labels = 1 + self.below(2);
             self.loops = 0;
             let mut body = self.sequence(3, Where::Plain, true);
-            // Labels stand on statements of the body itself, so that jumps can always reach them.
+            // Labels are on statements of the body itself, so that every jump can reach them.
             for label in 0..self.labels {
-                // A label on a jump may close a circle of jumps, which both sides refuse.
+                // A label on a jump may close a cycle of jumps, which both sides refuse.
                 let places: Vec<usize> = (0..body.len()).filter(|&i| !is_jump(&body[i])).collect();
                 let Some(&at) = places.get(self.below(places.len())) else { break };
                 let stmt = body[at].clone();
@@ -173,7 +179,9 @@ impl Generator {
             }
             fix_jumps(&mut body);
             let priority = if priorities { 1 + self.below(3) as u8 } else { 1 };
-            processes.push(Process { active, priority, provided: self.chance(5), body });
+            // SPIN's `enabled` does not look at the clause.
+            let provided = self.chance(5) && asks != Asks::Enabled(i);
+            processes.push(Process { active, priority, provided, body });
         }
         Model { processes, channels, priorities, claim: self.chance(5) }
     }
@@ -195,7 +203,8 @@ impl Generator {
         options
     }
 
-    /// Whether the process being made may have `else`: SPIN does not know whether one that rests there is enabled.
+    /// Whether the process being generated may have `else`: SPIN's `enabled` is wrong for a process
+    /// that waits there.
     fn has_else(&self) -> bool {
         self.asks != Asks::Enabled(self.own)
     }
@@ -218,8 +227,8 @@ impl Generator {
                 options.insert(at, leave);
                 self.loops -= 1;
                 if place == Where::DStep || place == Where::Atomic && self.chance(80) {
-                    // An endless loop inside a d_step would hang both sides; in an atomic sequence SPIN
-                    // goes round until it is too deep.
+                    // An endless loop inside a d_step would hang both sides; in an atomic sequence
+                    // SPIN continues until its depth limit.
                     return Stmt::If(options.into_iter().filter(|o| !has_break(o)).collect());
                 }
                 Stmt::Do(options)
@@ -236,8 +245,9 @@ impl Generator {
                 let outside = std::mem::replace(&mut self.main, true);
                 let mut main = self.sequence(depth - 1, place, false);
                 self.main = outside;
-                // After an offer that nobody takes, SPIN forgets that an escape beside it was possible
-                // and goes on with the main part too: no offers among several escapes.
+                // After an offer that no process takes, SPIN forgets that an escape beside it was
+                // executable and also executes the main part. So there are no offers among several
+                // escapes.
                 let outer = std::mem::replace(&mut self.escape, true);
                 let mut escape = self.sequence(depth.min(2) - 1, place, false);
                 self.escape = outer;
@@ -281,7 +291,7 @@ impl Generator {
         }
     }
 
-    /// A look into a channel, at all fields of a message or at the first.
+    /// A poll of a channel, with all fields of a message or with the first one.
     fn poll(&mut self) -> String {
         let number = self.below(self.buffered.len());
         let channel = self.buffered[number];
@@ -317,7 +327,7 @@ impl Generator {
         }
     }
 
-    /// Statements that SPIN writes out by itself, and declarations.
+    /// Statements that SPIN expands by itself, and declarations.
     fn library(&mut self, place: Where) -> String {
         self.declared += 1;
         let (name, high) = (format!("v{}", self.declared), self.below(3));
@@ -338,7 +348,7 @@ impl Generator {
         let sorted = self.chance(15);
         let op = if sorted { "!!" } else { "!" };
         let first = if self.narrow { self.below(2).to_string() } else { self.value() };
-        // A value that does not fit is cut, but SPIN finds the place of one before.
+        // A value that does not fit is truncated, but SPIN sorts before it truncates.
         let second = self.below(if sorted { 2 } else { 4 });
         format!("{}{op}{first},{second}", self.channel())
     }
@@ -351,7 +361,7 @@ impl Generator {
             14..=16 => {
                 let channel = self.channel();
                 let (first, mut second) = (self.field(), ["_", "b", "1"][self.below(3)].to_owned());
-                // SPIN undoes a receive wrongly that changes what it has matched.
+                // SPIN undoes a receive wrongly if the receive changes what it has matched.
                 if first == "eval(b)" || first == "b" {
                     second = "_".into();
                 }
@@ -373,10 +383,13 @@ impl Generator {
                 self.runs += 1;
                 "run R()".into()
             }
-            // SPIN runs a d_step that begins with an assertion in the middle of a rendezvous.
+            // SPIN executes a d_step that begins with an assertion in the middle of a rendezvous.
             22 if place == Where::DStep && self.rendezvous => self.guard(),
             22 => format!("assert({})", self.guard()),
             23 => self.library(place),
+            // A process that others ask about waits at `timeout` more often, because the answer
+            // depends on it.
+            24 | 25 if self.asks == Asks::Enabled(self.own) && place != Where::DStep => "timeout".into(),
             _ => format!("{} = {}", self.variable(), self.value()),
         }
     }
@@ -440,7 +453,8 @@ fn each(stmt: &mut Stmt, f: &mut impl FnMut(&mut Stmt)) {
     }
 }
 
-// --- Printing -------------------------------------------------------------------------------------------
+// --- Printing
+// -------------------------------------------------------------------------------------------
 
 impl Model {
     /// The model as text.
@@ -532,9 +546,10 @@ fn choice(out: &mut String, open: &str, close: &str, options: &[Vec<Stmt>], dept
     out.push_str(close);
 }
 
-// --- Shrinking ------------------------------------------------------------------------------------------
+// --- Shrinking
+// ------------------------------------------------------------------------------------------
 
-/// The smallest model found, by cutting pieces off, for which `shows` still holds.
+/// The smallest model found by removing parts for which `shows` still holds.
 pub fn shrink(model: &Model, mut shows: impl FnMut(&Model) -> bool) -> Model {
     let mut best = model.clone();
     loop {
@@ -584,7 +599,7 @@ fn smaller_bodies(body: &[Stmt]) -> Vec<Vec<Stmt>> {
     out
 }
 
-/// Sequences that could stand for a statement.
+/// Sequences that could replace a statement.
 fn smaller_statements(stmt: &Stmt) -> Vec<Vec<Stmt>> {
     let rebuilt = |body: &[Stmt], make: fn(Vec<Stmt>) -> Stmt| -> Vec<Vec<Stmt>> {
         let mut out = vec![body.to_vec()];

@@ -1,12 +1,14 @@
-//! Makes a program that shows something smaller, as long as it shows it.
+//! Reduces a program as long as it still shows a given behaviour.
 //!
-//! Each attempt is a whole program that the verifier must accept; nothing here knows what is being looked for. Ranges of instructions are
-//! taken out, large ones first (delta debugging); instructions are replaced by plainer ones that leave the stack as high; instances,
-//! variables, channels and process types that are not needed go.
+//! Each attempt is a complete program that the verifier must accept; this module does not know what
+//! the behaviour is. Ranges of instructions are removed, large ones first (delta debugging);
+//! instructions are replaced by simpler ones with the same stack effect; unused instances,
+//! variables, channels and process types are removed.
 
 use bytecode::{Addr, ChannelTypeId, GlobalId, LocalId, Op, ProcessId, Program, Verified};
 
-/// The smallest program found that the verifier accepts and for which `shows` still holds. `attempts` bounds the work.
+/// The smallest program found that the verifier accepts and for which `shows` still holds.
+/// `attempts` bounds the work.
 pub fn shrink(program: &Program, mut attempts: usize, shows: &mut dyn FnMut(&Verified) -> bool) -> Program {
     let mut best = program.clone();
     best.labels.retain(|label| label.kind != Default::default());
@@ -71,7 +73,7 @@ fn code(best: &mut Program, accept: &mut Accept<'_>) {
     }
 }
 
-/// The program without `count` instructions at `at`. Whoever went there goes to what follows.
+/// The program without `count` instructions at `at`. Jumps to them go to the next instruction.
 fn without(program: &Program, at: usize, count: usize) -> Program {
     let (at, count) = (at as u32, count as u32);
     let moved = |addr: Addr| Addr(if addr.0 >= at + count { addr.0 - count } else { addr.0.min(at) });

@@ -1,4 +1,4 @@
-//! The naive evaluator keeps the rules, and each of its mutants breaks one: tests that can fail.
+//! The naive evaluator satisfies the rules, and each of its mutants breaks one.
 
 use std::sync::Arc;
 use testkit::compare::{Comparison, compare_with};
@@ -23,7 +23,7 @@ fn every_mutant_is_noticed() {
             Box::new(Naive::mutated(program.program(), Some(mutant)).with_limits(SMALL))
         };
         let bench = Bench::new(&make);
-        // A case about the very rule must notice, not some other one by accident.
+        // A case about this very rule must notice the mutant, not some other one by accident.
         let noticed = cases().filter(|case| case.rules.contains(&rule)).any(|case| (case.check)(&bench).is_err());
         if !noticed {
             survivors.push(format!("{mutant:?} ({rule})"));
@@ -34,7 +34,8 @@ fn every_mutant_is_noticed() {
 
 #[test]
 fn random_programs_notice_mutants() {
-    // Not all of them: some take a program that is rarely drawn. These do not; if they do, the generator has become tame.
+    // Not all mutants: some need a program that is rarely drawn. If these are not noticed, the
+    // generator has lost variety.
     let mutants = [
         Mutant::BigEndian,
         Mutant::NewestMessageFirst,

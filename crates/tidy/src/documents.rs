@@ -1,16 +1,17 @@
-//! Documents tell the truth about where things are: every path they name exists.
+//! Documents name only paths that exist.
 //!
-//! A path is a word in code quotes, in a fenced block or in the target of a link, that begins with one of the
-//! repository's folders, or that names a Markdown or Rust file. Words with a placeholder (`models/<language>/`) are
-//! checked up to the placeholder.
+//! A path is a word in code quotes, in a fenced block or in the target of a link, that begins with
+//! one of the repository's folders, or that names a Markdown or Rust file. Words with a placeholder
+//! (`models/<language>/`) are checked up to the placeholder.
 
 use crate::Finding;
 
-/// Folders at the root. A quoted word that begins with one of them must name something that exists, also when the
-/// folder itself is gone: a list made from the disk would not notice that.
+/// Folders at the root. A quoted word that begins with one of them must name something that exists,
+/// even if the folder itself is gone: a list made from the disk would not notice that.
 const FOLDERS: [&str; 11] = ["crates", "docs", "models", "xtask", "fuzz", "bench", "tools", "tests", ".ci", ".cargo", ".github"];
 
-/// Checks the paths named in the document `path` with `text`. `exists` answers for a path from the root.
+/// Checks the paths named in the document `path` with `text`. `exists` answers for a path from the
+/// root.
 pub fn check(path: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<Finding> {
     let here = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut findings = Vec::new();
@@ -37,7 +38,7 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).flat_map(str::split_whitespace)
 }
 
-/// The targets of a line's links: what stands between `](` and `)`.
+/// The targets of a line's links: the text between `](` and `)`.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
         let target = rest.split(')').next()?;
@@ -52,7 +53,7 @@ fn candidate(word: &str) -> Option<&str> {
     if word.contains("://") {
         return None;
     }
-    // Up to a placeholder, and there back to the last whole component.
+    // The text up to a placeholder, cut to the last whole component.
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let known = match word.find(|c| !plain(c)) {
         None => word,

@@ -1,11 +1,13 @@
-//! The house rules, as code: what a reviewer would otherwise have to remember.
+//! The rules of the project, as code: what a reviewer would otherwise have to remember.
 //!
-//! Each rule is a function from text to findings and knows nothing of the disk, so each can be shown to fail on a small
-//! example. `tests/repository.rs` runs all of them on this repository. The idea is TigerBeetle's and rust-analyzer's:
-//! a rule that is not checked decays into an opinion.
+//! Each rule is a function from text to findings and does not use the disk, so each can be shown to
+//! fail on a small example. `tests/repository.rs` runs all of them on this repository. The idea
+//! comes from TigerBeetle and rust-analyzer: rules that are not checked are soon broken.
 #![forbid(unsafe_code)]
 
 pub mod documents;
+pub mod exports;
+pub mod recipes;
 pub mod rooms;
 pub mod sources;
 pub mod tree;

@@ -1,9 +1,9 @@
-//! Dependencies go one way. The map of rooms in `ARCHITECTURE.md` is the rule; this module compares it with what
-//! `cargo metadata` says the crates really use.
+//! Dependencies go one way. The map of rooms in `ARCHITECTURE.md` is the rule; this module compares
+//! it with the dependencies that `cargo metadata` reports.
 //!
-//! The map is a table, one row a room, in the order in which values flow: a room may use only rooms above its own row,
-//! and of those only the ones its row names. A second table names libraries that are kept to a few rooms.
-//! Dependencies of tests are free: an oracle may look at anything.
+//! The map is a table, one row for each room, in the order in which values flow: a room may use
+//! only rooms above its own row, and only those that its row names. A second table names libraries
+//! that only a few rooms may use. Dependencies of tests are free: an oracle may use anything.
 
 use crate::Finding;
 use serde_json::Value;

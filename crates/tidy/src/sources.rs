@@ -1,18 +1,22 @@
 //! Rules for one Rust source file at a time.
 //!
-//! They are textual on purpose. A rule here must be cheap to state and cheap to obey; whatever needs to understand the
-//! code belongs to the compiler's and Clippy's lints, which the workspace turns on.
+//! The rules are textual on purpose. A rule here must be cheap to state and cheap to obey. A rule
+//! that must understand the code belongs to the compiler's and Clippy's lints, which the workspace
+//! turns on.
 
 use crate::Finding;
 
 /// A file longer than this holds more than one idea.
 pub const LINES_MAX: usize = 900;
 
-/// Crates in which unsafe code may stand, each block with its reason.
+/// The longest comment line, in characters.
+pub const COMMENT_COLUMNS_MAX: usize = 100;
+
+/// Crates that may contain unsafe code, each block with its reason.
 pub const MAY_BE_UNSAFE: [&str; 4] = ["vm", "jit", "store", "capi"];
 
-/// Crates that face the outside world: they alone read files, print and end the process.
-/// `tidy`, `testkit` and `xtask` are tools of the workshop and never part of the product.
+/// Crates that read files, print and end the process. `tidy`, `testkit` and `xtask` are development
+/// tools and not part of the product.
 pub const OUTSIDE: [&str; 5] = ["cli", "explorer", "tidy", "testkit", "xtask"];
 
 /// The crate a path lies in: `crates/vm/src/lib.rs` is in `vm`, `xtask/src/main.rs` in `xtask`.
@@ -32,7 +36,19 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
     length(path, text, &mut findings);
     unsafe_code(path, text, &mut findings);
     calls(path, text, &mut findings);
+    comments(path, text, &mut findings);
     findings
+}
+
+/// Comment lines are short enough to be read beside other text. Addresses cannot be broken.
+fn comments(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    for (index, line) in text.lines().enumerate() {
+        let length = line.chars().count();
+        if line.trim_start().starts_with("//") && length > COMMENT_COLUMNS_MAX && !line.contains("://") {
+            let message = format!("a comment line of {length} columns; at most {COMMENT_COLUMNS_MAX}");
+            findings.push(Finding::new(path, index + 1, message));
+        }
+    }
 }
 
 /// Each module says what it is before anything else.
@@ -60,7 +76,8 @@ fn unsafe_code(path: &str, text: &str, findings: &mut Vec<Finding>) {
     if is_root && !text.contains("#![forbid(unsafe_code)]") {
         findings.push(Finding::new(path, 1, "add `#![forbid(unsafe_code)]`"));
     }
-    // Integration tests and benches are crates of their own, which the attribute above does not reach.
+    // Integration tests and benches are crates of their own, which the attribute above does not
+    // reach.
     for (number, code) in code_lines(text) {
         let code = without_strings(code);
         let mut words = code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -98,7 +115,8 @@ fn has_call(code: &str, call: &str) -> bool {
     })
 }
 
-/// Lines that are code of the product: comments are cut off, and an inline test module at the end is left out.
+/// Lines that are code of the product: comments are cut off, and an inline test module at the end
+/// is left out.
 fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
     let tests = lines.windows(2).position(|pair| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{'));
@@ -124,7 +142,7 @@ fn without_strings(line: &str) -> String {
     kept
 }
 
-/// No file of ours, of whatever kind, names a place on one particular machine.
+/// No file names a path on one particular machine.
 pub fn machine_paths(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -150,6 +168,15 @@ mod tests {
 
     fn messages(path: &str, text: &str) -> Vec<String> {
         check(path, text).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn long_comment_lines_are_found() {
+        let line = |length: usize| format!("//! x\n    /// {}\n", "x".repeat(length - 8));
+        assert_eq!(check("crates/vm/src/a.rs", &line(COMMENT_COLUMNS_MAX)).len(), 0);
+        assert_eq!(check("crates/vm/src/a.rs", &line(COMMENT_COLUMNS_MAX + 1)).len(), 1);
+        let code = format!("//! x\nlet a = \"{}\";\n", "x".repeat(110));
+        assert_eq!(check("crates/vm/src/a.rs", &code).len(), 0, "the formatter takes care of code");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The repository as a list of files. The only module here that touches the disk.
 //!
-//! It walks the folder instead of asking git, because a source archive without history must pass the same tests.
+//! It walks the folder instead of asking git, because a source archive without history must pass
+//! the same tests.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,7 @@
 //! The house rules, applied to this repository.
 
 use std::process::Command;
-use tidy::{Finding, documents, rooms, sources, tree};
+use tidy::{Finding, documents, exports, recipes, rooms, sources, tree};
 
 fn none(findings: Vec<Finding>) {
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
@@ -64,8 +64,97 @@ fn ci_runs_the_commands_of_the_readme() {
     let commands: Vec<&str> = readme.lines().filter(|line| line.starts_with("cargo ")).collect();
     assert_eq!(commands.len(), 2, "one command checks an example, one runs the tests");
     for command in commands {
-        // What comes behind the command's own options is the same in both; CI only asks for less noise.
+        // The part after the command's own options is the same in both; CI only adds `--quiet`.
         let asked = command.replace("cargo run ", "cargo run --quiet ");
         assert!(ci.contains(command) || ci.contains(&asked), ".ci/run does not run `{command}`");
     }
+}
+
+/// The recipes say which files must be changed for a new order, store, search for cycles, language
+/// or command; see `tidy::recipes`.
+#[test]
+fn recipes_name_the_files_that_something_new_touches() {
+    let root = tree::root();
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).expect("it is there");
+    let table = read("crates/check/src/table.rs");
+    let languages = read("crates/languages/src/lib.rs");
+    let fronts = languages.lines().find(|line| line.starts_with("use load::{Front,")).expect("the functions of the languages");
+    let fronts = fronts.split(['{', '}']).nth(1).expect("a list").split(", ").skip(1).map(str::to_owned).collect();
+    let kinds = [
+        recipes::Kind { recipe: "- *A new search order*", marker: "Order", names: recipes::declared(&table, "Order, \"", '=') },
+        recipes::Kind { recipe: "- *A new store*", marker: "StoreKind", names: recipes::declared(&table, "StoreKind, \"", '=') },
+        recipes::Kind { recipe: "- *A new search for cycles*", marker: "Cycles", names: recipes::declared(&table, "Cycles, \"", '=') },
+        recipes::Kind { recipe: "- *A new language*", marker: "", names: fronts },
+        recipes::Kind {
+            recipe: "- *A new command*",
+            marker: "",
+            names: recipes::declared(&read("crates/cli/src/commands/mod.rs"), "commands! {", ':'),
+        },
+    ];
+    let document = read("ARCHITECTURE.md");
+    let files = tree::files(&root, &[".rs"]).expect("readable tree");
+    for kind in &kinds {
+        assert!(kind.names.len() >= 2, "{kind:?}");
+    }
+    none(kinds.iter().flat_map(|kind| recipes::check(&document, &files, kind)).collect());
+}
+
+/// Names that no other crate mentions, although they are needed there.
+const NOT_WRITTEN_DOWN: [exports::Allowed<'static>; 16] = [
+    ("LayersWorker", "the associated type of a store"),
+    ("CtlWitness", "the type of a field of `Checked`"),
+    ("BitsWorker", "the associated type of a store"),
+    ("CacheWorker", "the associated type of a store"),
+    ("CompactWorker", "the associated type of a store"),
+    ("HashesWorker", "the associated type of a store"),
+    ("JoinedWorker", "the associated type of a store"),
+    ("MarkedWorker", "the associated type of a store"),
+    ("PlainWorker", "the associated type of a store"),
+    ("StressFailure", "what `stress` returns"),
+    ("StressReport", "what `stress` returns"),
+    ("Reopened", "what `reopen` returns"),
+    ("Shortest", "what `shortest_lasso` returns"),
+    ("Refuted", "the type of a field of `Claim`"),
+    ("NotChecked", "an error of `Subject::claim`"),
+    ("Visited", "a seam for sets on disk and on other machines; its laws are tested on a toy"),
+];
+
+#[test]
+fn exports_at_the_seams_have_users() {
+    let files = tree::files(&tree::root(), &[".rs"]).expect("readable tree");
+    none(exports::unused(&files, &NOT_WRITTEN_DOWN));
+}
+
+/// Public functions whose only users are tests, for a reason.
+const CALLED_BY_TESTS: [exports::Allowed<'static>; 2] = [
+    ("state_mut", "brings successors to a canonical form; its user is a toy until there is a symmetry reduction"),
+    ("system_state", "tests look at the states of a product by it"),
+];
+
+#[test]
+fn public_functions_at_the_seams_are_called() {
+    let files = tree::files(&tree::root(), &[".rs"]).expect("readable tree");
+    none(exports::uncalled(&files, &CALLED_BY_TESTS));
+}
+
+#[test]
+fn values_are_fields_or_methods() {
+    let files = tree::files(&tree::root(), &[".rs"]).expect("readable tree");
+    none(exports::twofold(&files));
+}
+
+/// One notion in the form that each of two crates needs, and that no third crate confuses.
+const SAME_NAME: [exports::Allowed<'static>; 6] = [
+    ("Reduced", "whether a search was reduced in `check`, a system with fewer steps in `search`"),
+    ("Progress", "of a search in `contract`, of a translation in `jit`"),
+    ("Automaton", "as a program carries it, as `logic` makes it, as a search runs it; `check::claim` turns one into the other"),
+    ("AutomatonEdge", "an edge of each of these automata"),
+    ("Edge", "of a state space in `contract`, of a graph in a file in `lts`, of an automaton in `logic`"),
+    ("Fault", "what an operation raises in `bytecode`, what is told to users in `contract`"),
+];
+
+#[test]
+fn type_names_at_the_seams_are_used_once() {
+    let files = tree::files(&tree::root(), &[".rs"]).expect("readable tree");
+    none(exports::repeated(&files, &SAME_NAME));
 }

@@ -1,8 +1,9 @@
-//! Instructions instead of seconds: what valgrind counts does not depend on who else uses the machine.
+//! Instructions instead of seconds: valgrind's count does not depend on other users of the machine.
 //!
-//! Valgrind's callgrind also tells where the instructions are. Its output says for each of them the source line it was compiled from, so
-//! code that the compiler put inside other functions is still counted where it was written; native code of ours has no source and is told
-//! by that. See the format's description in valgrind's manual, "Callgrind Format Specification".
+//! Valgrind's callgrind also reports where the instructions are. Its output contains for each of
+//! them the source line from which it was compiled, so code that the compiler inlined is still
+//! counted where it was written. Our native code has no source line and is recognised by that. See
+//! the format's description in valgrind's manual, "Callgrind Format Specification".
 
 use super::ours::{Everypath, Manner};
 use super::row::geometric_mean;
@@ -14,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The parts of the program that instructions are shared out among.
+/// The parts of the program to which instructions are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Code made for the model.
@@ -25,14 +26,12 @@ enum Part {
     Store,
     /// The search, and what passes between it and the others.
     Search,
-    /// Front-end, step graph, Cranelift.
-    Translation,
-    /// The C library and whatever remains: copying, allocation, the start of the process.
+    /// The C library and everything else: copying, allocation, progress reports.
     Rest,
 }
 
 impl Part {
-    const ALL: [Part; 6] = [Part::Native, Part::Generation, Part::Store, Part::Search, Part::Translation, Part::Rest];
+    const ALL: [Part; 5] = [Part::Native, Part::Generation, Part::Store, Part::Search, Part::Rest];
 
     const fn name(self) -> &'static str {
         match self {
@@ -40,7 +39,6 @@ impl Part {
             Part::Generation => "generation",
             Part::Store => "store",
             Part::Search => "search",
-            Part::Translation => "translation",
             Part::Rest => "rest",
         }
     }
@@ -61,7 +59,9 @@ const FUNCTIONS: usize = 12;
 pub fn run(everypath: &Everypath, entries: &[Entry], spin: bool) -> Result<(), Failure> {
     let folder = root().join("target/bench");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    println!("instructions, counted by valgrind; those a state are without translation, the shares are of all of them\n");
+    println!(
+        "instructions of the search, counted by valgrind; reading and translating a model, and the start of the process, are not among them\n"
+    );
     print!("{:<26} {:>9} {:>12} {:>12} {:>7} |", "model", "states", "spin/state", "plain/state", "/spin");
     Part::ALL.iter().for_each(|part| print!(" {:>11}", part.name()));
     println!();
@@ -88,20 +88,26 @@ pub fn run(everypath: &Everypath, entries: &[Entry], spin: bool) -> Result<(), F
 
 fn row(everypath: &Everypath, entry: &Entry, spin: bool, folder: &Path) -> Result<(String, Option<f64>, String), Failure> {
     let (found, _) = everypath.run(&entry.model, Manner::PLAIN)?;
-    let ours = count(folder, &everypath.program, &everypath.arguments(&entry.model.path, Manner::PLAIN))?;
+    let mut arguments = everypath.arguments(&entry.model.path, Manner::PLAIN);
+    // Under valgrind translation takes so long that without this the interpreter would do much of
+    // the work. Older versions always wait.
+    if everypath.has_option("--code-first") {
+        arguments.push("--code-first".to_owned());
+    }
+    let ours = count(folder, Some(SEARCH), &everypath.program, &arguments)?;
     let theirs = if spin && entry.model.is_promela() {
         let mut verifier = Verifier::build(&entry.model.path, &[], true)?;
         let (pan, _) = verifier.run()?;
         if pan.states != found.states {
             return Err(format!("the counts differ: {} and {}", pan.states, found.states));
         }
-        Some(count(folder, &verifier.program(), &verifier.arguments())?.total as f64)
+        Some(count(folder, None, &verifier.program(), &verifier.arguments())?.total as f64)
     } else {
         None
     };
     let states = found.states.max(1) as f64;
-    // What a C compiler does for SPIN is not counted either.
-    let searching = (ours.total - ours.parts[Part::Translation as usize]) as f64;
+    // SPIN's verifier is counted as a whole: it neither reads nor translates a model.
+    let searching = ours.total as f64;
     let ratio = theirs.map(|theirs| searching / theirs);
     let shown = |value: Option<f64>, digits: usize| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"));
     let mut line = format!(
@@ -125,11 +131,16 @@ fn row(everypath: &Everypath, entry: &Entry, spin: bool, folder: &Path) -> Resul
     Ok((line, ratio, list))
 }
 
-/// Runs a program under valgrind.
-fn count(folder: &Path, program: &Path, arguments: &[String]) -> Result<Profile, Failure> {
+/// The function that a search is.
+const SEARCH: &str = "search::breadth_first::search";
+
+/// Runs a program under valgrind, and counts what happens in one of its functions, or all of it.
+fn count(folder: &Path, inside: Option<&str>, program: &Path, arguments: &[String]) -> Result<Profile, Failure> {
     let file = folder.join("callgrind.out");
+    let only = inside.map(|function| ["--collect-atstart=no".to_owned(), format!("--toggle-collect={function}")]);
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--quiet"])
+        .args(only.into_iter().flatten())
         .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(program)
         .args(arguments)
@@ -143,7 +154,8 @@ fn count(folder: &Path, program: &Path, arguments: &[String]) -> Result<Profile,
     Ok(profile(&text))
 }
 
-/// Reads callgrind's output. A name is given in full once, with a number, and by its number from then on.
+/// Reads callgrind's output. A name is given in full once, with a number, and by its number from
+/// then on.
 fn profile(text: &str) -> Profile {
     let mut profile = Profile::default();
     let mut names: [HashMap<u32, &str>; 3] = Default::default();
@@ -162,7 +174,7 @@ fn profile(text: &str) -> Profile {
                 _ => {}
             }
         } else if line.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '*')) {
-            // What follows a call is the cost of the called function, which is counted there.
+            // The costs after a call belong to the called function, which is counted there.
             if std::mem::take(&mut inclusive) {
                 continue;
             }
@@ -186,7 +198,8 @@ fn resolve<'a>(names: &mut HashMap<u32, &'a str>, value: &'a str) -> &'a str {
     names.get(&number).copied().unwrap_or("")
 }
 
-/// The part an instruction belongs to: by its source file; by the function it is in, if the file is the standard library's.
+/// The part an instruction belongs to: by its source file; by the function it is in, if the file is
+/// the standard library's.
 fn part(object: &str, file: &str, function: &str) -> Part {
     if object == "???" && function.starts_with("0x") {
         return Part::Native;
@@ -194,20 +207,16 @@ fn part(object: &str, file: &str, function: &str) -> Part {
     let room = file.split_once("crates/").and_then(|(_, rest)| rest.split('/').next());
     let passing = matches!(room, None | Some("contract"));
     let room = if passing { ROOMS.into_iter().find(|room| function.contains(&format!("{room}::"))).or(room) } else { room };
-    let translating = ["compile.rs", "emit.rs", "expr.rs"].iter().any(|name| file.ends_with(&format!("jit/src/{name}")));
     match room {
-        Some("jit") if translating => Part::Translation,
         Some("jit" | "vm") => Part::Generation,
         Some("store") => Part::Store,
         Some("search" | "contract" | "check") => Part::Search,
-        Some("stepgraph" | "promela" | "bytecode" | "languages" | "source") => Part::Translation,
-        _ if ["cranelift", "regalloc2"].iter().any(|name| function.contains(name) || file.contains(name)) => Part::Translation,
         _ => Part::Rest,
     }
 }
 
-/// Rooms by whose name a function is told.
-const ROOMS: [&str; 9] = ["jit", "vm", "store", "search", "stepgraph", "promela", "bytecode", "languages", "source"];
+/// Crates by whose name a function is recognised.
+const ROOMS: [&str; 4] = ["jit", "vm", "store", "search"];
 
 #[cfg(test)]
 mod tests {
@@ -251,9 +260,8 @@ fn=(3) search::expand::follow
     }
 
     #[test]
-    fn translation_is_told_from_generation() {
-        assert_eq!(part("everypath", "/x/crates/jit/src/emit.rs", "jit::emit::step"), Part::Translation);
-        assert_eq!(part("everypath", "/y/regalloc2-0.1/src/lib.rs", "regalloc2::run"), Part::Translation);
+    fn parts_are_told_by_files_and_functions() {
+        assert_eq!(part("everypath", "/rustc/library/core/src/slice/mod.rs", "store::plain::insert"), Part::Store);
         assert_eq!(part("everypath", "/x/crates/jit/src/helpers.rs", "jit::helpers::end"), Part::Generation);
         assert_eq!(part("libc.so", "./string/memmove.S", "memcpy"), Part::Rest);
     }

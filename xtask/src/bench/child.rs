@@ -1,13 +1,15 @@
-//! What a program costs: its processor time, its wall-clock time, its memory at the peak.
+//! The costs of a program: its processor time, its wall-clock time, its peak memory.
 //!
-//! The system keeps these numbers for the children of a process together, and the peak only as the largest of all. So each program is
-//! started by a fresh copy of this command (`cargo xtask measure`), which has no other child, and which tells in its last line what the
-//! system says. Processor time counts everything the program waited for: the passes a compiler driver starts are in it.
+//! The system adds these numbers up for all children of a process, and keeps only the largest peak.
+//! So each program is started by a fresh copy of this command (`cargo xtask measure`), which has no
+//! other child and reports the system's numbers in its last line. Processor time includes
+//! everything the program waited for, such as the passes that a compiler driver starts.
 //!
-//! A virtual machine's host takes back memory that nobody has used for a second or two, and getting it again is slow and charged to whoever
-//! is the first to touch it. Whether a program meets such memory depends on what ran before, and it can add half to the time of a search
-//! of some hundred thousand states. So as much memory as any of them needs is touched and returned just before each search of such a model,
-//! whosever it is: [`recall_memory`].
+//! The host of a virtual machine takes back memory that has not been used for a second or two.
+//! Getting it again is slow, and the first program that touches it pays. Whether a program meets
+//! such memory depends on what ran before, and it can add half to the time of a search of some
+//! hundred thousand states. So before each search of such a model, as much memory as any of them
+//! needs is touched and returned: [`recall_memory`].
 
 use crate::Failure;
 use std::ffi::OsString;
@@ -85,7 +87,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// The other side of [`run`]: starts the program as the only child and tells what it cost.
+/// The counterpart of [`run`]: starts the program as the only child and reports its costs.
 pub fn measure(arguments: &Arguments) -> Result<(), Failure> {
     let (program, rest) = arguments.command.split_first().ok_or("nothing to measure")?;
     let begun = Instant::now();
@@ -100,8 +102,9 @@ pub fn measure(arguments: &Arguments) -> Result<(), Failure> {
 /// Memory touched before a search starts: more than any of the set needs.
 const RECALLED: usize = 768 << 20;
 
-/// Sees to it that the machine has memory at hand; see above. In a process of its own (`cargo xtask recall-memory`), since the system
-/// charges a program with the memory of the one that starts it.
+/// Makes sure that the machine has memory available; see above. It runs in a process of its own
+/// (`cargo xtask recall-memory`), because the system charges a program with the memory of the
+/// process that starts it.
 pub fn recall_memory() -> Result<(), Failure> {
     let status = std::env::current_exe().and_then(|this| Command::new(this).arg("recall-memory").status());
     match status {
@@ -122,7 +125,8 @@ pub fn touch_memory() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Processor time of this process so far, in seconds; that of the wall where the system does not tell.
+/// Processor time of this process so far, in seconds; that of the wall where the system does not
+/// tell.
 pub fn process_seconds() -> f64 {
     system::process().unwrap_or_else(|| {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

@@ -1,7 +1,10 @@
-//! How long translation takes, for every model there is: from source to verified byte-code, and on to native code.
+//! The time of translation for every model: from source to verified byte-code, and on to native
+//! code.
 //!
-//! Measured inside this process by its processor time, so that neither the start of a process nor the neighbours count. Then large programs of several
-//! families, each in several sizes, to see how times grow: these by the clock on the wall too, because a user waits for the first state.
+//! It is measured inside this process by its processor time, so that neither process creation nor
+//! other users count. Then follow large programs of several families in several sizes, to see how
+//! times grow: for these the wall-clock time is measured too, because a user waits for the first
+//! state.
 
 use super::child::process_seconds;
 use super::ours;
@@ -9,7 +12,7 @@ use crate::Failure;
 use crate::models::{self, Corpus};
 use contract::{Successors, System};
 use jit::Native;
-use languages::{NoFiles, Source};
+use languages::{Input, NoFiles};
 use std::sync::Arc;
 use std::time::Instant;
 use testkit::large::Family;
@@ -24,7 +27,8 @@ const FIRST_STATE_BAR: f64 = 0.200;
 /// The sizes of large programs, in instructions.
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// Translates the models whose names contain one of `only` (or all of them) and prints what it took.
+/// Translates the models whose names contain one of `only` (or all of them) and prints what it
+/// took.
 pub fn run(corpus: &Corpus, only: &[String]) -> Result<(), Failure> {
     let mut models = models::examples()?;
     models.extend(corpus.models()?);
@@ -84,11 +88,11 @@ fn large(only: &[String]) -> Result<(), Failure> {
         for size in SIZES {
             let text = family.text(size);
             let begun = process_seconds();
-            let source = Source { name: family.file_name(), bytes: text.as_bytes(), defines: &[], files: &mut NoFiles };
+            let source = Input { name: family.file_name(), bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
             let loaded = languages::load(source)
                 .map_err(|rejected| format!("{}: {}", family.name(), source::render_all(&rejected.map, &rejected.diagnostics)))?;
             let load = process_seconds() - begun;
-            let program = Arc::new(loaded.program);
+            let program = Arc::new(loaded.model.into_program().ok_or("not a program")?);
             let (begun, on_wall) = (process_seconds(), Instant::now());
             let mut native = Native::new(Arc::clone(&program)).map_err(|error| error.to_string())?;
             expand_first(&mut native);

@@ -1,18 +1,21 @@
-//! How fast, how small, how soon: Everypath beside SPIN, on the same models, in the same run.
+//! Speed, memory and time to the answer: Everypath beside SPIN, on the same models, in the same
+//! run.
 //!
-//! Both search the whole state space with one thread, without reduction, with an exact store, and must count the same states. Processor
-//! time (user and system) is what ratios are made of: on a machine that others use, the clock on the wall measures the others. It is
-//! recorded all the same. Two threads are the exception: what they gain is time on the wall. So they are compared with two searches that
-//! run at the same time, which meet the same others, the same caches and the same memory. What the columns mean, and the latest table,
-//! are in `docs/performance.md`.
+//! Both search the whole state space with one thread, without reduction, with an exact store, and
+//! must count the same states. Ratios are made of processor time (user and system), because on a
+//! shared machine the wall-clock time depends on others. It is recorded too. Two threads are the
+//! exception: they reduce wall-clock time. So they are compared with two searches that run at the
+//! same time and share the same machine, caches and memory. `docs/performance.md` explains the
+//! columns and has the latest table.
 
 mod callgrind;
 pub mod child;
 mod compile_times;
 pub mod ours;
+mod properties;
 mod row;
 mod set;
-mod spin;
+pub mod spin;
 mod table;
 
 use crate::models::Corpus;
@@ -35,6 +38,21 @@ pub struct Arguments {
     /// Only the sizes of automata of temporal formulas beside the best known ones
     #[arg(long)]
     ltl: bool,
+    /// Only how many states reductions leave, beside SPIN's: on seven models, or on those of
+    /// `--only`
+    #[arg(long)]
+    reductions: bool,
+    /// Only how many states passes over the byte-code leave of models that are chains of small
+    /// steps, beside the shares of table 5 of Weber's paper on the machine
+    #[arg(long)]
+    chains: bool,
+    /// With `--reductions`: on the whole benchmark set
+    #[arg(long, requires = "reductions")]
+    all: bool,
+    /// A temporal property, and the reduction, on both sides: how long, and how much longer than
+    /// plain exploration
+    #[arg(long, conflicts_with_all = ["own", "callgrind", "compile_times"])]
+    properties: bool,
     /// The project's own models only
     #[arg(long, conflicts_with = "quick")]
     own: bool,
@@ -56,7 +74,8 @@ pub struct Arguments {
     /// Without the column for two threads, which is for models over a million states
     #[arg(long)]
     no_threads: bool,
-    /// Give SPIN's verifier a hash table as large as the model needs, from its second run on, instead of its default
+    /// Give SPIN's verifier a hash table as large as the model needs, from its second run on,
+    /// instead of its default
     #[arg(long)]
     fit_table: bool,
     /// Count instructions under valgrind, and tell which part of the program they belong to
@@ -85,6 +104,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.ltl {
         return crate::ltl::table(None, false);
+    }
+    if arguments.reductions {
+        return crate::reductions::table::print(&arguments.corpus, &arguments.only, arguments.all, !arguments.no_spin, 60);
+    }
+    if arguments.chains {
+        return crate::reductions::chains::print();
     }
     if arguments.compile_times {
         return compile_times::run(&arguments.corpus, &arguments.only);
@@ -126,9 +151,10 @@ fn compare(
         remarks += &format!("\ncontinued: {date}, fastest of {} runs", arguments.runs);
     }
     remarks += &format!("; load at the beginning {}", load());
-    println!("{remarks}\n\n{}", table::head());
+    let blocks = if arguments.properties { &properties::BLOCKS[..] } else { &table::BLOCKS };
+    println!("{remarks}\n\n{}", table::head(blocks));
     for row in &rows {
-        println!("{}", table::line(row));
+        println!("{}", table::line(blocks, row));
     }
     let sides = Sides {
         everypath,
@@ -145,19 +171,22 @@ fn compare(
             continue;
         }
         let mut row = Row::new(&entry.model.name, entry.group);
-        if let Err(failure) = sides.measure(entry, &mut row) {
+        let measured = if arguments.properties { sides.measure_properties(entry, &mut row) } else { sides.measure(entry, &mut row) };
+        if let Err(failure) = measured {
             row.error = failure;
         }
-        println!("{}", table::line(&row));
+        println!("{}", table::line(blocks, &row));
         rows.push(row);
     }
     remarks += &format!(", at the end {}", load());
-    println!("\n{}", table::summary(&rows));
+    println!("\n{}", if arguments.properties { properties::summary(&rows) } else { table::summary(&rows) });
     let place = match &arguments.into {
         Some(file) => Some(file.clone()),
-        None if arguments.save || (extent == Extent::Full && arguments.only.is_empty()) => {
-            Some(root().join(format!("bench/runs/{}.tsv", output("date", &["-u", "+%Y-%m-%dT%H%M"]))))
-        }
+        None if arguments.save || (extent == Extent::Full && arguments.only.is_empty()) => Some(root().join(format!(
+            "bench/runs/{}{}.tsv",
+            output("date", &["-u", "+%Y-%m-%dT%H%M"]),
+            if arguments.properties { "-properties" } else { "" }
+        ))),
         None => None,
     };
     if let Some(place) = place {
@@ -187,21 +216,24 @@ struct Sides<'a> {
     runs: usize,
 }
 
-/// Two threads are for searches that take their time: only models with more states than this are searched so.
+/// Two threads are for searches that take their time: only models with more states than this are
+/// searched so.
 const TEAM_STATES: u64 = 1_000_000;
-/// The clock on the wall needs at least so many runs.
+/// Wall-clock times need at least this many runs.
 const TEAM_RUNS: usize = 6;
 
 impl Sides<'_> {
-    /// Fills a row. The runs of the rivals alternate, so that a change of the machine's mood meets both.
+    /// Fills a row. The runs of both sides alternate, so that changes of the machine's load affect
+    /// both.
     fn measure(&self, entry: &Entry, row: &mut Row) -> Result<(), Failure> {
         let promela = entry.model.is_promela();
         let mut verifier = if self.spin && promela { Some(Verifier::build(&entry.model.path, &[], self.fit_table)?) } else { None };
-        // Smaller models are there for the time to the verdict alone; the second store and the second verifier have nothing to say.
+        // Smaller models only measure the time to the verdict; the second store and the second
+        // verifier are skipped.
         let thorough = entry.group == Group::Search;
         let compiled = ours::compile(&entry.model)?;
         let translation = compiled.native.unwrap_or(compiled.bytecode);
-        // Models that are searched in no time hardly touch any memory.
+        // Models that are searched very quickly use hardly any memory.
         let prepare = || if thorough { child::recall_memory() } else { Ok(()) };
         for _ in 0..self.runs {
             if let Some(verifier) = &mut verifier {
@@ -232,7 +264,8 @@ impl Sides<'_> {
         agree(entry, row)
     }
 
-    /// Two threads on one search, and two searches with one thread each. Who comes first changes from run to run.
+    /// Two threads on one search, and two searches with one thread each. The order changes from run
+    /// to run.
     fn measure_team(&self, entry: &Entry, row: &mut Row, translation: f64) -> Result<(), Failure> {
         for run in 0..self.runs.max(TEAM_RUNS) {
             for team in [run % 2 == 0, run % 2 != 0] {
@@ -269,7 +302,7 @@ fn our_run(row: &mut Row, who: Who, (found, cost): (Found, Cost), translation: f
     Ok(())
 }
 
-fn spin_run(row: &mut Row, who: Who, verifier: &mut Verifier) -> Result<(), Failure> {
+fn spin_run(row: &mut Row, who: Who, verifier: &mut Verifier) -> Result<spin::Found, Failure> {
     let (found, cost) = verifier.run()?;
     row.count(who, found.states)?;
     row.least(who, Number::SearchCpu, cost.cpu);
@@ -280,12 +313,13 @@ fn spin_run(row: &mut Row, who: Who, verifier: &mut Verifier) -> Result<(), Fail
         row.set(who, Number::StateBytes, bytes / found.states.max(1) as f64);
     }
     row.set(who, Number::Peak, cost.peak as f64);
-    Ok(())
+    Ok(found)
 }
 
-/// All sides, and what is known of the model, must count the same states.
+/// All sides, and the recorded count of the model, must agree.
 fn agree(entry: &Entry, row: &Row) -> Result<(), Failure> {
-    let told: Vec<u64> = Who::ALL.into_iter().filter_map(|who| row.get(who, Number::States)).map(|states| states as u64).collect();
+    let whole = Who::ALL.into_iter().filter(|who| who.visits_the_whole_space());
+    let told: Vec<u64> = whole.filter_map(|who| row.get(who, Number::States)).map(|states| states as u64).collect();
     let all: Vec<u64> = told.iter().copied().chain(entry.states).collect();
     if all.windows(2).all(|pair| pair[0] == pair[1]) {
         return Ok(());
@@ -294,7 +328,7 @@ fn agree(entry: &Entry, row: &Row) -> Result<(), Failure> {
     Err(format!("the counts differ: {told:?}{known}"))
 }
 
-/// What a reader of the numbers must know of the day they were made.
+/// What a reader of the numbers must know about the machine and the day.
 fn circumstances(versions: Option<&(String, String)>, everypath: &Everypath, arguments: &Arguments) -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':')).map_or("?", |(_, name)| name.trim());

@@ -53,7 +53,8 @@ pub struct Found {
 }
 
 impl Everypath {
-    /// The given program, or the one of this tree, brought up to date: a number from an old program is worse than none.
+    /// The given program, or the one of this tree, rebuilt if necessary: a measurement of an old
+    /// program would be misleading.
     pub fn new(given: Option<&Path>, more: &[String]) -> Result<Everypath, Failure> {
         let more = more.to_vec();
         if let Some(program) = given {
@@ -75,12 +76,19 @@ impl Everypath {
 
     /// Whether it has the store of this name.
     pub fn has_store(&self, name: &str) -> bool {
+        let help = self.help();
+        let line = help.lines().find(|line| line.trim_start().starts_with("--store"));
+        line.is_some_and(|line| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == name))
+    }
+
+    /// Whether it has the option of this name.
+    pub fn has_option(&self, name: &str) -> bool {
+        self.help().split_whitespace().any(|word| word == name)
+    }
+
+    fn help(&self) -> String {
         let help = Command::new(&self.program).args(["space", "--help"]).output();
-        help.is_ok_and(|help| {
-            let text = String::from_utf8_lossy(&help.stdout).into_owned();
-            let line = text.lines().find(|line| line.trim_start().starts_with("--store"));
-            line.is_some_and(|line| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == name))
-        })
+        help.map_or_else(|_| String::new(), |help| String::from_utf8_lossy(&help.stdout).into_owned())
     }
 
     /// The arguments for a model.
@@ -99,6 +107,17 @@ impl Everypath {
             let told = if finished.stdout.trim().is_empty() { &finished.stderr } else { &finished.stdout };
             format!("everypath says: {}", told.lines().next().unwrap_or("nothing"))
         })?;
+        Ok((found, finished.cost))
+    }
+
+    /// One check with these arguments, by one thread with the plain store, that ends with *holds*.
+    pub fn check(&self, model: &Model, how: &[&str]) -> Result<(Found, Cost), Failure> {
+        let mut arguments = vec!["check".to_owned(), model.path.display().to_string()];
+        arguments.extend(["--json", "--threads", "1", "--store", "plain"].iter().chain(how).map(|argument| (*argument).to_owned()));
+        arguments.extend(self.more.iter().cloned());
+        let finished = child::run(&root(), &self.program, arguments)?;
+        let told = if finished.stdout.trim().is_empty() { &finished.stderr } else { &finished.stdout };
+        let found = parse_holds(&finished.stdout).ok_or_else(|| format!("everypath says: {}", told.lines().next().unwrap_or("nothing")))?;
         Ok((found, finished.cost))
     }
 
@@ -122,6 +141,18 @@ fn parse(text: &str) -> Option<Found> {
     Some(Found { states: json["states"].as_u64()?, search_wall: json["seconds"].as_f64()?, store_bytes: json["store_bytes"].as_f64()? })
 }
 
+/// Reads the numbers of `everypath check --json`, if the verdict is *holds*.
+fn parse_holds(text: &str) -> Option<Found> {
+    let json: Value = serde_json::from_str(text.trim()).ok()?;
+    if json["verdict"] != "holds" {
+        return None;
+    }
+    // A temporal property has a search of its own.
+    let searched = json["properties"].as_array().and_then(|properties| properties.iter().find_map(|property| property["states"].as_u64()));
+    let states = searched.or_else(|| json["states"].as_u64())?;
+    Some(Found { states, search_wall: json["seconds"].as_f64()?, store_bytes: json["store_bytes"].as_f64()? })
+}
+
 /// What translating costs, in processor seconds: the smaller of two attempts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compiled {
@@ -131,7 +162,8 @@ pub struct Compiled {
     pub native: Option<f64>,
 }
 
-/// Measures translation in this process, by its processor time: native code is made by a thread of its own.
+/// Measures translation in this process, by its processor time: native code is made by a thread of
+/// its own.
 pub fn compile(model: &Model) -> Result<Compiled, Failure> {
     let bytes = fs::read(&model.path).map_err(|error| format!("{}: {error}", model.path.display()))?;
     let once = || -> Result<Compiled, Failure> {

@@ -1,9 +1,10 @@
 //! The numbers of one model, their file form, and what they come to together.
 //!
-//! A row has several sides: SPIN and Everypath, each in the ways that [`Who`] lists. All have the same numbers, so a file of rows is a
-//! table of tab-separated values whose head names side and number. A file is read by these names: one that was made before a side was
-//! added lacks its columns and no more. Ratios are means of ratios only in the geometric sense: it alone does not depend on which side
-//! is called the unit.
+//! A row has several sides: SPIN and Everypath, each in the ways that [`Who`] lists. All have the
+//! same numbers, so a file of rows is a table of tab-separated values whose head names side and
+//! number. Columns are found by these names, so an older file without some columns can still be
+//! read. Means of ratios are geometric, because only the geometric mean does not depend on which
+//! side is the unit.
 
 use super::set::Group;
 use std::fmt::Write;
@@ -23,13 +24,40 @@ pub enum Who {
     Depth,
     /// One search of Everypath with two threads.
     Team,
-    /// Two searches of Everypath at the same time, with a thread each. Their time is that of one search at the mean of their speeds.
+    /// Two searches of Everypath at the same time, with a thread each. Their time is that of one
+    /// search at the mean of their speeds.
     Pair,
+    /// SPIN with a temporal property, without reduction.
+    SpinTemporal,
+    /// Everypath with the same.
+    Temporal,
+    /// SPIN with its defaults, which reduce.
+    SpinReduced,
+    /// Everypath with its own.
+    Reduced,
 }
 
 impl Who {
     /// All of them, in the order of the columns.
-    pub const ALL: [Who; 7] = [Who::Spin, Who::Collapse, Who::Plain, Who::Compact, Who::Depth, Who::Team, Who::Pair];
+    pub const ALL: [Who; 11] = [
+        Who::Spin,
+        Who::Collapse,
+        Who::Plain,
+        Who::Compact,
+        Who::Depth,
+        Who::Team,
+        Who::Pair,
+        Who::SpinTemporal,
+        Who::Temporal,
+        Who::SpinReduced,
+        Who::Reduced,
+    ];
+
+    /// Whether it visits all states of a model, and nothing else: then it counts them as the others
+    /// do.
+    pub const fn visits_the_whole_space(self) -> bool {
+        !matches!(self, Who::SpinTemporal | Who::Temporal | Who::SpinReduced | Who::Reduced)
+    }
 
     /// The name in files.
     pub const fn name(self) -> &'static str {
@@ -41,6 +69,10 @@ impl Who {
             Who::Depth => "dfs",
             Who::Team => "team",
             Who::Pair => "pair",
+            Who::SpinTemporal => "spin-ltl",
+            Who::Temporal => "ltl",
+            Who::SpinReduced => "spin-por",
+            Who::Reduced => "por",
         }
     }
 }
@@ -110,13 +142,15 @@ impl Row {
         self.numbers[who as usize][number as usize] = Some(value);
     }
 
-    /// Sets a number to the smaller of what it is and `value`: whatever slows a run down is not the program under test.
+    /// Sets a number to the smaller of its value and `value`, because whatever slows a run down is
+    /// not the program under test.
     pub fn least(&mut self, who: Who, number: Number, value: f64) {
         let old = self.get(who, number).unwrap_or(f64::INFINITY);
         self.set(who, number, old.min(value));
     }
 
-    /// Notes how many states a run has found. Runs of the same side that differ are an error, with the two numbers.
+    /// Records how many states a run has found. Different numbers from runs of the same side are an
+    /// error.
     pub fn count(&mut self, who: Who, states: u64) -> Result<(), String> {
         match self.get(who, Number::States) {
             Some(before) if before as u64 != states => Err(format!("the counts of {} differ: {before} and {states}", who.name())),
@@ -129,7 +163,8 @@ impl Row {
 
     /// The number of states all sides agree on, those that were measured.
     pub fn states(&self) -> Option<u64> {
-        Who::ALL.into_iter().find_map(|who| self.get(who, Number::States)).map(|states| states as u64)
+        let mut whole = Who::ALL.into_iter().filter(|who| who.visits_the_whole_space());
+        whole.find_map(|who| self.get(who, Number::States)).map(|states| states as u64)
     }
 
     /// States per second of search, in processor time.
@@ -142,8 +177,8 @@ impl Row {
         Some(self.get(who, Number::States)? / self.get(who, Number::SearchWall)?.max(1e-9))
     }
 
-    /// What two threads on one search achieve of what two searches at the same time do together, by the clock on the wall; not from a
-    /// row that is in error.
+    /// What two threads on one search achieve of what two searches at the same time do together, by
+    /// the clock on the wall; not from a row that is in error.
     pub fn teamwork(&self) -> Option<f64> {
         self.ratio(Number::SearchWall, Who::Pair, Who::Team).map(|speed| speed / 2.0)
     }

@@ -1,8 +1,9 @@
-//! The named set: which models are measured.
+//! The set of models that are measured.
 //!
-//! Of the public benchmark set, each family that has a model from 0.3 to 7 million states is there: small enough for a run that ends
-//! while one waits, large enough that the search and not the start of a process is measured. The counts are SPIN's; they are compared
-//! also where SPIN is not at hand. Smaller models, one of each family, tell what a user waits for from source to verdict.
+//! The set contains one model of each family of the public benchmark set that has a model with 0.3
+//! to 7 million states: small enough for a short run, large enough that the search and not the
+//! start of a process is measured. The counts are SPIN's, and they are compared even if SPIN is not
+//! installed. Smaller models, one of each family, measure the time from source to verdict.
 
 use crate::Failure;
 use crate::models::{self, Corpus, Model};
@@ -115,7 +116,8 @@ const QUICK: [&str; 10] = [
     "schedule_world.1",
 ];
 
-/// Under the simulator everything takes fifty times as long. Shared variables, a protocol with rendezvous, a puzzle with large steps.
+/// Under the simulator everything takes fifty times as long. The models have shared variables, a
+/// protocol with rendezvous, and a puzzle with large steps.
 const PROFILED: [&str; 3] = ["lamport.2", "iprotocol.2", "peg_solitaire.5"];
 
 /// How much of the set.
@@ -153,7 +155,7 @@ pub fn entries(extent: Extent, corpus: &Corpus) -> Result<Vec<Entry>, Failure> {
             }
         }
     }
-    // Under a simulator the project's own models stand in where there are no others.
+    // Under a simulator the project's own models are used if there are no others.
     if extent != Extent::Profiled || entries.is_empty() {
         entries.extend(models::examples()?.into_iter().map(|model| Entry { model, group: Group::Own, states: None }));
     }

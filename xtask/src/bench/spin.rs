@@ -1,9 +1,12 @@
-//! SPIN, the measure: a model becomes a verifier in C, that becomes a program, and that searches the whole state space.
+//! SPIN, the reference of the measurements: a model becomes a verifier in C, which is compiled and
+//! searches the whole state space.
 //!
-//! SPIN is asked to do what we do: every reachable state, no partial-order reduction, nothing checked, every error passed over. Its
-//! optimisations that merge or drop states are off, so that the counts can be compared. Its compiler has `-O3`. The depth-first stack of
-//! its verifier is allocated and filled before the search begins, so one that is far too large would be charged to it: a first run finds
-//! the depth, the others get what is needed. The same can be done for its hash table.
+//! SPIN does the same work as Everypath: every reachable state, no partial-order reduction, nothing
+//! checked, every error ignored. Its optimisations that merge or drop states are off, so that the
+//! counts can be compared. The verifier is compiled with `-O3`. Its depth-first stack is allocated
+//! and filled before the search begins, so a stack that is far too large would count against it: a
+//! first run finds the depth, and the others get what is needed. The same can be done for its hash
+//! table.
 
 use super::child::{self, Cost};
 use crate::{Failure, root};
@@ -11,14 +14,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Options for the whole state space. The memory limit, in megabytes, is out of the way of every model of the set.
+/// Options for the whole state space. The memory limit, in megabytes, is above the needs of every
+/// model of the set.
 const FULL: [&str; 6] = ["-O3", "-w", "-DNOREDUCE", "-DSAFETY", "-DNOCLAIM", "-DMEMLIM=12000"];
+
+/// Options for a search for accepting cycles, without reduction.
+const CYCLES: [&str; 5] = ["-O3", "-w", "-DNOREDUCE", "-DNOFAIR", "-DMEMLIM=12000"];
+
+/// Arguments of a verifier that passes over every error and writes no trails.
+const PASS_OVER: [&str; 4] = ["-c0", "-A", "-E", "-n"];
+
+/// Arguments of one that ends with the first accepting cycle.
+const ACCEPTING: [&str; 4] = ["-a", "-A", "-E", "-n"];
 
 /// The depth with which the first run is tried, and the one at which we give up.
 const DEPTH_FIRST: u64 = 1_000_000;
 const DEPTH_LAST: u64 = 100_000_000;
 
-/// SPIN and the C compiler it needs, in their own words; nothing if one is missing.
+/// The versions of SPIN and of the C compiler it needs; `None` if one is missing.
 pub fn versions() -> Option<(String, String)> {
     let line = |program: &str, argument: &str| {
         let output = Command::new(program).arg(argument).output().ok()?;
@@ -30,6 +43,7 @@ pub fn versions() -> Option<(String, String)> {
 /// A verifier, ready to run.
 pub struct Verifier {
     folder: PathBuf,
+    flags: [&'static str; 4],
     /// What it took from the source to the program.
     pub built: Cost,
     depth: u64,
@@ -47,27 +61,35 @@ pub struct Found {
     pub depth: u64,
     /// Memory for the states, in bytes, without the table that leads to them.
     pub state_bytes: Option<f64>,
+    /// Errors found: what a search for accepting cycles ends with.
+    pub errors: u64,
 }
 
 impl Verifier {
-    /// Makes the verifier of a model, with further options for the C compiler. With `fit_table` its runs after the first get a hash table
-    /// with as many slots as there are states.
+    /// Makes the verifier of a model, with further options for the C compiler. With `fit_table` its
+    /// runs after the first get a hash table with as many slots as there are states.
     pub fn build(model: &Path, options: &[&str], fit_table: bool) -> Result<Verifier, Failure> {
         let folder = root().join("target/bench").join(if options.is_empty() { "spin" } else { "spin-options" });
-        // What lies there is from another model.
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        fs::copy(model, folder.join("model.pml")).map_err(|error| format!("{}: {error}", model.display()))?;
-        let made = child::run(&folder, Path::new("spin"), ["-o1", "-o2", "-o3", "-a", "model.pml"])?;
-        if made.code != Some(0) || !folder.join("pan.c").exists() {
-            return Err(format!("SPIN refuses the model: {}", first_line(&made.stdout)));
-        }
-        let arguments = FULL.iter().chain(options).copied().chain(["-o", "pan", "pan.c"]);
-        let compiled = child::run(&folder, Path::new("gcc"), arguments)?;
-        if compiled.code != Some(0) {
-            return Err(format!("gcc refuses the verifier: {}", first_line(&compiled.stderr)));
-        }
-        Ok(Verifier { folder, built: made.cost.then(compiled.cost), depth: DEPTH_FIRST, fit_table, table: None })
+        let compiler: Vec<&str> = FULL.iter().chain(options).copied().collect();
+        let built = make(&read(model)?, &folder, &UNCHANGED, &compiler)?;
+        Ok(Verifier { folder, flags: PASS_OVER, built, depth: DEPTH_FIRST, fit_table, table: None })
+    }
+
+    /// Makes a verifier that reduces as SPIN does, made with these options of SPIN's.
+    pub fn reduced(model: &Path, options: &[&str]) -> Result<Verifier, Failure> {
+        let compiler: Vec<&str> = FULL.into_iter().filter(|option| *option != "-DNOREDUCE").collect();
+        let folder = root().join("target/bench/spin-reduced");
+        let built = make(&read(model)?, &folder, options, &compiler)?;
+        Ok(Verifier { folder, flags: PASS_OVER, built, depth: DEPTH_FIRST, fit_table: false, table: None })
+    }
+
+    /// Makes a verifier that refutes a temporal formula, without reduction.
+    pub fn refuting(model: &Path, formula: &str) -> Result<Verifier, Failure> {
+        let folder = root().join("target/bench/spin-property");
+        let mut text = read(model)?;
+        text.extend(format!("\nltl property {{ {formula} }}\n").bytes());
+        let built = make(&text, &folder, &UNCHANGED, &CYCLES)?;
+        Ok(Verifier { folder, flags: ACCEPTING, built, depth: DEPTH_FIRST, fit_table: false, table: None })
     }
 
     /// The program.
@@ -77,7 +99,7 @@ impl Verifier {
 
     /// Its arguments.
     pub fn arguments(&self) -> Vec<String> {
-        let mut arguments = ["-c0", "-A", "-E", "-n"].map(str::to_owned).to_vec();
+        let mut arguments = self.flags.map(str::to_owned).to_vec();
         arguments.push(format!("-m{}", self.depth));
         arguments.extend(self.table.map(|logarithm| format!("-w{logarithm}")));
         arguments
@@ -103,6 +125,30 @@ impl Verifier {
     }
 }
 
+/// Options of SPIN's with which it leaves the states as they are.
+const UNCHANGED: [&str; 3] = ["-o1", "-o2", "-o3"];
+
+fn read(model: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(model).map_err(|error| format!("{}: {error}", model.display()))
+}
+
+/// Makes a verifier in a folder, with options for SPIN and for the C compiler; what that took.
+fn make(model: &[u8], folder: &Path, options: &[&str], compiler: &[&str]) -> Result<Cost, Failure> {
+    // What lies there is from another model.
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    fs::write(folder.join("model.pml"), model).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let made = child::run(folder, Path::new("spin"), options.iter().copied().chain(["-a", "model.pml"]))?;
+    if made.code != Some(0) || !folder.join("pan.c").exists() {
+        return Err(format!("SPIN refuses the model: {}", first_line(&made.stdout)));
+    }
+    let compiled = child::run(folder, Path::new("gcc"), compiler.iter().copied().chain(["-o", "pan", "pan.c"]))?;
+    if compiled.code != Some(0) {
+        return Err(format!("gcc refuses the verifier: {}", first_line(&compiled.stderr)));
+    }
+    Ok(made.cost.then(compiled.cost))
+}
+
 fn first_line(text: &str) -> &str {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim()
 }
@@ -113,9 +159,10 @@ fn parse(text: &str) -> Option<Found> {
         let line = text.lines().find(|line| line.contains(mark))?;
         line.split(mark).next()?.split_whitespace().last()?.parse::<f64>().ok()
     };
-    let depth = text.split("depth reached ").nth(1)?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+    let after = |mark: &str| text.split(mark).nth(1)?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    let (depth, errors) = (after("depth reached ")?, after("errors: ")?);
     let state_bytes = before("actual memory usage for states").map(|megabytes| megabytes * 1_048_576.0);
-    Some(Found { states: before("states, stored")? as u64, depth, state_bytes })
+    Some(Found { states: before("states, stored")? as u64, depth, state_bytes, errors })
 }
 
 #[cfg(test)]
@@ -134,7 +181,7 @@ Stats on memory usage (in Megabytes):
 
     #[test]
     fn numbers_of_a_verifier() {
-        let found = Found { states: 362_882, depth: 199_348, state_bytes: Some(14.5 * 1_048_576.0) };
+        let found = Found { states: 362_882, depth: 199_348, state_bytes: Some(14.5 * 1_048_576.0), errors: 0 };
         assert_eq!(parse(TOLD), Some(found));
         assert_eq!(parse("pan: out of memory"), None);
         let large = TOLD.replace("362882 states", "1.2345678e+08 states");

@@ -1,6 +1,7 @@
 //! The table for people: one line a model, and what the lines come to.
 //!
-//! What stands in it is said once, in two lists: the columns, in blocks with a title each, and the means with their bars.
+//! Its contents are defined once, in two lists: the columns, in blocks with a title each, and the
+//! means with their limits.
 
 use super::row::{Number, Row, Who, geometric_mean, median};
 use super::set::Group;
@@ -10,31 +11,36 @@ use std::fmt::Write;
 const VERDICT_BAR: f64 = 0.1;
 /// For models with fewer states than this.
 const VERDICT_STATES: u64 = 500_000;
-/// Two threads on one search: at least this part of what two searches at the same time achieve together, at the median.
+/// Two threads on one search: at least this part of what two searches at the same time achieve
+/// together, at the median.
 const TEAM_BAR: f64 = 0.85;
-/// Bytes of a state in the compact store: at most so many at the median.
+/// Bytes of a state in the compact store: at most this many at the median.
 const BYTES_BAR: f64 = 7.0;
 /// And each model above this is named.
 const BYTES_NAMED: f64 = 12.0;
 
 /// Columns under a common title.
-struct Block {
-    title: &'static str,
-    columns: &'static [Column],
+pub struct Block {
+    pub title: &'static str,
+    pub columns: &'static [Column],
 }
 
-struct Column {
+/// A column: what stands above it, how wide it is, with how many digits, and what it shows of a
+/// row.
+pub struct Column {
     title: &'static str,
     width: usize,
     digits: usize,
     value: fn(&Row) -> Option<f64>,
 }
 
-const fn column(title: &'static str, width: usize, digits: usize, value: fn(&Row) -> Option<f64>) -> Column {
+/// A column.
+pub const fn column(title: &'static str, width: usize, digits: usize, value: fn(&Row) -> Option<f64>) -> Column {
     Column { title, width, digits, value }
 }
 
-const BLOCKS: [Block; 6] = [
+/// What is shown of a full run.
+pub const BLOCKS: [Block; 6] = [
     Block {
         title: "1000 states/s of search",
         columns: &[
@@ -89,7 +95,8 @@ const BLOCKS: [Block; 6] = [
     },
 ];
 
-fn kilo(value: Option<f64>) -> Option<f64> {
+/// In thousands.
+pub fn kilo(value: Option<f64>) -> Option<f64> {
     value.map(|value| value / 1e3)
 }
 
@@ -97,30 +104,30 @@ fn mega(value: Option<f64>) -> Option<f64> {
     value.map(|value| value / 1e6)
 }
 
-/// Tables begin with a certain size, so for few states this says nothing.
+/// Tables have a minimum size, so this says nothing for few states.
 fn state_bytes(row: &Row, who: Who) -> Option<f64> {
     row.get(who, Number::StateBytes).filter(|_| row.states().is_some_and(|states| states >= 10_000))
 }
 
 /// The two lines above the table.
-pub fn head() -> String {
-    let (mut blocks, mut titles) = (format!("{:<26} {:>9}", "", ""), format!("{:<26} {:>9}", "model", "states"));
-    for block in &BLOCKS {
+pub fn head(blocks: &[Block]) -> String {
+    let (mut above, mut titles) = (format!("{:<26} {:>9}", "", ""), format!("{:<26} {:>9}", "model", "states"));
+    for block in blocks {
         let width = block.columns.iter().map(|column| column.width).sum();
-        let _ = write!(blocks, " |{:^width$}", block.title);
+        let _ = write!(above, " |{:^width$}", block.title);
         titles += " |";
         for column in block.columns {
             let _ = write!(titles, "{:>width$}", column.title, width = column.width);
         }
     }
-    format!("{blocks}\n{titles}")
+    format!("{above}\n{titles}")
 }
 
 /// The line of a row.
-pub fn line(row: &Row) -> String {
+pub fn line(blocks: &[Block], row: &Row) -> String {
     let states = row.states().map_or_else(|| "–".to_owned(), |states| states.to_string());
     let mut text = format!("{:<26} {states:>9}", row.model);
-    for block in &BLOCKS {
+    for block in blocks {
         text += " |";
         for &Column { width, digits, value, .. } in block.columns {
             let _ = match value(row) {
@@ -242,10 +249,10 @@ mod tests {
 
     #[test]
     fn the_columns_stand_below_their_titles() {
-        let titles = head();
+        let titles = head(&BLOCKS);
         let widths = |text: &str| text.split('|').map(|part| part.chars().count()).collect::<Vec<_>>();
         let [first, second] = [0, 1].map(|n| widths(titles.lines().nth(n).expect("two lines")));
-        let numbers = widths(&line(&row("beem/at.3", 1_711_622.0, 2.0, 0.7)));
+        let numbers = widths(&line(&BLOCKS, &row("beem/at.3", 1_711_622.0, 2.0, 0.7)));
         assert_eq!(first, second);
         assert_eq!(second, numbers);
     }

@@ -1,8 +1,11 @@
-//! Promela as SPIN means it: state counts, transitions and verdicts beside SPIN's.
+//! Promela with SPIN's meaning: state counts, transitions and verdicts are compared with SPIN's.
 //!
-//! The benchmark set has SPIN's answers recorded (`expected.tsv` beside it). Any other model, and random ones, are shown to SPIN itself. SPIN
-//! counts one transition more than there are edges, for the initial state. Differences are printed as they are found.
+//! SPIN's answers for the benchmark set are recorded (`expected.tsv` beside it). For any other
+//! model, and for random ones, SPIN is run. SPIN counts one transition more than there are edges,
+//! for the initial state. Differences are printed as they are found.
 
+mod events;
+pub mod formulas;
 mod random;
 mod spin;
 
@@ -10,7 +13,7 @@ use crate::models::Model;
 use crate::{Failure, root};
 use bytecode::Verified;
 use check::{Only, Plan, run};
-use contract::{Cancel, FaultKind, Limits, Quiet, Safety, Successors, System, Verdict};
+use contract::{Cancel, Limits, Quiet, Safety, Successors, System, Verdict, ViolationKind};
 use spin::{Compiler, KNOWN, Said};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fs;
@@ -26,8 +29,16 @@ pub struct Arguments {
     /// Compare random models with SPIN: this many [default without a number: 2000]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "2000")]
     random: Option<u64>,
+    /// Compare random formulas over random models with SPIN: this many [default without a number:
+    /// 1000]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000", conflicts_with = "random")]
+    formulas: Option<u64>,
+    /// Compare random assertions on channel events over random models with SPIN: this many [default
+    /// without a number: 1000]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000", conflicts_with_all = ["random", "formulas"])]
+    events: Option<u64>,
     /// Print the random models instead of comparing them
-    #[arg(long, requires = "random")]
+    #[arg(long)]
     print: bool,
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -59,7 +70,21 @@ pub fn run_command(arguments: &Arguments) -> Result<(), Failure> {
             (arguments.seed..arguments.seed + count).for_each(|seed| println!("// seed {seed}\n{}", promela_gen::model(seed).text()));
             return Ok(());
         }
-        return report(&random_models(arguments, count));
+        return report(&random_models(arguments, count, random::compare));
+    }
+    if let Some(count) = arguments.formulas {
+        if arguments.print {
+            (arguments.seed..arguments.seed + count).for_each(|seed| println!("// seed {seed}\n{}", formulas::text(seed)));
+            return Ok(());
+        }
+        return report(&random_models(arguments, count, formulas::compare));
+    }
+    if let Some(count) = arguments.events {
+        if arguments.print {
+            (arguments.seed..arguments.seed + count).for_each(|seed| println!("// seed {seed}\n{}", events::text(seed)));
+            return Ok(());
+        }
+        return report(&random_models(arguments, count, events::compare));
     }
     report(&recorded(arguments)?)
 }
@@ -110,12 +135,12 @@ fn each<T: Sync>(items: &[T], jobs: usize, compare: impl Fn(&T) -> (String, Comp
 }
 
 /// Random models, from the first seed on, until as many as asked for were compared.
-fn random_models(arguments: &Arguments, count: u64) -> Vec<Compared> {
+fn random_models(arguments: &Arguments, count: u64, compare: fn(u64, Compiler) -> Compared) -> Vec<Compared> {
     let compiler = Compiler::quickest();
     let (mut results, mut next, mut missing) = (Vec::new(), arguments.seed, count);
     while missing > 0 {
         let seeds: Vec<u64> = (next..next + missing).collect();
-        let more = each(&seeds, arguments.jobs, |&seed| (format!("seed {seed}"), random::compare(seed, compiler)));
+        let more = each(&seeds, arguments.jobs, |&seed| (format!("seed {seed}"), compare(seed, compiler)));
         let compared = more.iter().filter(|result| !matches!(result, Compared::Skipped(_))).count() as u64;
         results.extend(more);
         next += missing;
@@ -189,8 +214,9 @@ fn compare(program: &Arc<Verified>, spin: &Said, limits: Limits) -> Compared {
     {
         return Compared::Different(format!("{} states, {} transitions; SPIN {}, {}", found.0, found.1, counts.0, counts.1));
     }
-    // SPIN stops at the first error it meets, which need not be the first we meet: look for the kind it found. Where SPIN has words of its own, that
-    // both find something must do.
+    // SPIN stops at the first error it finds, which need not be the first that we find, so the kind
+    // that it found is looked for. If SPIN's words have no counterpart here, it is enough that both
+    // find an error.
     let property = match spin.violation.as_deref() {
         None => Safety::default(),
         Some("invalid end state") => Safety { faults: false, ..Safety::default() },
@@ -235,7 +261,7 @@ fn kinds(program: &Arc<Verified>) -> BTreeSet<&'static str> {
         out.clear();
         system.successors(&state, &mut out);
         if out.entries().is_empty() && !system.is_valid_end(&state) {
-            kinds.insert(FaultKind::Deadlock.name());
+            kinds.insert(ViolationKind::Deadlock.name());
         }
     }
 }

@@ -1,16 +1,17 @@
-//! A random model beside SPIN, made small if it differs.
+//! Compares a random model with SPIN, and reduces it if it differs.
 
 use super::spin::{self, Compiler};
 use super::{Compared, compare as beside};
 use crate::Failure;
 use bytecode::Verified;
 use contract::Limits;
-use languages::{NoFiles, Source};
+use languages::{Input, NoFiles};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::promela_gen;
 
-/// How long SPIN may take: random models are small, and what takes long is an endless sequence that it cannot see.
+/// How long SPIN may take. Random models are small; if one takes long, it has an endless sequence
+/// that SPIN cannot detect.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What our own search may use.
@@ -27,7 +28,7 @@ pub fn compare(seed: u64, compiler: Compiler) -> Compared {
     if !matches!(first, Compared::Different(_)) {
         return first;
     }
-    // A cut that makes the text invalid shows nothing about a model that was valid.
+    // A reduction that makes the text invalid shows nothing about a valid model.
     let valid = translate(&model.text()).is_ok();
     let began = Instant::now();
     let small = promela_gen::shrink(&model, |candidate| {
@@ -51,7 +52,7 @@ fn ask(text: &str, seed: u64, compiler: Compiler) -> Compared {
 }
 
 fn translate(text: &str) -> Result<Verified, Failure> {
-    let source = Source { name: "random.pml", bytes: text.as_bytes(), defines: &[], files: &mut NoFiles };
+    let source = Input { name: "random.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
     let loaded = languages::load(source).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;
-    Ok(loaded.program)
+    loaded.model.into_program().ok_or_else(|| "not a program".into())
 }

@@ -1,8 +1,9 @@
-//! SPIN itself, asked about a model: its translator, a C compiler, and its verifier run twice.
+//! Runs SPIN on a model: its translator, a C compiler, and its verifier, twice.
 //!
-//! `spin -o1 -o2 -o3 -a` switches off what would change the number of states; a verifier without reductions that passes over errors gives the
-//! counts, the same one that stops at the first error gives the verdict. TinyCC, where it is installed, translates a verifier twenty times as fast
-//! as gcc does; a difference it shows is asked again with gcc before anybody believes it.
+//! `spin -o1 -o2 -o3 -a` switches off everything that would change the number of states. A verifier
+//! without reductions that ignores errors gives the counts; the same verifier stopping at the first
+//! error gives the verdict. TinyCC, if it is installed, compiles a verifier twenty times as fast as
+//! gcc; a difference is confirmed with gcc.
 
 use crate::root;
 use std::fs;
@@ -10,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What somebody says of a model.
+/// The answer about a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// States and transitions; none where SPIN's verifier goes on after a fault that ends the step for us.
+    /// States and transitions; `None` if SPIN's verifier continues after a fault that ends the step
+    /// for us.
     pub counts: Option<(u64, u64)>,
     /// The kind of violation, if there is one.
     pub violation: Option<String>,
@@ -46,12 +48,81 @@ pub const KNOWN: [&str; 4] = ["invalid end state", "assertion violated", "invali
 
 /// What SPIN itself says of a model.
 pub fn ask(text: &str, beside: Option<&Path>, name: &str, compiler: Compiler, patience: Duration) -> Result<Said, String> {
+    in_folder(name, |folder| ask_in(folder, text, beside, compiler, patience))
+}
+
+/// Whether SPIN finds a run that violates the formula of a model, with or without weak fairness.
+pub fn ask_for_cycles(text: &str, name: &str, compiler: Compiler, fair: bool, patience: Duration) -> Result<bool, String> {
+    in_folder(name, |folder| {
+        fs::write(folder.join("model.pml"), text).map_err(|error| error.to_string())?;
+        make_verifier(folder, compiler, &["-DNOREDUCE", "-DVECTORSZ=8192", "-DNFAIR=3"], patience)?;
+        // Assertions are not ignored, because the claims that SPIN makes of safety formulas contain
+        // some.
+        let options = ["-a", "-E", "-n", "-m100000", "-w20"];
+        let fairness = if fair { &["-f"][..] } else { &[] };
+        let (_, told) = within_time(folder, "./pan", &[&options[..], fairness].concat(), patience)?;
+        cannot(&told)?;
+        let Some(message) = told.lines().find_map(|line| line.strip_prefix("pan:1: ")) else {
+            let errors = told.lines().find_map(|line| line.split_once("errors: ")).map(|(_, count)| count.trim());
+            return if errors == Some("0") { Ok(false) } else { Err("SPIN's verifier does not end as it should".to_owned()) };
+        };
+        let known = ["acceptance cycle", "claim violated", "end state in claim", "assertion violated"];
+        if known.iter().any(|kind| message.contains(kind)) {
+            Ok(true)
+        } else {
+            Err(format!("SPIN finds another fault: {}", first_words(message)))
+        }
+    })
+}
+
+/// Whether SPIN finds a run whose channel events are not as a model says.
+pub fn ask_for_events(text: &str, name: &str, compiler: Compiler, patience: Duration) -> Result<bool, String> {
+    in_folder(name, |folder| {
+        fs::write(folder.join("model.pml"), text).map_err(|error| error.to_string())?;
+        make_verifier(folder, compiler, &["-DNOREDUCE", "-DSAFETY", "-DVECTORSZ=8192"], patience)?;
+        let (_, told) = within_time(folder, "./pan", &["-c0", "-A", "-E", "-n", "-m100000", "-w20"], patience)?;
+        cannot(&told)?;
+        if told.contains("non-determinism in event-trace") {
+            return Err("SPIN stops at an event that matches in two ways".to_owned());
+        }
+        if told.contains("event_trace error") {
+            return Ok(true);
+        }
+        if told.contains(" states, stored") && !told.contains("Search not completed") {
+            Ok(false)
+        } else {
+            Err("SPIN's verifier does not end as it should".to_owned())
+        }
+    })
+}
+
+fn first_words(message: &str) -> &str {
+    message.split_once(" (").map_or(message, |(words, _)| words)
+}
+
+/// Runs a function in a folder of its own.
+fn in_folder<T>(name: &str, act: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
     let folder = root().join("target/conformance").join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let answer = ask_in(&folder, text, beside, compiler, patience);
+    let answer = act(&folder);
     let _ = fs::remove_dir_all(&folder);
     answer
+}
+
+/// Makes the verifier of `model.pml`, without what would change the number of states.
+fn make_verifier(folder: &Path, compiler: Compiler, defines: &[&str], patience: Duration) -> Result<(), String> {
+    let (code, made) = within_time(folder, "spin", &["-o1", "-o2", "-o3", "-a", "model.pml"], patience)?;
+    if code != Some(0) || !folder.join("pan.c").exists() {
+        return Err(format!("SPIN refuses it: {}", refusal(&made)));
+    }
+    let name = compiler.name();
+    let options = [&["-O0", "-w"], defines, &["-o", "pan", "pan.c"]].concat();
+    let (code, refused) = within_time(folder, name, &options, patience)?;
+    match code {
+        Some(0) => Ok(()),
+        _ => Err(format!("{name} refuses it: {}", refused.lines().next().unwrap_or_default())),
+    }
 }
 
 fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, patience: Duration) -> Result<Said, String> {
@@ -62,31 +133,10 @@ fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, 
             let _ = fs::copy(entry.path(), folder.join(entry.file_name()));
         }
     }
-    let (code, made) = within_time(folder, "spin", &["-o1", "-o2", "-o3", "-a", "model.pml"], patience)?;
-    if code != Some(0) || !folder.join("pan.c").exists() {
-        return Err(format!("SPIN refuses it: {}", refusal(&made)));
-    }
-    let name = compiler.name();
-    let options = ["-O0", "-w", "-DNOREDUCE", "-DSAFETY", "-DNOCLAIM", "-DVECTORSZ=8192", "-o", "pan", "pan.c"];
-    let (code, refused) = within_time(folder, name, &options, patience)?;
-    if code != Some(0) {
-        return Err(format!("{name} refuses it: {}", refused.lines().next().unwrap_or_default()));
-    }
+    make_verifier(folder, compiler, &["-DNOREDUCE", "-DSAFETY", "-DNOCLAIM", "-DVECTORSZ=8192"], patience)?;
     let (_, all) = within_time(folder, "./pan", &["-c0", "-A", "-E", "-n", "-m100000", "-w20"], patience)?;
     let (_, first) = within_time(folder, "./pan", &["-n", "-m100000", "-w20"], patience)?;
-    // What SPIN's verifier itself says it cannot do: two `else` in one control state, loops without an effect beside `enabled`, depth.
-    for (sign, why) in [
-        ("inherits", "two else"),
-        ("self-loop", "a loop without effect"),
-        ("max search depth too small", "too deep for SPIN"),
-        ("rv-attempt in d_step", "a rendezvous offer in a d_step, which SPIN gives up at"),
-        ("too many processes", "more processes than SPIN's search survives"),
-        ("used: enabled(pid=thisproc)", "a process that asks whether itself is enabled, which SPIN gives up at"),
-    ] {
-        if all.contains(sign) {
-            return Err(why.to_owned());
-        }
-    }
+    cannot(&all)?;
     let number = |mark: &str| -> Option<u64> {
         let line = all.lines().find(|line| line.contains(mark))?;
         Some(line.split_whitespace().next()?.parse::<f64>().ok()? as u64)
@@ -103,6 +153,24 @@ fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, 
     Ok(Said { counts, violation })
 }
 
+/// Messages in which SPIN's verifier says that it cannot work: two `else` in one control state,
+/// loops without an effect beside `enabled`, depth.
+fn cannot(told: &str) -> Result<(), String> {
+    for (sign, why) in [
+        ("inherits", "two else"),
+        ("self-loop", "a loop without effect"),
+        ("max search depth too small", "too deep for SPIN"),
+        ("rv-attempt in d_step", "a rendezvous offer in a d_step, which SPIN gives up at"),
+        ("too many processes", "more processes than SPIN's search survives"),
+        ("used: enabled(pid=thisproc)", "a process that asks whether itself is enabled, which SPIN gives up at"),
+    ] {
+        if told.contains(sign) {
+            return Err(why.to_owned());
+        }
+    }
+    Ok(())
+}
+
 /// The sentence of a refusal, without its place.
 fn refusal(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
@@ -111,7 +179,7 @@ fn refusal(text: &str) -> &str {
     sentence.split([',', '\t']).next().unwrap_or(sentence)
 }
 
-/// Runs a program in a folder for a bounded time; gives its exit code and what it prints.
+/// Runs a program in a folder for a limited time; returns its exit code and its output.
 fn within_time(folder: &Path, program: &str, arguments: &[&str], patience: Duration) -> Result<(Option<i32>, String), String> {
     let path = folder.join("out.txt");
     let out = fs::File::create(&path).map_err(|error| error.to_string())?;

@@ -1,4 +1,5 @@
-//! Internal transitions with one successor (section 3 of `docs/bytecode.md`): one function for each rule that says more than a line.
+//! Internal transitions with one successor (section 3 of `docs/bytecode.md`): one function for each
+//! rule that needs more than a line.
 
 use super::paths::{Active, Circumstances, Log, Offer, Stop};
 use super::{Channel, Component, Mutant, Naive, Print, Process, Refusal, State};
@@ -17,7 +18,7 @@ impl Naive {
     /// Executes the instruction at `m`.
     pub(super) fn internal(&self, a: &mut Active, op: Op) -> Result<(), Stop> {
         self.spend(1)?;
-        // Where the path goes on, unless a rule says otherwise.
+        // Where the path continues, unless a rule says otherwise.
         let mut next = a.m + 1;
         match op {
             Op::Ldc { value } => a.push(if self.is(Mutant::ConstantsAreShort) { i32::from(value as i16) } else { value }),
@@ -72,6 +73,15 @@ impl Naive {
                     _ if self.is(Mutant::LnotIsNot) => !v,
                     _ => i32::from(v == 0),
                 });
+            }
+            Op::Addv {} | Op::Subv {} | Op::Mulv {} => self.i_overflow(a, op)?,
+            Op::Range { least, greatest } => {
+                let top = a.pop()?;
+                a.push(top);
+                let upper = i64::from(greatest) + i64::from(self.is(Mutant::RangeAllowsOneMore));
+                if i64::from(top) < i64::from(least) || i64::from(top) > upper {
+                    return a.fault(FaultKind::Overflow);
+                }
             }
             Op::Div {} | Op::Mod {} => self.i_div(a, matches!(op, Op::Div {}))?,
             Op::Add {} | Op::Sub {} | Op::Mul {} | Op::And {} | Op::Or {} | Op::Xor {} => self.i_op(a, op)?,
@@ -165,7 +175,7 @@ impl Naive {
         if self.is(Mutant::SixteenRegisters) { register % 16 } else { register }
     }
 
-    /// **F-CONTINUE**: the path goes on, and the transition carries its first such fault.
+    /// **F-CONTINUE**: the path continues, and the transition carries its first such fault.
     fn f_continue(&self, a: &mut Active, kind: FaultKind) -> Result<(), Stop> {
         let fault = Fault { kind, addr: a.addr() };
         if self.is(Mutant::AssertionsAreFatal) {
@@ -265,14 +275,31 @@ impl Naive {
         Ok(())
     }
 
+    /// **I-OVERFLOW**.
+    fn i_overflow(&self, a: &mut Active, op: Op) -> Result<(), Stop> {
+        let (v, u) = (i64::from(a.pop()?), i64::from(a.pop()?));
+        let result = match op {
+            Op::Addv {} => u + v,
+            Op::Subv {} => u - v,
+            _ => u * v,
+        };
+        // What has 33 bits has not the value of its low 32.
+        if i64::from(result as i32) != result && !self.is(Mutant::OverflowWraps) {
+            return a.fault(FaultKind::Overflow);
+        }
+        a.push(result as i32);
+        Ok(())
+    }
+
     /// **I-DIV**.
     fn i_div(&self, a: &mut Active, quotient: bool) -> Result<(), Stop> {
         let (v, u) = (i64::from(a.pop()?), i64::from(a.pop()?));
         if v == 0 {
             return a.fault(FaultKind::Division);
         }
-        // Rust's division of the wider type rounds towards zero and its remainder has the sign of u; the quotient of the least integer by -1
-        // is one more than the greatest, which wraps to the least integer itself.
+        // Rust's division of the wider type rounds towards zero, and its remainder has the sign of
+        // u. The quotient of the least integer by -1 exceeds the greatest integer by one and wraps
+        // to the least integer.
         let result = match (quotient, self.is(Mutant::DivisionRoundsDown)) {
             (true, false) => u / v,
             (false, false) => u % v,
@@ -328,7 +355,7 @@ impl Naive {
         Ok(())
     }
 
-    /// Appends a process and gives its number.
+    /// Appends a process and returns its number.
     fn append(&self, state: &mut State, ty: usize, parameters: &[i32]) -> usize {
         let shape = &self.program.processes[ty];
         let mut locals: Vec<Vec<i32>> = shape.locals.iter().map(|local| self.initial_values(local)).collect();
@@ -429,7 +456,8 @@ impl Naive {
         }
     }
 
-    /// Faults if an operation that can happen has another number of fields than the channel's messages.
+    /// Raises a fault if an operation that can happen has another number of fields than the
+    /// channel's messages.
     fn count_fields(&self, a: &mut Active, wrong: bool) -> Result<(), Stop> {
         if wrong && !self.is(Mutant::FieldsUncounted) { a.fault(FaultKind::Message) } else { Ok(()) }
     }
@@ -468,7 +496,7 @@ impl Naive {
         Ok(())
     }
 
-    /// Pops the values of the fields in a mask, and gives a test for messages.
+    /// Pops the values of the fields in a mask, and returns a test for messages.
     fn pattern(&self, a: &mut Active, fields: usize, mask: FieldMask) -> Result<impl Fn(&Vec<i32>) -> bool + use<>, Stop> {
         let masked: Vec<usize> = (0..fields).filter(|&field| mask.contains(field)).collect();
         let values = a.pop_many(masked.len())?;

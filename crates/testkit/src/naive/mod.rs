@@ -1,11 +1,13 @@
 //! The naive evaluator: `docs/bytecode.md`, rule by rule, in the most obvious way.
 //!
-//! Nothing here is shared with the engines it judges beyond the program itself: states are rich values that are cloned whenever that is
-//! convenient, sets of paths are vectors in the order the rules give, the byte form of a state is written from the rules M-STATE, M-PROCESS
-//! and M-CHANNEL alone. Functions bear the names of the rules they transcribe. Recursion follows the rules and is bounded by [`Limits`], so
-//! that a random program costs a known amount of work at most.
+//! It shares nothing with the engines it judges except the program itself: states are rich values
+//! that are cloned whenever that is convenient, sets of paths are vectors in the order of the
+//! rules, and the byte form of a state is written from the rules M-STATE, M-PROCESS and M-CHANNEL
+//! alone. Functions have the names of the rules they implement. Recursion follows the rules and is
+//! bounded by [`Limits`], so that a random program costs a limited amount of work.
 //!
-//! A [`Mutant`] is one deliberate mistake. Tests that cannot tell a mutant from the rules are no tests; `tests/mutants.rs` asks.
+//! A [`Mutant`] is one deliberate mistake. A test is useful only if it can distinguish the mutants
+//! from the rules; `tests/mutants.rs` checks that.
 
 mod internal;
 mod mutant;
@@ -20,14 +22,14 @@ use bytecode::{Addr, Fault, FormatId, Mode, Op, Program};
 use contract::{Action, FaultCode, Successors, System};
 use std::cell::Cell;
 
-/// When states are followed once only (rule S-ENDLESS), and how much work one question may cost.
+/// When states are followed only once (rule S-ENDLESS), and how much work one question may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Once more continuations than this were followed within one transition, none is followed twice.
+    /// After more continuations than this within one transition, no state is followed twice.
     pub merge: usize,
     /// Most work to answer one question: instructions executed and components copied.
     pub work: u64,
-    /// Deepest recursion over steps that go on.
+    /// The deepest recursion over continued steps.
     pub recursion: usize,
 }
 
@@ -40,7 +42,8 @@ impl Default for Limits {
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The question costs more than [`Limits`] allow. The rules have an answer; this evaluator does not wait for it.
+    /// The question costs more than [`Limits`] allow. The rules define an answer, but this
+    /// evaluator does not compute it.
     TooMuchWork,
     /// The program does what the verifier forbids, at this address.
     Malformed(Addr),
@@ -53,13 +56,13 @@ pub struct Outcome {
     pub process: usize,
     /// What went wrong; without a successor it is fatal.
     pub fault: Option<Fault>,
-    /// What it tells an observer (rule I-PRINT).
+    /// What it reports to an observer (rule I-PRINT).
     pub prints: Vec<Print>,
     /// The state reached.
     pub state: Option<State>,
 }
 
-/// What a `PRINT` tells.
+/// The format and the values of a `PRINT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Print {
     /// Who prints.
@@ -85,7 +88,8 @@ pub struct Naive {
     program: Program,
     /// For each process type, the addresses of its control locations (rule M-LOCATION).
     locations: Vec<Vec<usize>>,
-    /// Whether the program has `STEP A`, `LAST`, `XR` or `XS`, priorities: what M-STATE, M-PROCESS and M-CHANNEL ask.
+    /// Whether the program has `STEP A`, `LAST`, `XR` or `XS`, priorities: M-STATE, M-PROCESS and
+    /// M-CHANNEL depend on this.
     has_atomic: bool,
     has_last: bool,
     has_claims: bool,
@@ -157,7 +161,8 @@ impl Naive {
 
     /// The control locations of a process type, in the order of their numbers.
     ///
-    /// **M-LOCATION**: the entry and what stands behind each STEP but `STEP T`, unconditional jumps followed.
+    /// **M-LOCATION**: the entry and the address after each STEP except `STEP T`, with
+    /// unconditional jumps followed.
     fn m_location(&self, ty: usize) -> Vec<usize> {
         let process = &self.program.processes[ty];
         let start = process.start.index();
@@ -196,8 +201,8 @@ impl Naive {
     }
 }
 
-/// The naive evaluator as a system like any other. Questions it refuses have no answer, which shows as no successors; comparisons ask
-/// [`Naive::outcomes`] instead, where a refusal is a value.
+/// The naive evaluator as a system. A question that it refuses has no successors here; comparisons
+/// use [`Naive::outcomes`] instead, where a refusal is a value.
 impl System for Naive {
     fn initial(&mut self, out: &mut Successors) {
         if let Ok(Initial { fault, state }) = self.initial_state() {
@@ -225,7 +230,7 @@ impl Naive {
         match (state, code) {
             (Some(state), None) => out.push(&self.encode(state), action),
             (Some(state), Some(code)) => out.push_faulty(&self.encode(state), action, code),
-            (None, Some(code)) => out.fail(action, code),
+            (None, Some(code)) => out.fail(action, code, contract::Successor::NO_STEP),
             (None, None) => {}
         }
     }

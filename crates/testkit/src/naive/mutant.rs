@@ -1,4 +1,4 @@
-//! Deliberate mistakes, at least one for each rule: what the tests must be able to notice.
+//! Deliberate mistakes, at least one for each rule. The tests must notice each of them.
 
 macro_rules! mutants {
     ($($rule:literal: $($(#[$meta:meta])* $name:ident),+;)*) => {
@@ -36,6 +36,8 @@ mutants! {
     "I-DROP": DropTakesTheOneBelow;
     "I-OP": AddSaturates, SubBackwards, LnotIsNot;
     "I-DIV": DivisionRoundsDown;
+    "I-OVERFLOW": OverflowWraps;
+    "I-RANGE": RangeAllowsOneMore;
     "I-SHIFT": WideShiftsGiveZero, ShrForgetsTheSign;
     "I-CMP": ComparesUnsigned;
     "I-JMP": JmpFallsThrough;

@@ -1,7 +1,7 @@
-//! Paths: activation, internal transitions, the end of a step (sections 2 and 4 of `docs/bytecode.md`), and the three instructions that have
-//! more than one successor.
+//! Paths: activation, internal transitions, the end of a step (sections 2 and 4 of
+//! `docs/bytecode.md`), and the three instructions that have more than one successor.
 //!
-//! A path that blocks does not appear in any list here: nothing it did has happened (rule E-NEX).
+//! A path that blocks is in no list here: it has no effect (rule E-NEX).
 
 use super::{Component, Mutant, Naive, Print, Refusal, State};
 use bytecode::{Addr, Fault, FaultKind, Mode, Op, REGISTERS};
@@ -18,7 +18,7 @@ pub(super) struct Offer {
 /// In which circumstances a process is activated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Circumstances {
-    /// What `TIMEOUT` gives.
+    /// The value of `TIMEOUT`.
     pub timeout: bool,
     /// Whether this is part of evaluating an `ENABLED`.
     pub within_enabled: bool,
@@ -26,11 +26,11 @@ pub(super) struct Circumstances {
     pub continues_deterministic: bool,
     /// The offer that the process answers.
     pub answers: Option<Offer>,
-    /// What the transition has told so far.
+    /// What the transition has reported so far.
     pub log: Log,
 }
 
-/// What a transition tells besides the state it reaches.
+/// What a transition reports besides the state it reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Log {
     /// Its first fault that is not fatal (rule F-CONTINUE).
@@ -39,7 +39,7 @@ pub(super) struct Log {
     pub prints: Vec<Print>,
 }
 
-/// **M-ACTIVE**: the active process, with all that is no part of a state.
+/// **M-ACTIVE**: the active process, with everything that is not part of a state.
 #[derive(Clone, Debug)]
 pub(super) struct Active {
     pub state: State,
@@ -109,7 +109,7 @@ impl Active {
         }
     }
 
-    /// Pops `count` values and gives them in the order in which they were pushed.
+    /// Pops `count` values and returns them in the order in which they were pushed.
     pub fn pop_many(&mut self, count: usize) -> Result<Vec<i32>, Stop> {
         let mut values = (0..count).map(|_| self.pop()).collect::<Result<Vec<_>, _>>()?;
         values.reverse();
@@ -137,7 +137,8 @@ impl Naive {
 
     /// The paths of a process in a state, in order.
     pub(super) fn paths_of(&self, state: &State, p: usize, how: Circumstances) -> Result<Vec<Path>, Refusal> {
-        // By the rules an activation inside another is inside no third: a trial of ENABLED or of UNLESS, and an answer to an offer made there.
+        // By the rules, activations are nested at most twice: a trial of ENABLED or of UNLESS, and
+        // an answer to an offer made in it.
         if self.nesting.get() > 8 {
             return Err(Refusal::TooMuchWork);
         }
@@ -168,7 +169,7 @@ impl Naive {
         }
     }
 
-    /// Counts work: an instruction, or a copy of so many components.
+    /// Counts work: an instruction, or a copy of this many components.
     pub(super) fn spend(&self, work: usize) -> Result<(), Refusal> {
         let left = self.fuel.get().checked_sub(work as u64).ok_or(Refusal::TooMuchWork)?;
         self.fuel.set(left);
@@ -281,7 +282,8 @@ impl Naive {
         Ok(vec![Path { end: End::Step(mode), state: a.state, offer: a.offer, received: a.received, log: a.log, timeout: a.how.timeout }])
     }
 
-    /// **E-TERM**: the process and the channels it owns are removed: those created between its own creation and the next process's.
+    /// **E-TERM**: the process and the channels it owns are removed: those created between its own
+    /// creation and the next process's.
     fn e_term(&self, a: &mut Active) {
         let mut number = 0;
         let mut place = 0;

@@ -5,10 +5,10 @@ use super::{Mutant, Naive, Outcome, Refusal, State};
 use bytecode::{Addr, Fault, FaultKind, Mode, Op};
 use std::collections::HashSet;
 
-/// Where a mutant takes a sequence that is only long for one that never ends.
+/// The length at which a mutant takes a long sequence for an endless one.
 const LONG: usize = 200;
 
-/// A state inside a transition, and who goes on from it.
+/// A state inside a transition, and the process that continues from it.
 type Inside = (State, usize);
 
 /// One transition while it is put together.
@@ -22,7 +22,7 @@ struct Sequence {
     /// All states that a `STEP I` led to and that were followed, and how many times any was.
     followed: HashSet<Inside>,
     times: usize,
-    /// How many steps go on at present.
+    /// How many continued steps are nested at present.
     depth: usize,
 }
 
@@ -232,7 +232,7 @@ impl Naive {
         }
     }
 
-    /// `Blocked` is reported where the process stands.
+    /// `Blocked` is reported at the location of the process.
     fn blocked(&self, sequence: &Sequence, p: usize, path: Path) -> Found {
         let addr = self.location_of(&path.state, p);
         self.fatal(sequence, path.log, Fault { kind: FaultKind::Blocked, addr })

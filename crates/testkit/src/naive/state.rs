@@ -1,6 +1,7 @@
 //! States as rich values, and their byte form as rules M-STATE, M-PROCESS and M-CHANNEL have it.
 //!
-//! Written apart from `bytecode::Layout` on purpose: two descriptions of the same bytes, compared by every test that compares states.
+//! This code is independent of `bytecode::Layout` on purpose: there are two descriptions of the
+//! same bytes, and every test that compares states compares them.
 
 use super::paths::{Log, Stop};
 use super::{Initial, Mutant, Naive, Refusal};
@@ -57,7 +58,7 @@ pub struct Channel {
     pub messages: VecDeque<Vec<i32>>,
 }
 
-/// A byte string that is no state of the program; what is wrong, and where.
+/// A byte string that is not a state of the program: what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAState {
     /// What is wrong.
@@ -271,7 +272,7 @@ impl Naive {
         out
     }
 
-    /// The state that a byte string stands for.
+    /// The state that a byte string represents.
     pub fn decode(&self, bytes: &[u8]) -> Result<State, NotAState> {
         let mut reader = Reader { naive: self, bytes, at: 0 };
         let exclusive = if self.has_atomic { (reader.byte()? as usize).checked_sub(1) } else { None };
@@ -319,7 +320,7 @@ impl Reader<'_> {
         word[..taken.len()].copy_from_slice(taken);
         let raw = i32::from_le_bytes(word);
         let value = self.naive.m_value(ty, raw);
-        // Bits that the type does not have are 0 in the bytes it takes; a sign is no such bit.
+        // Bits that the type does not have are 0 in its bytes; sign extension is not affected.
         let kept = if bits(ty) == 32 || ty == Type::Short { raw } else { value };
         if kept == raw { Ok(value) } else { Err(NotAState { what: "bits that the type does not have", at }) }
     }

@@ -1,4 +1,4 @@
-//! Instructions while they are put together: jumps to places that are not known yet.
+//! Instructions under construction, with jumps to places that are not known yet.
 
 use bytecode::{Addr, Op};
 
@@ -24,7 +24,7 @@ impl Code {
         self.ops.push(op);
     }
 
-    /// A place that is put somewhere later.
+    /// A place whose address is defined later.
     pub fn place(&mut self) -> Place {
         self.places.push(None);
         Place(self.places.len() - 1)
@@ -46,7 +46,7 @@ impl Code {
         self.ops.push(make(Addr(0)));
     }
 
-    /// The instructions, every place filled in; `fallback` for those that were never put.
+    /// The instructions with all places resolved; `fallback` for those that were never placed.
     pub fn finish(mut self, fallback: impl Fn(usize) -> Addr) -> Vec<Op> {
         for (at, place) in std::mem::take(&mut self.open) {
             let addr = self.places[place.0].unwrap_or_else(|| fallback(at));

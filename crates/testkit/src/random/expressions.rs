@@ -1,4 +1,4 @@
-//! Expressions: what pushes one value.
+//! Expressions: code that pushes one value.
 
 use super::statements::Named;
 use super::{Expression, Generator};
@@ -104,6 +104,17 @@ impl Generator {
                 self.expression(process, depth - 1);
                 let op = self.pick(&[Op::Neg {}, Op::Not {}, Op::Lnot {}]);
                 self.code.push(op);
+            }
+            Expression::Fitting => {
+                self.expression(process, depth - 1);
+                if self.one_in(3) {
+                    let least = self.pick(&[0, -128, i32::MIN]);
+                    self.code.push(Op::Range { least, greatest: if least == 0 { 255 } else { 127 } });
+                } else {
+                    self.expression(process, depth - 1);
+                    let op = self.pick(&[Op::Addv {}, Op::Subv {}, Op::Mulv {}]);
+                    self.code.push(op);
+                }
             }
             Expression::Division => {
                 self.expression(process, depth - 1);

@@ -1,11 +1,14 @@
-//! Random programs: well-formed by construction, small in states, rich in what happens.
+//! Random programs that are well-formed by construction, have few states, and use all features.
 //!
-//! A program is a few process types, each a small graph of *hubs*: control locations at which a tree of alternatives (NDET, ELSE, UNLESS, a
-//! jump on a condition) stands, whose leaves are short sequences of statements that end in a STEP and go to another hub. Everything the
-//! byte-code has occurs. What is likely is chosen so that interesting things happen in the first hundred states: two or three processes over
-//! one to three channels, constants near 0, variables kept to a few bits, processes and channels created a few times at most.
+//! A program is a few process types, each a small graph of *hubs*: control locations with a tree of
+//! alternatives (NDET, ELSE, UNLESS, a conditional jump), whose leaves are short sequences of
+//! statements that end in a STEP and go to another hub. Everything the byte-code has occurs. The
+//! probabilities are chosen so that interesting things happen in the first hundred states: two or
+//! three processes over one to three channels, constants near 0, variables of a few bits, few
+//! creations of processes and channels.
 //!
-//! [`program`] depends on its seed alone. What it makes passes the verifier, with rare exceptions that [`verified`] passes over.
+//! [`program`] depends on its seed alone. Its programs pass the verifier, with rare exceptions that
+//! [`verified`] skips.
 
 mod code;
 mod expressions;
@@ -30,7 +33,7 @@ pub fn verified(seed: u64) -> Option<Verified> {
     bytecode::verify(program(seed)).ok()
 }
 
-/// What a statement can be, with how often it is one in an average program.
+/// The kinds of statements, with their frequency in an average program.
 const STATEMENTS: [(Statement, u64); 12] = [
     (Statement::Assign, 6),
     (Statement::Guard, 4),
@@ -47,12 +50,13 @@ const STATEMENTS: [(Statement, u64); 12] = [
 ];
 
 /// What an expression can be, likewise.
-const EXPRESSIONS: [(Expression, u64); 15] = [
+const EXPRESSIONS: [(Expression, u64); 16] = [
     (Expression::Constant, 3),
     (Expression::Load, 4),
     (Expression::Binary, 4),
     (Expression::Shift, 1),
     (Expression::Unary, 1),
+    (Expression::Fitting, 1),
     (Expression::Division, 1),
     (Expression::Register, 2),
     (Expression::Number, 1),
@@ -88,6 +92,7 @@ enum Expression {
     Binary,
     Shift,
     Unary,
+    Fitting,
     Division,
     Register,
     Number,
@@ -100,9 +105,10 @@ enum Expression {
     Timeout,
 }
 
-/// What a program is made of, drawn once for each. A program that has a bit of everything has little of anything; leaving things out at random
-/// and giving others more room finds more (Groce and others, "Swarm testing", 2012). Some things also change the shape of all states, and
-/// should be absent from most programs.
+/// The features of a program, drawn once for each. A program with all features uses each of them
+/// little; leaving features out at random and using others more finds more faults (Groce and
+/// others, "Swarm testing", 2012). Some features also change the layout of all states, and should
+/// be absent from most programs.
 struct Swarm {
     statements: Vec<(Statement, u64)>,
     expressions: Vec<(Expression, u64)>,
@@ -173,7 +179,8 @@ struct Body {
     wanted: Vec<usize>,
     /// Where each subroutine begins, and whether it is called.
     subroutines: Vec<(Place, bool)>,
-    /// The first subroutine that may be called here: one may only call those behind it, so there is no recursion.
+    /// The first subroutine that may be called here. A subroutine may only call later ones, so
+    /// there is no recursion.
     callable: usize,
 }
 
@@ -303,7 +310,7 @@ impl Generator {
             self.hubs.push(hubs);
         }
         for i in 0..2 + self.below(2) {
-            // Every type is used by an instance if there are enough of them.
+            // Every type has an instance if there are enough of them.
             let ty = if i < types { i } else { self.below(types) };
             self.program.instances.push(ProcessId(ty as u8));
         }
@@ -324,7 +331,8 @@ impl Generator {
                 self.hub(&mut body, hub);
             }
         }
-        // Those that nobody calls are left out: the verifier wants no code that is never executed.
+        // Subroutines that are never called are left out, because the verifier refuses unreachable
+        // code.
         for i in 0..body.subroutines.len() {
             if body.subroutines[i].1 {
                 self.code.put(body.subroutines[i].0);
@@ -343,7 +351,8 @@ impl Generator {
         }
         self.written = 0;
         self.splits = 5;
-        // In lively programs most hubs have a way that never blocks; others are often over before they have begun.
+        // In lively programs most hubs have an alternative that never blocks; other programs often
+        // deadlock at once.
         if self.swarm.lively && !self.one_in(4) {
             let other = self.code.place();
             self.code.to(|target| Op::Ndet { target }, other);

@@ -1,4 +1,4 @@
-//! Statements: what stands between two STEPs. Each finds the stack empty and leaves it so.
+//! Statements: the code between two STEPs. Each begins and ends with an empty stack.
 
 use super::{Body, Generator, Statement};
 use bytecode::{ChannelTypeId, FieldMask, FormatId, GlobalId, LocalId, Op, ProcessId, Receive, Register, Variable};
@@ -111,7 +111,7 @@ impl Generator {
         self.store(process);
     }
 
-    /// Pushes a channel's number and gives its number of fields, as far as that can be known.
+    /// Pushes a channel's number and returns its number of fields, as far as it is known.
     pub(super) fn channel(&mut self, process: usize) -> usize {
         if self.one_in(25) {
             // Whatever a variable holds: perhaps a channel, perhaps none.
@@ -187,7 +187,7 @@ impl Generator {
         self.code.put(skip);
     }
 
-    /// Creates a channel; in loops only once a variable says that there is none yet.
+    /// Creates a channel; in loops only if a variable says that it does not exist yet.
     fn create_channel(&mut self, process: usize) {
         let ty = ChannelTypeId(self.below(self.program.channel_types.len()) as u8);
         let (named, variable) = self.some_variable(process);
@@ -221,7 +221,8 @@ impl Generator {
         }
     }
 
-    /// A prologue: assignments, channels, claims, a jump forwards; no fault is likely, because an initial state should exist.
+    /// A prologue: assignments, channels, claims, a forward jump. Faults are unlikely, because
+    /// there should be an initial state.
     pub(super) fn prologue(&mut self, process: usize) {
         for _ in 0..1 + self.below(2) {
             let skip = self.code.place();

@@ -5,7 +5,7 @@ use super::{Body, Generator};
 use bytecode::{Mode, Op};
 
 impl Generator {
-    /// A tree of alternatives at a location; every way through it ends.
+    /// A tree of alternatives at a location; every path through it ends.
     pub(super) fn alternatives(&mut self, body: &mut Body, depth: usize) {
         if depth == 0 || self.splits == 0 || self.one_in(3) {
             return self.leaf(body);
@@ -23,7 +23,7 @@ impl Generator {
         self.alternatives(body, depth - 1);
     }
 
-    /// A sequence of steps that ends at some hub, in the end of the process, or nowhere.
+    /// A sequence of steps that ends at some hub, with the end of the process, or blocked.
     fn leaf(&mut self, body: &mut Body) {
         if self.one_in(20) {
             return self.code.push(Op::Nex {});
@@ -35,7 +35,7 @@ impl Generator {
             self.statements(body, true);
             let mode = self.mode();
             self.step(mode);
-            // What follows a deterministic step should not block most of the time.
+            // The code after a deterministic step should rarely block.
             if mode == Mode::Deterministic && !self.one_in(4) {
                 self.statements(body, false);
                 let mode = self.mode();
@@ -99,7 +99,8 @@ impl Generator {
         self.code.to(|target| Op::Call { target }, place);
     }
 
-    /// A subroutine: statements that may block, split and fail, and a RET. It reads no register of its caller.
+    /// A subroutine: statements that may block, branch and fail, and a RET. It reads no register of
+    /// its caller.
     pub(super) fn subroutine(&mut self, body: &mut Body) {
         self.written = 0;
         self.splits = 1;

@@ -1,4 +1,4 @@
-//! What the cases use to ask an engine: load a program, go somewhere, look at the transitions.
+//! Helpers for the cases: load a program, reach a state, compare its transitions.
 
 use crate::naive::{Naive, State};
 use crate::{assembly, naive};
@@ -17,8 +17,8 @@ pub struct Bench<'a> {
     make: Make<'a>,
 }
 
-/// One transition, in words: `1:5,6!Assertion` is a transition of process 1 to a state with these values and with this fault; without values it
-/// leads nowhere.
+/// One transition, in words: `1:5,6!Assertion` is a transition of process 1 to a state with these
+/// values and with this fault; without values it leads nowhere.
 fn words(process: usize, values: Option<Vec<String>>, fault: Option<Fault>) -> String {
     let values = values.map_or(String::new(), |values| values.join(","));
     let fault = fault.map_or(String::new(), |fault| format!("!{:?}", fault.kind));
@@ -32,18 +32,19 @@ impl<'a> Bench<'a> {
     }
 
     /// Loads a program.
-    pub fn load(&self, text: &str) -> Loaded {
+    pub fn load(&self, text: &str) -> UnderTest {
         self.load_program(assembly::verified(text))
     }
 
     /// Loads a program that was made in another way.
-    pub fn load_program(&self, program: Verified) -> Loaded {
+    pub fn load_program(&self, program: Verified) -> UnderTest {
         let naive = Naive::new(program.program());
         let system = (self.make)(Arc::new(program));
-        Loaded { naive, system }
+        UnderTest { naive, system }
     }
 
-    /// The transitions of the initial state must be these; `watch` names the globals that are shown, `.` a process's location.
+    /// The transitions of the initial state must be these; `watch` names the globals that are
+    /// shown, `.` a process's location.
     pub fn expect(&self, text: &str, watch: &str, expected: &str) -> Verdict {
         self.expect_after(text, &[], watch, expected)
     }
@@ -55,7 +56,7 @@ impl<'a> Bench<'a> {
         same(&loaded.transitions(&state, watch)?, expected).map_err(|error| format!("{error}\nafter {choices:?} of\n{text}"))
     }
 
-    /// Each of these sequences of instructions must push this value; `!Kind` stands for a fault.
+    /// Each of these sequences of instructions must push this value; `!Kind` means a fault.
     pub fn computes(&self, table: &[(&str, &str)]) -> Verdict {
         for (code, expected) in table {
             let text = format!("global int out\nprocess p() {{\n{code}\nSTG out\nSTEP N\nSTEP T\n}}\nstart p");
@@ -83,14 +84,14 @@ pub(super) fn holds(condition: bool, what: &str) -> Verdict {
 }
 
 /// A program in an engine.
-pub struct Loaded {
+pub struct UnderTest {
     /// The naive evaluator of the program, which reads states.
     pub naive: Naive,
     /// The engine.
     pub system: Box<dyn System>,
 }
 
-impl Loaded {
+impl UnderTest {
     /// The initial state.
     pub fn initial(&mut self) -> Result<Vec<u8>, String> {
         let mut out = Successors::new();
@@ -145,8 +146,8 @@ impl Loaded {
         Ok(all.join(" "))
     }
 
-    /// The watched values of a state: globals by name, `e` the holder of the privilege, `.` the location of each process, `#` the number of
-    /// messages in each channel.
+    /// The watched values of a state: globals by name, `e` the holder of the privilege, `.` the
+    /// location of each process, `#` the number of messages in each channel.
     fn watched(&self, state: &State, watch: &str) -> Result<Vec<String>, String> {
         let joined = |values: Vec<String>| values.join("/");
         watch

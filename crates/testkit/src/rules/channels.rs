@@ -29,7 +29,8 @@ fn a_new_channel(b: &Bench<'_>) -> Verdict {
     b.expect_after(text, &[0], "x #", "1:3,0/1/1")
 }
 
-/// A process that does this with a channel of capacity 3 with two fields, in which (1,1), (2,1), (1,2) lie, oldest first.
+/// A process that executes this with a channel of capacity 3 with two fields, which contains (1,1),
+/// (2,1), (1,2), oldest first.
 fn with_three(code: &str) -> String {
     format!(
         "global int x = 9 | global int y = 9 | channel c = [3] of {{ short, short }}
@@ -90,7 +91,7 @@ fn messages_of_another_length(b: &Bench<'_>) -> Verdict {
     ] {
         b.expect_after(&with_three(&format!("LDC c | {code}")), &[0], "x", "0:!Message")?;
     }
-    // What cannot happen is not wrong: nothing to receive, no room, no match.
+    // An operation that cannot happen is no fault: nothing to receive, no room, no match.
     let text = |code: &str| {
         format!(
             "global byte x | channel c = [1] of {{ byte, byte }} | channel r = [0] of {{ byte, byte }}
@@ -135,7 +136,7 @@ fn one_offer_at_a_time(b: &Bench<'_>) -> Verdict {
     b.expect(&text("LDC c | LDC 2 | SEND 1"), "x .", "")?;
     // A message into a buffer is another matter.
     b.expect(&text("LDC d | LDC 2 | SEND 1"), "x #", "0:1,0/1 0:1,0/1")?;
-    // The offer is for others: its own process does not receive it.
+    // The offer is for other processes: its own process does not receive it.
     b.expect(&text("LDC c | RECV 1, {}, first"), "x .", "")
 }
 
@@ -150,7 +151,7 @@ fn no_offer_in_a_deterministic_sequence(b: &Bench<'_>) -> Verdict {
     };
     b.expect(&text("I"), "x .", "0:1,2/1")?;
     b.expect(&text("D"), "x .", "0:!Blocked")?;
-    // Blocked by that, before anything could be wrong with the offer.
+    // It is blocked because of that, before a fault of the offer could occur.
     b.expect(&text("D").replace("SEND 1 | STEP N", "SEND 1 | STEP D"), "x .", "0:!Blocked")?;
     // Another alternative is taken, as if this one were blocked.
     let text =
@@ -177,7 +178,7 @@ fn an_answer_and_sends(b: &Bench<'_>) -> Verdict {
     for send in ["LDC d | LDC 1 | SEND 1", "LDC d | LDC 1 | SENDS 1", "LDC e | LDC 1 | SEND 1", "LDC c | LDC 1 | SENDS 1"] {
         b.expect(&text(send, nothing), "#", "")?;
     }
-    // Once it has received, it may send into a buffer, but still makes no offer itself.
+    // After it has received, it may send to a buffered channel, but still makes no offer itself.
     b.expect(&text(nothing, "LDC d | LDC 1 | SEND 1"), "#", "0:0/1/0")?;
     b.expect(&text(nothing, "LDC d | LDC 1 | SENDS 1"), "#", "0:0/1/0")?;
     b.expect(&text(nothing, "LDC e | LDC 1 | SEND 1"), "#", "")?;
@@ -202,16 +203,18 @@ fn messages_are_sorted(b: &Bench<'_>) -> Verdict {
     {
         b.expect(&text(first, second), "x", expected)?;
     }
-    // As signed integers, of the stored fields: 65535 is -1 in a short. That is the least here: -9 and 1320 remain.
+    // The stored fields are compared as signed integers: 65535 is -1 in a short. That is the least
+    // here: -9 and 1320 remain.
     b.expect(&text(65535, 0), "x", "0:-98680")?;
-    // Before the first that is larger, even if smaller ones lie behind it; and behind those that are equal. A 4 marks the place.
+    // The message is inserted before the first larger one, even if smaller ones follow, and after
+    // equal ones. A 4 marks the position.
     let unsorted = "global int x | channel c = [3] of { byte, byte }
         process p() { | LDC c | LDC 5 | LDC 0 | SEND 2 | LDC c | LDC 1 | LDC 0 | SEND 2 | LDC c | LDC 4 | LDC 0 | SENDS 2 | STEP D | DRAIN | STEP N | NEX | }
         start p"
         .replace("DRAIN", DRAIN);
     b.expect(&unsorted, "x", "0:405010")?;
     equal_messages_keep_their_order(b)?;
-    // Blocked as a plain send is; at capacity 0 an offer like any other.
+    // Blocked like a plain send; at capacity 0 an offer like any other.
     b.expect_after(&with_three("LDC c | LDC 0 | LDC 0 | SENDS 2"), &[0], "x", "")?;
     let text = "global byte x | channel c = [0] of { byte }
         process p() { | LDC c | LDC 7 | SENDS 1 | STEP N | NEX | }
@@ -220,8 +223,9 @@ fn messages_are_sorted(b: &Bench<'_>) -> Verdict {
     b.expect(text, "x", "0:7")
 }
 
-/// Equal messages cannot be told apart, so their order shows only in where a third one goes: behind equals means that a message that was put in
-/// plainly, out of order, stays behind the equal one.
+/// Equal messages cannot be distinguished, so their order is visible only in the position of a
+/// third one: "after equal ones" means that a message that was sent plainly, out of order, stays
+/// after the equal one.
 fn equal_messages_keep_their_order(b: &Bench<'_>) -> Verdict {
     let text = "global int x | channel c = [3] of { byte, byte }
         process p() { | LDC c | LDC 2 | LDC 0 | SEND 2 | LDC c | LDC 1 | LDC 0 | SEND 2 | LDC c | LDC 2 | LDC 0 | SENDS 2 | STEP D | DRAIN | STEP N | NEX | }
@@ -346,7 +350,7 @@ fn lengths(b: &Bench<'_>) -> Verdict {
 }
 
 fn claims(b: &Bench<'_>) -> Verdict {
-    // Process 0 claims both; process 1 claims too late and does this.
+    // Process 0 claims both; process 1 claims too late and executes this.
     let text = |code: &str| {
         format!(
             "global int x | channel c = [2] of {{ byte }}

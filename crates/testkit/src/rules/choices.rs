@@ -16,7 +16,7 @@ pub(super) const CASES: &[Case] = &[
     case!("E-NEX" "E-NEXZ" => blocking),
 ];
 
-/// A process that may store 1, 2 or 3 in x; `first` and `second` stand before the first two stores.
+/// A process that may store 1, 2 or 3 in x; `first` and `second` precede the first two stores.
 fn tree(op: &str, first: &str, second: &str) -> String {
     format!(
         "global byte x
@@ -71,7 +71,8 @@ fn offers_succeed_if_somebody_answers(b: &Bench<'_>) -> Verdict {
     };
     b.expect(&text(""), "x", "0:2")?;
     b.expect(&text(", q"), "x", "0:1")?;
-    // Also an offer that is pending already, and one that an invisible step makes; where the process ends it comes to nothing.
+    // This includes an offer that is already pending, and one that an invisible step makes. An
+    // offer that is pending when the process ends has no effect.
     let text = |mode: &str| {
         format!(
             "global byte x | channel c = [0] of {{ byte }}
@@ -87,7 +88,7 @@ fn offers_succeed_if_somebody_answers(b: &Bench<'_>) -> Verdict {
 }
 
 fn answers_succeed_by_receiving(b: &Bench<'_>) -> Verdict {
-    // The answering process could do something else; that it could does not keep it from receiving.
+    // The answering process could do something else; this does not prevent it from receiving.
     let text = "global byte x | channel c = [0] of { byte }
         process p() { | LDC c | LDC 1 | SEND 1 | STEP N | NEX | }
         process q() { | ELSE a | LDC 5 | STG x | STEP N | NEX | a: LDC c | RECV 1, {}, first | PUSH r0 | STG x | STEP N | NEX | }
@@ -95,7 +96,7 @@ fn answers_succeed_by_receiving(b: &Bench<'_>) -> Verdict {
     b.expect(text, "x", "0:1 1:5")?;
     let text = text.replace("ELSE a | LDC 5", "ELSE a | LDC 0 | LDC 0 | DIV | STG x | LDC 5");
     b.expect(&text, "x", "0:1 1:!Division")?;
-    // And if it receives in the first place, it is no matter of ELSE.
+    // If it receives first, ELSE is not involved.
     let text = "global byte x | channel c = [0] of { byte }
         process p() { | LDC c | LDC 1 | SEND 1 | STEP N | NEX | }
         process q() { | ELSE a | LDC c | RECV 1, {}, first | PUSH r0 | STG x | STEP N | NEX | a: LDC c | RECV 1, {}, first | LDC 7 | STG x | STEP N | NEX | }
@@ -105,12 +106,12 @@ fn answers_succeed_by_receiving(b: &Bench<'_>) -> Verdict {
 
 fn faults_succeed(b: &Bench<'_>) -> Verdict {
     b.expect(&tree("ELSE", "LDC 1 | LDC 0 | DIV | DROP |", ""), "x", "0:!Division")?;
-    // A fault behind what blocks never happens.
+    // A fault after a blocked instruction never happens.
     b.expect(&tree("ELSE", "LDC 0 | NEXZ | LDC 1 | LDC 0 | DIV | DROP |", ""), "x", "0:2")
 }
 
 fn faults_that_go_on_do_not_succeed(b: &Bench<'_>) -> Verdict {
-    // Execution goes on as if nothing had happened: the path is blocked, and its fault has not happened either.
+    // The path continues, but it is blocked later, so its fault has not happened either.
     b.expect(&tree("ELSE", "LDC 0 | ASSERT | LDC 0 | NEXZ |", ""), "x", "0:2")?;
     b.expect(&tree("ELSE", "LDC 0 | ASSERT |", ""), "x", "0:1!Assertion")
 }
@@ -136,7 +137,8 @@ fn the_escape_comes_first(b: &Bench<'_>) -> Verdict {
     b.expect(&tree("UNLESS", "", "NDET b | LDC 0 | NEXZ | b:"), "x", "0:2")
 }
 
-/// A main part that stores 1, and an escape that offers 2; the other process receives it, or does not.
+/// A main part that stores 1, and an escape that offers 2; the other process receives it, or does
+/// not.
 fn escape(receives: bool) -> String {
     format!(
         "global byte x | global byte ready = {} | channel c = [0] of {{ byte }}
@@ -150,7 +152,8 @@ fn escape(receives: bool) -> String {
 fn escapes_by_rendezvous(b: &Bench<'_>) -> Verdict {
     b.expect(&escape(true), "x", "0:2")?;
     b.expect(&escape(false), "x", "0:1")?;
-    // An offer that is pending where the process ends comes to nothing, so this escape does not succeed.
+    // An offer that is pending when the process ends has no effect, so this escape does not
+    // succeed.
     let text = "global byte x | channel c = [0] of { byte }
         process p() { | LDC c | LDC 2 | SEND 1 | UNLESS a | LDC 1 | STG x | STEP N | NEX | a: NDET b | LDC 3 | STG x | STEP T | b: LDC 0 | NEXZ | STEP N | NEX | }
         process q() { | LDC c | RECV 1, {}, first | STEP N | NEX | }

@@ -13,6 +13,8 @@ pub(super) const CASES: &[Case] = &[
     case!("I-PUSH" "I-POP" "I-DROP" => registers_and_the_stack),
     case!("I-OP" => operators),
     case!("I-DIV" => division),
+    case!("I-OVERFLOW" => results_that_fit),
+    case!("I-RANGE" => ranges),
     case!("I-SHIFT" => shifts),
     case!("I-CMP" => comparisons),
     case!("I-JMP" "I-JMPZ" => jumps),
@@ -193,6 +195,39 @@ fn division(b: &Bench<'_>) -> Verdict {
     ])
 }
 
+fn results_that_fit(b: &Bench<'_>) -> Verdict {
+    b.computes(&[
+        ("LDC 2147483646 | LDC 1 | ADDV", "2147483647"),
+        ("LDC 2147483647 | LDC 1 | ADDV", "!Overflow"),
+        ("LDC -2147483648 | LDC -1 | ADDV", "!Overflow"),
+        ("LDC -5 | LDC 3 | SUBV", "-8"),
+        ("LDC -2147483648 | LDC 1 | SUBV", "!Overflow"),
+        ("LDC 0 | LDC -2147483648 | SUBV", "!Overflow"),
+        ("LDC 46340 | LDC 46340 | MULV", "2147395600"),
+        ("LDC 65536 | LDC 65536 | MULV", "!Overflow"),
+        ("LDC -2147483648 | LDC -1 | MULV", "!Overflow"),
+        // Nothing is known of these before they run.
+        ("NRPR | LDC 2147483647 | ADDV", "!Overflow"),
+        ("NRPR | LDC 2147483646 | ADDV", "2147483647"),
+        ("PID | LDC -2147483648 | SUBV", "!Overflow"),
+        ("NRPR | LDC 2147483647 | MULV", "2147483647"),
+        ("NRPR | LDC 1 | ADD | LDC 1073741824 | MULV", "!Overflow"),
+    ])
+}
+
+fn ranges(b: &Bench<'_>) -> Verdict {
+    b.computes(&[
+        ("LDC 127 | RANGE -128, 127", "127"),
+        ("LDC -128 | RANGE -128, 127", "-128"),
+        ("LDC 128 | RANGE -128, 127", "!Overflow"),
+        ("LDC -129 | RANGE -128, 127", "!Overflow"),
+        ("NRPR | RANGE 1, 1", "1"),
+        ("NRPR | RANGE 2, 7", "!Overflow"),
+        ("NRPR | RANGE 0, 0", "!Overflow"),
+        ("NRPR | RANGE 1, 0", "!Overflow"),
+    ])
+}
+
 fn shifts(b: &Bench<'_>) -> Verdict {
     b.computes(&[
         ("LDC 3 | LDC 2 | SHL", "12"),
@@ -231,7 +266,7 @@ fn jumps(b: &Bench<'_>) -> Verdict {
 }
 
 fn subroutines(b: &Bench<'_>) -> Verdict {
-    // A subroutine comes back behind its call, from wherever it was called.
+    // A subroutine returns to the instruction after its call, wherever it was called.
     let text = "global int x
         process p() {
             CALL twice | LDG x | LDC 1 | ADD | STG x | CALL twice | STEP N | NEX

@@ -1,8 +1,8 @@
-//! The rules of `docs/bytecode.md`, asked one by one.
+//! The rules of `docs/bytecode.md`, tested one by one.
 //!
-//! Each [`Case`] cites the rules it is about and fails if they are changed. Cases know an engine only as a
-//! [`System`](contract::System), so the same cases are asked of the reference interpreter, of the naive evaluator, of its mutants, which show
-//! that the cases can fail, and of every engine to come.
+//! Each [`Case`] names the rules it tests and fails if they are changed. Cases know an engine only
+//! as a [`System`](contract::System), so the same cases test the reference interpreter, the naive
+//! evaluator, its mutants (which show that the cases can fail), and every other engine.
 
 mod bench;
 mod channels;
@@ -13,7 +13,7 @@ mod scheduler;
 mod sequences;
 mod state;
 
-pub use bench::{Bench, Loaded, Make, Verdict};
+pub use bench::{Bench, Make, UnderTest, Verdict};
 
 /// A question about one rule or a few.
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
         .flatten()
 }
 
-/// Asks an engine everything, and gives what it failed.
+/// Tests an engine with all cases. Returns the failures.
 pub fn failures(bench: &Bench<'_>) -> Vec<String> {
     cases()
         .filter_map(|case| (case.check)(bench).err().map(|error| format!("{} ({}): {error}", case.name, case.rules.join(", "))))

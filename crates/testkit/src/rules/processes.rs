@@ -39,7 +39,7 @@ fn a_new_process(b: &Bench<'_>) -> Verdict {
 }
 
 fn prologues(b: &Bench<'_>) -> Verdict {
-    // The new process executes it: its number, its locals, its channels.
+    // The new process executes it, with its own number, locals and channels.
     let text = "global int x | global int y | channel c = [1] of { byte }
         process p() { | local int v = 40 | LDC 2 | RUN 1, q | STG x | STEP N | NEX | }
         process q(int m) {
@@ -83,14 +83,14 @@ fn the_last_to_move(b: &Bench<'_>) -> Verdict {
     b.expect(text, "x", "0:0 1:0")?;
     b.expect_after(text, &[1], "x", "0:1 1:1")?;
     b.expect_after(text, &[1, 0], "x", "0:0 1:0")?;
-    // In a rendezvous it is the one that receives; before the receiver's step is complete, the one that offers.
+    // In a rendezvous it is the receiver; before the receiver's step is complete, the sender.
     let text = "global int x = 9 | channel c = [0] of { byte }
         process p() { | LDC c | LDC 1 | SEND 1 | STEP N | NEX | }
         process q() { | LDC c | RECV 1, {}, first | LAST | STG x | STEP N | LAST | STG x | STEP N | NEX | }
         start q, p";
     b.expect(text, "x", "1:1")?;
     b.expect_after(text, &[0], "x", "0:0")?;
-    // Invisible and atomic steps count at once, deterministic ones when the sequence is over.
+    // Invisible and atomic steps count at once, deterministic ones when the sequence is complete.
     let steps = |mode: &str| {
         format!(
             "global int x = 9 | channel c = [1] of {{ byte }}
@@ -150,7 +150,8 @@ fn enabled_processes(b: &Bench<'_>) -> Verdict {
 }
 
 fn enabled_in_the_present_state(b: &Bench<'_>) -> Verdict {
-    // Present: with what the asking step has done already. Nothing the other one does in its trial happens.
+    // The present state includes what the asking step has done already. Nothing that the other
+    // process does in its trial has an effect.
     let text = enabled("LDG y | NEXZ | LDC 9 | STG y | STEP N");
     first_of(b, &text, "0:0")?;
     first_of(b, &text.replace("LDC 1 | ENABLED", "LDC 1 | STG y | LDC 1 | ENABLED | LDG y | ADD"), "0:2")?;
@@ -162,7 +163,7 @@ fn enabled_in_the_present_state(b: &Bench<'_>) -> Verdict {
 fn a_process_that_waits_for_a_partner_is_not_enabled(b: &Bench<'_>) -> Verdict {
     first_of(b, &enabled("LDC c | LDC 1 | SEND 1 | STEP N"), "0:0")?;
     first_of(b, &enabled("LDC c | RECV 1, {}, first | STEP N"), "0:0")?;
-    // If a partner is ready, the one that offers is enabled; the one that receives is not: it waits to be asked.
+    // If a partner is ready, the sender is enabled; the receiver is not: it waits for an offer.
     let meet = |offers: &str, receives: &str| {
         let asks = "process p() { | LDC 1 | ENABLED | STG x | STEP N | NEX | }";
         let other = |name: &str, code: &str| format!("process {name}() {{ | {code} | STEP N | NEX | }}");
@@ -181,7 +182,7 @@ fn enabled_asks_no_further(b: &Bench<'_>) -> Verdict {
     // Inside the evaluation another ENABLED gives 0.
     first_of(b, &enabled("LDC 1 | ENABLED | NEXZ | STEP N"), "0:0")?;
     first_of(b, &enabled("LDC 1 | ENABLED | LNOT | NEXZ | STEP N"), "0:1")?;
-    // Also where an UNLESS tries whether somebody answers.
+    // Also if an UNLESS tries whether some process answers.
     let text = "global int x | channel c = [0] of { byte }
         process p() { | LDC 1 | ENABLED | STG x | STEP N | NEX | }
         process q() { | UNLESS a | STEP N | NEX | a: LDC c | LDC 1 | SEND 1 | STEP N | NEX | }
@@ -214,7 +215,7 @@ fn control_locations_by_number(b: &Bench<'_>) -> Verdict {
     b.expect(text, "x y", "0:0,0 1:0,0")?;
     b.expect_after(text, &[1], "x y", "0:1,0 1:0,0")?;
     b.expect_after(text, &[1, 1], "x y", "0:2,0")?;
-    // Of itself: where it rests, not where it is.
+    // Of itself: its control location, not the present instruction.
     b.expect_after("global int x | process p() { | STEP N | PID | PCVAL | STG x | STEP N | NEX | } | start p", &[0], "x", "0:1")
 }
 
@@ -313,7 +314,7 @@ fn the_youngest_ends_first(b: &Bench<'_>) -> Verdict {
 }
 
 fn channels_go_with_their_owner(b: &Bench<'_>) -> Verdict {
-    // Channels made after the youngest process belong to it, whoever makes them.
+    // Channels created after the youngest process belong to it, whichever process creates them.
     let text = "global byte x | channel c = [1] of { byte }
         process p() { | CHNEW c | DROP | RUN 0, q | DROP | CHNEW c | STG x | STEP N | LDG x | LEN | STG x | STEP N | NEX | }
         process q() { | CHNEW c | DROP | STEP N | STEP T | }

@@ -1,4 +1,4 @@
-//! Section 4: who moves, and what a transition is.
+//! Section 4: which process moves, and what a transition is.
 
 use super::bench::same;
 use super::{Bench, Case, Verdict, case};
@@ -82,7 +82,7 @@ fn meetings_in_order(b: &Bench<'_>) -> Verdict {
     b.expect(&three("STEP N", "STEP N", "p, q, q"), "x .", "0:1,1/1/0 0:2,1/0/1")?;
     b.expect(&three("STEP N", "STEP N", "q, p, q"), "x .", "1:0,1/1/0 1:2,0/1/1")?;
     b.expect(&three("STEP N", "STEP N", "q, p, p"), "x .", "1:0,1/1/0 2:0,1/0/1")?;
-    // Each way of each process that answers; what follows the offer in the offering step has happened.
+    // Each path of each process that answers. The rest of the offering step has been executed.
     let text = three("LDC 7 | STG y | STEP N", "LDG y | STG x | NDET a | STEP N | NEX | a: LDC 8 | STG x | STEP N", "p, q, q");
     b.expect(&text, "x", "0:7 0:8 0:7 0:8")?;
     // A process that could receive but does not, in this path, is no partner.
@@ -102,7 +102,7 @@ fn nobody_answers(b: &Bench<'_>) -> Verdict {
 }
 
 fn the_privilege_passes(b: &Bench<'_>) -> Verdict {
-    // Whatever the offering step wanted, the answering one decides.
+    // The mode of the answering step decides, not that of the offering step.
     b.expect(&three("STEP A", "STEP N", "p, q"), "e .", "0:-,1/1")?;
     b.expect(&three("STEP A", "STEP A", "p, q"), "e .", "0:1,1/1")?;
     b.expect(&three("STEP N", "STEP A", "p, q"), "e .", "0:1,1/1")?;
@@ -110,7 +110,7 @@ fn the_privilege_passes(b: &Bench<'_>) -> Verdict {
     // A holder may offer; and a process may answer that is not the holder.
     let text = three("STEP A", "STEP A", "p, q").replace("process p() { |", "process p() { | STEP A |");
     b.expect_after(&text, &[0], "e .", "0:1,2/1")?;
-    // The one that goes on is the one that answers.
+    // The process that answers continues.
     let text = three("STEP I", "STEP I | LDC 7 | STG y | STEP N", "p, q");
     b.expect(&text, "x y .", "0:1,7,1/2")?;
     let text = three("STEP I | LDC 8 | STG y | STEP N", "STEP N", "p, q");
@@ -120,7 +120,7 @@ fn the_privilege_passes(b: &Bench<'_>) -> Verdict {
 }
 
 fn ends_and_offers(b: &Bench<'_>) -> Verdict {
-    // An offer that is pending where its process ends comes to nothing; an answering process may end.
+    // An offer that is pending when its process ends has no effect; an answering process may end.
     let ending = |order: &str| three("STEP T", "STEP N", order).replace("| NEX | }\n         process q", "| }\n         process q");
     b.expect(&ending("q, p"), ".", "")?;
     b.expect(&ending("p"), ".", "")?;
@@ -136,7 +136,7 @@ fn a_new_process_answers(b: &Bench<'_>) -> Verdict {
 }
 
 fn faults_of_an_answer(b: &Bench<'_>) -> Verdict {
-    // A fault counts once the offer is received; it belongs to the transition of the one that offers.
+    // A fault counts once the offer is received; it belongs to the sender's transition.
     let fault = "LDC 1 | LDC 0 | DIV | DROP";
     b.expect(&three("STEP N", &format!("{fault} | STEP N"), "p, q"), "x", "0:!Division")?;
     let before = three("STEP N", "STEP N", "p, q").replace("process q() { |", &format!("process q() {{ | {fault} |"));
@@ -155,9 +155,9 @@ fn timeout_only_if_nothing_else(b: &Bench<'_>) -> Verdict {
     b.expect(&text("NEX"), "x", "0:1")?;
     b.expect(&text("LDC 2 | STG x | STEP N | NEX"), "x", "1:2")?;
     b.expect_after(&text("LDC 2 | STG x | STEP N | NEX"), &[0], "x", "0:1")?;
-    // A fault is something, too.
+    // A fault counts as a result.
     b.expect(&text("LDC 1 | LDC 0 | DIV | DROP | STEP N | NEX"), "x", "1:!Division")?;
-    // Everybody may take it; and it may be asked without waiting for it.
+    // Every process may use it, and it may be read without waiting for it.
     b.expect(&text("TIMEOUT | NEXZ | LDC 3 | STG x | STEP N | NEX"), "x", "0:1 1:3")?;
     b.expect(&text("TIMEOUT | LDC 5 | ADD | STG x | STEP N | NEX"), "x", "1:5")
 }
@@ -171,7 +171,8 @@ fn timeout_in_the_first_path_and_its_deterministic_sequence(b: &Bench<'_>) -> Ve
         );
         b.expect(&text, "x y", expected)?;
     }
-    // One that answers does not see it, and neither does one that is asked whether it would.
+    // A process that answers does not see it, and neither does a process whose answer is only
+    // tried.
     let text = "global byte x = 9 | channel c = [0] of { byte }
         process p() { | TIMEOUT | NEXZ | LDC c | LDC 5 | SEND 1 | STEP N | NEX | }
         process q() { | LDC c | RECV 1, {}, first | TIMEOUT | STG x | STEP N | NEX | }
@@ -185,7 +186,8 @@ fn timeout_in_the_first_path_and_its_deterministic_sequence(b: &Bench<'_>) -> Ve
 }
 
 fn timeout_and_privilege(b: &Bench<'_>) -> Verdict {
-    // A holder that waits for a timeout loses the privilege to whoever can move without one.
+    // A holder that waits for a timeout loses the privilege if another process can move without
+    // one.
     let text = |other: &str| {
         format!(
             "global byte x
@@ -196,7 +198,7 @@ fn timeout_and_privilege(b: &Bench<'_>) -> Verdict {
     };
     b.expect_after(&text("LDC 2 | STG x | STEP N | NEX"), &[0], "x", "1:2")?;
     b.expect_after(&text("NEX"), &[0], "x", "0:1")?;
-    // In the second pass nobody has the privilege.
+    // In the second pass no process has the privilege.
     b.expect_after(&text("TIMEOUT | NEXZ | LDC 2 | STG x | STEP N | NEX"), &[0], "x", "0:1 1:2")
 }
 
@@ -213,7 +215,8 @@ fn higher_priorities_first(b: &Bench<'_>) -> Verdict {
     b.expect(&text(step, step), "x", "1:1")?;
     b.expect(&text(step, "LDG go | NEXZ | STEP N | NEX"), "x", "0:1 2:1")?;
     b.expect_after(&text(step, step), &[0], "x", "0:1 2:1")?;
-    // A process that waits for a partner is not enabled; but it takes part in the rendezvous of others.
+    // A process that waits for a partner is not enabled; but it takes part in the rendezvous of
+    // others.
     b.expect(&text("LDC c | LDC 5 | SEND 1 | STEP N | NEX", "LDC c | RECV 1, {}, first | STEP N | NEX"), ".", "0:1/1/0 2:0/1/1")?;
     b.expect(&text("LDC c | RECV 1, {}, first | STEP N | NEX", "LDC c | LDC 5 | SEND 1 | STEP N | NEX"), ".", "1:1/1/0 1:0/1/1")?;
     // A priority that is set counts from the next transition on.
@@ -232,7 +235,7 @@ fn priorities_and_timeout(b: &Bench<'_>) -> Verdict {
         process q() priority 3 { | TIMEOUT | NEXZ | LDC 2 | STG x | STEP N | NEX | }
         start p, q";
     b.expect(text, "x", "1:2")?;
-    // A process of higher priority that waits for a timeout lets the others go first.
+    // A process of higher priority that waits for a timeout does not block the others.
     let text = "global byte x
         process p() priority 2 { | LDC 1 | STG x | STEP N | NEX | }
         process q() priority 3 { | TIMEOUT | NEXZ | LDC 2 | STG x | STEP N | NEX | }
@@ -241,7 +244,7 @@ fn priorities_and_timeout(b: &Bench<'_>) -> Verdict {
 }
 
 fn priorities_and_going_on(b: &Bench<'_>) -> Verdict {
-    // The one of higher priority becomes enabled by what the other one does.
+    // The process of higher priority becomes enabled by the step of the other one.
     let text = |mode: &str| {
         format!(
             "global byte x | global byte go
@@ -250,7 +253,8 @@ fn priorities_and_going_on(b: &Bench<'_>) -> Verdict {
              start p, q"
         )
     };
-    // Who has the privilege loses it; who would go on by an invisible step is blocked; a deterministic sequence is not disturbed.
+    // The holder of the privilege loses it; a process that would continue by an invisible step is
+    // blocked; a deterministic sequence is not interrupted.
     b.expect(&text("A"), "x e .", "0:0,0,1/0")?;
     b.expect_after(&text("A"), &[0], "x e .", "1:2,-,1/1")?;
     b.expect(&text("I"), "x .", "0:0,1/0")?;
@@ -276,7 +280,7 @@ fn scratch_variables(b: &Bench<'_>) -> Verdict {
     // They live through the steps of a transition, and no longer.
     b.expect(text, "s a x", "0:3,1/2,24")?;
     b.expect_after(text, &[0], "x", "0:9")?;
-    // Those of every process, whoever moved, and however the transition ends.
+    // Those of every process, whichever process moved, and however the transition ends.
     let text = "global scratch byte s = 3 | channel c = [0] of { byte }
         process p() { | LDC 7 | STG s | LDC c | LDC 1 | SEND 1 | STEP N | NEX | }
         process q() { | local scratch byte t = 4 | LDC c | RECV 1, {}, first | LDC 8 | STL t | STEP A | NEX | }
@@ -333,7 +337,7 @@ fn the_first_fault_is_carried(b: &Bench<'_>) -> Verdict {
     b.expect_after(text, &[0], "x #", "1:1,1!ExclusiveSend")?;
     let text = text.replace("LDC c | LDC 1 | SEND 1 | LDC 0 | ASSERT", "LDC 0 | ASSERT | LDC c | LDC 1 | SEND 1");
     b.expect_after(&text, &[0], "x #", "1:1,1!Assertion")?;
-    // A fatal one later takes the successor away, and not its place.
+    // A later fatal fault removes the successor, but not the position of the first fault.
     b.expect("process p() { | LDC 0 | ASSERT | LDC 1 | LDC 0 | DIV | DROP | STEP N | NEX | } | start p", "", "0:!Assertion")
 }
 

@@ -23,7 +23,7 @@ fn invisible_steps_go_on(b: &Bench<'_>) -> Verdict {
         process p() { | NDET a | LDC 1 | STG x | STEP I | JMP go | a: LDC 2 | STG x | STEP I | go: NDET c | STEP N | NEX | c: LDG x | LDC 10 | ADD | STG x | STEP A | STEP T | }
         process q() { | STEP N | NEX | }
         start p, q";
-    // In every way it can, in order; nobody else moves in between.
+    // All alternatives are followed, in order; no other process moves in between.
     b.expect(text, "x e", "0:1,- 0:11,0 0:2,- 0:12,0 1:0,-")
 }
 
@@ -32,17 +32,18 @@ fn invisible_steps_that_block(b: &Bench<'_>) -> Verdict {
         process p() { | STEP A | LDC 1 | STG x | STEP I | LDG x | LDC 2 | EQ | NEXZ | STEP N | NEX | }
         process q() { | LDC 2 | STG x | STEP N | NEX | }
         start p, q";
-    // The state shown is the one in which it blocks, and nobody has the privilege.
+    // The visible state is the one in which it blocks, and no process has the privilege.
     b.expect_after(text, &[0], "x e .", "0:1,-,2/0")?;
     b.expect_after(text, &[0, 0], "x e", "1:2,-")?;
     b.expect_after(text, &[0, 0, 0], "x e", "0:2,-")?;
-    // A fault is no block; and of several ways, those that block do not count if one goes on.
+    // A fault is not a block; and if one of several alternatives continues, those that block do not
+    // count.
     let text = "global byte x | process p() { | STEP I | LDC 1 | LDC 0 | DIV | DROP | STEP N | NEX | } | start p";
     b.expect(text, "x", "0:!Division")?;
     let text =
         "global byte x | process p() { | STEP I | NDET a | LDC 0 | NEXZ | STEP N | NEX | a: LDC 3 | STG x | STEP N | NEX | } | start p";
     b.expect(text, "x", "0:3")?;
-    // An offer that nobody answers blocks.
+    // An offer that no process answers blocks.
     let text = "channel c = [0] of { byte } | process p() { | STEP I | LDC c | LDC 1 | SEND 1 | STEP N | NEX | } | start p";
     b.expect(text, ".", "0:1")
 }
@@ -58,7 +59,7 @@ fn the_first_way_that_completes(b: &Bench<'_>) -> Verdict {
     b.expect(&text(""), "x", "0:1")?;
     b.expect(&text("LDC 0 | NEXZ |"), "x", "0:2")?;
     b.expect(&text("LDC 1 | LDC 0 | DIV | DROP |"), "x", "0:!Division")?;
-    // The first step of a transition is free: it is where the sequence begins.
+    // The first step of a transition does not count, because the sequence begins there.
     let text = "global byte x | process p() { | NDET a | LDC 1 | STG x | STEP D | JMP go | a: LDC 2 | STG x | STEP D | go: NDET c | STEP N | NEX | c: LDC 9 | STG x | STEP N | NEX | } | start p";
     b.expect(text, "x", "0:1 0:2")?;
     // The sequence ends with the first step of another mode.
@@ -87,7 +88,8 @@ fn an_offer_before_a_deterministic_step(b: &Bench<'_>) -> Verdict {
 }
 
 fn sequences_of_both_kinds(b: &Bench<'_>) -> Verdict {
-    // After an invisible step every way is open again, after a deterministic one the first alone.
+    // After an invisible step all alternatives are followed again, after a deterministic one only
+    // the first.
     let text = "global byte x
         process p() {
             STEP I
@@ -105,7 +107,8 @@ fn deterministic_sequences_that_come_back(b: &Bench<'_>) -> Verdict {
     b.expect("process p() { | LDC 0 | DROP | STEP D | a: STEP D | STEP D | JMP a | } | start p", ".", "0:!Endless")?;
     let text = "global byte x | process p() { | STEP D | L: LDG x | LDC 1 | ADD | STG x | STEP D | JMP L | } | start p";
     b.expect(text, "x", "0:!Endless")?;
-    // The other choices of the first step are not touched by it, and it is reported where the transition began.
+    // The other choices of the first step are not affected, and the fault is reported where the
+    // transition began.
     let text = "global byte x | process p() { | NDET a | LDC 0 | DROP | STEP D | L: LDC 0 | DROP | STEP D | JMP L | a: LDC 1 | STG x | STEP N | NEX | } | start p";
     b.expect(text, "x", "0:!Endless 0:1")?;
     let mut loaded = b.load(&text.replace("process p() { |", "process p() { | STEP N | "));
@@ -135,7 +138,7 @@ fn invisible_sequences_that_come_back(b: &Bench<'_>) -> Verdict {
         process p() { | STEP I | L: NDET a | LDC 1 | STG x | STEP N | NEX | a: LDC 0 | DROP | STEP I | LDC 0 | DROP | STEP I | JMP L | }
         start p";
     b.expect(text, "x", "0:1")?;
-    // A way that comes back is not blocked: the states on it are not shown.
+    // A path that repeats a state is not blocked: the states on it are not visible.
     let text = "global byte x
         process p() { | STEP I | NDET a | LDC 1 | STG x | STEP N | NEX | a: LDC 2 | STG x | STEP I | L: LDC 0 | DROP | STEP I | JMP L | }
         start p";
@@ -161,7 +164,8 @@ fn invisible_sequences_of_two_processes(b: &Bench<'_>) -> Verdict {
 }
 
 fn invisible_sequences_that_are_wide(b: &Bench<'_>) -> Verdict {
-    // A tree: x doubles, or doubles and grows by one, and is shown when it has grown past 150: 300 states are passed through.
+    // A tree: x doubles, or doubles and grows by one, and is shown when it has grown past 150: 300
+    // states are passed through.
     let text = "global int x = 1
         process p() { | STEP I | L: LDG x | LDC 150 | LT | JMPZ done | NDET a | LDG x | LDC 2 | MUL | STG x | STEP I | JMP L
                       | a: LDG x | LDC 2 | MUL | LDC 1 | ADD | STG x | STEP I | JMP L | done: STEP N | NEX | }
@@ -173,7 +177,7 @@ fn invisible_sequences_that_are_wide(b: &Bench<'_>) -> Verdict {
 }
 
 fn many_ways_through_few_states(b: &Bench<'_>) -> Verdict {
-    // Thirty choices, each of which leads to the same state as its other: 2^30 ways, 31 states.
+    // Thirty choices, each with two alternatives to the same state: 2^30 paths, 31 states.
     let choices: String = (0..30).map(|i| format!("NDET a{i} | LDC 0 | DROP | a{i}: LDC 0 | DROP | STEP I |")).collect();
     let text = format!("global byte x | process p() {{ | {choices} LDC 1 | STG x | STEP N | NEX | }} | start p");
     let mut loaded = b.load(&text);

@@ -77,7 +77,8 @@ fn a_state_byte_by_byte(b: &Bench<'_>) -> Verdict {
     let channel = [0, 0];
     let bytes = |e, last, rest: &[u8]| [&[e, last][..], &globals, &channel, rest].concat();
     b.expect_bytes(PARTS, &[], &bytes(0, 0, &[0, 0, 0, 0]))?;
-    // What is created comes at the end, in the order of creation; its shape is the number of its type behind the process types.
+    // What is created comes at the end, in the order of creation; its shape is the number of its
+    // type behind the process types.
     b.expect_bytes(PARTS, &[0], &bytes(1, 0, &[0, 1, 0, 0, 1, 0, 0]))?;
     b.expect_bytes(PARTS, &[1], &bytes(2, 1, &[0, 0, 0, 1, 1, 0, 0]))
 }
@@ -127,7 +128,7 @@ fn a_channel_byte_by_byte(b: &Bench<'_>) -> Verdict {
     b.expect_bytes(text, &[], &[0, 0, 0, 0, 0, 0, 0, 0, 0])?;
     b.expect_bytes(text, &[0], &[1, 5, 254, 255, 0, 0, 0, 0, 1])?;
     b.expect_bytes(text, &[0; 2], &[2, 5, 254, 255, 6, 7, 0, 0, 2])?;
-    // The messages close up, and the place that became free is 0 again.
+    // The remaining messages move up, and the freed place is 0 again.
     b.expect_bytes(text, &[0; 3], &[1, 6, 7, 0, 0, 0, 0, 0, 3])?;
     b.expect_bytes(text, &[0; 4], &[1, 6, 7, 0, 0, 0, 0, 0, 4, 2, 1, 0, 0, 0, 0, 0, 0, 0])
 }

@@ -1,0 +1,227 @@
+//! Exports of the crates at the seams have a user, and type names are not repeated.
+//!
+//! Both rules look at the names in the `pub use` lines of a crate's root, because all other modules
+//! of these crates are private. They are textual: a name counts as used if it occurs as a word in
+//! the code of another crate, without tests and examples.
+
+use crate::Finding;
+use crate::sources::crate_of;
+use crate::tree::File;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The crates between which the seams are.
+pub const SEAMS: [&str; 4] = ["contract", "store", "search", "check"];
+
+/// An exception and its reason.
+pub type Allowed<'a> = (&'a str, &'a str);
+
+/// The names that a crate's root exports, with their lines. Names from another crate of the
+/// workspace are left out.
+pub fn exported(root: &File, crates: &[&str]) -> Vec<(usize, String)> {
+    let mut names = Vec::new();
+    let mut rest = root.text.as_str();
+    while let Some(at) = rest.find("\npub use ") {
+        let behind = &rest[at + "\npub use ".len()..];
+        let end = behind.find(';').unwrap_or(behind.len());
+        let line = root.text.len() - behind.len();
+        let line = root.text[..line].matches('\n').count() + 1;
+        let (path, list) = behind[..end].split_once("::").unwrap_or((&behind[..end], ""));
+        if !crates.contains(&path) {
+            let list = list.rsplit("::").next().unwrap_or(list);
+            names.extend(words(list).map(|name| (line, name.to_owned())));
+        }
+        rest = &behind[end..];
+    }
+    names
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+fn roots(files: &[File]) -> Vec<&File> {
+    files.iter().filter(|file| file.path.starts_with("crates/") && file.path.ends_with("/src/lib.rs")).collect()
+}
+
+/// The lines of a file's code, from 1: no comments, no inline tests.
+fn code_lines(file: &File) -> impl Iterator<Item = (usize, &str)> {
+    let tests = |line: &&str| line.starts_with("#[cfg(") && line.contains("test") && !line.contains("not(test)");
+    let module = |line: &str| line.starts_with("mod tests");
+    let lines: Vec<&str> = file.text.lines().collect();
+    let end = lines.windows(2).position(|pair| tests(&pair[0]) && module(pair[1])).unwrap_or(lines.len());
+    lines.into_iter().take(end).enumerate().map(|(index, line)| (index + 1, line.split("//").next().unwrap_or(line)))
+}
+
+/// The words of a file's code.
+fn code_words(file: &File) -> BTreeSet<&str> {
+    code_lines(file).flat_map(|(_, line)| words(line)).collect()
+}
+
+/// Exports of the crates at the seams that no other crate uses.
+pub fn unused(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
+    let product = |file: &&File| file.path.contains("/src/") && !file.path.contains("/tests");
+    let used: Vec<(&str, BTreeSet<&str>)> = files.iter().filter(product).map(|file| (crate_of(&file.path), code_words(file))).collect();
+    let roots = roots(files);
+    let crates: Vec<&str> = roots.iter().map(|root| crate_of(&root.path)).collect();
+    let mut findings = Vec::new();
+    let mut excused = BTreeSet::new();
+    for root in roots.iter().filter(|root| SEAMS.contains(&crate_of(&root.path))) {
+        let here = crate_of(&root.path);
+        for (line, name) in exported(root, &crates) {
+            let has_user = used.iter().any(|(user, words)| *user != here && words.contains(name.as_str()));
+            if has_user {
+                continue;
+            }
+            match allowed.iter().find(|(excuse, _)| *excuse == name) {
+                Some((excuse, _)) => drop(excused.insert(*excuse)),
+                None => findings.push(Finding::new(&root.path, line, format!("nobody outside `{here}` uses `{name}`; make it private"))),
+            }
+        }
+    }
+    findings.extend(idle(allowed, &excused));
+    findings
+}
+
+/// Public functions of the crates at the seams that no code calls, tests left out. The rule
+/// compares names only, so a function with a common name is never found.
+pub fn uncalled(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
+    let product = |file: &&File| {
+        let tests = ["/tests", "/testing", "loom_tests"];
+        file.path.contains("/src/") && !tests.iter().any(|part| file.path.contains(part))
+    };
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    for word in files.iter().filter(product).flat_map(code_lines).flat_map(|(_, line)| words(line)) {
+        *count.entry(word).or_default() += 1;
+    }
+    let mut findings = Vec::new();
+    let mut excused = BTreeSet::new();
+    for file in files.iter().filter(product).filter(|file| SEAMS.contains(&crate_of(&file.path))) {
+        for (number, line) in code_lines(file) {
+            let Some((modifiers, rest)) = line.trim_start().strip_prefix("pub ").and_then(|rest| rest.split_once("fn ")) else { continue };
+            let Some(name) = words(rest).next().filter(|_| words(modifiers).all(|word| matches!(word, "const" | "unsafe"))) else {
+                continue;
+            };
+            if count.get(name).is_some_and(|&count| count > 1) {
+                continue;
+            }
+            match allowed.iter().find(|(excuse, _)| *excuse == name) {
+                Some((excuse, _)) => drop(excused.insert(*excuse)),
+                None => findings.push(Finding::new(&file.path, number, format!("nothing calls `{name}`; remove it, or make it private"))),
+            }
+        }
+    }
+    findings.extend(idle(allowed, &excused));
+    findings
+}
+
+/// Type names that a crate at the seams exports, and another crate too.
+pub fn repeated(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
+    let roots = roots(files);
+    let crates: Vec<&str> = roots.iter().map(|root| crate_of(&root.path)).collect();
+    let mut findings = Vec::new();
+    let mut excused = BTreeSet::new();
+    let exports: Vec<(&str, Vec<(usize, String)>)> = roots.iter().map(|root| (root.path.as_str(), exported(root, &crates))).collect();
+    for (path, names) in exports.iter().filter(|(path, _)| SEAMS.contains(&crate_of(path))) {
+        for (line, name) in names.iter().filter(|(_, name)| name.contains(char::is_lowercase) && name.starts_with(char::is_uppercase)) {
+            let others = exports.iter().filter(|(other, names)| other != path && names.iter().any(|(_, other)| other == name));
+            for (other, _) in others {
+                match allowed.iter().find(|(excuse, _)| excuse == name) {
+                    Some((excuse, _)) => drop(excused.insert(*excuse)),
+                    None => {
+                        let message = format!("`{}` has a type with the name `{name}` too; rename one of them", crate_of(other));
+                        findings.push(Finding::new(path, *line, message));
+                    }
+                }
+            }
+        }
+    }
+    findings.extend(idle(allowed, &excused));
+    findings
+}
+
+/// Structures at the seams that offer one value both as a public field and as a method of the same
+/// name. The rule looks at one file at a time.
+pub fn twofold(files: &[File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let seams = SEAMS.iter().chain(["replay", "everypath"].iter());
+    let seams: Vec<String> = seams.map(|seam| format!("crates/{seam}/src/")).collect();
+    for file in files.iter().filter(|file| seams.iter().any(|seam| file.path.starts_with(seam.as_str()))) {
+        let mut fields: BTreeSet<(&str, &str)> = BTreeSet::new();
+        let mut current = "";
+        for (number, line) in file.text.lines().enumerate() {
+            let word = |behind: &'static str| line.trim_start().strip_prefix(behind).and_then(|rest| words(rest).next());
+            if let Some(name) = word("pub struct ") {
+                current = name;
+            } else if line.starts_with("impl") {
+                // `impl<…> Type<…> {`, not `impl Trait for Type {`.
+                let head = line.split(" for ").last().unwrap_or(line);
+                current = words(head).find(|word| word.starts_with(char::is_uppercase) && word.len() > 1).unwrap_or("");
+            } else if let Some(name) = word("pub fn ") {
+                if line.contains("(&self)") && fields.contains(&(current, name)) {
+                    let message = format!("`{current}` has a field and a method `{name}`; keep one of them");
+                    findings.push(Finding::new(&file.path, number + 1, message));
+                }
+            } else if let Some(name) = word("pub ").filter(|_| line.contains(':') && line.starts_with("    pub ")) {
+                fields.insert((current, name));
+            }
+        }
+    }
+    findings
+}
+
+/// Exceptions that are not needed any more.
+fn idle<'a>(allowed: &'a [Allowed<'a>], excused: &'a BTreeSet<&str>) -> impl Iterator<Item = Finding> + 'a {
+    let idle = allowed.iter().filter(|(excuse, _)| !excused.contains(excuse));
+    idle.map(|(excuse, _)| Finding::new("crates/tidy/tests/repository.rs", 1, format!("the exception for `{excuse}` is not needed")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(user: &str) -> Vec<File> {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        vec![
+            file("crates/store/src/lib.rs", "//! x\npub use a::{Apple, pear};\n"),
+            file("crates/cli/src/lib.rs", "//! x\npub use b::Apple;\npub use store::pear;\n"),
+            file("crates/cli/src/b.rs", user),
+        ]
+    }
+
+    #[test]
+    fn what_nobody_uses_is_found() {
+        assert_eq!(unused(&files("// Apple"), &[]).len(), 0, "the root of `cli` has the word");
+        let mut alone = files("");
+        alone.truncate(1);
+        assert_eq!(unused(&alone, &[]).len(), 2);
+        assert_eq!(unused(&alone, &[("Apple", "a reason"), ("pear", "a reason")]).len(), 0);
+        assert_eq!(unused(&files(""), &[("Apple", "a reason")]).len(), 1, "an exception that is not needed");
+    }
+
+    #[test]
+    fn functions_that_nothing_calls_are_found() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let store =
+            file("crates/store/src/a.rs", "impl A {\n    pub const fn apple() {}\n    pub fn pear() {}\n    pub(crate) fn plum() {}\n}\n");
+        let user = file("crates/cli/src/b.rs", "fn f() { A::pear() } // apple\n#[cfg(test)]\nmod tests {\n    fn g() { A::apple() }\n}\n");
+        let found = uncalled(&[store.clone(), user.clone()], &[]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].message.contains("`apple`"));
+        assert_eq!(uncalled(&[store, user], &[("apple", "a reason")]).len(), 0);
+    }
+
+    #[test]
+    fn a_value_is_a_field_or_a_method() {
+        let file = |text: &str| vec![File { path: "crates/check/src/a.rs".to_owned(), text: text.to_owned() }];
+        let fields = "pub struct Apple {\n    pub weight: u32,\n    size: u32,\n}\n";
+        assert_eq!(twofold(&file(&format!("{fields}impl Apple {{\n    pub fn size(&self) -> u32 {{}}\n}}\n"))).len(), 0);
+        assert_eq!(twofold(&file(&format!("{fields}impl Pear {{\n    pub fn weight(&self) -> u32 {{}}\n}}\n"))).len(), 0);
+        assert_eq!(twofold(&file(&format!("{fields}impl Apple {{\n    pub fn weight(&self) -> u32 {{}}\n}}\n"))).len(), 1);
+    }
+
+    #[test]
+    fn names_that_are_used_twice_are_found() {
+        assert_eq!(repeated(&files(""), &[]).len(), 1, "functions and what is passed on do not count");
+        assert_eq!(repeated(&files(""), &[("Apple", "a reason")]).len(), 0);
+    }
+}

@@ -1,0 +1,99 @@
+//! Random formulas over random models, beside SPIN's search for acceptance cycles, with and without
+//! weak fairness.
+//!
+//! SPIN translates the formula itself, so this compares translation, product, stutter extension,
+//! cycles and fairness at once. SPIN's own fairness is known to be wrong in places (issue 38 of its
+//! tracker). A difference under fairness is decided by the run that we show, which was confirmed
+//! step by step.
+
+use super::Compared;
+use super::spin::{self, Compiler};
+use crate::Failure;
+use bytecode::Verified;
+use check::{Fair, Plan, Selected, run};
+use contract::{Cancel, Limits, Quiet, Verdict};
+use languages::{Input, NoFiles};
+use logic::Formulas;
+use logic::random::Random;
+use std::sync::Arc;
+use std::time::Duration;
+use testkit::promela_gen::{self, Stmt};
+
+/// How long SPIN may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What our own search may use.
+const LIMITS: Limits = Limits { time: Some(PATIENCE), memory: Some(1 << 29), depth: None };
+
+/// What the formulas speak of.
+const ATOMS: &str = "#define assert(x) skip\n#define p0 (x == 1)\n#define p1 (y > 0)\n#define p2 (b == 1)\n";
+
+/// Compares the model and the formula of a seed.
+pub(super) fn compare(seed: u64, compiler: Compiler) -> Compared {
+    let fair = if seed % 3 == 2 { Fair::Weak } else { Fair::Any };
+    let text = text(seed);
+    let theirs = spin::ask_for_cycles(&text, &format!("formula-{seed}"), compiler, fair == Fair::Weak, PATIENCE);
+    let theirs = match theirs {
+        Ok(violated) => violated,
+        Err(why) => return Compared::Skipped(why),
+    };
+    match ours(&text, fair) {
+        Ok(Ours::Unknown) => Compared::Skipped("our search: no answer".to_owned()),
+        Ok(ours) if (ours != Ours::Holds) == theirs => Compared::Same,
+        Ok(Ours::Ends) if fair == Fair::Weak => Compared::Skipped("under fairness, SPIN passes over runs that end".to_owned()),
+        Ok(ours) => {
+            let theirs = if theirs { "violated" } else { "holds" };
+            Compared::Different(format!("{ours:?}, SPIN {theirs}, fairness {fair}\n{text}"))
+        }
+        Err(why) => Compared::Different(format!("refused: {why}\n{text}")),
+    }
+}
+
+/// The model of a seed with its formula. The processes of every second model loop for ever.
+pub fn text(seed: u64) -> String {
+    let mut model = promela_gen::model(seed);
+    model.claim = false;
+    if seed.is_multiple_of(2) {
+        for process in model.processes.iter_mut().filter(|process| process.active > 0) {
+            // The first statement of an option may have no label, and it must not be the only one.
+            process.body.insert(0, Stmt::Basic("skip".to_owned()));
+            process.body = vec![Stmt::Do(vec![std::mem::take(&mut process.body)])];
+        }
+    }
+    let mut random = Random::new(seed);
+    // SPIN has no `X` unless it is built for it.
+    let mut formula = std::iter::repeat_with(|| {
+        let mut formulas = Formulas::new();
+        let size = 2 + random.below(7);
+        let root = random.formula(&mut formulas, size, 3);
+        formulas.text(root)
+    });
+    let formula = formula.find(|text| !text.contains('X')).unwrap_or_default();
+    // Beside a claim, SPIN counts the claim as a process.
+    format!("{ATOMS}{}ltl f {{ {formula} }}\n", model.text().replace("_nr_pr", "3"))
+}
+
+/// What our search says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ours {
+    Holds,
+    Violated,
+    /// Violated by a run that ends and stays in its last state for ever.
+    Ends,
+    Unknown,
+}
+
+fn ours(text: &str, fair: Fair) -> Result<Ours, Failure> {
+    let source = Input { name: "random.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+    let loaded = languages::load(source).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;
+    let program: Arc<Verified> = Arc::new(loaded.model.into_program().ok_or("not a program")?);
+    let subject = Selected { subject: Arc::new(program), names: vec!["f".to_owned()], branching: Vec::new(), automata: Vec::new() };
+    let plan = Plan { fairness: fair, limits: LIMITS, ..Plan::check() };
+    let checked = run(&subject, &plan, &Cancel::default(), &Quiet).map_err(|refusal| refusal.to_string())?;
+    Ok(match checked.outcome.verdict {
+        Verdict::Holds => Ours::Holds,
+        Verdict::Violated(violation) if violation.trace.loop_start == Some(violation.trace.steps.len()) => Ours::Ends,
+        Verdict::Violated(_) => Ours::Violated,
+        Verdict::Unknown(_) => Ours::Unknown,
+    })
+}

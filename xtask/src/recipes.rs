@@ -1,0 +1,222 @@
+//! Follows the recipes of `ARCHITECTURE.md`: adds a toy search order, store, language and command
+//! to a copy of the tree, and lets the compiler check it.
+//!
+//! Each toy touches only the files that its recipe names, beside its own new file and the root of
+//! its crate. If another file had to be touched, the copy would not compile: the compiler demands
+//! every `match` to be complete. So a copy that compiles shows that the recipe is whole. `tidy`
+//! shows the opposite, that a recipe names no file in vain.
+
+use crate::{Failure, root};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What to do.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Make the copy and print the files that were touched, without compiling it
+    #[arg(long)]
+    no_check: bool,
+}
+
+/// A copy of the tree, and the files in it that were touched.
+struct Copy {
+    folder: PathBuf,
+    touched: BTreeSet<String>,
+}
+
+impl Copy {
+    /// Copies everything but build products and version control.
+    fn new(folder: PathBuf) -> Result<Copy, Failure> {
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+        }
+        copy(&root(), &folder)?;
+        Ok(Copy { folder, touched: BTreeSet::new() })
+    }
+
+    fn write(&mut self, path: &str, text: &str) -> Result<(), Failure> {
+        let file = self.folder.join(path);
+        fs::write(&file, text).map_err(|error| failed(&file, &error))?;
+        self.touched.insert(path.to_owned());
+        Ok(())
+    }
+
+    /// Changes a file by a rule; an error if the rule changes nothing.
+    fn change(&mut self, path: &str, rule: impl Fn(&str) -> String) -> Result<(), Failure> {
+        let file = self.folder.join(path);
+        let before = fs::read_to_string(&file).map_err(|error| failed(&file, &error))?;
+        let after = rule(&before);
+        if after == before {
+            return Err(format!("{path}: there is no place for the toy; the recipe, or this command, is out of date"));
+        }
+        self.write(path, &after)
+    }
+
+    /// Inserts a line after the first line that begins with `before`.
+    fn insert_after(&mut self, path: &str, before: &str, line: &str) -> Result<(), Failure> {
+        self.change(path, |text| {
+            let at = text.lines().position(|candidate| candidate.trim_start().starts_with(before));
+            let lines = text.lines().enumerate().flat_map(|(number, old)| [Some(old), (Some(number) == at).then_some(line)]);
+            lines.flatten().map(|line| format!("{line}\n")).collect()
+        })
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    format!("{}: {error}", path.display())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(to).map_err(|error| failed(to, &error))?;
+    for entry in fs::read_dir(from).map_err(|error| failed(from, &error))?.flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        if name == "target" || name == ".git" {
+            continue;
+        }
+        if path.is_dir() {
+            copy(&path, &to.join(name))?;
+        } else {
+            fs::copy(&path, to.join(name)).map_err(|error| failed(&path, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// An alternative beside an existing one: wherever a `match` names the old one, the new one takes
+/// the same arm.
+fn beside(text: &str, old: &str, new: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(old) {
+        let behind = &rest[at + old.len()..];
+        out.push_str(&rest[..at + old.len()]);
+        // In a pattern, `=>` or another alternative follows.
+        if behind.trim_start().starts_with("=>") || behind.trim_start().starts_with('|') {
+            out.push_str(&format!(" | {new}"));
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn order(copy: &mut Copy) -> Result<(), Failure> {
+    let toy = "//! A toy search order: depth first under another name.\n\n\
+               use crate::{Task, depth_first};\nuse contract::{Outcome, Store, System};\n\n\
+               /// Searches depth first.\n\
+               pub fn toy<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {\n    depth_first(system, store, task)\n}\n";
+    copy.write("crates/search/src/toy.rs", toy)?;
+    copy.insert_after("crates/search/src/lib.rs", "mod ", "mod toy;\npub use toy::toy;")?;
+    copy.insert_after("crates/check/src/table.rs", "Breadth = \"bfs\"", "        Toy = \"toy\", \"A toy\";")?;
+    copy.change("crates/check/src/table.rs", |text| beside(text, "Order::Depth", "Order::Toy"))?;
+    copy.insert_after("crates/check/src/stores.rs", "Order::Depth =>", "        Order::Toy => search::toy(system, store, task),")
+}
+
+fn store(copy: &mut Copy) -> Result<(), Failure> {
+    let toy = "//! A toy store: the plain one under another name.\n\n/// Whole states.\npub type ToyStore = crate::Plain;\n";
+    copy.write("crates/store/src/toy.rs", toy)?;
+    copy.insert_after("crates/store/src/lib.rs", "mod arena", "mod toy;\npub use toy::ToyStore;")?;
+    copy.insert_after("crates/check/src/table.rs", "Plain = \"plain\"", "        Toy = \"toy\", \"A toy\";")?;
+    copy.change("crates/check/src/table.rs", |text| beside(text, "StoreKind::Plain", "StoreKind::Toy"))?;
+    copy.insert_after(
+        "crates/check/src/stores.rs",
+        "StoreKind::Plain => with(",
+        "        StoreKind::Toy => with(system, &mut store::ToyStore::with_budget(budget), order, task, from),",
+    )?;
+    // Elsewhere in the same file it is a plain store.
+    copy.change("crates/check/src/stores.rs", |text| {
+        let (head, rest) = text.split_once("StoreKind::Toy => with(").unwrap_or((text, ""));
+        format!("{head}StoreKind::Toy => with({}", beside(rest, "StoreKind::Plain", "StoreKind::Toy"))
+    })
+}
+
+fn language(copy: &mut Copy) -> Result<(), Failure> {
+    copy.change("crates/languages/src/load.rs", |text| {
+        format!("{text}\n/// A toy language: assembly.\npub(crate) use assembly as toy;\n")
+    })?;
+    copy.change("crates/languages/src/lib.rs", |text| {
+        text.replacen("use load::{Front, ", "use load::toy;\nuse load::{Front, ", 1).replacen(
+            "pub const LANGUAGES: &[Language] = &[\n",
+            "pub const LANGUAGES: &[Language] = &[\n    \
+             Language { name: \"toy\", endings: &[\"toy\"], magic: None, tells: None, front: Front::Program(toy) },\n",
+            1,
+        )
+    })
+}
+
+fn command(copy: &mut Copy) -> Result<(), Failure> {
+    let toy = "//! `everypath toy`: does nothing.\n\n\
+               use super::Asks;\nuse crate::Exit;\nuse crate::failure::Failure;\nuse clap::Args;\n\n\
+               /// No options.\n#[derive(Debug, Args)]\npub struct Arguments {}\n\n\
+               impl Asks for Arguments {\n    fn json(&self) -> bool {\n        false\n    }\n}\n\n\
+               pub fn run(_: &Arguments) -> Result<Exit, Failure> {\n    Ok(Exit::Fine)\n}\n";
+    copy.write("crates/cli/src/commands/toy.rs", toy)?;
+    copy.insert_after("crates/cli/src/commands/mod.rs", "mod space;", "mod toy;")?;
+    copy.insert_after("crates/cli/src/commands/mod.rs", "Space: space,", "    /// Do nothing\n    Toy: toy,")
+}
+
+/// The files that a recipe of `ARCHITECTURE.md` names.
+fn named(document: &str, recipe: &str) -> BTreeSet<String> {
+    let lines = document.lines().skip_while(|line| !line.starts_with(recipe));
+    let mut first = true;
+    let lines = lines.take_while(|line| std::mem::take(&mut first) || line.starts_with("  "));
+    let text = lines.collect::<Vec<_>>().join(" ");
+    text.split('`').skip(1).step_by(2).filter(|word| word.ends_with(".rs")).map(str::to_owned).collect()
+}
+
+type Toy = fn(&mut Copy) -> Result<(), Failure>;
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).map_err(|error| format!("ARCHITECTURE.md: {error}"))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder));
+    let mut copy = Copy::new(target.join("recipes"))?;
+    let toys: [(&str, Toy); 4] =
+        [("- *A new search order*", order), ("- *A new store*", store), ("- *A new language*", language), ("- *A new command*", command)];
+    for (recipe, add) in toys {
+        copy.touched.clear();
+        add(&mut copy)?;
+        let named = named(&document, recipe);
+        // The toy's own file and the root of its crate are in every recipe, in words.
+        let own = |path: &&String| path.ends_with("/toy.rs") || path.ends_with("/src/lib.rs");
+        let foreign: Vec<&String> = copy.touched.iter().filter(|path| !named.contains(*path) && !own(path)).collect();
+        if !foreign.is_empty() {
+            return Err(format!("{recipe}: the recipe does not name {foreign:?}"));
+        }
+        println!("{}: {} files touched: {}", recipe.trim_start_matches("- "), copy.touched.len(), files(&copy.touched));
+    }
+    if arguments.no_check {
+        return Ok(());
+    }
+    let mut check = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    check.current_dir(&copy.folder).env("CARGO_TARGET_DIR", &target).args(["check", "--quiet", "--workspace", "--exclude", "tidy"]);
+    let status = check.status().map_err(|error| format!("cargo does not start: {error}"))?;
+    if !status.success() {
+        return Err("the copy with the toys does not compile: a recipe does not name all files".to_owned());
+    }
+    fs::remove_dir_all(&copy.folder).map_err(|error| failed(&copy.folder, &error))?;
+    println!("the copy with all four compiles");
+    Ok(())
+}
+
+fn files(paths: &BTreeSet<String>) -> String {
+    paths.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_alternative_takes_the_arm_of_an_old_one() {
+        let text = "match a { A::X => 1, A::Y | A::X => 2 } let b = A::X;";
+        assert_eq!(beside(text, "A::X", "A::Z"), "match a { A::X | A::Z => 1, A::Y | A::X | A::Z => 2 } let b = A::X;");
+    }
+
+    #[test]
+    fn the_files_of_a_recipe_are_found() {
+        let document = "- *One*: `a.rs`, and\n  `b.rs`.\n- *Two*: `c.rs`\n";
+        assert_eq!(named(document, "- *One*"), BTreeSet::from(["a.rs".to_owned(), "b.rs".to_owned()]));
+    }
+}

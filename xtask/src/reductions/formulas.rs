@@ -1,0 +1,78 @@
+//! Temporal properties with and without reduction: random formulas over random models, labels of
+//! random models, and what the models of the project state. Every property must have the same
+//! verdict, whichever search looks for a run that violates it.
+
+use super::{Compared, Tally, word};
+use bytecode::Verified;
+use check::{Cycles, Engine, Order, Plan, Por, StoreKind};
+use contract::{Cancel, Judged, Limits, Quiet, Verdict};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// States in which the choices for one search are examined by brute force, at most.
+const EXAMINED: u64 = 300;
+
+/// A way to search.
+struct Way {
+    cycles: Cycles,
+    order: Order,
+    threads: usize,
+    engine: Engine,
+    por: Por,
+}
+
+/// The random model of a seed with its formula. Every second one has an accept label instead of
+/// some other label, so that runs through it are looked for, too.
+pub fn text(seed: u64) -> String {
+    let text = crate::conformance::formulas::text(seed);
+    if seed % 4 < 2 { text.replacen("L0:", "accept_L0:", 1).replace("goto L0", "goto accept_L0") } else { text }
+}
+
+/// Searches for violations of the temporal properties of a program, with and without reduction.
+pub fn compare(program: &Arc<Verified>, seconds: u64) -> Compared {
+    let limits = Limits { time: Some(Duration::from_secs(seconds)), memory: Some(1 << 30), ..Limits::default() };
+    let base = Plan { engine: Engine::Interpreter, store: StoreKind::Plain, non_progress: true, limits, ..Plan::check() };
+    let search = |plan: &Plan| check::run(program, plan, &Cancel::default(), &Quiet);
+    let Ok(full) = search(&base) else { return Compared::Same(Tally::default()) };
+    let mut tally = Tally { programs: 1, ..Tally::default() };
+    let states = |judged: &Judged| judged.statistics.as_ref().map_or(0, |statistics| statistics.states);
+    let most = full.properties.iter().map(states).max().unwrap_or(0);
+    let way = |cycles, order, threads| Way { cycles, order, threads, engine: Engine::Interpreter, por: Por::On };
+    let mut ways = vec![
+        way(Cycles::default(), Order::default(), 1),
+        way(Cycles::default(), Order::Depth, 2),
+        way(Cycles::default(), Order::DepthShared, 2),
+        way(Cycles::Nested, Order::Breadth, 1),
+        way(Cycles::Nested, Order::default(), 2),
+        Way { engine: Engine::Native, ..way(Cycles::default(), Order::Breadth, 2) },
+    ];
+    if most <= EXAMINED {
+        ways.push(Way { por: Por::Checked, ..way(Cycles::default(), Order::Breadth, 1) });
+    }
+    for Way { cycles, order, threads, engine, por } in ways {
+        let Ok(found) = search(&Plan { cycles, order, threads, engine, por, ..base }) else { continue };
+        for (full, found) in full.properties.iter().zip(&found.properties).filter(|(full, _)| !full.property.kind.is_safety()) {
+            match (&full.verdict, &found.verdict) {
+                (Verdict::Holds, Verdict::Holds) => {
+                    tally.full += states(full);
+                    tally.reduced += states(found);
+                }
+                (Verdict::Violated(_), Verdict::Violated(_)) => tally.violated += 1,
+                (_, Verdict::Unknown(contract::StopReason::Reduction(flaw))) => return Compared::Wrong(flaw.clone()),
+                (Verdict::Unknown(_), _) | (_, Verdict::Unknown(_)) => tally.too_long += 1,
+                (before, after) => {
+                    let name = &full.property.name;
+                    return Compared::Wrong(format!(
+                        "`{name}`, {cycles}, {order}, {threads} workers, {engine}: {} became {}",
+                        word(before),
+                        word(after)
+                    ));
+                }
+            }
+        }
+        if found.reduced_for.iter().all(|(_, reduced)| *reduced != check::Reduced::Yes) {
+            return Compared::Same(Tally { off: 1, ..Tally::default() });
+        }
+    }
+    Compared::Same(tally)
+}

@@ -1,0 +1,98 @@
+//! How much reductions leave: states with and without, beside SPIN's.
+
+use crate::Failure;
+use crate::bench::spin::{self, Verifier};
+use crate::models::{Corpus, Model};
+use check::{Order, Passes, Plan, Por, StoreKind};
+use contract::{Cancel, Limits, Quiet, Verdict};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The models of the table, if none are named.
+const SEVEN: [&str; 7] = ["extinction.1", "at.3", "adding.4", "fischer.3", "lamport.5", "iprotocol.3", "protocols.4"];
+
+/// States of a search, and the nanoseconds it took for each.
+struct Explored {
+    states: u64,
+    nanoseconds: f64,
+}
+
+/// Prints the table.
+pub fn print(corpus: &Corpus, only: &[String], all: bool, with_spin: bool, seconds: u64) -> Result<(), Failure> {
+    let wanted = |model: &Model| match only {
+        [] => all || SEVEN.iter().any(|name| model.name.ends_with(name)),
+        only => only.iter().any(|pattern| model.name.contains(pattern.as_str())),
+    };
+    let with_spin = with_spin && spin::versions().is_some();
+    println!(
+        "| model | full | breadth first | depth first | passes | passes, breadth first | cost of a state | SPIN's defaults | SPIN, POR alone |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let mut means = [Mean::default(); 7];
+    for model in corpus.models()?.iter().filter(|model| wanted(model)) {
+        let Ok(program) = model.load() else { continue };
+        let program = Arc::new(program);
+        let explore = |por: Por, order: Order, passes: Passes| {
+            let limits = Limits { time: Some(Duration::from_secs(seconds)), memory: Some(3 << 30), ..Limits::default() };
+            let plan = Plan { por, order, passes, limits, store: StoreKind::Plain, ..Plan::space() };
+            let outcome = check::run(&program, &plan, &Cancel::default(), &Quiet).ok()?.outcome;
+            let states = outcome.statistics.states;
+            let nanoseconds = outcome.statistics.elapsed.as_nanos() as f64 / states.max(1) as f64;
+            (outcome.verdict == Verdict::Holds).then_some(Explored { states, nanoseconds })
+        };
+        let (none, all) = (Passes::default(), Passes::ALL);
+        let Some(full) = explore(Por::Off, Order::Breadth, none) else { continue };
+        let (breadth, depth) = (explore(Por::On, Order::Breadth, none), explore(Por::On, Order::Depth, none));
+        let (passes, both) = (explore(Por::Off, Order::Breadth, all), explore(Por::On, Order::Breadth, all));
+        let counted = |options: &[&str]| -> Option<u64> {
+            let mut verifier = Verifier::reduced(&model.path, options).ok()?;
+            Some(verifier.run().ok()?.0.states)
+        };
+        let spin = if with_spin { [counted(&[]), counted(&["-o1", "-o2", "-o3"])] } else { [None, None] };
+        let states = |explored: &Option<Explored>| explored.as_ref().map(|explored| explored.states);
+        let numbers = [states(&breadth), states(&depth), states(&passes), states(&both), spin[0], spin[1]];
+        for (mean, number) in means.iter_mut().zip(numbers) {
+            mean.add(number.map(|number| number as f64 / full.states as f64));
+        }
+        let cost = breadth.as_ref().map(|breadth| breadth.nanoseconds / full.nanoseconds);
+        means[6].add(cost);
+        let show = |number: Option<u64>| number.map_or_else(|| "–".to_owned(), |number| number.to_string());
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {:.2} | {} | {} |",
+            model.name,
+            full.states,
+            show(numbers[0]),
+            show(numbers[1]),
+            show(numbers[2]),
+            show(numbers[3]),
+            cost.unwrap_or(f64::NAN),
+            show(numbers[4]),
+            show(numbers[5])
+        );
+    }
+    let [breadth, depth, passes, both, defaults, alone, cost] = means;
+    println!("| geometric mean | 1 | {breadth} | {depth} | {passes} | {both} | {cost} | {defaults} | {alone} |");
+    Ok(())
+}
+
+/// A geometric mean.
+#[derive(Clone, Copy, Default)]
+struct Mean {
+    logarithms: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, number: Option<f64>) {
+        if let Some(number) = number {
+            self.logarithms += number.ln();
+            self.count += 1;
+        }
+    }
+}
+
+impl std::fmt::Display for Mean {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.count == 0 { write!(f, "–") } else { write!(f, "{:.3}", (self.logarithms / f64::from(self.count)).exp()) }
+    }
+}

@@ -366,7 +366,7 @@ impl<'p> Paths<'p> {
                 };
                 let locals = &layout.processes[process.index()].locals;
                 locals.iter().zip(&args).for_each(|(slot, &value)| a.tell_cut(slot.ty, value));
-                match self.prologue(&mut a.memory, number, program.processes[process.index()].prologue) {
+                match self.prologue(&mut a.memory, number, program.processes[process.index()].prologue, &mut a.log) {
                     Some(fault) if fault.kind.is_fatal() => return Next::Raised(fault),
                     noted => a.fault = a.fault.or(noted),
                 }
@@ -484,7 +484,7 @@ impl<'p> Paths<'p> {
 
     /// Completes the initial values of a new process (I-RUN). Returns the fatal fault that ended
     /// it, or the first other fault.
-    pub fn prologue(&self, memory: &mut Memory, process: usize, start: Option<Addr>) -> Option<Fault> {
+    pub fn prologue<L: Log>(&self, memory: &mut Memory, process: usize, start: Option<Addr>, log: &mut L) -> Option<Fault> {
         let pc = start?;
         // RET at the end of the prologue finds this return address, which no instruction has.
         let outside = Addr(u32::MAX);
@@ -496,7 +496,7 @@ impl<'p> Paths<'p> {
             memory: std::mem::take(memory),
             answered: false,
             fault: None,
-            log: crate::log::Silent,
+            log: std::mem::take(log),
             work: 0,
         };
         loop {
@@ -516,6 +516,7 @@ impl<'p> Paths<'p> {
             }
         }
         *memory = a.memory;
+        *log = a.log;
         a.fault
     }
 

@@ -70,7 +70,7 @@ impl<'p> Scheduler<'p> {
             let zeros = vec![0; declared.params as usize];
             let number =
                 memory.create_process(self.program, ty, &zeros).ok_or(Fault { kind: FaultKind::TooManyProcesses, addr: declared.entry })?;
-            match self.paths.prologue(&mut memory, number, declared.prologue) {
+            match self.paths.prologue(&mut memory, number, declared.prologue, &mut Silent) {
                 Some(fault) if fault.kind.is_fatal() => return Err(fault),
                 fault => noted = noted.or(fault),
             }
@@ -153,6 +153,8 @@ impl<'p> Scheduler<'p> {
     /// Everything one first path leads to.
     fn follow<L: Log>(&self, initiator: usize, start: Addr, first: Path<L>, emit: &mut dyn FnMut(Outcome<L>)) {
         let step = first.step;
+        // What an endless transition has done is its first path: no other is better.
+        let begun = first.log.clone();
         let mut passed = InnerStates::default();
         let mut levels = vec![Level { paths: vec![first].into_iter(), passed: 0, bytes: 0 }];
         let (mut fruitful, mut cut) = (false, false);
@@ -220,7 +222,7 @@ impl<'p> Scheduler<'p> {
         }
         if cut && !fruitful {
             let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
-            emit(Outcome { process: initiator, step, state: None, fault, log: L::default() });
+            emit(Outcome { process: initiator, step, state: None, fault, log: begun });
         }
     }
 

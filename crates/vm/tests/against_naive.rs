@@ -87,6 +87,7 @@ fn random_programs_behave_the_same() {
 fn what_is_explained_is_what_happens() {
     // The transitions must be the same as without recording, and the printed text must follow the
     // rules.
+    let (mut printed, mut endless_ones) = (0, 0);
     for program in (0..400).filter_map(random::verified).map(Arc::new) {
         let interpreter = Interpreter::new(program.clone());
         let naive = Naive::new(program.program());
@@ -106,9 +107,16 @@ fn what_is_explained_is_what_happens() {
                     Event::Print { process, format, values } => Some(Print { process: *process, format: *format, values: values.clone() }),
                     Event::Step { .. } | Event::Cut { .. } => None,
                 });
-                assert_eq!(told.collect::<Vec<_>>(), outcome.prints, "{} in {state:?}", asm::disassemble(program.program()));
+                let told: Vec<_> = told.collect();
+                printed += told.len();
+                // How often an endless sequence is followed before it is found out is not specified.
+                let endless = outcome.fault.is_some_and(|fault| fault.kind == bytecode::FaultKind::Endless);
+                let specified = if endless { told.get(..outcome.prints.len()).unwrap_or(&told) } else { &told[..] };
+                assert_eq!(specified, outcome.prints, "{} in {state:?}", asm::disassemble(program.program()));
+                endless_ones += usize::from(endless && !told.is_empty());
             }
             states.extend(outcomes.into_iter().filter_map(|outcome| outcome.state).take(3));
         }
     }
+    assert!(printed > 100 && endless_ones > 0, "{printed} prints, {endless_ones} endless transitions with prints");
 }

@@ -240,7 +240,7 @@ impl Generator {
             }
             let scalars: Vec<usize> = self.scalar_locals(process);
             if scalars.is_empty() {
-                self.code.push(Op::Drop {});
+                self.code.push(Op::Print { format: FormatId(0), args: 1 });
             } else {
                 let local = self.pick(&scalars);
                 self.code.push(Op::Stl { var: LocalId(local as u16) });

@@ -20,7 +20,7 @@ type Row = u32;
 /// A conjunct of a rule.
 struct Test {
     conjunct: Conjunct,
-    /// From where it may be made true.
+    /// From where it may be made true, or the path be made a fault before it.
     enabled_from: Row,
 }
 
@@ -33,6 +33,8 @@ struct Rule {
     tests: Vec<Test>,
     /// From where it may be disturbed.
     disturbed_from: Row,
+    /// From where it may be made a fault, executable or not.
+    made_fault_from: Row,
     /// From where a partner may come, for each rendezvous channel on which it makes an offer or
     /// answers one.
     partners_from: Vec<Row>,
@@ -165,6 +167,7 @@ impl Stubborn {
                 shared: relations.steps[relations.leaving[step.node].clone()].iter().filter(|other| other.at == step.at).count() > 1,
                 tests: tests.collect(),
                 disturbed_from: tables.row(&relations.disturbed_from[number]),
+                made_fault_from: tables.row(&relations.made_fault_from(step)),
                 partners_from,
                 partners_at,
                 answers: step.guard.iter().any(|conjunct| matches!(conjunct.condition, Condition::Answer)),
@@ -291,7 +294,7 @@ impl Stubborn {
         }
         // What depends on anything, or is blocked by nothing that is known.
         demand.everything |= rule.entangled || (all_known && rule.partners_from.is_empty() && !executable);
-        demand.processes |= unknown;
+        demand.processes |= unknown | self.standing(view, rule.made_fault_from, process);
         for &row in &rule.partners_from {
             demand.processes |= self.standing(view, row, process);
         }

@@ -40,13 +40,13 @@ impl Move {
         let channels = |end: &dyn Fn(usize) -> usize| (0..=places.created()).filter(|&c| step.writes.has(end(c))).collect();
         Move {
             from: step.node,
-            to: step.target.map_or(entry, |to| class.first + to.index()),
+            to: step.target.map_or(if step.ends { entry } else { step.node }, |to| class.first + to.index()),
             sends: channels(&|channel| places.tail(channel)),
             takes: channels(&|channel| places.head(channel)),
             offers: step.offers.clone(),
             answers: step.answers.clone(),
             runs: step.runs.clone(),
-            ends: step.target.is_none().then_some(class.ty),
+            ends: step.ends.then_some(class.ty),
         }
     }
 }

@@ -93,6 +93,7 @@ impl<'a, const N: usize> View<'a, N> {
                 }
                 known.then_some(true)
             }
+            Condition::Never => Some(false),
             Condition::Offer | Condition::Answer | Condition::Unknown => None,
         }
     }

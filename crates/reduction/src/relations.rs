@@ -118,7 +118,7 @@ impl Relations {
     /// Marks steps so that every cycle has one that is not chosen without everything else.
     fn break_cycles(&mut self, moves: &[Move]) {
         // What goes on with an offer may lead on in the code of whoever answers it.
-        let alone = |step: &Step| step.entangled || step.may_diverge || step.visible || !step.later_offers.is_empty();
+        let alone = |step: &Step| step.never || step.entangled || step.may_diverge || step.visible || !step.later_offers.is_empty();
         let mut marked: Vec<bool> = self.steps.iter().map(alone).collect();
         let crowded: Vec<bool> = self.leaving.iter().map(|steps| marked[steps.clone()].iter().any(|marked| *marked)).collect();
         // Marks cost least where a choice is seldom small.
@@ -133,7 +133,7 @@ impl Relations {
             let mut seen = BTreeSet::new();
             let mut open = vec![number];
             while let Some(next) = open.pop() {
-                found |= marked[next];
+                found |= marked[next] && !self.steps[next].never;
                 if self.steps[next].mode != Mode::Normal
                     && !found
                     && let Some(to) = self.steps[next].target
@@ -333,7 +333,14 @@ impl Relations {
 
     /// The nodes from which a step can be reached that may make a conjunct true.
     pub fn enabled_from(&self, conjunct: &Conjunct) -> Bits {
-        self.reaching(self.steps.iter().filter(|step| may_enable(step, conjunct)).map(|step| step.node))
+        let helps = |step: &&Step| may_enable(step, conjunct) || step.writes.meets(&conjunct.faults_before);
+        self.reaching(self.steps.iter().filter(helps).map(|step| step.node))
+    }
+
+    /// The nodes from which a step can be reached that may make a step a fault.
+    pub fn made_fault_from(&self, step: &Step) -> Bits {
+        let spoils = |other: &&Step| other.entangled || other.writes.meets(&step.faults);
+        self.reaching(self.steps.iter().filter(spoils).map(|other| other.node))
     }
 }
 
@@ -387,7 +394,7 @@ fn accord(a: &Step, b: &Step) -> bool {
     if a.ends && b.ends {
         return true;
     }
-    if exclude(&a.guard, &b.guard) {
+    if exclude(a, b) {
         return true;
     }
     let same = |place: usize| {
@@ -430,9 +437,13 @@ fn stores_towards(step: &Step, conjunct: &Conjunct, truth: bool) -> bool {
     stored.is_some_and(|(_, value)| (relation.apply(*value, constant) != 0) == truth)
 }
 
-/// Whether two guards never hold in the same state.
-fn exclude(a: &[Conjunct], b: &[Conjunct]) -> bool {
-    a.iter().any(|x| b.iter().any(|y| contradict(&x.condition, &y.condition)))
+/// Whether two steps are never executable in the same state. A step that is blocked may still be a
+/// fault, which the other one must leave as it is.
+fn exclude(a: &Step, b: &Step) -> bool {
+    let excludes = |x: &Conjunct, y: &Conjunct| {
+        contradict(&x.condition, &y.condition) && !b.writes.meets(&x.faults_before) && !a.writes.meets(&y.faults_before)
+    };
+    a.guard.iter().any(|x| b.guard.iter().any(|y| excludes(x, y)))
 }
 
 fn contradict(a: &Condition, b: &Condition) -> bool {

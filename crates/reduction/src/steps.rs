@@ -13,6 +13,9 @@ use stepgraph::{Binary, Effect, Expr, ExprId, Node, NodeId, StepGraph, Unary, Va
 
 /// Most steps of one location. Beyond it a location is not looked into.
 const MOST_STEPS: usize = 256;
+/// The number of a step that is never taken. No transition has it: those without a step have
+/// another one.
+const NOWHERE: Addr = Addr(u32::MAX - 1);
 /// Heaviest condition that is evaluated.
 const MOST_WEIGHT: u32 = 64;
 
@@ -48,6 +51,8 @@ pub(crate) enum Condition {
     IsLast,
     /// None of these conjunctions holds.
     NoneOf(Vec<Vec<Conjunct>>),
+    /// It holds in no state.
+    Never,
     /// Not known.
     Unknown,
 }
@@ -62,6 +67,9 @@ pub(crate) struct Conjunct {
     pub enabled_by: Bits,
     /// Whether evaluating it may be a fault.
     pub may_fault: bool,
+    /// What decides whether the path is a fault before it comes to this condition. So a condition
+    /// that does not hold blocks the path only as long as none of these is written.
+    pub faults_before: Bits,
 }
 
 /// A step.
@@ -92,6 +100,10 @@ pub(crate) struct Step {
     pub runs: Vec<ProcessId>,
     /// Its first step is the end of the process.
     pub ends: bool,
+    /// A path that comes to no step: it is blocked, or it is a fault.
+    pub never: bool,
+    /// What decides whether it is a fault before its end.
+    pub faults: Bits,
     /// It depends on anything.
     pub entangled: bool,
     /// Whether it is executable depends on TIMEOUT.
@@ -121,8 +133,13 @@ struct Path {
     entangled: bool,
     timed: bool,
     may_fault: bool,
+    /// What decides whether it has been a fault so far.
+    faults: Bits,
     bounds: Bounds,
 }
+
+/// A path and how it ends: with a step, or, if nothing, blocked unless it is a fault before.
+type Ended = (Path, Option<(Mode, Addr)>);
 
 /// Derives steps.
 pub(crate) struct Extractor<'a> {
@@ -149,17 +166,25 @@ impl Extractor<'_> {
             entangled: false,
             timed: false,
             may_fault: false,
+            faults: self.places.none(),
             bounds: Bounds::default(),
         };
         if !walk.node(self.graph.location(of.ty, location), path, &mut found) {
             return None;
         }
-        let steps = found.into_iter().map(|(path, mode, at): (Path, Mode, Addr)| Step {
+        let step = |(path, end): Ended| {
+            let (mode, at) = end.unwrap_or((Mode::Normal, NOWHERE));
+            let target = end.filter(|_| mode != Mode::Terminate).and_then(|_| self.program.locations().after_step(at));
+            (path, mode, at, target, end.is_none())
+        };
+        let steps = found.into_iter().map(step).map(|(path, mode, at, target, never)| Step {
             node: of.first + location.index(),
             class,
             at,
             mode,
-            target: if mode == Mode::Terminate { None } else { self.program.locations().after_step(at) },
+            target,
+            never,
+            faults: path.faults,
             guard: path.guard,
             reads: path.reads,
             writes: path.writes,
@@ -200,7 +225,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Adds the paths below a node; whether these are all.
-    fn node(&self, start: NodeId, mut path: Path, found: &mut Vec<(Path, Mode, Addr)>) -> bool {
+    fn node(&self, start: NodeId, mut path: Path, found: &mut Vec<Ended>) -> bool {
         let mut id = start;
         let mut whole = true;
         loop {
@@ -223,36 +248,55 @@ impl Walk<'_> {
                     let mut yes = path.clone();
                     if self.condition(*condition, true, &mut yes) {
                         whole &= self.node(*then, yes, found);
+                    } else {
+                        self.stop(yes, found);
                     }
                     if !self.condition(*condition, false, &mut path) {
+                        self.stop(path, found);
                         return whole;
                     }
                     id = *other;
                 }
                 Node::Guard(condition, next) => {
                     if !self.condition(*condition, true, &mut path) {
+                        self.stop(path, found);
                         return whole;
                     }
                     id = *next;
                 }
                 Node::Do(effect, next) => {
                     if !self.effect(effect, &mut path) {
+                        self.stop(path, found);
                         return whole;
                     }
                     id = *next;
                 }
                 Node::Step(mode, at) => {
                     self.end(*mode, &mut path);
-                    found.push((path, *mode, *at));
+                    found.push((path, Some((*mode, *at))));
                     return whole;
                 }
-                Node::Return | Node::Value(_) | Node::Blocked => return whole,
+                Node::Return | Node::Value(_) => return whole,
+                Node::Blocked => {
+                    self.stop(path, found);
+                    return whole;
+                }
             }
         }
     }
 
+    /// A path comes to no step. That is of no interest, unless it may be a fault before.
+    fn stop(&self, mut path: Path, found: &mut Vec<Ended>) {
+        if !path.may_fault {
+            return;
+        }
+        let none = self.x.places.none();
+        self.demands(Condition::Never, none.clone(), none, false, &mut path);
+        found.push((path, None));
+    }
+
     /// From here on, none of the paths of ELSE's or UNLESS's first side succeeds.
-    fn none_of(&self, first: &[(Path, Mode, Addr)], path: &mut Path) {
+    fn none_of(&self, first: &[Ended], path: &mut Path) {
         // A process that does not answer an offer is blocked at a rendezvous, so these paths do not
         // count.
         let answers = |path: &Path| path.guard.iter().any(|conjunct| matches!(conjunct.condition, Condition::Answer));
@@ -267,8 +311,22 @@ impl Walk<'_> {
             read.add(&conjunct.enabled_by);
             may_fault |= conjunct.may_fault;
         }
+        // A path with a fault counts as one that succeeds.
+        for tried in &tried {
+            read.add(&tried.faults);
+            may_fault |= !tried.faults.is_empty();
+        }
         let condition = if path.wrote { Condition::Unknown } else { Condition::NoneOf(conjunctions) };
-        path.guard.push(Conjunct { condition, falsified_by: read.clone(), enabled_by: read, may_fault });
+        self.demands(condition, read.clone(), read.clone(), may_fault, path);
+        if may_fault {
+            path.faults.add(&read);
+        }
+    }
+
+    /// Adds a condition without which the path does not go on.
+    fn demands(&self, condition: Condition, falsified_by: Bits, enabled_by: Bits, may_fault: bool, path: &mut Path) {
+        let faults_before = path.faults.clone();
+        path.guard.push(Conjunct { condition, falsified_by, enabled_by, may_fault, faults_before });
     }
 
     /// Adds a condition; false if it cannot hold.
@@ -310,7 +368,10 @@ impl Walk<'_> {
         } else {
             self.comparison(expr, expected).unwrap_or(Condition::Expr(expr, expected))
         };
-        path.guard.push(Conjunct { condition, falsified_by: reads.clone(), enabled_by: reads, may_fault });
+        self.demands(condition, reads.clone(), reads.clone(), may_fault, path);
+        if may_fault {
+            path.faults.add(&reads);
+        }
         path.bounds.assume(expr, expected, self.scope());
     }
 
@@ -366,7 +427,12 @@ impl Walk<'_> {
         let mut may_fault = false;
         effect.exprs(|e| may_fault |= self.may_fault(e, path));
         path.may_fault |= may_fault;
-        effect.exprs(|e| self.read(e, &mut path.reads, &mut path.entangled));
+        let mut read = places.none();
+        effect.exprs(|e| self.read(e, &mut read, &mut path.entangled));
+        path.reads.add(&read);
+        if may_fault {
+            path.faults.add(&read);
+        }
         match effect {
             Effect::Let(..) | Effect::Evaluate(_) => return true,
             Effect::Assert(..) => {
@@ -378,14 +444,22 @@ impl Walk<'_> {
                 self.store(*var, Some(0), self.constant(*value), path);
             }
             Effect::StoreElement(var, index, value, _) => {
-                path.may_fault |= path.bounds.misses(*var, *index, self.scope());
+                if path.bounds.misses(*var, *index, self.scope()) {
+                    path.may_fault = true;
+                    path.faults.add(&read);
+                }
                 path.bounds.forget(*var);
                 let index = self.constant(*index);
                 self.store(*var, index, self.constant(*value), path);
             }
             Effect::Send { channel, sorted, message, .. } => {
                 let channel = self.channel(*channel);
-                path.may_fault |= self.misuses(channel, message.len());
+                let misuses = self.misuses(channel, message.len());
+                path.may_fault |= misuses;
+                // Which channel it is decides whether there is one.
+                if matches!(channel, Channel::Any) {
+                    path.faults.add(&read);
+                }
                 match channel {
                     Channel::One(c) if places.capacity(c) == 0 => self.rendezvous(Condition::Offer, path),
                     Channel::One(c) => {
@@ -398,6 +472,10 @@ impl Walk<'_> {
                     Channel::Any => self.blocks_somehow(channel, path),
                     Channel::None => {}
                 }
+                if misuses {
+                    places.add_tail(channel, &mut path.faults);
+                    places.add_head(channel, &mut path.faults);
+                }
                 path.offers.extend(places.rendezvous(channel));
                 path.only_offers &= matches!(channel, Channel::One(_));
                 if !matches!(channel, Channel::One(c) if places.capacity(c) == 0) {
@@ -409,7 +487,11 @@ impl Walk<'_> {
             }
             Effect::Receive { channel, mask, how, fields, .. } => {
                 let channel = self.channel(*channel);
-                path.may_fault |= self.misuses(channel, usize::from(*fields));
+                let misuses = self.misuses(channel, usize::from(*fields));
+                path.may_fault |= misuses;
+                if matches!(channel, Channel::Any) {
+                    path.faults.add(&read);
+                }
                 path.only_offers = false;
                 match channel {
                     Channel::One(c) if places.capacity(c) == 0 => {
@@ -437,6 +519,10 @@ impl Walk<'_> {
                     }
                     Channel::None => {}
                 }
+                if misuses {
+                    places.add_tail(channel, &mut path.faults);
+                    places.add_head(channel, &mut path.faults);
+                }
                 if how.takes() {
                     path.answers.extend(places.rendezvous(channel));
                 }
@@ -452,12 +538,15 @@ impl Walk<'_> {
                 path.reads.set(places.existence);
                 path.writes.set(places.existence);
                 path.runs.push(*process);
+                path.faults.set(places.existence);
                 if let Some(prologue) = self.x.graph.prologue(*process) {
                     self.prologue(prologue, path);
+                    path.faults.add(&path.reads);
                 }
             }
             Effect::NewChannel { .. } => {
                 path.may_fault = true;
+                path.faults.set(places.existence);
                 path.reads.set(places.existence);
                 path.writes.set(places.existence);
             }
@@ -465,6 +554,7 @@ impl Walk<'_> {
             Effect::Claim { channel, .. } => {
                 let channel = self.channel(*channel);
                 path.may_fault = true;
+                path.faults.add(&read);
                 places.add_tail(channel, &mut path.writes);
                 places.add_head(channel, &mut path.writes);
                 places.add_tail(channel, &mut path.reads);
@@ -478,7 +568,7 @@ impl Walk<'_> {
 
     fn rendezvous(&self, condition: Condition, path: &mut Path) {
         let none = self.x.places.none();
-        path.guard.push(Conjunct { condition, falsified_by: none.clone(), enabled_by: none, may_fault: false });
+        self.demands(condition, none.clone(), none, false, path);
     }
 
     fn forget_none_of(&self, path: &mut Path) {
@@ -491,14 +581,14 @@ impl Walk<'_> {
 
     fn blocks(&self, condition: Condition, falsified_by: Bits, enabled_by: Bits, path: &mut Path) {
         let condition = if path.wrote { Condition::Unknown } else { condition };
-        path.guard.push(Conjunct { condition, falsified_by, enabled_by, may_fault: false });
+        self.demands(condition, falsified_by, enabled_by, false, path);
     }
 
     fn blocks_somehow(&self, channel: Channel, path: &mut Path) {
         let mut ends = self.x.places.none();
         self.x.places.add_tail(channel, &mut ends);
         self.x.places.add_head(channel, &mut ends);
-        path.guard.push(Conjunct { condition: Condition::Unknown, falsified_by: ends.clone(), enabled_by: ends, may_fault: true });
+        self.demands(Condition::Unknown, ends.clone(), ends, true, path);
     }
 
     fn store(&self, var: Var, index: Option<i32>, value: Option<i32>, path: &mut Path) {
@@ -556,7 +646,7 @@ impl Walk<'_> {
             let condition = if path.wrote { Condition::Unknown } else { Condition::IsLast };
             let mut read = places.none();
             read.set(places.existence);
-            path.guard.push(Conjunct { condition, falsified_by: read.clone(), enabled_by: read, may_fault: false });
+            self.demands(condition, read.clone(), read, false, path);
             path.writes.set(places.existence);
             if places.creates_channels {
                 places.add_created(&mut path.writes);

@@ -1,0 +1,147 @@
+//! Conditions that may be faults: an index that another process spoils, before or behind what
+//! blocks the path, beside `else`, in a message, in a path that can never be taken.
+//!
+//! A path that is blocked may still become a fault, so it is not enough that nobody can unblock it.
+//! `EVERYPATH_SEEDS=from..to` tests other models.
+
+mod common;
+
+use bytecode::Verified;
+use contract::{Reduction, Safety, Successors, System, Verdict};
+use reduction::{Examiner, Stubborn};
+use search::{Task, breadth_first};
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use store::Plain;
+use vm::Interpreter;
+
+fn violated(program: &Arc<Verified>, reduction: Option<&dyn Reduction>) -> bool {
+    let property = Safety { deadlocks: false, faults: true };
+    let mut task = Task::new(&property);
+    if let Some(reduction) = reduction {
+        task.reduction = reduction;
+    }
+    let outcome = breadth_first(&Interpreter::new(Arc::clone(program)), &Plain::new(), &task);
+    matches!(outcome.verdict, Verdict::Violated(_))
+}
+
+/// Examines each choice by brute force.
+fn examine(name: &str, program: &Arc<Verified>, reduction: &Stubborn) {
+    let mut system = Interpreter::new(Arc::clone(program));
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    let mut open: VecDeque<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
+    let mut seen: HashSet<Vec<u8>> = open.iter().cloned().collect();
+    while let Some(state) = open.pop_front() {
+        let examined = Examiner::new(&mut system, reduction, program.layout().exclusive, 200).examine(&state);
+        assert!(examined.is_ok(), "{name}: {}", examined.expect_err("a flaw"));
+        out.clear();
+        system.successors(&state, &mut out);
+        for next in out.iter().filter_map(|(_, next)| next) {
+            if seen.len() < 60 && seen.insert(next.to_vec()) {
+                open.push_back(next.to_vec());
+            }
+        }
+    }
+}
+
+/// Random models around a few shared indices.
+struct Models(u64);
+
+impl Models {
+    fn below(&mut self, n: u64) -> u64 {
+        splitmix::next(&mut self.0) % n
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len() as u64) as usize]
+    }
+
+    /// A condition, which may be a fault.
+    fn condition(&mut self) -> String {
+        let simple = |of: &mut Models| {
+            of.pick(&["a[i] > 0", "b[j] == 0", "x == 1", "x == 0", "y > 0", "7 / y > 1", "zero == 1", "c[z] > 0"]).to_owned()
+        };
+        let first = simple(self);
+        match self.below(4) {
+            0 => first,
+            1 => format!("{first} || {}", simple(self)),
+            _ => format!("{first} && {}", simple(self)),
+        }
+    }
+
+    fn statement(&mut self) -> String {
+        match self.below(9) {
+            0 | 1 => format!("({})", self.condition()),
+            2 => self.pick(&["i = 5", "i = 0", "j = 3", "j = 1", "y = 0", "y = 2"]).to_owned(),
+            3 => self.pick(&["x = 1", "x = 0", "a[i] = 0", "b[1] = 1"]).to_owned(),
+            4 => self.pick(&["q!a[i]", "q!1", "r!b[j]", "r!1"]).to_owned(),
+            5 => self.pick(&["q?v", "q?eval(a[i])", "r?v", "r?eval(b[j])", "nempty(q)"]).to_owned(),
+            6 => format!("d_step {{ {}; x = 1 - x }}", self.pick(&["x == 0", "x == 1", "y > 0"])),
+            7 => "skip".to_owned(),
+            _ => {
+                let mut options = format!(":: {} -> v = 1", self.condition());
+                for _ in 0..self.below(2) {
+                    options += &format!(" :: {} ", self.pick(&["q!a[i]", "q?v", "r!a[i]", "x == 1", "true"]));
+                }
+                let otherwise = self.pick(&[":: else", ":: true -> skip", ""]);
+                format!("if {options} {otherwise} fi")
+            }
+        }
+    }
+
+    fn model(&mut self) -> String {
+        let (i, y) = (self.pick(&["0", "1", "5"]), self.pick(&["0", "1"]));
+        let mut text = format!(
+            "byte i = {i}; byte j; byte x; byte y = {y}; byte zero; byte a[2] = 1; byte b[3]; chan q = [1] of {{ byte }}; chan r = [0] of {{ byte }};\n"
+        );
+        for name in ["P", "Q", "R"] {
+            let body: Vec<String> = (0..2 + self.below(3)).map(|_| self.statement()).collect();
+            text += &format!("active proctype {name}() {{ byte v; byte z = 7; byte c[2]; {} }}\n", body.join("; "));
+        }
+        text
+    }
+}
+
+#[test]
+fn no_fault_is_lost() {
+    let given = std::env::var("EVERYPATH_SEEDS").ok();
+    let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    let (mut compared, mut violations) = (0, 0);
+    for number in range.unwrap_or(0..1200) {
+        let text = Models(number).model();
+        let Some(program) = common::promela(&text) else { panic!("{text}") };
+        let reduction = Stubborn::of(&program).expect("a reduction");
+        let full = violated(&program, None);
+        assert_eq!(violated(&program, Some(&reduction)), full, "model {number}:\n{text}");
+        examine(&format!("model {number}:\n{text}"), &program, &reduction);
+        compared += 1;
+        violations += u32::from(full);
+    }
+    println!("{compared} models, {violations} violations");
+    assert!(violations > compared / 5 && violations < compared * 4 / 5, "{violations} of {compared}");
+}
+
+/// One model for each way in which a fault was lost.
+#[test]
+fn faults_of_blocked_paths_are_found() {
+    let shared = "byte i; byte a[2] = 1; byte x; chan q = [1] of { byte }; chan r = [0] of { byte };\n";
+    for rest in [
+        // The condition that blocks comes after the one that may be a fault.
+        "active proctype P() { if :: (a[i] > 0 && x == 1) -> skip :: true -> skip fi }\nactive proctype Q() { i = 5; x = 0 }",
+        // What follows can never hold, so that the path comes to no step.
+        "active proctype P() { if :: (a[i] > 0 && x == 1) -> skip :: true -> skip fi }\nactive proctype Q() { i = 5 }",
+        "active proctype P() { if :: (a[i] > 0 && x == 1) -> skip :: else -> skip fi }\nactive proctype Q() { i = 5 }",
+        // A message is computed before the channel is looked at.
+        "active proctype P() { q!0; if :: q!a[i] :: true -> skip fi }\nactive proctype Q() { skip; skip; i = 5 }",
+        "active proctype P() { q!0; if :: q!a[i] :: else -> skip fi }\nactive proctype Q() { skip; skip; i = 5 }",
+        "active proctype P() { if :: r!a[i] :: true -> skip fi }\nactive proctype Q() { skip; i = 5 }",
+        // A fault of a path that comes to no step must not be put off for ever.
+        "active proctype P() { do :: i = 1 - i od }\nactive proctype Q() { byte z = 7; byte c[2]; skip; (c[z] > 0 && x == 1) }",
+    ] {
+        let program = common::promela(&format!("{shared}{rest}\n")).expect("a good model");
+        let reduction = Stubborn::of(&program).expect("a reduction");
+        assert!(violated(&program, None) && violated(&program, Some(&reduction)), "{rest}");
+        examine(rest, &program, &reduction);
+    }
+}

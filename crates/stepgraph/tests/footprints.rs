@@ -3,7 +3,7 @@
 //!
 //! Writing: everything that a transition changes must be in the footprints of its possible steps.
 //! Reading: a change to a variable outside the footprints must change neither what the process can
-//! do nor the result.
+//! do nor the result. `EVERYPATH_SEEDS=from..to` tests other programs.
 
 use bytecode::{Layout, Location, Mode, Op, ProcessId, Shape, Slot, StateMap, Type, Verified};
 use contract::{Successors, System};
@@ -146,12 +146,46 @@ impl Bench<'_> {
     }
 }
 
-/// Transitions of one process: fault and state.
-fn of_process(out: &Successors, process: usize) -> Vec<(Option<u32>, Option<Vec<u8>>)> {
+/// A transition: fault and state.
+type Transition = (Option<u32>, Option<Vec<u8>>);
+
+/// Transitions of one process.
+fn of_process(out: &Successors, process: usize) -> Vec<Transition> {
     out.iter()
         .filter(|(entry, _)| entry.action.process as usize == process)
         .map(|(entry, state)| (entry.fault().map(|f| f.get()), state.map(<[u8]>::to_vec)))
         .collect()
+}
+
+/// Whether one transition may be the other one after the bytes `at` of its state were changed.
+fn alike(
+    (fault, next): &Transition,
+    (fault_after, next_after): &Transition,
+    before: &[u8],
+    after: &[u8],
+    at: &std::ops::Range<usize>,
+) -> bool {
+    let (Some(next), Some(next_after)) = (next, next_after) else { return fault == fault_after && next.is_none() && next_after.is_none() };
+    let elsewhere = |bytes: &[u8]| bytes.iter().enumerate().filter(|(i, _)| !at.contains(i)).map(|(_, byte)| *byte).collect::<Vec<u8>>();
+    let (here, there) = (next.get(at.clone()), next_after.get(at.clone()));
+    // They are written with the same value, or left as they were. If the process ended, there may
+    // be something else at their place, or nothing.
+    let kept = here == before.get(at.clone()) && there == after.get(at.clone());
+    fault == fault_after && elsewhere(next) == elsewhere(next_after) && (here == there || kept)
+}
+
+/// Whether the transitions differ by more than the change.
+fn differ(before: &[Transition], after: &[Transition], state: &[u8], changed: &[u8], at: std::ops::Range<usize>) -> bool {
+    before.len() != after.len() || !before.iter().zip(after).all(|(one, other)| alike(one, other, state, changed, &at))
+}
+
+/// The same for bytes that the transitions may write. A sequence of invisible steps that is back in
+/// a state in which it has been is cut. So one that writes the value that is there already may be
+/// cut a round earlier, without the outcomes that it has had before (S-ENDLESS).
+fn differ_as_sets(before: &[Transition], after: &[Transition], state: &[u8], changed: &[u8], at: std::ops::Range<usize>) -> bool {
+    let found = |one: &Transition| after.iter().any(|other| alike(one, other, state, changed, &at));
+    let known = |other: &Transition| before.iter().any(|one| alike(one, other, state, changed, &at));
+    !before.iter().all(found) || !after.iter().all(known)
 }
 
 /// Variables of a state: type, offset.
@@ -223,20 +257,16 @@ fn check(program: &Arc<Verified>, most: usize) -> [usize; 3] {
                 let mut other = Successors::new();
                 engine.successors(&changed, &mut other);
                 let after = of_process(&other, process);
-                assert_eq!(
-                    before.len(),
-                    after.len(),
-                    "process {process} reads byte {at} of {state:?}, which is in no footprint\n{}",
+                let wrong = if allowed.writes[at] {
+                    differ_as_sets(&before, &after, &state, &changed, at..at + ty.width())
+                } else {
+                    differ(&before, &after, &state, &changed, at..at + ty.width())
+                };
+                assert!(
+                    !wrong,
+                    "process {process} reads byte {at} of {state:?}, which is in no footprint: {before:?} became {after:?}\n{}",
                     graph.to_text(program, true)
                 );
-                for ((fault, next), (fault_after, next_after)) in before.iter().zip(&after) {
-                    assert_eq!(fault, fault_after);
-                    let (Some(next), Some(next_after)) = (next, next_after) else { continue };
-                    assert_eq!(next.len(), next_after.len());
-                    for i in (0..next.len()).filter(|i| !(at..at + ty.width()).contains(i)) {
-                        assert_eq!(next[i], next_after[i], "byte {i} depends on byte {at}, which is in no footprint");
-                    }
-                }
                 readings += 1;
             }
         }
@@ -252,16 +282,14 @@ fn check(program: &Arc<Verified>, most: usize) -> [usize; 3] {
     [readings, writings, privileged]
 }
 
-/// Programs in which a step reads what is in no footprint that this test finds. It is not known yet
-/// whether the footprint or the test is wrong.
-const OPEN: [u64; 2] = [449, 599];
-
 #[test]
 fn nothing_outside_the_footprint() {
     let mut checked = [0; 3];
     // How many programs tie processes together by each of the rules of the scheduler.
     let mut tied = [0; 5];
-    for seed in (0..600).filter(|seed| !OPEN.contains(seed)) {
+    let given = std::env::var("EVERYPATH_SEEDS").ok();
+    let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    for seed in range.unwrap_or(0..600) {
         let Some(program) = testkit::random::verified(seed) else { continue };
         let by = [
             program.layout().exclusive.is_some(),

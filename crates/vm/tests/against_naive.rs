@@ -109,7 +109,7 @@ fn what_is_explained_is_what_happens() {
                 });
                 let told: Vec<_> = told.collect();
                 printed += told.len();
-                // How often an endless sequence is followed before it is found out is not specified.
+                // How often an endless sequence is followed until that is known is not specified.
                 let endless = outcome.fault.is_some_and(|fault| fault.kind == bytecode::FaultKind::Endless);
                 let specified = if endless { told.get(..outcome.prints.len()).unwrap_or(&told) } else { &told[..] };
                 assert_eq!(specified, outcome.prints, "{} in {state:?}", asm::disassemble(program.program()));

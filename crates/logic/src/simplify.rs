@@ -97,17 +97,18 @@ impl<'a> Simplifier<'a> {
         self.is_eventual(id) && self.is_universal(id)
     }
 
-    fn parts(&self, id: Id, and: bool) -> Vec<Id> {
-        match self.formulas.node(id) {
-            Node::And(list) if and => list.to_vec(),
-            Node::Or(list) if !and => list.to_vec(),
-            _ => vec![id],
+    /// The parts of a conjunction or of a disjunction.
+    fn parts(&self, id: Id, and: bool) -> Option<Vec<Id>> {
+        match (self.formulas.node(id), and) {
+            (Node::And(list), true) | (Node::Or(list), false) => Some(list.to_vec()),
+            _ => None,
         }
     }
 
-    /// The parts of a chain that are wanted, and the others.
+    /// The parts of a chain that are wanted, and the others. A formula of another kind is a chain of
+    /// one.
     fn split(&self, id: Id, and: bool, wanted: impl Fn(Id) -> bool) -> (Vec<Id>, Vec<Id>) {
-        let (yes, no): (Vec<Id>, Vec<Id>) = self.parts(id, and).into_iter().partition(|part| wanted(*part));
+        let (yes, no): (Vec<Id>, Vec<Id>) = self.parts(id, and).unwrap_or_else(|| vec![id]).into_iter().partition(|part| wanted(*part));
         // Nothing is gained if nothing is left.
         if no.is_empty() { (Vec::new(), yes) } else { (yes, no) }
     }
@@ -430,79 +431,58 @@ impl<'a> Simplifier<'a> {
     }
 
     fn and(&mut self, list: Vec<Id>) -> Id {
-        let whole = self.formulas.all_of(list);
-        let Node::And(list) = self.formulas.node(whole).clone() else { return whole };
-        if list.len() > LONG || !self.go_on() {
-            return whole;
-        }
-        let mut list = list.to_vec();
-        for i in (0..list.len()).rev() {
-            for j in 0..list.len() {
-                if i == j {
-                    continue;
-                }
-                if self.exclude(list[i], list[j]) {
-                    return Formulas::FALSE;
-                }
-                if self.follows(list[j], list[i]) {
-                    list.remove(i);
-                    break;
-                }
-            }
-        }
-        // A part of a disjunction that the other parts exclude.
-        for i in 0..list.len() {
-            if let Node::Or(inner) = self.formulas.node(list[i]).clone() {
-                let others: Vec<Id> = list.iter().copied().filter(|other| *other != list[i]).collect();
-                let kept: Vec<Id> = inner.iter().copied().filter(|part| !others.iter().any(|other| self.exclude(*other, *part))).collect();
-                if kept.len() < inner.len() {
-                    list[i] = self.or(kept);
-                    return self.and(list);
-                }
-            }
-        }
-        match self.joined(&list, true) {
-            Some(list) => self.and(list),
-            None => self.formulas.all_of(list),
-        }
+        self.chain(list, true)
     }
 
     fn or(&mut self, list: Vec<Id>) -> Id {
-        let whole = self.formulas.any_of(list);
-        let Node::Or(list) = self.formulas.node(whole).clone() else { return whole };
+        self.chain(list, false)
+    }
+
+    /// A conjunction or a disjunction. The rules for the one are those for the other, with true and
+    /// false, and the two sides of an implication, exchanged.
+    fn chain(&mut self, list: Vec<Id>, and: bool) -> Id {
+        let whole = self.plain_chain(list, and);
+        let Some(mut list) = self.parts(whole, and) else { return whole };
         if list.len() > LONG || !self.go_on() {
             return whole;
         }
-        let mut list = list.to_vec();
         for i in (0..list.len()).rev() {
-            for j in 0..list.len() {
-                if i == j {
-                    continue;
+            for j in (0..list.len()).filter(|j| *j != i) {
+                if self.settle(list[i], list[j], and) {
+                    return if and { Formulas::FALSE } else { Formulas::TRUE };
                 }
-                if self.exhaust(list[i], list[j]) {
-                    return Formulas::TRUE;
-                }
-                if self.follows(list[i], list[j]) {
+                let (stronger, weaker) = if and { (list[j], list[i]) } else { (list[i], list[j]) };
+                if self.follows(stronger, weaker) {
                     list.remove(i);
                     break;
                 }
             }
         }
-        // A part of a conjunction that holds wherever the other parts do not.
+        // In a conjunction, a part of a disjunction that the other parts exclude goes. In a
+        // disjunction, a part of a conjunction goes if it holds wherever the other parts do not.
         for i in 0..list.len() {
-            if let Node::And(inner) = self.formulas.node(list[i]).clone() {
-                let others: Vec<Id> = list.iter().copied().filter(|other| *other != list[i]).collect();
-                let kept: Vec<Id> = inner.iter().copied().filter(|part| !others.iter().any(|other| self.exhaust(*other, *part))).collect();
-                if kept.len() < inner.len() {
-                    list[i] = self.and(kept);
-                    return self.or(list);
-                }
+            let Some(inner) = self.parts(list[i], !and) else { continue };
+            let others: Vec<Id> = list.iter().copied().filter(|other| *other != list[i]).collect();
+            let kept: Vec<Id> = inner.iter().copied().filter(|part| !others.iter().any(|other| self.settle(*other, *part, and))).collect();
+            if kept.len() < inner.len() {
+                list[i] = self.chain(kept, !and);
+                return self.chain(list, and);
             }
         }
-        match self.joined(&list, false) {
-            Some(list) => self.or(list),
-            None => self.formulas.any_of(list),
+        match self.joined(&list, and) {
+            Some(list) => self.chain(list, and),
+            None => self.plain_chain(list, and),
         }
+    }
+
+    /// A conjunction or a disjunction to which no rule of this file is applied.
+    fn plain_chain(&mut self, list: Vec<Id>, and: bool) -> Id {
+        if and { self.formulas.all_of(list) } else { self.formulas.any_of(list) }
+    }
+
+    /// Whether two parts make a whole conjunction false, or a whole disjunction true.
+    fn settle(&mut self, a: Id, b: Id, and: bool) -> bool {
+        if and { self.exclude(a, b) } else { self.exhaust(a, b) }
     }
 
     /// A shorter list in which two parts of a conjunction or disjunction have become one.
@@ -520,10 +500,6 @@ impl<'a> Simplifier<'a> {
             }
         }
         None
-    }
-
-    fn chain(&mut self, list: Vec<Id>, and: bool) -> Id {
-        if and { self.and(list) } else { self.or(list) }
     }
 
     /// One formula in the place of two.

@@ -105,8 +105,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// The parts of a chain that are wanted, and the others. A formula of another kind is a chain of
-    /// one.
+    /// The parts of a chain that are wanted, and the others. A formula of another kind is a chain
+    /// of one.
     fn split(&self, id: Id, and: bool, wanted: impl Fn(Id) -> bool) -> (Vec<Id>, Vec<Id>) {
         let (yes, no): (Vec<Id>, Vec<Id>) = self.parts(id, and).unwrap_or_else(|| vec![id]).into_iter().partition(|part| wanted(*part));
         // Nothing is gained if nothing is left.

@@ -9,6 +9,7 @@
 mod advice;
 mod choice;
 mod claim;
+mod coverage;
 mod ctl;
 mod edges;
 mod events;

@@ -100,6 +100,8 @@ pub struct Plan {
     /// Whether the search begins only when all native code is there, instead of using it as it
     /// comes.
     pub code_first: bool,
+    /// Whether it is recorded which statements are executed.
+    pub coverage: bool,
     /// For directed search: how the distance to a violation is estimated.
     pub guide: Guide,
     /// For directed search: the atom of the model whose value is the estimate, instead.
@@ -144,6 +146,7 @@ impl Plan {
             threads: 1,
             limits: Limits::default(),
             code_first: false,
+            coverage: false,
             guide: Guide::Auto,
             guide_atom: None,
             weight: None,

@@ -1,6 +1,7 @@
 //! From a plan to an outcome.
 
 use crate::claim::{Claim, NotChecked};
+use crate::coverage::{self, Notes, Noting};
 use crate::ctl::{self, Ctl, CtlWitness, Decided};
 use crate::events::{self, Watched};
 use crate::guide::{self, Guidance, Looked};
@@ -13,7 +14,10 @@ use crate::saved;
 use crate::subject::Subject;
 use crate::table::{Combination, Order};
 use crate::temporal;
-use contract::{Cancel, Enough, Judged, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason, System, Verdict};
+use contract::{
+    Cancel, CloneSystem, Coverage, Enough, Judged, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason, System,
+    Verdict,
+};
 use optimise::Passes;
 use replay::{Narrator, Step};
 use search::{CheckpointError, Checkpoints, Spill, Task};
@@ -43,6 +47,8 @@ pub struct Checked {
     pub guided: Option<Guidance>,
     /// Which passes made the program smaller.
     pub shrunk: Shrunk,
+    /// Which statements were executed, if that was asked for and the model has statements.
+    pub coverage: Option<Coverage>,
 }
 
 impl Checked {
@@ -58,6 +64,7 @@ impl Checked {
             guided: None,
             shrunk: Shrunk::default(),
             witness: None,
+            coverage: None,
         }
     }
 }
@@ -221,7 +228,7 @@ fn carry_out(
     // If temporal properties alone are asked for, the searches for them are all there is to do.
     let explores = questions.iter().any(|question| matches!(question, Question::Explored)) || questions.is_empty();
     let mut checked = if explores {
-        let mut system = searched.system(plan.engine, Arc::default(), observer);
+        let (mut system, notes) = noting(searched.system(plan.engine, Arc::default(), observer), searched, plan);
         get_ready(&mut system, plan, &clock);
         let searched = probe::search(&system, plan, &task, from);
         let (outcome, probe) = match searched {
@@ -236,7 +243,8 @@ fn carry_out(
         if let Some(smaller) = &smaller {
             outcome = smaller.retell(&narrator, outcome, false, enough(plan, &surroundings.cancel));
         }
-        Checked { probe, reduced, shrunk, ..confirm(&narrator, outcome, &|| !known && clock.is_over()) }
+        let coverage = notes.map(|notes| notes.tell(is_complete(&outcome.verdict), reduced == Reduced::Yes));
+        Checked { probe, reduced, shrunk, coverage, ..confirm(&narrator, outcome, &|| !known && clock.is_over()) }
     } else {
         let outcome = Outcome { verdict: Verdict::Holds, statistics: Statistics::default() };
         Checked::new(outcome, Vec::new())
@@ -255,7 +263,7 @@ fn carry_out(
                 let verdict = Verdict::Unknown(StopReason::Unchecked(vec![stated.name.clone()]));
                 (Judged { property: stated, verdict, statistics: None, search: None }, Vec::new())
             }
-            Question::Claim(claim) => temporal(subject, plan, &narrator, stated, &claim, &task, &clock, &mut checked.reduced_for),
+            Question::Claim(claim) => temporal(subject, plan, &narrator, stated, &claim, &task, &clock, &mut checked),
             Question::Events(watched) => events::judge(subject, &watched, plan, &narrator, stated, &task, &|| clock.is_over()),
             Question::Branching(ctl) => {
                 let Decided { judged, steps, witness } = ctl::judge(subject, plan, &narrator, stated, ctl, &task, &|| clock.is_over());
@@ -321,18 +329,23 @@ fn temporal(
     claim: &Claim,
     task: &Task<'_>,
     clock: &Clock,
-    reduced_for: &mut Vec<(String, Reduced)>,
+    checked: &mut Checked,
 ) -> (Judged, Vec<Step>) {
     let (_, smaller) = passes::for_claim(subject, plan, &stated);
     let searched = smaller.as_ref().map_or(subject, |smaller| smaller.program());
     let (reduced, reduction) = reduced::of_claim(searched, plan, claim);
-    reduced_for.push((stated.name.clone(), reduced));
+    let is_reduced = reduced == Reduced::Yes;
+    checked.reduced_for.push((stated.name.clone(), reduced));
     let task = &Task { reduction: &reduction, ..task.clone() };
-    let mut system = searched.system(plan.engine, Arc::clone(&claim.propositions), task.observer);
+    let (mut system, notes) = noting(searched.system(plan.engine, Arc::clone(&claim.propositions), task.observer), searched, plan);
     get_ready(&mut system, plan, clock);
     let heuristic = guide::heuristic(searched, plan, Looked::Claim(claim, temporal::automaton(plan, claim)), task.observer);
     let closing = |state: &[u8]| guide::closing(searched, state);
     let mut found = temporal::search(&system, claim, plan, &closing, &Task { heuristic: &*heuristic, ..task.clone() });
+    if let Some(notes) = notes {
+        // A run that the claim does not follow is not searched to its end.
+        coverage::merge(&mut checked.coverage, notes.tell(false, is_reduced));
+    }
     if let Some(smaller) = &smaller {
         found = smaller.retell(narrator, found, true, enough(plan, &task.cancel));
     }
@@ -347,6 +360,22 @@ fn temporal(
     let search = Some(temporal::words(plan, claim, &outcome.statistics));
     let verdict = reduction.confirm(outcome.verdict);
     (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search }, steps)
+}
+
+/// The system, which takes notes if the plan wants that and the model has statements.
+fn noting(system: Box<dyn CloneSystem>, searched: &dyn Subject, plan: &Plan) -> (Box<dyn CloneSystem>, Option<Arc<Notes>>) {
+    match searched.byte_code().filter(|_| plan.coverage) {
+        Some(program) => {
+            let notes = Arc::new(Notes::of(program));
+            (Box::new(Noting::new(system, Arc::clone(&notes))), Some(notes))
+        }
+        None => (system, None),
+    }
+}
+
+/// Whether everything that can be reached was visited.
+fn is_complete(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Holds | Verdict::Unknown(StopReason::Unchecked(_)))
 }
 
 /// Waits for native code, if that is what the plan wants, and while there is time.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Tries every path a concurrent program can take, and shows a path that violates a property.
 #[derive(Debug, Parser)]
-#[command(name = "everypath", version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "everypath", version = env!("EVERYPATH_VERSION"), propagate_version = true, after_help = EXIT_CODES)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -21,6 +21,12 @@ pub struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
+Examples:
+  everypath new first                       write a first model, first.pml
+  everypath check first.pml                 look for anything that is wrong with it
+  everypath check first.pml --trace t.json  keep the path to what is wrong
+  everypath replay t.json --svg t.svg       look at that path again
+
 Exit code: 0 holds, or the command did its work; 1 violated; 2 the input or the call is wrong; 3 unknown.";
 
 /// The program to work on.

@@ -15,6 +15,7 @@ mod failure;
 mod input;
 mod interrupt;
 mod memory;
+mod next;
 mod output;
 mod paths;
 mod patience;
@@ -23,6 +24,7 @@ mod progress;
 mod quantity;
 mod session;
 mod spill;
+mod terminal;
 mod watch;
 
 use args::Arguments;

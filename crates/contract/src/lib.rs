@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod coverage;
 mod effort;
 mod fault;
 mod heuristic;
@@ -31,6 +32,7 @@ mod system;
 pub mod testing;
 mod trace;
 
+pub use coverage::{Coverage, ProcessCoverage, StatementCoverage};
 pub use effort::{Effort, Enough};
 pub use fault::{Fault, FaultCode, Position, ViolationKind};
 pub use heuristic::{Blind, FAR, Heuristic};

@@ -15,6 +15,7 @@ mod program;
 mod retold;
 mod step;
 mod values;
+mod waiting;
 mod words;
 
 pub use narrator::{Moves, Narrator, ReplayError};
@@ -22,4 +23,5 @@ pub use options::Choice;
 pub use retold::{Relation, Retold, retell};
 pub use step::{LeftOut, Shown, Statement, Step};
 pub use values::{Named, ProcessView, View};
+pub use waiting::{Wait, Waiting, WaitsOn, Why, cycle};
 pub use words::{NotAState, Tell, Words};

@@ -5,6 +5,7 @@ use crate::options::Choice;
 use crate::program::ProgramWords;
 use crate::step::Step;
 use crate::values::View;
+use crate::waiting::Waiting;
 use crate::words::{NotAState, Tell, Words};
 use bytecode::Verified;
 use contract::{Enough, Fault, Position, Trace, Violation, ViolationKind};
@@ -118,6 +119,12 @@ impl Narrator {
     /// or not they are executable.
     pub fn options(&self, state: &[u8]) -> Vec<Vec<Choice>> {
         self.words.options(state)
+    }
+
+    /// Why the processes cannot move in the last state of a trace: each with its options, what they
+    /// wait for, and who could end the waiting.
+    pub fn waiting(&self, trace: &Trace) -> Vec<Waiting> {
+        self.words.waiting(trace)
     }
 
     /// The messages in each channel of a state, oldest first, as bytes. A rendezvous channel has

@@ -42,6 +42,11 @@ pub(crate) fn options(program: &Verified, state: &[u8]) -> Result<Vec<Vec<Choice
 /// The statements at an address, in the order of the text. The escape of an `unless` is listed
 /// after the statements that it may interrupt.
 fn options_at(program: &Program, address: Addr) -> Vec<Choice> {
+    option_addresses(program, address).into_iter().map(|at| choice(program, at)).collect()
+}
+
+/// Where these statements begin. Of several that look the same, the first counts.
+pub(crate) fn option_addresses(program: &Program, address: Addr) -> Vec<Addr> {
     let (mut seen, mut waiting) = (HashSet::new(), vec![address]);
     let (mut told, mut options) = (HashSet::new(), Vec::new());
     while let Some(address) = waiting.pop() {
@@ -57,19 +62,14 @@ fn options_at(program: &Program, address: Addr) -> Vec<Choice> {
                 waiting.push(*target);
                 waiting.push(Addr(address.0 + 1));
             }
-            Some(_) => {
-                let choice = choice(program, address);
-                if told.insert(choice.clone()) {
-                    options.push(choice);
-                }
-            }
-            None => {}
+            Some(_) if told.insert(choice(program, address)) => options.push(address),
+            _ => {}
         }
     }
     options
 }
 
-fn choice(program: &Program, address: Addr) -> Choice {
+pub(crate) fn choice(program: &Program, address: Addr) -> Choice {
     let span = program.span_at(address);
     Choice {
         position: span.map(|span| place(program, span)),

@@ -4,9 +4,10 @@ use crate::moves::ProgramMoves;
 use crate::narrator::ReplayError;
 use crate::options::{Choice, options};
 use crate::values::{View, queues, view};
+use crate::waiting::{Waiting, waiting};
 use crate::words::{NotAState, Tell, Words};
 use bytecode::{LayoutError, Verified};
-use contract::{Enough, Fault, Successors, System};
+use contract::{Enough, Fault, Successors, System, Trace};
 use std::sync::Arc;
 use vm::Interpreter;
 
@@ -68,6 +69,10 @@ impl Words for ProgramWords {
 
     fn options(&self, state: &[u8]) -> Vec<Vec<Choice>> {
         options(self.program(), state).unwrap_or_default()
+    }
+
+    fn waiting(&self, trace: &Trace) -> Vec<Waiting> {
+        waiting(self.program(), trace).unwrap_or_default()
     }
 
     fn queues(&self, state: &[u8]) -> Vec<Vec<Vec<u8>>> {

@@ -135,7 +135,7 @@ fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[
 }
 
 /// The messages of a channel. A rendezvous channel never holds any between steps.
-fn contents(program: &Verified, channel: &Component, state: &[u8]) -> Option<String> {
+pub(crate) fn contents(program: &Verified, channel: &Component, state: &[u8]) -> Option<String> {
     let Shape::Channel(ty) = channel.shape else { return None };
     let layout = &program.layout().channel_types[ty.index()];
     if layout.capacity == 0 {
@@ -191,7 +191,7 @@ fn ellipsis(length: usize) -> &'static str {
 }
 
 /// A value as its declaration wants it shown.
-fn text(program: &Program, shown: Shown, value: i32) -> String {
+pub(crate) fn text(program: &Program, shown: Shown, value: i32) -> String {
     match shown {
         Shown::Number | Shown::Process => value.to_string(),
         Shown::Bool => if value == 0 { "false" } else { "true" }.to_owned(),
@@ -202,7 +202,7 @@ fn text(program: &Program, shown: Shown, value: i32) -> String {
 }
 
 /// A channel that exists from the start has a name; one created later has only a number.
-fn channel_name(program: &Program, number: i32) -> String {
+pub(crate) fn channel_name(program: &Program, number: i32) -> String {
     let declared = usize::try_from(number).ok().and_then(|number| program.channels.get(number.checked_sub(1)?));
     declared.map_or_else(|| format!("channel {number}"), |channel| channel.name.clone())
 }

@@ -7,7 +7,8 @@ use crate::narrator::ReplayError;
 use crate::options::Choice;
 use crate::step::Step;
 use crate::values::View;
-use contract::{Enough, Fault, TraceStep};
+use crate::waiting::Waiting;
+use contract::{Enough, Fault, Trace, TraceStep};
 use std::fmt;
 use std::sync::Arc;
 
@@ -53,6 +54,12 @@ pub trait Words: Send + Sync {
     /// The statements that each process of a state could execute next, by process number.
     fn options(&self, state: &[u8]) -> Vec<Vec<Choice>> {
         let _ = state;
+        Vec::new()
+    }
+
+    /// Why the processes cannot move in the last state of a trace.
+    fn waiting(&self, trace: &Trace) -> Vec<Waiting> {
+        let _ = trace;
         Vec::new()
     }
 

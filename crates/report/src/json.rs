@@ -1,8 +1,9 @@
 //! Answers as JSON objects: one struct for each shape, its fields the keys.
 
+use crate::coverage::CoverageJson;
 use crate::outcome::Measured;
 use contract::{FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Verdict};
-use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View};
+use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View, Wait, Waiting, Why};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -507,6 +508,78 @@ pub struct CheckJson {
     /// The location of each process at the end of the trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessJson>,
+    /// In a deadlock, who waits for what.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<WaitingJson>,
+    /// In a deadlock, the numbers of processes each of which waits for the next, in a circle.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting_cycle: Vec<usize>,
+    /// Which statements were executed, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<CoverageJson>,
+}
+
+/// A process that cannot move.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitingJson {
+    /// The name of its type.
+    pub process: String,
+    /// Its number.
+    pub pid: usize,
+    /// Its options.
+    pub options: Vec<WaitJson>,
+}
+
+/// An option that is not executable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitJson {
+    /// The file.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The statement.
+    pub statement: String,
+    /// Why it is not executable: `condition`, `full`, `empty`, `no match`, `no partner` or
+    /// `unknown`.
+    pub why: &'static str,
+    /// The channel, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// What is in the channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contents: Option<String>,
+    /// The values that a condition reads.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
+    /// The numbers of processes that could change this.
+    pub waits_for: Vec<usize>,
+}
+
+/// Who waits for what at the end of a trace.
+pub fn waiting(waiting: &[Waiting]) -> Vec<WaitingJson> {
+    let option = |wait: &Wait| {
+        let (why, channel, contents, values) = match &wait.why {
+            Why::Condition(values) => ("condition", None, None, &values[..]),
+            Why::Full { channel, contents } => ("full", Some(channel), Some(contents), &[][..]),
+            Why::Empty { channel } => ("empty", Some(channel), None, &[][..]),
+            Why::NoMatch { channel, contents } => ("no match", Some(channel), Some(contents), &[][..]),
+            Why::NoPartner { channel, .. } => ("no partner", Some(channel), None, &[][..]),
+            Why::Unknown => ("unknown", None, None, &[][..]),
+        };
+        WaitJson {
+            file: wait.choice.position.as_ref().map(|at| at.file.clone()),
+            line: wait.choice.position.as_ref().map(|at| at.line),
+            statement: wait.choice.statement.clone(),
+            why,
+            channel: channel.cloned(),
+            contents: contents.cloned(),
+            values: values.iter().map(|named| (named.name.clone(), named.value.clone())).collect(),
+            waits_for: wait.on.iter().map(|on| on.pid).collect(),
+        }
+    };
+    let process =
+        |told: &Waiting| WaitingJson { process: told.process.clone(), pid: told.pid, options: told.options.iter().map(option).collect() };
+    waiting.iter().map(process).collect()
 }
 
 impl CheckJson {
@@ -530,6 +603,9 @@ impl CheckJson {
             loop_start: None,
             witness: None,
             processes: Vec::new(),
+            waiting: Vec::new(),
+            waiting_cycle: Vec::new(),
+            coverage: None,
         };
         match &outcome.verdict {
             Verdict::Holds => {}

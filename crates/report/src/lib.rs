@@ -6,15 +6,21 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+mod coverage;
 pub mod graph;
 pub mod json;
+mod look;
 mod outcome;
 mod steps;
 pub mod text;
+mod waiting;
 mod witness;
 
 pub use chart::Chart;
+pub use coverage::{CoverageJson, coverage_text};
 pub use graph::{Graph, GraphFormat};
+pub use look::{Detail, Look};
 pub use outcome::{Measured, Told, check_text, fault_text, space_text, witness_text};
 pub use steps::{Printer, processes_text, values_text};
+pub use waiting::waiting_text;
 pub use witness::{Witness, WitnessError};

@@ -1,8 +1,10 @@
 //! Outcomes as text: the verdict first, then the trace, then the statistics.
 
+use crate::look::{Detail, Look};
 use crate::steps::{Printer, processes_text};
 use crate::text;
-use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Verdict};
+use crate::waiting::waiting_text;
+use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Verdict, Violation, ViolationKind};
 use replay::{Narrator, Step};
 use std::fmt::Write as _;
 
@@ -28,63 +30,106 @@ pub struct Told<'a> {
     pub remark: Option<&'a str>,
     /// What to try if the answer is not known.
     pub advice: Option<&'a str>,
+    /// What is said after the numbers, in lines.
+    pub more: &'a str,
+    /// The command to type next.
+    pub next: Option<&'a str>,
+    /// How the text looks.
+    pub look: Look,
 }
 
-/// The answer of `check`. Without a narrator the trace is not described.
+/// The answer of `check`: the verdict, the path to a violation, and a summary. Without a narrator
+/// the path is not described.
 pub fn check_text(narrator: Option<&Narrator>, outcome: &Outcome, told: &Told<'_>, measured: Measured) -> String {
-    let Told { steps, untold, reduction, properties, remark, advice } = *told;
-    let mut out = String::new();
-    // Writing to a `String` cannot fail.
-    let _ = match &outcome.verdict {
-        Verdict::Holds => writeln!(out, "holds: no violation in any reachable state"),
-        Verdict::Unknown(reason) => write!(out, "unknown: {reason}\n{}", advice_text(advice)),
-        Verdict::Violated(violation) => {
-            let _ = writeln!(out, "violated: {}\n", fault_text(&violation.fault));
-            let trace = &violation.trace;
-            match (untold, narrator) {
-                (Some(why), _) => out.push_str(&format!("{why}\n")),
-                (None, Some(narrator)) => out.push_str(&Printer::new(narrator, &trace.initial).trace(steps, trace.loop_start)),
-                (None, None) => {}
-            }
-            match narrator {
-                Some(narrator) => writeln!(out, "\nat the end:\n{}", processes_text(narrator, trace.last_state())),
-                None => writeln!(out),
-            }
-        }
+    let Told { reduction, properties, remark, advice, look, .. } = *told;
+    let mut out = match &outcome.verdict {
+        Verdict::Holds => format!("{}: no violation in any reachable state\n", look.good("holds")),
+        Verdict::Unknown(reason) => format!("{}: {reason}\n", look.doubtful("unknown")),
+        Verdict::Violated(violation) => format!("{}: {}\n", look.bad("violated"), fault_text(&violation.fault)),
     };
-    out.push_str(&properties_text(properties));
+    if look.detail == Detail::Quiet {
+        return out;
+    }
+    if let Verdict::Violated(violation) = &outcome.verdict {
+        out.push('\n');
+        out.push_str(&violation_text(narrator, violation, told));
+        out.push('\n');
+    }
+    if let (Verdict::Unknown(_), Some(advice)) = (&outcome.verdict, advice) {
+        out.push_str(&advice_text(Some(advice)));
+    }
+    out.push_str(&properties_text(properties, &look));
     if let Some(remark) = remark {
+        // Writing to a `String` cannot fail.
         let _ = writeln!(out, "{remark}\n");
     }
     out.push_str(&numbers(&outcome.statistics, measured));
     out.push_str(reduction);
+    out.push_str(told.more);
+    if let Some(next) = told.next {
+        let _ = writeln!(out, "\n{} {next}", look.strong("next:"));
+    }
+    out
+}
+
+/// The path to a violation, and where the processes are at its end.
+fn violation_text(narrator: Option<&Narrator>, violation: &Violation, told: &Told<'_>) -> String {
+    let look = told.look;
+    let trace = &violation.trace;
+    let mut out = String::new();
+    match (told.untold, narrator) {
+        (Some(why), _) => out.push_str(&format!("{why}\n")),
+        (None, Some(narrator)) => {
+            out.push_str(&Printer::new(narrator, &trace.initial).looking(look).trace(told.steps, trace.loop_start));
+        }
+        (None, None) => {}
+    }
+    let Some(narrator) = narrator else { return out };
+    let waiting = if violation.fault.kind == ViolationKind::Deadlock { waiting_text(narrator, trace, &look) } else { String::new() };
+    if waiting.is_empty() {
+        let _ = write!(out, "\n{}\n{}", look.strong("at the end:"), processes_text(narrator, trace.last_state(), &look));
+    } else {
+        let _ = write!(out, "\n{}\n{waiting}", look.strong("at the end nobody can move:"));
+    }
     out
 }
 
 /// A path that shows that a formula holds.
-pub fn witness_text(narrator: &Narrator, formula: &str, trace: &Trace, steps: &[Step]) -> String {
-    let shown = Printer::new(narrator, &trace.initial).trace(steps, trace.loop_start);
+pub fn witness_text(narrator: &Narrator, formula: &str, trace: &Trace, steps: &[Step], look: Look) -> String {
+    let shown = Printer::new(narrator, &trace.initial).looking(look).trace(steps, trace.loop_start);
     format!("\n`{formula}` holds, as this path shows:\n{shown}")
 }
 
-/// The answer for each property, where the model states more than safety.
-fn properties_text(properties: &[Judged]) -> String {
+/// The answer for each property.
+fn properties_text(properties: &[Judged], look: &Look) -> String {
     let mut out = String::new();
-    if properties.iter().all(|judged| judged.property.kind.is_safety()) {
-        return out;
-    }
-    for Judged { property, verdict, statistics, search } in properties {
-        let (word, why) = match verdict {
-            Verdict::Holds => ("holds", ""),
-            Verdict::Violated(_) => ("violated", ""),
-            Verdict::Unknown(StopReason::Unchecked(_)) => ("unknown", ": cannot be checked yet"),
-            Verdict::Unknown(_) => ("unknown", ""),
-        };
+    let name = |judged: &Judged| {
+        let Judged { property, .. } = judged;
         let kind = if property.name == property.kind.name() { String::new() } else { format!(" ({})", property.kind.name()) };
         let place = property.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();
-        let states = statistics.as_ref().map(|own| format!("  {} states", text::count(own.states))).unwrap_or_default();
-        let how = search.map(|search| format!(", {search}")).unwrap_or_default();
-        let _ = writeln!(out, "  {word:<8} {}{kind}{place}{states}{how}{why}", property.name);
+        format!("{}{kind}{place}", property.name)
+    };
+    let width = properties.iter().map(|judged| name(judged).chars().count()).max().unwrap_or(0);
+    for judged in properties {
+        let Judged { verdict, statistics, search, .. } = judged;
+        let (word, why) = match verdict {
+            Verdict::Holds => (look.good("holds   "), String::new()),
+            Verdict::Violated(_) => (look.bad("violated"), String::new()),
+            Verdict::Unknown(StopReason::Unchecked(_)) => (look.doubtful("unknown "), "not checked: no search decides it yet".to_owned()),
+            Verdict::Unknown(StopReason::OtherViolation) => {
+                (look.doubtful("unknown "), "the search ended with another violation".to_owned())
+            }
+            Verdict::Unknown(reason) => (look.doubtful("unknown "), reason.to_string()),
+        };
+        let states = statistics.as_ref().map(|own| format!("{} states", text::count(own.states)));
+        let told: Vec<String> =
+            states.into_iter().chain(search.map(str::to_owned)).chain(Some(why).filter(|why| !why.is_empty())).collect();
+        let line = format!("  {word} {:<width$}  {}", name(judged), told.join(", "));
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    if !out.is_empty() {
+        out.push('\n');
     }
     out
 }

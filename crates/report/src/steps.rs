@@ -1,10 +1,13 @@
 //! Steps and states as text.
 
+use crate::look::{Look, wrapped};
 use crate::outcome::fault_text;
 use crate::text::count;
 use contract::Position;
-use replay::{Choice, Narrator, Statement, Step, View};
+use replay::{Choice, Named, Narrator, Statement, Step, View};
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// If a step has more statements than this, the first and the last ones are shown.
 const STATEMENTS_MAX: usize = 100;
@@ -17,12 +20,72 @@ pub struct Printer<'p> {
     narrator: &'p Narrator,
     view: Option<View>,
     number: usize,
+    look: Look,
+    columns: Columns,
+}
+
+/// Where lines are wrapped if the reader has no terminal.
+const WIDTH: usize = 100;
+/// Names of processes and positions that are longer than this do not move the columns after them.
+const WHO_MAX: usize = 20;
+const PLACE_MAX: usize = 26;
+
+/// The columns of a list of statements: who, where, what. They are as wide as the list needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns {
+    who: usize,
+    place: usize,
+    /// Whether files are named by their last part, because no two of them have the same.
+    short: bool,
+}
+
+impl Default for Columns {
+    fn default() -> Columns {
+        Columns { who: 16, place: 20, short: true }
+    }
+}
+
+impl Columns {
+    /// The columns for these processes and positions.
+    pub fn of<'a>(who: impl Iterator<Item = (&'a str, usize)>, places: impl Iterator<Item = &'a Position>) -> Columns {
+        let who = who.map(|(name, pid)| name.chars().count() + 2 + pid.to_string().len()).max().unwrap_or(0);
+        let (mut files, mut short) = (HashMap::new(), true);
+        let mut longest = HashMap::new();
+        for at in places {
+            short &= *files.entry(last_part(&at.file)).or_insert(&at.file) == &at.file;
+            let line: &mut u32 = longest.entry(&at.file).or_insert(at.line);
+            *line = at.line.max(*line);
+        }
+        let places = longest.iter().map(|(file, line)| place_text(file, *line, short).chars().count());
+        let place = places.max().unwrap_or(0);
+        Columns { who: who.min(WHO_MAX), place: place.min(PLACE_MAX), short }
+    }
+
+    /// The columns for the statements of these steps.
+    fn of_steps(steps: &[Step]) -> Columns {
+        let statements = || steps.iter().flat_map(|step| &step.statements);
+        Columns::of(statements().map(|told| (told.process.as_str(), told.pid)), statements().filter_map(|told| told.position.as_ref()))
+    }
+
+    /// A line of the list.
+    pub fn line(&self, who: &str, at: Option<&Position>, what: &str) -> String {
+        let place = at.map(|at| place_text(&at.file, at.line, self.short)).unwrap_or_default();
+        format!("{who:<0$}  {place:<1$}  {what}", self.who, self.place)
+    }
+}
+
+fn last_part(file: &str) -> &str {
+    Path::new(file).file_name().and_then(|name| name.to_str()).unwrap_or(file)
+}
+
+fn place_text(file: &str, line: u32, short: bool) -> String {
+    format!("{}:{line}", if short { last_part(file) } else { file })
 }
 
 impl<'p> Printer<'p> {
     /// A printer for steps that begin in `state`.
     pub fn new(narrator: &'p Narrator, state: &[u8]) -> Printer<'p> {
-        Printer { narrator, view: narrator.view(state).ok(), number: 0 }
+        Printer { narrator, view: narrator.view(state).ok(), number: 0, look: Look::default(), columns: Columns::default() }
     }
 
     /// A printer for steps that continue from `state`, after a number of other steps.
@@ -30,24 +93,49 @@ impl<'p> Printer<'p> {
         Printer { number: steps, ..Printer::new(narrator, state) }
     }
 
-    /// Writes all steps of a trace and marks the beginning of a loop.
+    /// The same, for a reader who sees text like this.
+    pub fn looking(self, look: Look) -> Printer<'p> {
+        Printer { look, ..self }
+    }
+
+    /// Writes all steps of a trace and marks the beginning of a loop. On a terminal the middle of a
+    /// long trace is left out.
     pub fn trace(&mut self, steps: &[Step], loop_start: Option<usize>) -> String {
+        self.columns = Columns::of_steps(steps);
         let mut out = String::new();
         if steps.is_empty() {
             out.push_str("in the initial state, before any step\n");
         }
+        let cut = self.look.cut(steps.len());
         for (index, step) in steps.iter().enumerate() {
-            if loop_start == Some(index) {
-                out.push_str("from here on, again and again:\n");
+            let hidden = cut.as_ref().is_some_and(|cut| cut.contains(&index));
+            if let Some(cut) = cut.as_ref().filter(|cut| cut.start == index) {
+                let _ = writeln!(out, "   …  {} steps are not shown here; `--verbose` shows all", count(cut.len() as u64));
             }
-            out.push_str(&self.step(step));
+            if loop_start == Some(index) {
+                let _ = writeln!(out, "{}", self.look.strong("from here on, again and again:"));
+            }
+            if hidden {
+                self.pass(step);
+            } else {
+                out.push_str(&self.step(step));
+            }
         }
         out
+    }
+
+    /// Goes over a step without a word.
+    fn pass(&mut self, step: &Step) {
+        self.number += 1;
+        if let Some(after) = step.state.as_deref().and_then(|state| self.narrator.view(state).ok()) {
+            self.view = Some(after);
+        }
     }
 
     /// Writes the next step: its statements, what it printed, what it changed, its fault.
     pub fn step(&mut self, step: &Step) -> String {
         self.number += 1;
+        let look = self.look;
         let mut out = String::new();
         let shown = step.shown(STATEMENTS_MAX);
         for (index, statement) in shown.first.iter().chain(shown.last).enumerate() {
@@ -56,43 +144,61 @@ impl<'p> Printer<'p> {
                 let _ = writeln!(out, "      … {} more statements …", count(shown.hidden));
             }
             let number = if index == 0 { format!("{:>4}", self.number) } else { " ".repeat(4) };
-            let _ = writeln!(out, "{number}  {}", statement_text(statement));
+            let _ = writeln!(out, "{}", look.fit(format!("{number}  {}", self.statement(statement))));
         }
         for line in step.printed.lines() {
             let _ = writeln!(out, "        prints: {}", printable(line));
         }
         for warning in step.warnings.iter().take(WARNINGS_MAX) {
-            let _ = writeln!(out, "        warning: {}", printable(warning));
+            let _ = writeln!(out, "        {} {}", look.doubtful("warning:"), printable(warning));
         }
         if let Some(more @ 1..) = step.warnings.len().checked_sub(WARNINGS_MAX) {
             let _ = writeln!(out, "        … {} more warnings …", count(more as u64));
         }
         if let Some(fault) = &step.fault {
-            let _ = writeln!(out, "        {}", fault_text(fault));
+            let _ = writeln!(out, "        {}", look.bad(&fault_text(fault)));
         }
         let after = step.state.as_deref().and_then(|state| self.narrator.view(state).ok());
         if let (Some(before), Some(after)) = (&self.view, &after) {
-            for change in after.changes(before) {
-                let _ = writeln!(out, "        {} = {}", change.name, change.value);
-            }
+            let text = wrapped(&changes_text(before, after), ", ", 8, look.width.unwrap_or(WIDTH));
+            text.lines().for_each(|line| out.push_str(&format!("{}\n", look.value(line))));
         }
         if after.is_some() {
             self.view = after;
         }
         out
     }
+
+    /// A statement in a line: who, where, what.
+    fn statement(&self, statement: &Statement) -> String {
+        let who = format!("{}({})", statement.process, statement.pid);
+        let origin = origin_text(statement.origin.as_ref(), statement.position.as_ref());
+        self.columns.line(&who, statement.position.as_ref(), &format!("{}{origin}", printable(&statement.text)))
+    }
 }
 
-/// A statement in a line: who, where, what.
-fn statement_text(statement: &Statement) -> String {
-    let who = format!("{}({})", statement.process, statement.pid);
-    let place = statement.position.as_ref().map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
-    let origin = origin_text(statement.origin.as_ref(), statement.position.as_ref());
-    format!("{who:<16} {place:<24} {}{origin}", printable(&statement.text))
+/// What is different in a later state. Of an array only the elements that changed are told.
+fn changes_text(before: &View, after: &View) -> Vec<String> {
+    let old: HashMap<String, String> = before.values().into_iter().map(|named| (named.name, named.value)).collect();
+    let tell = |Named { name, value }: Named| {
+        let elements = |text: &str| -> Option<Vec<String>> {
+            let inside = text.strip_prefix('[')?.strip_suffix(']')?;
+            Some(inside.split(", ").map(str::to_owned).collect())
+        };
+        // The messages of a channel are set apart by spaces alone.
+        match old.get(&name).and_then(|old| elements(old)).zip(elements(&value)) {
+            Some((old, new)) if old.len() == new.len() && new.len() > 1 => {
+                let changed = old.iter().zip(&new).enumerate().filter(|(_, (old, new))| old != new);
+                changed.map(|(index, (_, new))| printable(&format!("{name}[{index}] = {new}"))).collect()
+            }
+            _ => vec![printable(&format!("{name} = {value}"))],
+        }
+    };
+    after.changes(before).into_iter().flat_map(tell).collect()
 }
 
 /// The own position of a statement from a macro or an inline, in words after it.
-fn origin_text(origin: Option<&Position>, position: Option<&Position>) -> String {
+pub(crate) fn origin_text(origin: Option<&Position>, position: Option<&Position>) -> String {
     match (origin, position) {
         (Some(from), Some(at)) if from.file == at.file => format!("  (from line {})", from.line),
         (Some(from), _) => format!("  (from {}:{})", from.file, from.line),
@@ -101,23 +207,26 @@ fn origin_text(origin: Option<&Position>, position: Option<&Position>) -> String
 }
 
 /// Text from a model, without control characters that could disturb the terminal.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 /// The location of each process of a state, and the statements among which it chooses there or for
 /// which it waits.
-pub fn processes_text(narrator: &Narrator, state: &[u8]) -> String {
+pub fn processes_text(narrator: &Narrator, state: &[u8], look: &Look) -> String {
     let Ok(view) = narrator.view(state) else { return String::new() };
     let options = narrator.options(state);
+    let places = options.iter().flatten().filter_map(|choice| choice.position.as_ref());
+    let places = places.chain(view.processes.iter().filter_map(|process| process.position.as_ref()));
+    let columns = Columns::of(view.processes.iter().map(|process| (process.name.as_str(), process.pid)), places);
     let mut out = String::new();
     for process in &view.processes {
         let who = format!("{}({})", process.name, process.pid);
         let end = if process.may_end { "  (may end here)" } else { "" };
         let mut line = |who: &str, at: Option<&Position>, statement: &str, end: &str| {
-            let place = at.map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
+            let line = columns.line(who, at, &format!("{}{end}", printable(statement)));
             // Writing to a `String` cannot fail.
-            let _ = writeln!(out, "      {who:<16} {place:<24} {}{end}", printable(statement));
+            let _ = writeln!(out, "      {}", look.fit(line));
         };
         match options.get(process.pid).map(Vec::as_slice) {
             Some([first, others @ ..]) => {

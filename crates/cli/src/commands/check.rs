@@ -6,20 +6,23 @@ use crate::args::{EngineArguments, OutputArguments, SavingArguments, SubjectArgu
 use crate::directed::DirectedArguments;
 use crate::failure::Failure;
 use crate::input::{Model, Wanted};
+use crate::next;
 use crate::output::Output;
 use crate::patience::Over;
 use crate::session::{Ended, Session};
+use crate::terminal::DetailArguments;
 use crate::watch::Answer;
 use crate::{Exit, complain, memory, paths, say};
 use check::{Applied, Checked, Cycles, Fair, Guidance, Only, Passes, Plan, Por, Probe, Reduced, Shrunk};
 use clap::Args;
-use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation};
+use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation, ViolationKind};
 use report::json::{self, CheckJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson};
-use report::{Measured, Told, check_text, witness_text};
+use report::{CoverageJson, Measured, Told, check_text, coverage_text, witness_text};
 use std::path::PathBuf;
 
 /// `everypath check`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     pub subject: SubjectArguments,
@@ -76,12 +79,25 @@ pub struct Arguments {
     /// How to look for cycles
     #[arg(long, value_name = "NAME", value_parser = one_of::<Cycles>(), default_value_t)]
     pub cycles: Cycles,
+    /// Record which statements are executed, and tell which never were
+    #[arg(long, conflicts_with = "resume")]
+    pub coverage: bool,
     /// Write the trace of a violation to FILE; `everypath replay FILE` shows it again
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
+    pub detail: DetailArguments,
+    #[command(flatten)]
     pub output: OutputArguments,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath check model.pml
+  everypath check model.pml -DN=4 --time 10m --memory 8G
+  everypath check model.pml --ltl '[] (x < 10)'
+  everypath check model.pml --coverage
+  everypath check model.pml --trace path.json";
 
 impl Asks for Arguments {
     fn json(&self) -> bool {
@@ -91,14 +107,15 @@ impl Asks for Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let property = Safety { deadlocks: !arguments.no_deadlock, ..Safety::default() };
-    let Arguments { only, fair, non_progress, shortest, cycles, .. } = *arguments;
+    let Arguments { only, fair, non_progress, shortest, cycles, coverage, .. } = *arguments;
     let por = match (arguments.no_por, arguments.check_por) {
         (true, _) => Por::Off,
         (_, true) => Por::Checked,
         _ => Por::On,
     };
     let passes = Passes { merge: !arguments.no_merge, dead: !arguments.no_dead };
-    let base = Plan { property: Some(property), only, cycles, fairness: fair, non_progress, shortest, por, passes, ..Plan::check() };
+    let base =
+        Plan { property: Some(property), only, cycles, fairness: fair, non_progress, shortest, por, passes, coverage, ..Plan::check() };
     let base = arguments.directed.plan(base, arguments.engine.search.unwrap_or_default())?;
     let expressions: Vec<String> = arguments.directed.expression().into_iter().collect();
     let Arguments { ltl, ctl, automaton, finite, .. } = arguments;
@@ -130,6 +147,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             }
             _ => (Vec::new(), Vec::new()),
         };
+        let waiting = match &checked.outcome.verdict {
+            Verdict::Violated(violation) if violation.fault.kind == ViolationKind::Deadlock => model.narrator.waiting(&violation.trace),
+            _ => Vec::new(),
+        };
         let probe = checked.probe.as_ref();
         let search = checked.outcome.statistics.answered_by;
         let search = search.unwrap_or_else(|| probe.map_or(plan.order.of_search(), |probe| probe.order()).name());
@@ -145,11 +166,20 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             probe: probe.map(probe_json),
             reduction: reduction_json(&checked),
             heuristic: checked.guided.as_ref().map(heuristic_json),
+            waiting: json::waiting(&waiting),
+            waiting_cycle: replay::cycle(&waiting),
+            coverage: checked.coverage.as_ref().map(CoverageJson::from),
             ..answer
         })
     } else {
         let remark = checked.probe.as_ref().and_then(|probe| probe.remark(checked.steps.len()));
         let reduction = reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk);
+        let look = arguments.detail.look();
+        let shown = checked.witness.as_ref();
+        let witness = shown.map(|shown| witness_text(&model.narrator, &shown.formula, &shown.trace, &shown.steps, look));
+        let guided = checked.guided.as_ref().map(guided_text).unwrap_or_default();
+        let coverage = checked.coverage.as_ref().map(|coverage| coverage_text(coverage, &look)).unwrap_or_default();
+        let next = next::command(&checked.outcome.verdict, &model.name, arguments.trace.as_deref());
         let told = Told {
             steps: &checked.steps,
             untold: None,
@@ -157,11 +187,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             properties: &checked.properties,
             remark: remark.as_deref(),
             advice: advice.as_deref(),
+            more: &(guided + &coverage + &witness.unwrap_or_default()),
+            next: next.as_deref(),
+            look,
         };
-        let witness = checked.witness.as_ref().map(|shown| witness_text(&model.narrator, &shown.formula, &shown.trace, &shown.steps));
         check_text(Some(&model.narrator), &checked.outcome, &told, measured)
-            + &checked.guided.as_ref().map(guided_text).unwrap_or_default()
-            + &witness.unwrap_or_default()
     };
     say(&text);
     if let Some(failure) = unwritten {
@@ -217,7 +247,7 @@ fn brief(
         (reduction_json(checked), reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk));
     let (steps, probe) = (checked.steps.len(), checked.probe.clone());
     let (narrator, warnings, plan) = (model.narrator.clone(), model.warnings.clone(), *plan);
-    let (json, file) = (arguments.output.json, arguments.trace.clone());
+    let (json, file, look) = (arguments.output.json, arguments.trace.clone(), arguments.detail.look());
     move |over| {
         let measured = Measured { peak_memory_bytes: memory::peak() };
         let violated = matches!(outcome.verdict, Verdict::Violated(_));
@@ -247,6 +277,8 @@ fn brief(
                 properties: &properties,
                 remark: remark.as_deref(),
                 advice: advice.as_deref(),
+                look,
+                ..Told::default()
             };
             check_text(Some(&narrator), &outcome, &told, measured)
         };

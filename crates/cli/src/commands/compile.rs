@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 /// `everypath compile`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
@@ -24,6 +25,11 @@ pub struct Arguments {
     #[command(flatten)]
     pub output: OutputArguments,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath compile model.pml --asm
+  everypath compile model.pml -o model.epb";
 
 impl Asks for Arguments {
     fn json(&self) -> bool {

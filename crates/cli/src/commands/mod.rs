@@ -5,8 +5,12 @@
 
 mod check;
 mod compile;
+mod completions;
+mod examples;
 mod ltl;
+mod man;
 mod measure;
+mod new;
 mod replay;
 mod shorten;
 mod simulate;
@@ -59,4 +63,12 @@ commands! {
     Ltl: ltl,
     /// Propose measures of progress for `--search sweep`
     Measure: measure,
+    /// Write a commented first model
+    New: new,
+    /// List, print or check the built-in examples
+    Examples: examples,
+    /// Print what a shell needs to complete commands and options
+    Completions: completions,
+    /// Print the manual page, or write those of all commands
+    Man: man,
 }

@@ -4,16 +4,18 @@ use super::Asks;
 use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::terminal::VerboseArguments;
 use crate::{Exit, input, say};
 use clap::Args;
 use contract::ViolationKind;
 use report::json::{self, ProcessJson, StepJson, ViolationJson};
-use report::{Chart, Printer, processes_text, values_text};
+use report::{Chart, Printer, processes_text, values_text, waiting_text};
 use serde::Serialize;
 use std::path::PathBuf;
 
 /// `everypath replay`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The trace, or `-` for standard input
     pub trace: PathBuf,
@@ -24,8 +26,15 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     #[command(flatten)]
+    pub detail: VerboseArguments,
+    #[command(flatten)]
     pub output: OutputArguments,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath replay path.json
+  everypath replay path.json --svg path.svg";
 
 impl Asks for Arguments {
     fn json(&self) -> bool {
@@ -82,8 +91,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         })
     } else {
         let mut text = format!("{}, initial state:\n{}\n", witness.model, values_text(&narrator, &witness.trace.initial));
-        text.push_str(&Printer::new(&narrator, &witness.trace.initial).trace(&steps, witness.trace.loop_start));
-        text.push_str(&format!("\nat the end:\n{}", processes_text(&narrator, witness.trace.last_state())));
+        let look = arguments.detail.look();
+        text.push_str(&Printer::new(&narrator, &witness.trace.initial).looking(look).trace(&steps, witness.trace.loop_start));
+        let deadlock = witness.violation.as_ref().is_some_and(|claimed| claimed.kind == ViolationKind::Deadlock.name());
+        let waiting = if deadlock { waiting_text(&narrator, &witness.trace, &look) } else { String::new() };
+        let end = if waiting.is_empty() { processes_text(&narrator, witness.trace.last_state(), &look) } else { waiting };
+        text.push_str(&format!("\nat the end:\n{end}"));
         if let Some(violation) = &witness.violation {
             text.push_str(&format!("violated: {}\n", violation.message));
         }

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::patience::Patience;
 use crate::progress::Ticker;
+use crate::terminal::VerboseArguments;
 use crate::{Exit, input, interrupt, memory, paths, quantity, say};
 use check::{Improved, Plan, Surroundings};
 use clap::Args;
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 /// `everypath shorten`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The trace, as `check --trace FILE` has written it, or `-` for standard input
     pub trace: PathBuf,
@@ -31,8 +33,14 @@ pub struct Arguments {
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub time: Option<Duration>,
     #[command(flatten)]
+    pub detail: VerboseArguments,
+    #[command(flatten)]
     pub answer: OutputArguments,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath shorten path.json -o shorter.json";
 
 impl Asks for Arguments {
     fn json(&self) -> bool {
@@ -112,7 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let known = if shortest { "; no trace is shorter" } else { "" };
         match steps {
             Some(steps) => {
-                let told = Printer::new(&model.narrator, &trace.initial).trace(steps, trace.loop_start);
+                let told = Printer::new(&model.narrator, &trace.initial).looking(arguments.detail.look()).trace(steps, trace.loop_start);
                 format!("{} steps instead of {before}{known}\n\n{told}", trace.steps.len())
             }
             None if shortest => format!("no trace is shorter than {before} steps\n"),

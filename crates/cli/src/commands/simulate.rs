@@ -6,6 +6,7 @@ use crate::dialogue::{Dialogue, Place, Wish};
 use crate::failure::Failure;
 use crate::input::{self, Model};
 use crate::output::Output;
+use crate::terminal::look;
 use crate::{Exit, interrupt, memory, paths, say};
 use clap::Args;
 use contract::{Cancel, Enough, Fault, Trace, TraceStep};
@@ -19,6 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `everypath simulate`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
@@ -46,6 +48,11 @@ pub struct Arguments {
     #[command(flatten)]
     pub output: OutputArguments,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath simulate model.pml --seed 7
+  everypath simulate model.pml --interactive";
 
 impl Asks for Arguments {
     fn json(&self) -> bool {
@@ -191,7 +198,7 @@ struct Run<'m> {
 impl Run<'_> {
     fn walk(&mut self, arguments: &Arguments, chooser: &mut Chooser, cancel: &Cancel, talk: bool) -> Result<End, Failure> {
         let model = self.model;
-        let mut printer = Printer::new(&model.narrator, &self.trace.initial);
+        let mut printer = Printer::new(&model.narrator, &self.trace.initial).looking(look());
         loop {
             if cancel.is_cancelled() {
                 return Ok(End::Quit);
@@ -219,7 +226,7 @@ impl Run<'_> {
                 (Chooser::Random(state), None) => Wish::Take((splitmix::next(state) % enabled.len() as u64) as usize),
                 (Chooser::Person(dialogue), end) => {
                     let why = end.as_ref().map(End::sentence);
-                    let values = || format!("{}{}", values_text(&model.narrator, &state), processes_text(&model.narrator, &state));
+                    let values = || format!("{}{}", values_text(&model.narrator, &state), processes_text(&model.narrator, &state, &look()));
                     let place = Place { made: &self.steps, undone: self.undone.len(), values: &values, end: why.as_deref() };
                     dialogue.ask(&mut enabled, &place)
                 }
@@ -239,7 +246,7 @@ impl Run<'_> {
                     self.jump(target);
                     if talk && target < from {
                         say(&format!("   … back to the state after step {target} …"));
-                        printer = Printer::after(&model.narrator, self.trace.last_state(), target);
+                        printer = Printer::after(&model.narrator, self.trace.last_state(), target).looking(look());
                     }
                     (from..target).filter(|_| talk).for_each(|index| self.show(&mut printer, index, arguments.values));
                 }
@@ -252,7 +259,7 @@ impl Run<'_> {
         let step = &self.steps[index];
         say(&printer.step(step));
         if let (true, Some(state)) = (values, &step.state) {
-            say(&format!("{}{}", values_text(&self.model.narrator, state), processes_text(&self.model.narrator, state)));
+            say(&format!("{}{}", values_text(&self.model.narrator, state), processes_text(&self.model.narrator, state, &look())));
         }
     }
 
@@ -304,7 +311,7 @@ impl Run<'_> {
             End::Steps => format!("\nstopped after {steps} steps"),
             End::Quit => format!("\ninterrupted after {steps} steps"),
             End::Fault(fault) => {
-                let processes = processes_text(&self.model.narrator, self.trace.last_state());
+                let processes = processes_text(&self.model.narrator, self.trace.last_state(), &look());
                 format!("\nviolated after {steps} steps: {}\n{processes}", fault_text(fault))
             }
         });

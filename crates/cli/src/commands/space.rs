@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 /// `everypath space`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     pub subject: SubjectArguments,
@@ -35,6 +36,11 @@ pub struct Arguments {
     #[command(flatten)]
     pub output: OutputArguments,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath space model.pml
+  everypath space model.pml -o model.dot";
 
 impl Asks for Arguments {
     fn json(&self) -> bool {

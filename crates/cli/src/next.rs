@@ -1,0 +1,54 @@
+//! The command that a user will want to type next.
+
+use contract::Verdict;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// What to type after a check of `model`: how to see or keep a path that was found.
+pub fn command(verdict: &Verdict, model: &str, trace: Option<&Path>) -> Option<String> {
+    let from_input = model == "-" || std::env::args_os().any(|argument| argument == "-");
+    let violation = match verdict {
+        Verdict::Violated(violation) if !violation.trace.steps.is_empty() => violation,
+        Verdict::Holds if !from_input && std::env::args_os().all(|argument| argument != "--coverage") => {
+            return Some(format!("everypath {} --coverage", typed()));
+        }
+        _ => return None,
+    };
+    if let Some(trace) = trace {
+        let (file, page) = (quoted(trace.as_os_str()), quoted(trace.with_extension("html").as_os_str()));
+        return Some(format!("everypath replay {file} --html {page}"));
+    }
+    // A model from standard input cannot be read twice, and a path of one step was shown.
+    if from_input || violation.trace.steps.len() == 1 {
+        return None;
+    }
+    let stem = Path::new(model).file_stem()?;
+    let file = quoted(Path::new(stem).with_extension("trace").as_os_str());
+    Some(format!("everypath {} --trace {file}; everypath replay {file}", typed()))
+}
+
+/// What the user typed.
+fn typed() -> String {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|argument| quoted(&argument)).collect();
+    words.join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_what_was_meant() {
+        assert_eq!(quoted(OsStr::new("models/a.pml")), "models/a.pml");
+        assert_eq!(quoted(OsStr::new("[] p")), "'[] p'");
+        assert_eq!(quoted(OsStr::new("it's")), r"'it'\''s'");
+        assert_eq!(quoted(OsStr::new("")), "''");
+    }
+}

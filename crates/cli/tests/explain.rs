@@ -1,0 +1,106 @@
+//! What a person reads after a check: why nobody can move, what was never executed, what to type
+//! next.
+
+mod common;
+
+use common::Folder;
+use serde_json::Value;
+
+/// The reason why the first option of a process waits, and for whom.
+fn reason(json: &Value, pid: usize) -> (String, Vec<u64>) {
+    let option = &json["waiting"][pid]["options"][0];
+    let on = option["waits_for"].as_array().expect("a list").iter().filter_map(Value::as_u64);
+    (option["why"].as_str().expect("a word").to_owned(), on.collect())
+}
+
+fn waiting(text: &str) -> Value {
+    Folder::with("model.pml", text).run(&["check", "model.pml", "--json"]).exits(1).json()
+}
+
+#[test]
+fn a_cycle_of_waiting_is_told() {
+    let json = waiting(
+        "bool a, b;\nactive proctype P() { atomic { !a -> a = true }; atomic { !b -> b = true }; a = false; b = false }\n\
+         active proctype Q() { atomic { !b -> b = true }; atomic { !a -> a = true }; a = false; b = false }\n",
+    );
+    assert_eq!(reason(&json, 0), ("condition".to_owned(), vec![1]), "{json}");
+    assert_eq!(reason(&json, 1), ("condition".to_owned(), vec![0]), "{json}");
+    assert_eq!(json["waiting"][0]["options"][0]["values"]["b"], "1", "{json}");
+    assert_eq!(json["waiting_cycle"], serde_json::json!([0, 1]), "{json}");
+}
+
+#[test]
+fn channels_are_told_with_their_contents() {
+    let json = waiting(
+        "chan c = [1] of { byte }; chan d = [1] of { byte };\nactive proctype P() { c!1; c!2 }\nactive proctype Q() { byte x; d?x; c?x }\n",
+    );
+    assert_eq!(reason(&json, 0), ("full".to_owned(), vec![1]), "{json}");
+    assert_eq!(json["waiting"][0]["options"][0]["contents"], "[1]", "{json}");
+    assert_eq!(reason(&json, 1), ("empty".to_owned(), vec![]), "{json}");
+    assert_eq!(json.get("waiting_cycle"), None, "{json}");
+}
+
+#[test]
+fn a_rendezvous_without_a_partner_is_told() {
+    let json = waiting(
+        "chan c = [0] of { byte }; chan d = [0] of { byte };\nactive proctype P() { c!1; d!1 }\nactive proctype Q() { byte x; d?x; c?x }\n",
+    );
+    assert_eq!(reason(&json, 0), ("no partner".to_owned(), vec![1]), "{json}");
+    assert_eq!(reason(&json, 1), ("no partner".to_owned(), vec![0]), "{json}");
+    assert_eq!(json["waiting_cycle"], serde_json::json!([0, 1]), "{json}");
+}
+
+#[test]
+fn messages_that_do_not_match_are_told() {
+    let json = waiting("chan c = [2] of { byte };\nactive proctype P() { c!1; c??3; skip }\n");
+    let option = &json["waiting"][0]["options"][0];
+    assert_eq!((&option["why"], &option["contents"]), (&"no match".into(), &"[1]".into()), "{json}");
+}
+
+#[test]
+fn the_next_command_works_as_it_is_printed() {
+    let folder = Folder::with("model.pml", "byte x;\nactive proctype P() { x = 1; assert(x == 2) }\n");
+    let run = folder.run(&["check", "model.pml"]).exits(1);
+    let next = run.out.lines().find_map(|line| line.strip_prefix("next: ")).expect("a command");
+    for (command, code) in next.split("; ").zip([1, 0]) {
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        folder.run(&words).exits(code);
+    }
+    let run = folder.run(&["check", "model.pml", "--quiet"]).exits(1);
+    assert_eq!(run.out.lines().count(), 1, "{run:?}");
+    folder.run(&["check", "model.pml", "--quiet", "--verbose"]).exits(2);
+}
+
+#[test]
+fn coverage_is_told_as_text_and_as_json() {
+    let folder = Folder::with("model.pml", "byte x;\nactive proctype P() { if :: x == 1 -> assert(false) :: else fi }\n");
+    let run = folder.run(&["check", "model.pml", "--coverage"]).exits(0);
+    assert!(run.out.contains("never executed") && run.out.contains("was never evaluated"), "{run:?}");
+    let json = folder.run(&["check", "model.pml", "--coverage", "--json"]).exits(0).json();
+    let statements = json["coverage"]["processes"][0]["statements"].as_array().expect("a list");
+    let guard = statements.iter().find(|statement| statement["statement"] == "x == 1").expect("the guard");
+    assert_eq!((&guard["reached"], &guard["executed"]), (&true.into(), &false.into()), "{json}");
+    assert_eq!(folder.run(&["check", "model.pml", "--json"]).exits(0).json().get("coverage"), None);
+}
+
+#[test]
+fn first_models_examples_and_pages_are_there() {
+    let folder = Folder::with("other.pml", "init { skip }\n");
+    folder.run(&["new", "first"]).exits(0);
+    folder.run(&["new", "first"]).exits(2);
+    let json = folder.run(&["check", "first.pml", "--json"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "assertion violated", "{json}");
+    let list = folder.run(&["examples"]).exits(0);
+    for line in list.out.lines() {
+        let name = line.split(' ').next().expect("a name");
+        assert!(folder.run(&["examples", name]).exits(0).out.contains("proctype"), "{name}");
+    }
+    folder.run(&["examples", "philosophers", "--check", "--quiet"]).exits(1);
+    folder.run(&["examples", "nothing"]).exits(2);
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(folder.run(&["completions", shell]).exits(0).out.contains("coverage"), "{shell}");
+    }
+    assert!(folder.run(&["man"]).exits(0).out.contains(".SH"));
+    folder.run(&["man", "-o", "pages"]).exits(0);
+    assert!(folder.run(&["--version"]).exits(0).out.contains('('));
+}

@@ -1,0 +1,422 @@
+//! Why processes cannot move: for each of their options what it waits for, and who could end the
+//! waiting.
+//!
+//! The code of an option is executed up to the point where it blocks, on values of the state alone.
+//! Nothing here decides anything: a deadlock is found and confirmed elsewhere, and this is its
+//! explanation. Where the code is too involved for an explanation, there is none.
+
+use crate::options::{Choice, choice, option_addresses};
+use crate::values::{Named, channel_name, contents, text};
+use bytecode::{Addr, Component, GlobalId, LayoutError, LocalId, Op, ProcessId, Program, Shape, Slot, StateMap, Variable, Verified};
+use contract::Trace;
+use std::collections::BTreeSet;
+
+/// The most instructions that are executed to explain one option.
+const WORK_MAX: usize = 10_000;
+
+/// A process that cannot move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its number.
+    pub pid: usize,
+    /// The name of its type.
+    pub process: String,
+    /// Whether it may stay there for ever.
+    pub may_end: bool,
+    /// What it could do next, and why it cannot.
+    pub options: Vec<Wait>,
+}
+
+/// An option that is not executable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The statement.
+    pub choice: Choice,
+    /// Why it is not executable.
+    pub why: Why,
+    /// Who could make it executable, as far as is known, with a reason for each.
+    pub on: Vec<WaitsOn>,
+}
+
+/// A process that another one waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitsOn {
+    /// Its number.
+    pub pid: usize,
+    /// The number of the step, from 1, in which it made the option wait, if it did so in the trace.
+    pub since: Option<usize>,
+}
+
+/// Why a statement is not executable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A condition is false; the values that it reads.
+    Condition(Vec<Named>),
+    /// The channel is full.
+    Full {
+        /// Its name.
+        channel: String,
+        /// Its messages.
+        contents: String,
+    },
+    /// The channel is empty.
+    Empty {
+        /// Its name.
+        channel: String,
+    },
+    /// No message in the channel has the wanted values, or the first one has not.
+    NoMatch {
+        /// Its name.
+        channel: String,
+        /// Its messages.
+        contents: String,
+    },
+    /// Nobody is at the other side of a rendezvous.
+    NoPartner {
+        /// The name of the channel.
+        channel: String,
+        /// Whether the process wants to send.
+        sends: bool,
+    },
+    /// Something else.
+    Unknown,
+}
+
+/// What would have to change for an option to become executable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    /// These bytes of the fixed part of the state.
+    Bytes { from: usize, to: usize, of: GlobalId },
+    /// A partner on a channel: one who sends, or one who receives.
+    Partner { channel: i32, sends: bool },
+}
+
+/// Who waits for what in a state at the end of a trace.
+pub(crate) fn waiting(program: &Verified, trace: &Trace) -> Result<Vec<Waiting>, LayoutError> {
+    let state = trace.last_state();
+    let layout = program.layout();
+    layout.check(state, program.locations())?;
+    let mut map = StateMap::default();
+    map.read(layout, state)?;
+    let here = Here { program, state, map: &map };
+    let processes = map.processes.iter().enumerate().filter_map(|(pid, process)| {
+        let Shape::Process(ty) = process.shape else { return None };
+        let location = layout.processes[ty.index()].location(&state[process.offset..]);
+        let address = program.locations().address(ty, location)?;
+        let tables = program.program();
+        let options = option_addresses(tables, address).into_iter().map(|at| {
+            let (why, needs) = here.blocked(pid, ty, process, at);
+            Wait { choice: choice(tables, at), why, on: here.waits_on(pid, &needs, trace) }
+        });
+        Some(Waiting {
+            pid,
+            process: tables.processes[ty.index()].name.clone(),
+            may_end: tables.may_end_at(address),
+            options: options.collect(),
+        })
+    });
+    Ok(processes.collect())
+}
+
+/// A cycle of processes each of which waits for the next, as their numbers; empty if there is none.
+pub fn cycle(waiting: &[Waiting]) -> Vec<usize> {
+    let next = |pid: usize| {
+        let process = waiting.iter().find(|process| process.pid == pid);
+        let all: BTreeSet<usize> =
+            process.into_iter().flat_map(|process| &process.options).flat_map(|wait| &wait.on).map(|on| on.pid).collect();
+        all
+    };
+    // The shortest cycle through each process, and the shortest of these.
+    let mut best: Vec<usize> = Vec::new();
+    for start in waiting.iter().map(|process| process.pid) {
+        let mut paths = std::collections::VecDeque::from([vec![start]]);
+        let mut seen = BTreeSet::new();
+        'search: while let Some(path) = paths.pop_front() {
+            for pid in next(path[path.len() - 1]) {
+                if pid == start {
+                    if best.is_empty() || path.len() < best.len() {
+                        best = path;
+                    }
+                    break 'search;
+                }
+                if seen.insert(pid) {
+                    paths.push_back(path.iter().copied().chain([pid]).collect());
+                }
+            }
+        }
+    }
+    best
+}
+
+struct Here<'a> {
+    program: &'a Verified,
+    state: &'a [u8],
+    map: &'a StateMap,
+}
+
+/// The execution of an option: values on the stack are unknown where they are not computed here.
+struct Execution {
+    stack: Vec<Option<i32>>,
+    read: Vec<Named>,
+    needs: Vec<Need>,
+}
+
+impl Execution {
+    fn pop(&mut self) -> Option<i32> {
+        self.stack.pop().flatten()
+    }
+}
+
+impl Here<'_> {
+    fn tables(&self) -> &Program {
+        self.program.program()
+    }
+
+    /// Why the option that begins at `at` is not executable, and what would have to change.
+    fn blocked(&self, pid: usize, ty: ProcessId, process: &Component, mut at: Addr) -> (Why, Vec<Need>) {
+        let mut run = Execution { stack: Vec::new(), read: Vec::new(), needs: Vec::new() };
+        for _ in 0..WORK_MAX {
+            let Some(op) = self.tables().code.get(at.index()) else { break };
+            at = at.next();
+            match *op {
+                Op::Jmp { target } => at = target,
+                Op::Jmpz { target } | Op::Jmpnz { target } => match run.pop() {
+                    Some(value) if (value == 0) == matches!(op, Op::Jmpz { .. }) => at = target,
+                    Some(_) => {}
+                    None => return (Why::Unknown, run.needs),
+                },
+                Op::Nexz {} => match run.pop() {
+                    Some(0) => return (Why::Condition(run.read), run.needs),
+                    Some(_) => {
+                        // This part of the condition is true; what it reads is of no interest.
+                        run.read.clear();
+                        run.needs.clear();
+                    }
+                    None => return (Why::Unknown, run.needs),
+                },
+                Op::Nex {} => return (Why::Condition(run.read), run.needs),
+                Op::Send { fields } | Op::Sends { fields } => {
+                    (0..fields).for_each(|_| _ = run.pop());
+                    return self.communication(run.pop(), true);
+                }
+                Op::Recv { mask, .. } => {
+                    (0..mask.len()).for_each(|_| _ = run.pop());
+                    return self.communication(run.pop(), false);
+                }
+                Op::Step { .. } => break,
+                op => self.evaluate(op, pid, ty, process, &mut run),
+            }
+        }
+        (Why::Unknown, Vec::new())
+    }
+
+    fn communication(&self, number: Option<i32>, sends: bool) -> (Why, Vec<Need>) {
+        let Some((number, channel)) = number.and_then(|number| Some((number, self.map.channel(number)?))) else {
+            return (Why::Unknown, Vec::new());
+        };
+        let Shape::Channel(ty) = channel.shape else { return (Why::Unknown, Vec::new()) };
+        let name = channel_name(self.tables(), number);
+        let needs = vec![Need::Partner { channel: number, sends: !sends }];
+        let Some(contents) = contents(self.program, &channel, self.state) else { return (Why::NoPartner { channel: name, sends }, needs) };
+        let length = self.program.layout().channel_length(ty, channel.offset, self.state);
+        let why = match (sends, length) {
+            (true, _) => Why::Full { channel: name, contents },
+            (false, 0) => Why::Empty { channel: name },
+            (false, _) => Why::NoMatch { channel: name, contents },
+        };
+        (why, needs)
+    }
+
+    /// Executes an operation that neither blocks nor branches.
+    fn evaluate(&self, op: Op, pid: usize, ty: ProcessId, process: &Component, run: &mut Execution) {
+        let layout = self.program.layout();
+        let component = &self.state[process.offset..];
+        let local =
+            |var: LocalId| (&self.tables().processes[ty.index()].locals[var.index()], &layout.processes[ty.index()].locals[var.index()]);
+        let global = |var: GlobalId| (&self.tables().globals[var.index()], &layout.globals[var.index()]);
+        let value = match op {
+            Op::Ldc { value } => Some(value),
+            Op::Ldg { var } => self.load(global(var), Some(0), self.state, Some(var), run),
+            Op::Ldl { var } => self.load(local(var), Some(0), component, None, run),
+            Op::Ldgx { var } => {
+                let index = run.pop();
+                self.load(global(var), index, self.state, Some(var), run)
+            }
+            Op::Ldlx { var } => {
+                let index = run.pop();
+                self.load(local(var), index, component, None, run)
+            }
+            Op::Pid {} => Some(pid as i32),
+            Op::Nrpr {} => Some(self.map.processes.len() as i32),
+            Op::Len {} | Op::Empty {} | Op::Full {} => {
+                let number = run.pop();
+                self.question(op, number, run)
+            }
+            Op::Poll { mask, .. } => {
+                (0..mask.len()).for_each(|_| _ = run.pop());
+                let number = run.pop();
+                run.needs.extend(number.map(|channel| Need::Partner { channel, sends: true }));
+                self.tell_contents(number, run);
+                None
+            }
+            Op::Neg {} | Op::Not {} | Op::Lnot {} => run.pop().map(|a| match op {
+                Op::Neg {} => a.wrapping_neg(),
+                Op::Not {} => !a,
+                _ => (a == 0) as i32,
+            }),
+            // A check of a range leaves the value as it is.
+            Op::Chk { .. } | Op::Range { .. } => run.pop(),
+            op if op.pops() == 2 && op.pushes() == 1 => {
+                let (b, a) = (run.pop(), run.pop());
+                a.zip(b).and_then(|(a, b)| binary(op, a, b))
+            }
+            op => {
+                (0..op.pops()).for_each(|_| _ = run.pop());
+                run.stack.extend((0..op.pushes()).map(|_| None));
+                return;
+            }
+        };
+        run.stack.push(value);
+    }
+
+    fn load(
+        &self,
+        (variable, slot): (&Variable, &Slot),
+        index: Option<i32>,
+        bytes: &[u8],
+        of: Option<GlobalId>,
+        run: &mut Execution,
+    ) -> Option<i32> {
+        let index = index?;
+        let offset = slot.element(index)?;
+        let value = slot.ty.read(bytes.get(offset..)?);
+        let name = if variable.length.is_some() { format!("{}[{index}]", variable.name) } else { variable.name.clone() };
+        let named = Named { name, value: text(self.tables(), variable.shown, value) };
+        // The name of a channel says nothing.
+        if named.name != named.value && !run.read.contains(&named) {
+            run.read.push(named);
+        }
+        run.needs.extend(of.map(|of| Need::Bytes { from: offset, to: offset + slot.ty.width(), of }));
+        Some(value)
+    }
+
+    /// How many messages a channel has, or whether it is empty or full.
+    fn question(&self, op: Op, number: Option<i32>, run: &mut Execution) -> Option<i32> {
+        let channel = self.map.channel(number?)?;
+        let Shape::Channel(ty) = channel.shape else { return None };
+        let length = self.program.layout().channel_length(ty, channel.offset, self.state);
+        let capacity = self.program.layout().channel_types[ty.index()].capacity;
+        self.tell_contents(number, run);
+        let value = match op {
+            Op::Len {} => length as i32,
+            Op::Empty {} => (length == 0) as i32,
+            _ => (length == capacity) as i32,
+        };
+        // Of a full channel somebody must receive, to an empty one somebody must send.
+        let sends = length == 0;
+        run.needs.extend(number.map(|channel| Need::Partner { channel, sends }));
+        Some(value)
+    }
+
+    fn tell_contents(&self, number: Option<i32>, run: &mut Execution) {
+        let told = number.and_then(|number| {
+            let channel = self.map.channel(number)?;
+            Some(Named { name: channel_name(self.tables(), number), value: contents(self.program, &channel, self.state)? })
+        });
+        run.read.extend(told);
+    }
+
+    /// The processes that could change what is needed: the one that changed a variable last, or all
+    /// that can change it; all that can communicate on the other side of a channel.
+    fn waits_on(&self, pid: usize, needs: &[Need], trace: &Trace) -> Vec<WaitsOn> {
+        let mut all: Vec<WaitsOn> = Vec::new();
+        let mut add = |on: WaitsOn| {
+            if on.pid != pid && all.iter().all(|known| known.pid != on.pid) {
+                all.push(on);
+            }
+        };
+        for need in needs {
+            match *need {
+                Need::Bytes { from, to, of } => match last_change(trace, from, to) {
+                    Some((changer, since)) if self.map.processes.len() > changer => add(WaitsOn { pid: changer, since: Some(since) }),
+                    _ => self
+                        .those_who(|op| matches!(op, Op::Stg { var } | Op::Stgx { var } if *var == of))
+                        .for_each(|pid| add(WaitsOn { pid, since: None })),
+                },
+                Need::Partner { channel, sends } => {
+                    let partners = (0..self.map.processes.len()).filter(|&other| self.communicates(other, channel, sends));
+                    partners.for_each(|pid| add(WaitsOn { pid, since: None }));
+                }
+            }
+        }
+        all
+    }
+
+    /// The processes whose code has such an operation.
+    fn those_who(&self, does: impl Fn(&Op) -> bool) -> impl Iterator<Item = usize> {
+        let code = &self.tables().code;
+        (0..self.map.processes.len()).filter(move |&pid| {
+            let Shape::Process(ty) = self.map.processes[pid].shape else { return false };
+            self.tables().code_of(ty).any(|at| code.get(at as usize).is_some_and(&does))
+        })
+    }
+
+    /// Whether the code of a process has a send to, or a receive from, a channel, with the values
+    /// that the process has now.
+    fn communicates(&self, pid: usize, channel: i32, sends: bool) -> bool {
+        let process = self.map.processes[pid];
+        let Shape::Process(ty) = process.shape else { return false };
+        let mut run = Execution { stack: Vec::new(), read: Vec::new(), needs: Vec::new() };
+        for at in self.tables().code_of(ty) {
+            let Some(op) = self.tables().code.get(at as usize) else { return false };
+            let fields = match *op {
+                Op::Send { fields } | Op::Sends { fields } if sends => fields as usize,
+                Op::Recv { mask, .. } if !sends => mask.len(),
+                Op::Step { .. } | Op::Nexz {} | Op::Nex {} | Op::Jmp { .. } | Op::Ndet { .. } | Op::Else { .. } | Op::Unless { .. } => {
+                    run.stack.clear();
+                    continue;
+                }
+                op => {
+                    self.evaluate(op, pid, ty, &process, &mut run);
+                    // Only the values are wanted.
+                    run.read.clear();
+                    run.needs.clear();
+                    continue;
+                }
+            };
+            (0..fields).for_each(|_| _ = run.pop());
+            if run.pop() == Some(channel) {
+                return true;
+            }
+            run.stack.clear();
+        }
+        false
+    }
+}
+
+/// Who changed these bytes last, and in which step, counted from 1.
+fn last_change(trace: &Trace, from: usize, to: usize) -> Option<(usize, usize)> {
+    let bytes = |index: usize| trace.state_after(index).and_then(|state| state.get(from..to));
+    let step = (1..=trace.steps.len()).rev().find(|&number| bytes(number).is_some() && bytes(number) != bytes(number - 1))?;
+    Some((trace.steps[step - 1].action.process as usize, step))
+}
+
+fn binary(op: Op, a: i32, b: i32) -> Option<i32> {
+    Some(match op {
+        Op::Add {} | Op::Addv {} => a.wrapping_add(b),
+        Op::Sub {} | Op::Subv {} => a.wrapping_sub(b),
+        Op::Mul {} | Op::Mulv {} => a.wrapping_mul(b),
+        Op::Div {} => a.checked_div(b)?,
+        Op::Mod {} => a.checked_rem(b)?,
+        Op::And {} => a & b,
+        Op::Or {} => a | b,
+        Op::Xor {} => a ^ b,
+        Op::Eq {} => (a == b) as i32,
+        Op::Ne {} => (a != b) as i32,
+        Op::Lt {} => (a < b) as i32,
+        Op::Le {} => (a <= b) as i32,
+        Op::Gt {} => (a > b) as i32,
+        Op::Ge {} => (a >= b) as i32,
+        _ => return None,
+    })
+}

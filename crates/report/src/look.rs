@@ -1,0 +1,146 @@
+//! How text looks to its reader: colours, the width of the terminal, how much is told.
+//!
+//! The caller knows where the text goes, so it decides; a file gets neither colours nor cuts.
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The verdicts alone.
+    Quiet,
+    /// What most readers want.
+    #[default]
+    Usual,
+    /// Everything.
+    Verbose,
+}
+
+/// How text looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Whether there are colours, as ANSI escape sequences.
+    pub color: bool,
+    /// The number of columns, if the reader has a terminal. Longer statements are cut.
+    pub width: Option<usize>,
+    /// How much is told.
+    pub detail: Detail,
+}
+
+/// A longer trace is cut in the middle on a terminal: this many steps are shown before the cut,
+/// and after it.
+const STEPS_BEFORE: usize = 5;
+const STEPS_AFTER: usize = 20;
+
+impl Look {
+    /// The steps of a trace that are left out, as a range, if it is too long for the terminal.
+    pub fn cut(&self, steps: usize) -> Option<std::ops::Range<usize>> {
+        let cuts = self.width.is_some() && self.detail != Detail::Verbose;
+        // A cut that hides two steps or less takes more room than they do.
+        (cuts && steps > STEPS_BEFORE + STEPS_AFTER + 2).then(|| STEPS_BEFORE..steps - STEPS_AFTER)
+    }
+
+    /// Cuts a line that is longer than the terminal is wide.
+    pub(crate) fn fit(&self, line: String) -> String {
+        match self.width {
+            Some(width) if self.detail != Detail::Verbose && line.chars().count() > width => {
+                let mut short: String = line.chars().take(width.saturating_sub(1)).collect();
+                short.push('…');
+                short
+            }
+            _ => line,
+        }
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// What is right.
+    pub(crate) fn good(&self, text: &str) -> String {
+        self.paint("1;32", text)
+    }
+
+    /// What is wrong.
+    pub(crate) fn bad(&self, text: &str) -> String {
+        self.paint("1;31", text)
+    }
+
+    /// What is not known, or not as it should be.
+    pub(crate) fn doubtful(&self, text: &str) -> String {
+        self.paint("1;33", text)
+    }
+
+    /// What is to be found at a glance.
+    pub(crate) fn strong(&self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// What matters less.
+    pub(crate) fn faint(&self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// A value that is new.
+    pub(crate) fn value(&self, text: &str) -> String {
+        self.paint("36", text)
+    }
+}
+
+/// Words joined into lines that are not wider than the terminal, each behind `indent` columns.
+pub(crate) fn wrapped(words: &[String], separator: &str, indent: usize, width: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for (index, word) in words.iter().enumerate() {
+        let last = index + 1 == words.len();
+        let length = word.chars().count() + if last { 0 } else { separator.chars().count() };
+        if used > 0 && used + length > width {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            used = 0;
+        }
+        if used == 0 {
+            out.push_str(&" ".repeat(indent));
+            used = indent;
+        }
+        out.push_str(word);
+        if !last {
+            out.push_str(separator);
+        }
+        used += length;
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_terminal_is_spared_long_traces() {
+        let terminal = Look { width: Some(80), ..Look::default() };
+        assert_eq!(terminal.cut(27), None);
+        assert_eq!(terminal.cut(28), Some(5..8));
+        assert_eq!(terminal.cut(100), Some(5..80));
+        assert_eq!(Look { detail: Detail::Verbose, ..terminal }.cut(1000), None);
+        assert_eq!(Look::default().cut(1000), None);
+    }
+
+    #[test]
+    fn lines_are_cut_and_wrapped() {
+        let terminal = Look { width: Some(8), ..Look::default() };
+        assert_eq!(terminal.fit("12345678".to_owned()), "12345678");
+        assert_eq!(terminal.fit("123456789".to_owned()), "1234567…");
+        assert_eq!(Look::default().fit("123456789".to_owned()), "123456789");
+        let words: Vec<String> = ["aa", "bb", "cc"].map(str::to_owned).to_vec();
+        assert_eq!(wrapped(&words, ", ", 2, 10), "  aa, bb,\n  cc\n");
+        assert_eq!(wrapped(&[], ", ", 2, 9), "");
+    }
+
+    #[test]
+    fn colours_are_for_those_who_see_them() {
+        assert_eq!(Look::default().bad("no"), "no");
+        assert_eq!(Look { color: true, ..Look::default() }.bad("no"), "\x1b[1;31mno\x1b[0m");
+    }
+}

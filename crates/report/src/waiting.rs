@@ -1,0 +1,81 @@
+//! Who waits for what at the end of a trace, as text.
+
+use crate::look::{Look, wrapped};
+use crate::steps::{Columns, origin_text, printable};
+use contract::Trace;
+use replay::{Narrator, Wait, Waiting, Why, cycle};
+use std::fmt::Write as _;
+
+/// Where lines are wrapped if the reader has no terminal.
+const WIDTH: usize = 100;
+
+/// For each process of the last state of a trace that cannot move: its options, why they are not
+/// executable, and who could change that; and a cycle of processes that wait for each other, if
+/// there is one. Empty if nothing is known about it.
+pub fn waiting_text(narrator: &Narrator, trace: &Trace, look: &Look) -> String {
+    let waiting = narrator.waiting(trace);
+    let name = |pid: usize| {
+        let process = waiting.iter().find(|process| process.pid == pid);
+        process.map_or_else(|| format!("process {pid}"), |process| format!("{}({pid})", process.process))
+    };
+    let columns = Columns::of(
+        waiting.iter().map(|process| (process.process.as_str(), process.pid)),
+        waiting.iter().flat_map(|process| &process.options).filter_map(|wait| wait.choice.position.as_ref()),
+    );
+    let mut out = String::new();
+    for process in &waiting {
+        let end = if process.may_end { "  (may end here)" } else { "" };
+        let mut who = name(process.pid);
+        for wait in &process.options {
+            let origin = origin_text(wait.choice.origin.as_ref(), wait.choice.position.as_ref());
+            let what = format!("{}{origin}", printable(&wait.choice.statement));
+            let line = columns.line(&who, wait.choice.position.as_ref(), &what);
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(out, "      {}{end}", look.fit(line));
+            out.push_str(&reason_text(wait, process, &name, look));
+            who = "  or".to_owned();
+        }
+        if process.options.is_empty() {
+            let _ = writeln!(out, "      {who}{end}");
+        }
+    }
+    let ring = cycle(&waiting);
+    if let [first, ..] = ring[..] {
+        let names: Vec<String> = ring.iter().chain([&first]).map(|&pid| name(pid)).collect();
+        let _ = writeln!(out, "\n{}", look.strong("a cycle of waiting:"));
+        out.push_str(&wrapped(&names, " → ", 6, look.width.unwrap_or(WIDTH)));
+    }
+    out
+}
+
+/// Why an option is not executable, in lines below it.
+fn reason_text(wait: &Wait, process: &Waiting, name: &dyn Fn(usize) -> String, look: &Look) -> String {
+    let why = match &wait.why {
+        // A process that may only end, and waits for nothing that can be named.
+        Why::Unknown => return String::new(),
+        Why::Condition(values) if values.is_empty() => "it is never true".to_owned(),
+        Why::Condition(values) => {
+            let values: Vec<String> = values.iter().map(|named| format!("{} = {}", named.name, named.value)).collect();
+            format!("false: {}", values.join(", "))
+        }
+        Why::Full { channel, contents } => format!("the channel {channel} is full: {contents}"),
+        Why::Empty { channel } => format!("the channel {channel} is empty"),
+        Why::NoMatch { channel, contents } => format!("no such message in the channel {channel}: {contents}"),
+        Why::NoPartner { channel, sends: true } => format!("nobody receives on {channel}"),
+        Why::NoPartner { channel, sends: false } => format!("nobody sends on {channel}"),
+    };
+    let mut words: Vec<String> = why.split(' ').map(printable).collect();
+    if !wait.on.is_empty() {
+        let on = wait.on.iter().map(|on| {
+            let since = on.since.map(|step| format!(" (since step {step})")).unwrap_or_default();
+            format!("{}{since}", name(on.pid))
+        });
+        let on = format!("{} waits for {}", name(process.pid), on.collect::<Vec<_>>().join(" or "));
+        if let Some(last) = words.last_mut() {
+            last.push(';');
+        }
+        words.extend(on.split(' ').map(str::to_owned));
+    }
+    let text = wrapped(&words, " ", 10, look.width.unwrap_or(WIDTH));
+    text.lines().map(|line| format!("{}\n", look.faint(line))).collect()
+}

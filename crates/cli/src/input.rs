@@ -175,6 +175,14 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     Ok(if wanted.asks() { model.asking(asked) } else { model })
 }
 
+/// The language of a model, told by its name or its contents.
+pub fn language_of(path: &Path) -> Result<Option<&'static str>, Failure> {
+    if is_standard_input(path) {
+        return Ok(None);
+    }
+    Ok(languages::language(&path.to_string_lossy(), &bytes(path)?).map(|language| language.name))
+}
+
 /// A formula of branching time, given as such or as the file that has it: its name, its form and
 /// the text of its expression.
 fn branching(given: &str) -> Result<(String, CtlForm, String), Failure> {

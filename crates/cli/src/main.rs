@@ -9,6 +9,7 @@ mod alternatives;
 mod args;
 mod checkpoint;
 mod commands;
+mod devices;
 mod dialogue;
 mod directed;
 mod failure;

@@ -237,8 +237,9 @@ pub(crate) fn promela(
     compiled.program
 }
 
-/// LF. Two names of `-D` are no constants of the program: `queues` says how waiting processes are
-/// paired, `actions` how long an action is.
+/// LF. Three names of `-D` are no constants of the program: `queues` says how waiting processes are
+/// paired, `actions` how long an action is, `devices` whether the program gets processes that stand
+/// for the devices of a run.
 pub(crate) fn lf(
     map: &mut SourceMap,
     source: Input<'_>,
@@ -255,8 +256,14 @@ pub(crate) fn lf(
             ("queues", "fifo") => options.queues = ::lf::Queues::Fifo,
             ("actions", "coarse") => options.fine = false,
             ("actions", "fine") => options.fine = true,
-            ("queues", _) | ("actions", _) => {
-                let (one, other) = if name == "queues" { ("sorted", "fifo") } else { ("coarse", "fine") };
+            ("devices", "model") => options.host = false,
+            ("devices", "host") => options.host = true,
+            ("queues" | "actions" | "devices", _) => {
+                let (one, other) = match name.as_str() {
+                    "queues" => ("sorted", "fifo"),
+                    "actions" => ("coarse", "fine"),
+                    _ => ("model", "host"),
+                };
                 let message = format!("`{value}` is nothing that `{name}` can be");
                 diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint(format!("it is `{one}` or `{other}`")));
             }

@@ -66,6 +66,10 @@ pub struct Process {
     pub exported: bool,
     /// Its parameters: whether by reference, name, type.
     pub parameters: Vec<(bool, Name, TypeTree)>,
+    /// How often it is to run, in milliseconds.
+    pub period: Option<Expression>,
+    /// How long it may take, in milliseconds.
+    pub deadline: Option<Expression>,
     /// What it declares.
     pub declarations: Vec<Declaration>,
     /// What it does.

@@ -105,7 +105,10 @@ fn program(
     request: Request<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<(Program, Vec<Vec<AtomId>>)> {
-    let modules = modules::read(map, file, loader, diagnostics);
+    let mut modules = modules::read(map, file, loader, diagnostics);
+    if request.options.host {
+        modules::add_devices(map, &mut modules, diagnostics);
+    }
     let mut defines = Vec::new();
     for (name, text) in request.defines {
         let file = map.add(format!("{DEFINES} {name}"), if text.is_empty() { "1" } else { text.as_str() });

@@ -1,7 +1,25 @@
 //! Modules that every program can import: written in LF, except what the machine itself does.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// What the name of a file of the library ends with.
+pub const MARK: &str = " (library)";
+
 /// Name and text of each module of the library.
-const MODULES: &[(&str, &str)] = &[("Out", include_str!("library/Out.lf")), ("SYSTEM", include_str!("library/SYSTEM.lf"))];
+const MODULES: &[(&str, &str)] = &[
+    ("In", include_str!("library/In.lf")),
+    ("Out", include_str!("library/Out.lf")),
+    (SYSTEM, include_str!("library/SYSTEM.lf")),
+    ("Tcp", include_str!("library/Tcp.lf")),
+    ("Timer", include_str!("library/Timer.lf")),
+];
+
+/// The module that stands for the machine.
+pub const SYSTEM: &str = "SYSTEM";
+
+/// How many interrupt lines a run has.
+const LINES: u32 = 4;
 
 /// The text of a module of the library.
 pub fn module(name: &str) -> Option<&'static str> {
@@ -11,4 +29,31 @@ pub fn module(name: &str) -> Option<&'static str> {
 /// The names of the library's modules.
 pub fn names() -> impl Iterator<Item = &'static str> {
     MODULES.iter().map(|(name, _)| *name)
+}
+
+/// The module `SYSTEM` of a program that runs: with processes that stand for the devices. One takes
+/// what is written to a port and answers what is read from one, with any byte; the others
+/// interrupt. The run time lets them do what its devices say.
+pub fn system_with_devices() -> Cow<'static, str> {
+    let Some((text, _)) = module(SYSTEM).and_then(|text| text.split_once("BEGIN\n")) else { return Cow::Borrowed("") };
+    let mut text = text.to_owned();
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "PROCESS Devices;\nVAR width : INT8; port : INTEGER; value : INT32;\nBEGIN\n  WHILE TRUE DO\n    SELECT\n      \
+         WHEN IOPORT?PORTOUT(width, port, value) THEN value := 0\n      WHEN IOPORT?PORTIN(width, port, value) THEN\n        CHOICE value := 0"
+    );
+    for byte in 1..256 {
+        let _ = write!(text, " OR value := {byte}");
+    }
+    let _ = write!(text, " END;\n        IOPORT!DATA(value)\n    END;\n    width := 0; port := 0; value := 0\n  END\nEND Devices;\n\n");
+    for line in 0..LINES {
+        let _ = write!(text, "PROCESS Line{line};\nBEGIN WHILE TRUE DO RESCHEDULE; Interrupt{line}!INTERRUPT END\nEND Line{line};\n\n");
+    }
+    let _ = write!(text, "BEGIN\n  NEW(IOPORT);\n  CREATE Devices");
+    for line in 0..LINES {
+        let _ = write!(text, "; CREATE Line{line}");
+    }
+    let _ = write!(text, "\nEND SYSTEM.\n");
+    Cow::Owned(text)
 }

@@ -3,10 +3,51 @@
 //! A module is initialised after those that it imports, and these in the order in which it names
 //! them; each one once. An import that leads back to the module is an error.
 
-use crate::ast::{Module, Name};
+use crate::ast::{Communication, Declaration, Module, Name, Statement, StatementKind};
 use crate::limits::{MAX_BYTES, MAX_MODULES};
 use crate::{Loader, lexer, library, parser};
 use source::{Diagnostic, FileId, SourceMap};
+
+/// Gives a program the processes that stand for the devices of a run, unless it has a model of
+/// them: a process that receives what drivers send to ports.
+pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], diagnostics: &mut Vec<Diagnostic>) {
+    if modules.iter().any(|module| module.name.text != library::SYSTEM && serves_ports(module)) {
+        return;
+    }
+    if let Some(system) = modules.iter_mut().find(|module| module.name.text == library::SYSTEM) {
+        let file = map.add(format!("{}.lf, devices{}", library::SYSTEM, library::MARK), library::system_with_devices());
+        let tokens = lexer::tokens(map.text(file), file, diagnostics);
+        if let Some(module) = parser::module(&tokens, diagnostics) {
+            *system = module;
+        }
+    }
+}
+
+/// Whether a process of a module receives what drivers send to ports.
+fn serves_ports(module: &Module) -> bool {
+    fn in_declarations(declarations: &[Declaration]) -> bool {
+        declarations.iter().any(|declaration| match declaration {
+            Declaration::Process(process) => in_statements(&process.body) || in_declarations(&process.declarations),
+            _ => false,
+        })
+    }
+    fn receives(communication: &Communication) -> bool {
+        !communication.sends && matches!(communication.message.text.as_str(), "PORTIN" | "PORTOUT")
+    }
+    fn in_statements(statements: &[Statement]) -> bool {
+        statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Communicate(communication) => receives(communication),
+            StatementKind::Select(clauses) => clauses.iter().any(|clause| receives(&clause.communication) || in_statements(&clause.body)),
+            StatementKind::If(branches, last) => {
+                branches.iter().any(|(_, body)| in_statements(body)) || last.as_deref().is_some_and(in_statements)
+            }
+            StatementKind::While(_, body) | StatementKind::Repeat(body, _) | StatementKind::For(_, _, _, _, body) => in_statements(body),
+            StatementKind::Choice(blocks) => blocks.iter().any(|block| in_statements(block)),
+            _ => false,
+        })
+    }
+    in_statements(&module.body) || in_declarations(&module.declarations)
+}
 
 /// Reads a program's modules, the main one last.
 pub fn read(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, diagnostics: &mut Vec<Diagnostic>) -> Vec<Module> {
@@ -58,7 +99,7 @@ impl Reader<'_> {
             return refuse(format!("a program has at most {MAX_MODULES} modules"), "join some of them");
         }
         let (name, text) = match library::module(&import.text) {
-            Some(text) => (format!("{}.lf (library)", import.text), text.to_owned()),
+            Some(text) => (format!("{}.lf{}", import.text, library::MARK), text.to_owned()),
             None => match self.loader.load(&format!("{}.lf", import.text), self.map.name(from)) {
                 Ok(loaded) => loaded,
                 Err(why) => {

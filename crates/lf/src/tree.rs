@@ -128,6 +128,10 @@ pub struct Process {
     pub parameters: Vec<VariableId>,
     /// Parameters and other variables.
     pub variables: Vec<VariableId>,
+    /// How often it is to run, in milliseconds: its body is executed once a period.
+    pub period: Option<u32>,
+    /// How long it may take until it waits, in milliseconds.
+    pub deadline: Option<u32>,
     /// What it does.
     pub body: Vec<Statement>,
     /// Where it begins.

@@ -12,6 +12,7 @@ mod man;
 mod measure;
 mod new;
 mod replay;
+mod run;
 mod shorten;
 mod simulate;
 mod space;
@@ -53,6 +54,8 @@ commands! {
     Space: space,
     /// Make one run: random, or chosen step by step
     Simulate: simulate,
+    /// Run an LF program with the devices of this host: console, clock, sockets
+    Run: run,
     /// Replay a trace that `check --trace FILE` has written
     Replay: replay,
     /// Look for a shorter trace to the same violation

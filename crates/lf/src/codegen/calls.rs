@@ -100,6 +100,10 @@ impl Generator<'_> {
             self.fail(span, "too many calls stand within each other here", "make some of these processes one");
             return;
         }
+        if self.program.processes[process].period.is_some() {
+            self.fail(span, "a process with a period never ends, so it cannot be called", "write CREATE before it");
+            return;
+        }
         let parent = self.surroundings(process, frame);
         let spots: Vec<_> = arguments
             .iter()

@@ -18,8 +18,8 @@ mod storage;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_KINDS};
 use crate::tree::{self, Action, Direction, Statement};
 use bytecode::{
-    Addr, Atom, AtomId, ChannelType, FileIndex, FormatId, GlobalId, LocalId, MessageField, Mode, Op, ProcessType, Program, Register, Shown,
-    StaticChannel, Type, Variable,
+    Addr, Atom, AtomId, ChannelType, FileIndex, FormatId, GlobalId, Label, LocalId, MessageField, Mode, Op, ProcessType, Program, Register,
+    Shown, StaticChannel, Type, Variable,
 };
 use communication::MessageChannels;
 use source::{Diagnostic, SourceMap, Span};
@@ -43,6 +43,9 @@ pub struct Options {
     pub queues: Queues,
     /// Whether an action ends after each statement.
     pub fine: bool,
+    /// Whether a program without a model of its devices gets one that stands for the devices of a
+    /// run: any byte can be read from any port, and any line interrupts at any time.
+    pub host: bool,
 }
 
 /// A kind of process: what becomes a process type of the machine.
@@ -93,6 +96,8 @@ pub(crate) struct Generator<'a> {
     spans: Vec<bytecode::Span>,
     /// Recursive calls of this kind: frame, where its code begins, where it returns to.
     routines: Vec<calls::Routine>,
+    /// Names of addresses of this kind.
+    labels: Vec<(Mark, String, bytecode::LabelKind)>,
     /// How many calls are being written out.
     calls_open: usize,
     /// Where the code being made comes from.
@@ -132,6 +137,7 @@ pub(crate) fn generate<'a>(
         marks: Vec::new(),
         spans: Vec::new(),
         routines: Vec::new(),
+        labels: Vec::new(),
         calls_open: 0,
         now: Span::default(),
     };
@@ -155,6 +161,7 @@ impl<'a> Generator<'a> {
         let mut processes = Vec::new();
         let mut code: Vec<Op> = Vec::new();
         let mut spans = Vec::new();
+        let mut labels = Vec::new();
         while self.kind < self.kinds.len() {
             self.kind_code();
             if self.failed {
@@ -174,6 +181,10 @@ impl<'a> Generator<'a> {
             let marks = &self.marks;
             code.extend(self.code.iter().map(|op| relocate(*op, marks, start)));
             spans.extend(self.spans.drain(..).map(|span| bytecode::Span { addr: Addr(span.addr.0 + start), ..span }));
+            let named = self.labels.drain(..).filter_map(|(mark, name, kind)| Some((marks[mark.0 as usize]?, name, kind)));
+            let mut named: Vec<Label> = named.map(|(addr, name, kind)| Label { name, addr: Addr(addr.0 + start), kind }).collect();
+            named.sort_by_key(|label| label.addr);
+            labels.append(&mut named);
             if code.len() > MAX_INSTRUCTIONS {
                 self.fail(
                     Span::default(),
@@ -193,7 +204,7 @@ impl<'a> Generator<'a> {
             processes,
             instances: vec![bytecode::ProcessId(0)],
             code,
-            labels: Vec::new(),
+            labels,
             spans,
             files: self.files.clone(),
             formats: std::mem::take(&mut self.formats),
@@ -212,13 +223,56 @@ impl<'a> Generator<'a> {
         let process = &self.program.processes[self.frames[frame].process];
         // A process that has not begun is at a location of its own, which no loop leads to.
         self.at(process.span);
+        let entry = self.mark();
+        self.place_mark(entry);
         self.constant(0);
         self.emit(Op::Drop {});
+        if let Some(deadline) = process.deadline {
+            self.labels.push((entry, format!("deadline_{deadline}"), bytecode::LabelKind::default()));
+        }
+        let top = self.mark();
+        self.place_mark(top);
         self.statements(&process.body, frame);
         self.at(process.end);
+        if let Some(period) = process.period {
+            // Once a period: when that is, is the run time's business. A search tries every order.
+            self.labels.push((top, format!("period_{period}"), bytecode::LabelKind::default()));
+            self.step(Mode::Normal);
+            self.jump(top);
+        }
         self.end_of_process(frame);
         self.routine_code();
         self.close();
+        self.label_servers(process.span);
+    }
+
+    /// A process of the library serves whoever is there; it may wait for ever, wherever it is.
+    fn label_servers(&mut self, span: Span) {
+        if !self.map.name(span.file).ends_with(crate::library::MARK) {
+            return;
+        }
+        let ends: Vec<usize> =
+            (0..self.code.len()).filter(|at| matches!(self.code[*at], Op::Step { mode } if mode != Mode::Terminate)).collect();
+        let mut known = HashSet::new();
+        for at in ends {
+            let mut target = at + 1;
+            // As far as the machine follows jumps.
+            for _ in 0..self.code.len() {
+                match self.code.get(target) {
+                    Some(Op::Jmp { target: mark }) => match self.marks[mark.index()] {
+                        Some(addr) => target = addr.index(),
+                        None => break,
+                    },
+                    _ => break,
+                }
+            }
+            if known.insert(target) {
+                let mark = self.mark();
+                self.marks[mark.0 as usize] = Some(Addr(target as u32));
+                let kind = bytecode::LabelKind { end: true, ..bytecode::LabelKind::default() };
+                self.labels.push((mark, format!("end_{target}"), kind));
+            }
+        }
     }
 
     /// Code that nothing leads to becomes code that does nothing: the verifier wants no resumption

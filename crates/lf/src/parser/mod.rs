@@ -344,11 +344,26 @@ impl Parser<'_> {
                 let _: Parsed<()> = self.error(open, "a property has no parameters".to_owned(), None);
             }
         }
+        let (mut period, mut deadline) = (None, None);
+        // These words are not reserved: nothing else stands between the head and its `;`.
+        while let Token::Name(word) = self.peek() {
+            let timing = match word.as_ref() {
+                "PERIOD" => &mut period,
+                "DEADLINE" => &mut deadline,
+                _ => break,
+            };
+            let span = self.span();
+            self.advance();
+            let value = self.expression()?;
+            if timing.replace(value).is_some() || property {
+                let _: Parsed<()> = self.error(span, "a process has one period and one deadline, and a property has none".to_owned(), None);
+            }
+        }
         self.separator();
         let declarations = self.declarations();
         let body = if self.take("BEGIN") { self.statements() } else { Vec::new() };
         let end = self.end_of(&name, ";");
-        Ok(Process { name, exported, parameters, declarations, body, end })
+        Ok(Process { name, exported, parameters, period, deadline, declarations, body, end })
     }
 
     fn type_tree(&mut self) -> Parsed<TypeTree> {

@@ -69,6 +69,8 @@ pub(crate) fn resolve(
         parent: None,
         parameters: Vec::new(),
         variables: Vec::new(),
+        period: None,
+        deadline: None,
         body: Vec::new(),
         span,
         end,
@@ -214,6 +216,8 @@ impl Resolver<'_> {
                         parent: self.process,
                         parameters: Vec::new(),
                         variables: Vec::new(),
+                        period: None,
+                        deadline: None,
                         body: Vec::new(),
                         span: process.name.span,
                         end: process.end,
@@ -243,6 +247,8 @@ impl Resolver<'_> {
         for (id, process, scope) in open {
             let outer = self.process.replace(id);
             self.scopes.push(scope);
+            let timing = [&process.period, &process.deadline].map(|value| value.as_ref().and_then(|value| self.milliseconds(value)));
+            [self.program.processes[id].period, self.program.processes[id].deadline] = timing;
             self.block(&process.declarations, module);
             let body = self.statements(&process.body);
             self.program.processes[id].body = body;
@@ -308,6 +314,16 @@ impl Resolver<'_> {
                 None
             }
         }
+    }
+
+    /// A period or a deadline.
+    fn milliseconds(&mut self, value: &ast::Expression) -> Option<u32> {
+        let number = self.constant_integer(value)?;
+        if number < 1 {
+            self.error(value.span, "a period or a deadline is at least one millisecond", None);
+            return None;
+        }
+        Some(number as u32)
     }
 
     /// The entity that a name stands for.

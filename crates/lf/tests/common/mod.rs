@@ -15,12 +15,16 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compiles a text without imports from files; what was found, as users read it, if it fails.
+/// Compiles a text, which may import the modules of `models/lf`; what was found, as users read it,
+/// if it fails.
 pub fn compile(text: &str, defines: &[(&str, &str)], options: Options) -> Result<Arc<Verified>, String> {
     let defines: Vec<(String, String)> = defines.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
     let mut map = SourceMap::new();
     let file = map.add("test.lf", text);
-    let mut loader = |_: &str, _: &str| Err("there are no files here".to_owned());
+    let mut loader = |wanted: &str, _: &str| {
+        let text = std::fs::read_to_string(root().join("models/lf").join(wanted)).map_err(|error| error.to_string())?;
+        Ok((wanted.to_owned(), text))
+    };
     let compiled = lf::compile(&mut map, file, &mut loader, Request { defines: &defines, options, ..Request::default() });
     match compiled.program {
         Some(program) => bytecode::verify(program.clone())

@@ -1,0 +1,80 @@
+//! The console: what is typed, and what is printed.
+
+use super::{Event, Teller};
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+
+pub struct Console {
+    teller: Option<Teller>,
+    bytes: VecDeque<u8>,
+    /// Whether somebody reads,
+    reading: bool,
+    /// the input is at its end,
+    ended: bool,
+    /// and this was told.
+    told: bool,
+}
+
+/// Unread bytes that are enough.
+const ENOUGH: usize = 1 << 16;
+
+impl Console {
+    pub fn new(teller: Teller) -> Console {
+        Console { teller: Some(teller), bytes: VecDeque::new(), reading: false, ended: false, told: false }
+    }
+
+    pub fn output(&mut self, port: i32, value: i32) {
+        if port == 0x10 {
+            // Nobody may read it; that is no reason to stop.
+            let _ = std::io::stdout().lock().write_all(&[value as u8]);
+        } else if let Some(teller) = self.teller.take() {
+            self.reading = true;
+            // It ends with the process, or with the input.
+            let spawned = std::thread::Builder::new().name("console".to_owned()).spawn(move || listen(&teller));
+            self.ended |= spawned.is_err();
+        }
+    }
+
+    pub fn typed(&mut self, bytes: &[u8]) {
+        self.ended |= bytes.is_empty();
+        self.bytes.extend(bytes);
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.bytes.len() >= ENOUGH
+    }
+
+    pub fn has_something(&self) -> bool {
+        !self.bytes.is_empty() || (self.ended && !self.told)
+    }
+
+    /// Whether something may still come.
+    pub fn is_open(&self) -> bool {
+        self.reading && !self.ended
+    }
+
+    pub fn status(&mut self) -> u8 {
+        if !self.bytes.is_empty() {
+            return 1;
+        }
+        if self.ended && !self.told {
+            self.told = true;
+            return 2;
+        }
+        0
+    }
+
+    pub fn data(&mut self) -> u8 {
+        self.bytes.pop_front().unwrap_or(0)
+    }
+}
+
+fn listen(teller: &Teller) {
+    let mut buffer = [0; 4096];
+    loop {
+        let count = std::io::stdin().lock().read(&mut buffer).unwrap_or(0);
+        if !teller.tell(Event::Typed(buffer[..count].to_vec())) || count == 0 {
+            return;
+        }
+    }
+}

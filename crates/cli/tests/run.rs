@@ -1,0 +1,152 @@
+//! `everypath run`: programs executed for real, with schedulers and devices.
+
+mod common;
+
+use common::Folder;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The models of LF.
+fn model(name: &str) -> String {
+    format!("{}/../../models/lf/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_program_prints_and_ends() {
+    let folder = Folder::with("none", "");
+    let run = folder.run(&["run", &model("prodcons.lf"), "-D", "LAST=5"]).exits(0);
+    assert_eq!(run.out, "01234", "{run:?}");
+    let json = folder.run(&["run", &model("prodcons.lf"), "-D", "LAST=5", "--json"]).exits(0).json();
+    assert_eq!((&json["end"], &json["output"], &json["communications"]), (&"end".into(), &"01234".into(), &6.into()), "{json}");
+}
+
+#[test]
+fn a_deadlock_says_who_waits_for_what() {
+    let folder = Folder::with("none", "");
+    let json = folder.run(&["run", &model("philosophers.lf"), "--json", "--trace", "t"]).exits(1).json();
+    assert_eq!((&json["end"], &json["violation"]["kind"]), (&"deadlock".into(), &"invalid end state".into()), "{json}");
+    let waiting = json["waiting"].as_array().expect("a list");
+    assert_eq!(waiting.len(), 6, "{json}");
+    assert_eq!(waiting[5]["needs"][0], "a receiver of Fork.take on channel 1", "{json}");
+    // The trace ends in it.
+    let told = folder.run(&["replay", "t", "--json"]).exits(0).json();
+    assert_eq!(told["trace"].as_array().map(Vec::len), json["actions"].as_u64().map(|count| count as usize));
+    assert_eq!(told["violation"]["kind"], "invalid end state", "{told}");
+}
+
+#[test]
+fn a_false_assertion_ends_a_run_and_its_trace_is_replayed() {
+    let folder = Folder::with("none", "");
+    let found = (0..50).find(|seed| {
+        let seed = seed.to_string();
+        let run = folder.run(&["run", &model("race.lf"), "--scheduler", "random", "--seed", &seed, "--trace", "t", "--json"]);
+        run.code == 1
+    });
+    assert!(found.is_some(), "no seed loses an addition");
+    let told = folder.run(&["replay", "t", "--json"]).exits(0).json();
+    assert_eq!(told["violation"]["kind"], "assertion violated", "{told}");
+}
+
+#[test]
+fn schedulers_and_seeds_decide_the_order() {
+    let text = "MODULE Order; IMPORT Out; VAR i : INTEGER;\nPROCESS P(n : INTEGER); BEGIN Out.Int(n); RESCHEDULE; Out.Int(n) END P;\nPROCESS Urgent DEADLINE 1; BEGIN Out.Int(9) END Urgent;\nBEGIN FOR i := 1 TO 4 DO CREATE P(i) END; CREATE Urgent END Order.\n";
+    let folder = Folder::with("order.lf", text);
+    let output = |more: &[&str]| folder.run(&[&["run", "order.lf"], more].concat()).exits(0).out;
+    assert_eq!(output(&[]), "123491234");
+    assert_eq!(output(&["--scheduler", "edf"]), "912341234");
+    let random = |seed: &str| output(&["--scheduler", "random", "--seed", seed]);
+    assert_eq!(random("3"), random("3"));
+    let different: std::collections::HashSet<String> = (0..10).map(|seed| random(&seed.to_string())).collect();
+    assert!(different.len() > 3, "{different:?}");
+}
+
+#[test]
+fn properties_are_watched() {
+    let text = "MODULE Watch; VAR x : INTEGER;\nPROPERTY Small; BEGIN WHILE TRUE DO ASSERT x < 3; RESCHEDULE END END Small;\nPROCESS P; VAR i : INTEGER; BEGIN FOR i := 1 TO 5 DO INC(x); RESCHEDULE END END P;\nBEGIN CREATE P END Watch.\n";
+    let folder = Folder::with("watch.lf", text);
+    folder.run(&["run", "watch.lf"]).exits(0);
+    let json = folder.run(&["run", "watch.lf", "--monitor", "--json", "--trace", "t"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "property", "{json}");
+    folder.run(&["replay", "t"]).exits(0);
+    // A formula of the command line: at the end of the run it is known that this never happens.
+    folder.run(&["run", "watch.lf", "--monitor", "--ltl", "<> 'x = 7'"]).exits(1);
+    folder.run(&["run", "watch.lf", "--monitor", "--ltl", "<> 'x = 5'"]).exits(0);
+}
+
+#[test]
+fn limits_end_a_run() {
+    let folder = Folder::with("none", "");
+    let json = folder.run(&["run", &model("peterson.lf"), "--steps", "100", "--json"]).exits(0).json();
+    assert_eq!((&json["end"], &json["actions"]), (&"steps".into(), &100.into()));
+    let json = folder.run(&["run", &model("peterson.lf"), "--time", "50ms", "--json"]).exits(0).json();
+    assert_eq!(json["end"], "time");
+    // An action that never ends is found out, and one that is long hears the time.
+    let endless = "MODULE E; VAR x : INTEGER; BEGIN WHILE TRUE DO x := (x + 1) MOD 7 END END E.\n";
+    let folder = Folder::with("e.lf", endless);
+    let json = folder.run(&["run", "e.lf", "--json"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "endless sequence", "{json}");
+    let long = "MODULE L; VAR x, y : INTEGER; BEGIN WHILE TRUE DO x := (x + 1) MOD 1000000007; IF x = 0 THEN y := y + 1 END END END L.\n";
+    let folder = Folder::with("l.lf", long);
+    let json = folder.run(&["run", "l.lf", "--time", "100ms", "--json"]).exits(0).json();
+    assert_eq!(json["end"], "time", "{json}");
+}
+
+#[test]
+fn what_is_typed_is_read_and_time_passes() {
+    let text = "MODULE Adder; IMPORT In, Out, Timer;\nVAR x, sum : INTEGER; more : BOOLEAN;\nBEGIN\n  In.Int(x, more);\n  WHILE more DO sum := sum + x; In.Int(x, more) END;\n  Timer.Wait(2, 30);\n  Out.Int(sum); Out.Ln\nEND Adder.\n";
+    let folder = Folder::with("adder.lf", text);
+    let begun = Instant::now();
+    let run = folder.run_with(&["run", "adder.lf"], "12 -5\n  30\n").exits(0);
+    assert_eq!(run.out, "37\n", "{run:?}");
+    assert!(begun.elapsed() >= Duration::from_millis(30));
+}
+
+/// A program that runs until it is asked to stop.
+struct Server(Child);
+
+impl Server {
+    fn start(name: &str, port: u16) -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_everypath"));
+        command.args(["run", &model(name), "-D", &format!("SERVICE={port}"), "--time", "60s"]);
+        Server(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn connect(port: u16) -> TcpStream {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        match TcpStream::connect(("127.0.0.1", port)) {
+            Ok(stream) => return stream,
+            Err(error) => assert!(Instant::now() < until, "nobody listens: {error}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_echo_server_answers() {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+    let _server = Server::start("Echo.lf", port);
+    let mut streams: Vec<TcpStream> = (0..3).map(|_| connect(port)).collect();
+    for stream in &streams {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+    }
+    for request in 0..100 {
+        let at = request % streams.len();
+        let stream = &mut streams[at];
+        let sent = format!("request {request}\r\n");
+        stream.write_all(sent.as_bytes()).expect("it is sent");
+        let mut got = vec![0; sent.len()];
+        stream.read_exact(&mut got).expect("an answer");
+        assert_eq!(got, sent.as_bytes());
+    }
+}

@@ -1,0 +1,42 @@
+//! The run time: executes a program for real, once, instead of trying everything it could do.
+//!
+//! It takes the same verified byte-code as the searches. There is one state, which is changed in
+//! place. The way of a program through this crate, one module a station:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `code` | byte-code as instructions over the slots of a frame |
+//! | `rests` | what processes wait for where they rest |
+//! | `machine` | the state, and who waits for whom |
+//! | `execute` | one path through the code |
+//! | `action` | one action, partners included: a transition of the checked graph |
+//! | `scheduler` | who runs next |
+//! | `times` | periods and deadlines |
+//! | `device` | the world outside |
+//! | `run` | all of it in a loop |
+//! | `monitor` | properties, watched during the run |
+//! | `record` | the run as a trace that `everypath replay` shows |
+//!
+//! (Gerber, "A model checker for the LF system", 2007, section 2.2, describes the run time whose
+//! rules these are: actions run to their end, interrupts are served between them, partners are
+//! found in the order in which they came.)
+
+#![forbid(unsafe_code)]
+
+mod action;
+mod code;
+mod device;
+mod execute;
+mod machine;
+mod monitor;
+mod record;
+mod rests;
+mod run;
+mod scheduler;
+mod times;
+
+pub use code::NotRunnable;
+pub use device::{Devices, NoDevices};
+pub use monitor::{Watched, WatchedEdge};
+pub use run::{RunEnd, RunFigures, RunLimits, Runner, Stuck};
+pub use scheduler::{EarliestDeadline, Ready, RoundRobin, Scheduler, Shuffled};

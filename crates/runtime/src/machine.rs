@@ -1,0 +1,276 @@
+//! The one state that a run changes, and how it is read as a state of the checked graph.
+//!
+//! Variables are whole numbers here, one to a slot, so that instructions need not cut them out of
+//! bytes. [`Machine::state`] packs them as the layout of the byte-code says: the string is the
+//! state that a search would have stored. What an alternative has done is undone from a log if the
+//! alternative turns out to be impossible.
+
+use crate::code::{Code, NotRunnable};
+use crate::rests::{Half, Key, Place, Rest, Rests};
+use bytecode::{Fault, FormatId, Type, Verified};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A process.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub ty: u8,
+    pub location: u16,
+    pub frame: Vec<i32>,
+    /// Where it stands in the tables of those that wait: those who answer, then those who offer.
+    pub listed: Vec<u32>,
+    /// How many of these places are in the first table.
+    pub answering: u32,
+}
+
+/// A channel with room.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buffer {
+    pub capacity: usize,
+    pub types: Vec<Type>,
+    pub messages: VecDeque<Vec<i32>>,
+}
+
+/// What was there before it was changed.
+pub(crate) enum Before {
+    Slot(u32, u32, i32),
+    Global(u32, i32),
+    Created,
+    Buffer(u32, VecDeque<Vec<i32>>),
+    Printed,
+    Fault(Option<Fault>),
+}
+
+/// A text that the program prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Printed {
+    pub format: FormatId,
+    pub values: Vec<i32>,
+}
+
+/// The message of a process that looks for a partner.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub channel: u32,
+    pub count: usize,
+    pub fields: [i32; bytecode::MAX_FIELDS],
+}
+
+pub(crate) struct Machine {
+    pub verified: Arc<Verified>,
+    // A run is one thread's, and these are shared within it only.
+    pub code: Rc<Code>,
+    pub rests: Rc<Rests>,
+    pub globals: Vec<i32>,
+    pub processes: Vec<Process>,
+    pub buffers: Vec<Buffer>,
+    /// By channel and key: who waits to answer there, longest first.
+    waiting: Vec<Vec<u8>>,
+    /// By channel and key: who offers something there, longest first.
+    offering: Vec<Vec<u8>>,
+    pub log: Vec<Before>,
+    pub logging: bool,
+    pub pending: Pending,
+    /// The first fault that did not end the action.
+    pub carried: Option<Fault>,
+    pub printed: Vec<Printed>,
+    /// Processes that were created in the action.
+    pub created: u32,
+}
+
+/// Keys are numbers of channels or processes, which are bytes.
+const KEYS: usize = 256;
+
+impl Machine {
+    pub fn new(verified: Arc<Verified>) -> Result<Machine, NotRunnable> {
+        let code = Rc::new(Code::of(&verified)?);
+        let rests = Rc::new(Rests::of(&code, &verified)?);
+        let program = verified.program();
+        let buffer = |channel: &bytecode::StaticChannel| {
+            let ty = &program.channel_types[channel.ty.index()];
+            let types = ty.fields.iter().map(|field| field.ty).collect();
+            Buffer { capacity: ty.capacity.into(), types, messages: VecDeque::new() }
+        };
+        let buffers: Vec<Buffer> = [Buffer::default()].into_iter().chain(program.channels.iter().map(buffer)).collect();
+        let tables = buffers.len() * KEYS;
+        let mut machine = Machine {
+            globals: code.initial_globals.clone(),
+            processes: Vec::new(),
+            waiting: vec![Vec::new(); tables],
+            offering: vec![Vec::new(); tables],
+            buffers,
+            log: Vec::new(),
+            logging: false,
+            pending: Pending { channel: 0, count: 0, fields: [0; bytecode::MAX_FIELDS] },
+            carried: None,
+            printed: Vec::new(),
+            created: 0,
+            verified: Arc::clone(&verified),
+            code,
+            rests,
+        };
+        for instance in &verified.program().instances {
+            machine.create(instance.0, &[]);
+        }
+        Ok(machine)
+    }
+
+    /// Appends a process; gives its number.
+    pub fn create(&mut self, ty: u8, parameters: &[i32]) -> usize {
+        let shape = &self.code.frames[ty as usize];
+        let mut frame = shape.initial.clone();
+        for (value, local) in parameters.iter().zip(&shape.locals) {
+            frame[local.first as usize] = local.ty.truncate(*value);
+        }
+        let verified = &self.verified;
+        let entry = verified.program().processes[ty as usize].entry;
+        let entry = verified.program().follow_jumps(entry).unwrap_or(entry);
+        let location = verified.locations().at(bytecode::ProcessId(ty), entry).map_or(0, |location| location.0);
+        self.processes.push(Process { ty, location, frame, listed: Vec::new(), answering: 0 });
+        self.processes.len() - 1
+    }
+
+    /// Removes the youngest process.
+    pub fn remove_last(&mut self) {
+        self.processes.pop();
+    }
+
+    /// The resting place of a process.
+    pub fn rest(&self, process: usize) -> &Place {
+        let process = &self.processes[process];
+        self.rests.place(process.ty, process.location)
+    }
+
+    /// The value of a key for a process.
+    pub fn key(&self, process: usize, key: Key) -> i32 {
+        match key {
+            Key::Slot(slot) => self.processes[process].frame[slot as usize],
+            Key::Global(var) => self.globals[var as usize],
+            Key::Own => process as i32,
+        }
+    }
+
+    fn bucket(channel: u32, key: i32) -> usize {
+        channel as usize * KEYS + (key & 255) as usize
+    }
+
+    /// Who waits to answer on a channel with this key, longest first; others may be among them if
+    /// keys are no bytes.
+    pub fn answerers(&self, channel: u32, key: i32) -> &[u8] {
+        &self.waiting[Self::bucket(channel, key)]
+    }
+
+    /// Who offers on a channel with this key.
+    pub fn offerers(&self, channel: u32, key: i32) -> &[u8] {
+        &self.offering[Self::bucket(channel, key)]
+    }
+
+    /// A process that needs a partner waits for one, if it does not already.
+    pub fn list(&mut self, number: usize) {
+        let rests = Rc::clone(&self.rests);
+        let process = &self.processes[number];
+        if !process.listed.is_empty() {
+            return;
+        }
+        if let Rest::Wait { offers, answers } = &rests.place(process.ty, process.location).rest {
+            let mut listed = std::mem::take(&mut self.processes[number].listed);
+            for half in answers {
+                let bucket = Self::bucket(half.channel, self.key(number, half.key));
+                self.waiting[bucket].push(number as u8);
+                listed.push(bucket as u32);
+            }
+            self.processes[number].answering = listed.len() as u32;
+            for half in offers.iter().filter(|half| rests.selectable[half.channel as usize]) {
+                let bucket = Self::bucket(half.channel, self.key(number, half.key));
+                self.offering[bucket].push(number as u8);
+                listed.push(bucket as u32);
+            }
+            self.processes[number].listed = listed;
+        }
+    }
+
+    /// A process that waited goes on.
+    pub fn unlist(&mut self, number: usize) {
+        let process = &mut self.processes[number];
+        let remove = |list: &mut Vec<u8>| {
+            if let Some(at) = list.iter().position(|known| *known as usize == number) {
+                list.remove(at);
+            }
+        };
+        for (place, bucket) in process.listed.iter().enumerate() {
+            let table = if place < process.answering as usize { &mut self.waiting } else { &mut self.offering };
+            remove(&mut table[*bucket as usize]);
+        }
+        process.listed.clear();
+    }
+
+    /// The halves that a process waits with.
+    pub fn halves(&self, process: usize) -> (&[Half], &[Half]) {
+        match &self.rest(process).rest {
+            Rest::Wait { offers, answers } => (offers, answers),
+            _ => (&[], &[]),
+        }
+    }
+
+    /// Undoes what was done since the log had this length.
+    pub fn undo(&mut self, mark: usize) {
+        while self.log.len() > mark
+            && let Some(before) = self.log.pop()
+        {
+            match before {
+                Before::Slot(process, slot, value) => self.processes[process as usize].frame[slot as usize] = value,
+                Before::Global(var, value) => self.globals[var as usize] = value,
+                Before::Created => {
+                    self.processes.pop();
+                    self.created -= 1;
+                }
+                Before::Buffer(channel, messages) => self.buffers[channel as usize].messages = messages,
+                Before::Printed => {
+                    self.printed.pop();
+                }
+                Before::Fault(fault) => self.carried = fault,
+            }
+        }
+    }
+
+    /// The state as a search would store it.
+    pub fn state(&self) -> Vec<u8> {
+        let layout = self.verified.layout();
+        let mut bytes = vec![0; layout.fixed];
+        let write = |bytes: &mut [u8], offset: usize, ty: Type, values: &[i32]| {
+            for (number, value) in values.iter().enumerate() {
+                ty.write(*value, &mut bytes[offset + number * ty.width()..]);
+            }
+        };
+        for (slot, array) in layout.globals.iter().zip(&self.code.globals) {
+            let values = &self.globals[array.first as usize..(array.first + array.length) as usize];
+            write(&mut bytes, slot.offset, slot.ty, values);
+        }
+        for ((ty, offset), buffer) in layout.channels.iter().zip(&self.buffers[1..]) {
+            let channel = &layout.channel_types[ty.index()];
+            if channel.capacity == 0 {
+                continue;
+            }
+            bytes[*offset] = buffer.messages.len() as u8;
+            for (number, message) in buffer.messages.iter().enumerate() {
+                let start = offset + channel.messages + number * channel.message_size;
+                for (field, value) in channel.fields.iter().zip(message) {
+                    field.ty.write(*value, &mut bytes[start + field.offset..]);
+                }
+            }
+        }
+        for process in &self.processes {
+            let layout = &layout.processes[process.ty as usize];
+            let start = bytes.len();
+            bytes.resize(start + layout.size, 0);
+            bytes[start] = process.ty;
+            layout.set_location(&mut bytes[start..], bytecode::Location(process.location));
+            for (slot, array) in layout.locals.iter().zip(&self.code.frames[process.ty as usize].locals) {
+                let values = &process.frame[array.first as usize..(array.first + array.length) as usize];
+                write(&mut bytes, start + slot.offset, slot.ty, values);
+            }
+        }
+        bytes
+    }
+}

@@ -1,0 +1,274 @@
+//! Where processes rest between actions, and what they wait for there.
+//!
+//! At a resting place every alternative may be one that needs a partner: an *offer*, which sends on
+//! a channel without room, or an *answer*, which receives from one. Such a place is found by
+//! reading on from it to the first communication. The channel is a constant there, and the first
+//! field of the message, the *key*, is a variable that stays the same while the process waits: LF's
+//! channel number, or the number of the process that asked. So who waits for a message is found in
+//! a table, without running anybody.
+
+use crate::code::{Code, Insn, NotRunnable, Slot};
+use bytecode::{Addr, Location, Mode, ProcessId, Verified};
+use std::collections::{HashMap, HashSet};
+
+/// Where the key of a communication comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Slot(Slot),
+    Global(u32),
+    /// The number of the process itself.
+    Own,
+}
+
+/// An alternative that needs a partner.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Half {
+    /// Where its code begins.
+    pub pc: u32,
+    /// The machine's channel.
+    pub channel: u32,
+    pub key: Key,
+    /// Whether it may turn out to be impossible when the partner is there: it has a guard.
+    pub may_fail: bool,
+}
+
+/// A resting place.
+#[derive(Clone, Debug)]
+pub(crate) enum Rest {
+    /// The process can go on by itself.
+    Go,
+    /// It needs a partner.
+    Wait { offers: Vec<Half>, answers: Vec<Half> },
+    /// It can only end, and does so when it is the youngest.
+    End,
+}
+
+/// A resting place and its code.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub rest: Rest,
+    /// Where its code begins.
+    pub pc: u32,
+    /// Whether its step may be blocked after it has changed something.
+    pub careful: bool,
+}
+
+/// All resting places of a program.
+pub(crate) struct Rests {
+    /// By process type and location.
+    pub places: Vec<Vec<Place>>,
+    /// For each channel, whether a process that offers nothing itself may answer on it: `SELECT`.
+    pub selectable: Vec<bool>,
+    /// Whether a guard depends on more than the variables of its own process.
+    pub restless: bool,
+}
+
+struct Scan<'a> {
+    code: &'a Code,
+    verified: &'a Verified,
+    /// Receives that were met on the way.
+    met: HashSet<u32>,
+    restless: bool,
+}
+
+/// What one alternative turned out to be.
+enum Found {
+    Offer(Half),
+    Answer(Half),
+    Other,
+}
+
+impl Rests {
+    pub fn of(code: &Code, verified: &Verified) -> Result<Rests, NotRunnable> {
+        let mut scan = Scan { code, verified, met: HashSet::new(), restless: false };
+        let program = verified.program();
+        let mut selectable = vec![false; program.channels.len() + 1];
+        let mut places = Vec::new();
+        let blocks = may_block(code);
+        for ty in 0..program.processes.len() {
+            let mut of_type = Vec::new();
+            for addr in verified.locations().addresses(ProcessId(ty as u8)) {
+                let pc = code.starts[addr.index()];
+                let rest = scan.place(pc, ty)?;
+                if let Rest::Wait { offers, answers } = &rest
+                    && offers.is_empty()
+                {
+                    answers.iter().for_each(|answer| selectable[answer.channel as usize] = true);
+                }
+                of_type.push(Place { rest, pc, careful: blocks[pc as usize] });
+            }
+            places.push(of_type);
+        }
+        // A receive that no resting place begins with would be overlooked.
+        for (pc, insn) in code.insns.iter().enumerate() {
+            if matches!(insn, Insn::Receive { .. }) && !scan.met.contains(&(pc as u32)) {
+                return Err(NotRunnable { addr: code.origins[pc], what: "a receive is not the first thing that its step does" });
+            }
+        }
+        Ok(Rests { places, selectable, restless: scan.restless })
+    }
+
+    pub fn place(&self, ty: u8, location: u16) -> &Place {
+        &self.places[ty as usize][location as usize]
+    }
+}
+
+/// For each instruction, whether a path from there may end in nothing. Within a step jumps
+/// backwards are rare, so few passes from the end to the beginning are enough.
+fn may_block(code: &Code) -> Vec<bool> {
+    let mut blocks = vec![false; code.insns.len() + 1];
+    loop {
+        let mut changed = false;
+        for (pc, insn) in code.insns.iter().enumerate().rev() {
+            let now = match *insn {
+                Insn::Step { .. } => false,
+                Insn::Nex | Insn::Nexz { .. } | Insn::Send { .. } | Insn::Receive { .. } => true,
+                Insn::Jump { to } | Insn::Else { to } => blocks[to as usize],
+                Insn::JumpIf { to, .. } | Insn::Either { to, .. } => blocks[to as usize] || blocks[pc + 1],
+                _ => blocks[pc + 1],
+            };
+            changed |= now != blocks[pc];
+            blocks[pc] = now;
+        }
+        if !changed {
+            return blocks;
+        }
+    }
+}
+
+/// The address at which a location begins.
+pub(crate) fn address(verified: &Verified, ty: u8, location: u16) -> Addr {
+    verified.locations().address(ProcessId(ty), Location(location)).unwrap_or_default()
+}
+
+impl Scan<'_> {
+    fn place(&mut self, mut pc: u32, ty: usize) -> Result<Rest, NotRunnable> {
+        if matches!(self.code.insns.get(pc as usize), Some(Insn::Step { mode: Mode::Terminate, .. })) {
+            return Ok(Rest::End);
+        }
+        let (mut offers, mut answers, mut others) = (Vec::new(), Vec::new(), 0);
+        loop {
+            let next = match self.code.insns.get(pc as usize) {
+                Some(Insn::Either { to, .. }) => Some(*to),
+                _ => None,
+            };
+            match self.alternative(if next.is_some() { pc + 1 } else { pc }, ty)? {
+                Found::Offer(offer) => offers.push(offer),
+                Found::Answer(answer) => answers.push(answer),
+                Found::Other => others += 1,
+            }
+            match next {
+                Some(next) => pc = next,
+                None => break,
+            }
+        }
+        if others == 0 {
+            return Ok(Rest::Wait { offers, answers });
+        }
+        match answers.first() {
+            Some(answer) => Err(NotRunnable {
+                addr: self.code.origins[answer.pc as usize],
+                what: "a process waits for a partner where it can also go on by itself",
+            }),
+            None => Ok(Rest::Go),
+        }
+    }
+
+    /// Reads an alternative up to the end of its step.
+    fn alternative(&mut self, start: u32, ty: usize) -> Result<Found, NotRunnable> {
+        let shape = &self.code.frames[ty];
+        let mut sources: HashMap<Slot, Key> = HashMap::new();
+        let mut found = Found::Other;
+        let (mut may_fail, mut shared) = (false, false);
+        let mut pc = start;
+        let mut left = 100_000;
+        let finish = |found: Found, may_fail: bool| match found {
+            Found::Answer(half) => Found::Answer(Half { may_fail, ..half }),
+            Found::Offer(half) => Found::Offer(Half { may_fail, ..half }),
+            Found::Other => Found::Other,
+        };
+        loop {
+            left -= 1;
+            let Some(insn) = self.code.insns.get(pc as usize).filter(|_| left > 0) else { return Ok(finish(found, true)) };
+            let source = |slot: Slot, sources: &HashMap<Slot, Key>| sources.get(&slot).copied().unwrap_or(Key::Slot(slot));
+            match *insn {
+                Insn::Move { d, a } => {
+                    let from = source(a, &sources);
+                    sources.insert(d, from);
+                }
+                Insn::LoadGlobal { d, var } => {
+                    sources.insert(d, Key::Global(var));
+                    shared = true;
+                }
+                Insn::Pid { d } => {
+                    sources.insert(d, Key::Own);
+                }
+                Insn::LoadGlobalAt { .. } | Insn::LoadOf { .. } | Insn::LoadOfAt { .. } | Insn::Count { .. } | Insn::Len { .. } => {
+                    shared = true
+                }
+                Insn::Send { first, .. } | Insn::Receive { first, .. } => {
+                    let channel = match source(first, &sources) {
+                        Key::Slot(slot) if self.is_constant(ty, slot) => shape.initial[slot as usize],
+                        _ => {
+                            return Err(NotRunnable { addr: self.code.origins[pc as usize], what: "a channel is not known before the run" });
+                        }
+                    };
+                    let Some(capacity) = self.capacity(channel) else {
+                        return Err(NotRunnable { addr: self.code.origins[pc as usize], what: "a channel does not exist" });
+                    };
+                    let receives = matches!(insn, Insn::Receive { .. });
+                    if receives {
+                        self.met.insert(pc);
+                    }
+                    if capacity > 0 {
+                        may_fail = true;
+                        shared = true;
+                    } else if matches!(found, Found::Other) {
+                        let half = Half { pc: start, channel: channel as u32, key: source(first + 1, &sources), may_fail: false };
+                        // A message may have other values than those that must match.
+                        may_fail |= matches!(insn, Insn::Receive { mask, .. } if *mask != 1);
+                        let keyed = !matches!(insn, Insn::Receive { mask, .. } if mask & 1 == 0);
+                        if receives && !keyed {
+                            return Err(NotRunnable { addr: self.code.origins[pc as usize], what: "a receive does not say from whom" });
+                        }
+                        // A guard sees the state after the communication; what was read before it
+                        // stays.
+                        shared = false;
+                        found = if receives { Found::Answer(half) } else { Found::Offer(half) };
+                    } else {
+                        return Err(NotRunnable { addr: self.code.origins[pc as usize], what: "one step communicates twice" });
+                    }
+                }
+                Insn::Step { .. } => {
+                    self.restless |= may_fail && shared && matches!(found, Found::Answer(_));
+                    return Ok(finish(found, may_fail));
+                }
+                Insn::Jump { to } => {
+                    pc = to;
+                    continue;
+                }
+                Insn::Nex => return Ok(finish(found, true)),
+                Insn::Nexz { .. } => may_fail = true,
+                Insn::JumpIf { .. } | Insn::Either { .. } | Insn::Else { .. } => {
+                    // Whatever comes may fail, and may depend on anything.
+                    if matches!(found, Found::Answer(_)) {
+                        self.restless = true;
+                    }
+                    return Ok(finish(found, true));
+                }
+                _ => {}
+            }
+            pc += 1;
+        }
+    }
+
+    fn is_constant(&self, ty: usize, slot: Slot) -> bool {
+        self.code.frames[ty].is_constant(slot)
+    }
+
+    fn capacity(&self, channel: i32) -> Option<u8> {
+        let program = self.verified.program();
+        let channel = program.channels.get(usize::try_from(channel).ok()?.checked_sub(1)?)?;
+        Some(program.channel_types[channel.ty.index()].capacity)
+    }
+}

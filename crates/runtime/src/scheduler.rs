@@ -1,0 +1,100 @@
+//! Who runs next.
+//!
+//! A scheduler keeps the processes that can run and names one of them after each action. It sees
+//! numbers and deadlines, nothing of the program: any order is allowed, because the checked graph
+//! has all of them.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A process that can run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Ready {
+    /// When it should have rested again, in nanoseconds since the run began; the largest number if
+    /// it has no deadline.
+    pub deadline: u64,
+    /// Its number.
+    pub process: u8,
+}
+
+/// Chooses the process whose action is next, and its partner.
+pub trait Scheduler: Send {
+    /// A process can run now. It is not among those that wait for their turn.
+    fn add(&mut self, ready: Ready);
+
+    /// The process that runs next.
+    fn next(&mut self) -> Option<u8>;
+
+    /// Which of several processes that wait for the same message gets it; they are in the order in
+    /// which they came.
+    fn partner(&mut self, waiting: &[u8]) -> usize {
+        let _ = waiting;
+        0
+    }
+}
+
+/// Each in its turn.
+#[derive(Clone, Debug, Default)]
+pub struct RoundRobin {
+    queue: VecDeque<u8>,
+}
+
+impl Scheduler for RoundRobin {
+    fn add(&mut self, ready: Ready) {
+        self.queue.push_back(ready.process);
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        self.queue.pop_front()
+    }
+}
+
+/// The one whose deadline is earliest; among equals, the one that has waited longest.
+#[derive(Clone, Debug, Default)]
+pub struct EarliestDeadline {
+    queue: BinaryHeap<Reverse<(u64, u64, u8)>>,
+    count: u64,
+}
+
+impl Scheduler for EarliestDeadline {
+    fn add(&mut self, ready: Ready) {
+        self.count += 1;
+        self.queue.push(Reverse((ready.deadline, self.count, ready.process)));
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        self.queue.pop().map(|Reverse((_, _, process))| process)
+    }
+}
+
+/// Any, and any partner, by pseudo-random numbers.
+#[derive(Clone, Debug)]
+pub struct Shuffled {
+    queue: Vec<u8>,
+    numbers: u64,
+}
+
+impl Shuffled {
+    /// The order that belongs to a seed.
+    pub fn new(seed: u64) -> Self {
+        Shuffled { queue: Vec::new(), numbers: seed }
+    }
+}
+
+impl Scheduler for Shuffled {
+    fn add(&mut self, ready: Ready) {
+        self.queue.push(ready.process);
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        if self.queue.is_empty() {
+            return None;
+        }
+        let at = splitmix::next(&mut self.numbers) as usize % self.queue.len();
+        Some(self.queue.swap_remove(at))
+    }
+
+    fn partner(&mut self, waiting: &[u8]) -> usize {
+        splitmix::next(&mut self.numbers) as usize % waiting.len().max(1)
+    }
+}

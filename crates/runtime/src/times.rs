@@ -1,0 +1,138 @@
+//! Periods and deadlines.
+//!
+//! They are written at the head of a process and come with the byte-code as labels. `deadline_N`:
+//! the process is to rest N milliseconds after it could go on. `period_N`: a process that rests
+//! there goes on when N milliseconds have passed since it was to go on last. Neither changes what a
+//! program can do, only what a run does: a search tries every order, and all times are among them.
+
+use bytecode::{ProcessId, Verified};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
+
+/// Whether a process may go on from where it rests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gate {
+    Open,
+    /// It is released later.
+    Closed,
+}
+
+/// What the process type says.
+#[derive(Clone, Debug, Default)]
+struct Timing {
+    /// Where a new process begins.
+    entry: u16,
+    deadline: Option<Duration>,
+    /// Locations at which it waits for its next period.
+    periods: Vec<(u16, Duration)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Job {
+    /// When it was released, for those with periods.
+    released: Duration,
+    /// When it has to rest, once it can go on.
+    due: Option<Duration>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Times {
+    types: Vec<Timing>,
+    needed: bool,
+    jobs: Vec<Job>,
+    asleep: BinaryHeap<Reverse<(Duration, usize)>>,
+    begun: Instant,
+    pub missed: u64,
+}
+
+impl Times {
+    pub fn of(verified: &Verified) -> Times {
+        let program = verified.program();
+        let mut types = vec![Timing::default(); program.processes.len()];
+        for (ty, timing) in types.iter_mut().enumerate() {
+            let entry = program.follow_jumps(program.processes[ty].entry);
+            timing.entry = entry.and_then(|entry| verified.locations().at(ProcessId(ty as u8), entry)).map_or(0, |location| location.0);
+        }
+        let mut needed = false;
+        for label in &program.labels {
+            let number = |prefix: &str| label.name.strip_prefix(prefix).and_then(|number| number.parse().ok()).map(Duration::from_millis);
+            let Some(ty) = program.process_at(label.addr) else { continue };
+            if let Some(deadline) = number("deadline_") {
+                types[ty.index()].deadline = Some(deadline);
+                needed = true;
+            } else if let Some(period) = number("period_")
+                && let Some(at) = program.follow_jumps(label.addr)
+                && let Some(location) = verified.locations().at(ProcessId(ty.0), at)
+            {
+                types[ty.index()].periods.push((location.0, period));
+                needed = true;
+            }
+        }
+        Times { types, needed, jobs: Vec::new(), asleep: BinaryHeap::new(), begun: Instant::now(), missed: 0 }
+    }
+
+    /// Whether any process has a period or a deadline.
+    pub fn is_needed(&self) -> bool {
+        self.needed
+    }
+
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// A process rests; whether it waits for a partner there.
+    pub fn rests(&mut self, process: usize, ty: u8, location: u16, waits: bool) -> Gate {
+        if self.jobs.len() <= process {
+            self.jobs.resize(process + 1, Job::default());
+        }
+        let timing = &self.types[ty as usize];
+        let period = timing.periods.iter().find(|(at, _)| *at == location).map(|(_, period)| *period);
+        if timing.deadline.is_none() && period.is_none() {
+            return Gate::Open;
+        }
+        let (deadline, now) = (timing.deadline, self.now());
+        let job = &mut self.jobs[process];
+        if location == timing.entry {
+            *job = Job { released: now, due: None };
+        }
+        if waits || period.is_some() {
+            if job.due.take().is_some_and(|due| now > due) {
+                self.missed += 1;
+            }
+        } else if job.due.is_none() {
+            job.due = deadline.map(|deadline| now + deadline);
+        }
+        let Some(period) = period else { return Gate::Open };
+        let job = &mut self.jobs[process];
+        // One that is late is released at once, and the periods that it lost are not made up for.
+        job.released = (job.released + period).max(now.saturating_sub(period));
+        if job.released <= now {
+            job.due = deadline.map(|deadline| now + deadline);
+            return Gate::Open;
+        }
+        self.asleep.push(Reverse((job.released, process)));
+        Gate::Closed
+    }
+
+    /// A process whose period begins now or began before.
+    pub fn released(&mut self) -> Option<usize> {
+        let Reverse((when, process)) = *self.asleep.peek()?;
+        let now = self.now();
+        if when > now {
+            return None;
+        }
+        self.asleep.pop();
+        Some(process)
+    }
+
+    /// How long it is until a process is released.
+    pub fn next_release(&self) -> Option<Duration> {
+        self.asleep.peek().map(|Reverse((when, _))| when.saturating_sub(self.now()))
+    }
+
+    /// When a process that can go on has to rest, in nanoseconds.
+    pub fn deadline(&mut self, process: usize) -> u64 {
+        self.jobs.get(process).and_then(|job| job.due).map_or(u64::MAX, |due| due.as_nanos() as u64)
+    }
+}

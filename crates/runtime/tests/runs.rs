@@ -1,0 +1,91 @@
+//! Runs are paths of the checked graph, and end where the graph ends.
+
+use bytecode::Verified;
+use contract::{Successors, System};
+use lf::{Options, Queues, Request};
+use runtime::{EarliestDeadline, NoDevices, RoundRobin, RunEnd, RunLimits, Runner, Scheduler, Shuffled};
+use source::SourceMap;
+use std::sync::Arc;
+
+/// The folder of the models.
+fn models() -> std::path::PathBuf {
+    std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../models/lf")
+}
+
+fn compile(text: &str, options: Options) -> Arc<Verified> {
+    let mut map = SourceMap::new();
+    let file = map.add("test.lf", text);
+    let mut loader = |wanted: &str, _: &str| {
+        let text = std::fs::read_to_string(models().join(wanted)).map_err(|error| error.to_string())?;
+        Ok((wanted.to_owned(), text))
+    };
+    let compiled = lf::compile(&mut map, file, &mut loader, Request { options, ..Request::default() });
+    let program = compiled.program.unwrap_or_else(|| panic!("{text}\n{}", source::render_all(&map, &compiled.diagnostics)));
+    Arc::new(bytecode::verify(program).unwrap_or_else(|error| panic!("{text}\n{error}")))
+}
+
+fn scheduler(seed: u64) -> Box<dyn Scheduler> {
+    match seed % 4 {
+        0 => Box::new(RoundRobin::default()),
+        1 => Box::new(EarliestDeadline::default()),
+        _ => Box::new(Shuffled::new(seed)),
+    }
+}
+
+/// Runs a program and compares where it goes with the reference interpreter.
+fn run(program: &Arc<Verified>, seed: u64, text: &str) -> RunEnd {
+    let limits = RunLimits { actions: Some(120), recorded: 120, ..RunLimits::default() };
+    let mut runner = Runner::new(program, scheduler(seed), seed, Box::new(NoDevices), limits).unwrap_or_else(|why| panic!("{text}\n{why}"));
+    let end = runner.run(&mut |_| {});
+    let state = runner.state();
+    let actions = runner.figures().actions;
+    let trace = runner.into_trace().expect("it was recorded");
+    let trace = trace.unwrap_or_else(|trace| panic!("seed {seed}: action {} is not in the graph:\n{text}", trace.steps.len() + 1));
+    assert_eq!(trace.steps.len() as u64, actions, "seed {seed}:\n{text}");
+    let mut system = vm::Interpreter::new(Arc::clone(program));
+    let mut out = Successors::new();
+    match &end {
+        RunEnd::Finished | RunEnd::Deadlock(_) => {
+            assert_eq!(trace.last_state(), state);
+            system.successors(&state, &mut out);
+            assert!(out.is_empty(), "seed {seed}: the run ended with {end:?} where the graph goes on:\n{text}");
+            assert_eq!(system.is_valid_end(&state), end == RunEnd::Finished, "seed {seed}:\n{text}");
+        }
+        RunEnd::Actions => assert_eq!(trace.last_state(), state),
+        RunEnd::Fault(_) => {}
+        other => panic!("seed {seed}: {other:?}"),
+    }
+    end
+}
+
+#[test]
+fn a_thousand_random_runs_are_paths_of_the_graph() {
+    let mut ends = [0; 4];
+    for seed in 0..1000 {
+        let text = testkit::lf::Program::random(seed).text();
+        let queues = if seed % 5 == 4 { Queues::Fifo } else { Queues::Sorted };
+        let program = compile(&text, Options { queues, ..Options::default() });
+        ends[match run(&program, seed, &text) {
+            RunEnd::Finished => 0,
+            RunEnd::Deadlock(_) => 1,
+            RunEnd::Fault(_) => 2,
+            _ => 3,
+        }] += 1;
+    }
+    // All kinds of ends occur.
+    assert!(ends.iter().all(|count| *count > 0), "{ends:?}");
+}
+
+#[test]
+fn every_model_runs() {
+    for entry in std::fs::read_dir(models()).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        for queues in [Queues::Sorted, Queues::Fifo] {
+            let program = compile(&text, Options { queues, ..Options::default() });
+            for seed in 0..4 {
+                run(&program, seed, &path.display().to_string());
+            }
+        }
+    }
+}

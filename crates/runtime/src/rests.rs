@@ -210,7 +210,10 @@ impl Scan<'_> {
                     let channel = match source(first, &sources) {
                         Key::Slot(slot) if self.is_constant(ty, slot) => shape.initial[slot as usize],
                         _ => {
-                            return Err(NotRunnable { addr: self.code.origins[pc as usize], what: "a channel is not known before the run" });
+                            return Err(NotRunnable {
+                                addr: self.code.origins[pc as usize],
+                                what: "a channel is not known before the run",
+                            });
                         }
                     };
                     let Some(capacity) = self.capacity(channel) else {

@@ -35,10 +35,10 @@ impl Smaller {
         let Verdict::Violated(violation) = &mut outcome.verdict else { return outcome };
         let Some(initial) = narrator.initial().0 else { return outcome };
         let mut original = Interpreter::new(Arc::clone(self.optimised.original()));
-        original.give_up_when(enough);
+        original.give_up_when(enough.clone());
         let no_step = temporal || violation.trace.steps.is_empty();
         let fault = Some(violation.fault.kind).filter(|kind| *kind != ViolationKind::Deadlock && !no_step);
-        match retell(&original, self, initial, &violation.trace, fault) {
+        match retell(&original, self, initial, &violation.trace, fault, &enough) {
             Some(told) => {
                 violation.trace = told.trace;
                 if let Some(committed) = told.fault {

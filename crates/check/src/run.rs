@@ -241,7 +241,7 @@ fn carry_out(
         let known = probe.as_ref().is_some_and(|probe| probe.answers);
         let mut outcome = outcome;
         if let Some(smaller) = &smaller {
-            outcome = smaller.retell(&narrator, outcome, false, enough(plan, &surroundings.cancel));
+            outcome = smaller.retell(&narrator, outcome, false, clock.enough(plan, known));
         }
         let coverage = notes.map(|notes| notes.tell(is_complete(&outcome.verdict), reduced == Reduced::Yes));
         Checked { probe, reduced, shrunk, coverage, ..confirm(&narrator, outcome, &|| !known && clock.is_over()) }
@@ -347,7 +347,7 @@ fn temporal(
         coverage::merge(&mut checked.coverage, notes.tell(false, is_reduced));
     }
     if let Some(smaller) = &smaller {
-        found = smaller.retell(narrator, found, true, enough(plan, &task.cancel));
+        found = smaller.retell(narrator, found, true, clock.enough(plan, false));
     }
     let mut reference = subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), task.observer);
     if let (Some(_), Verdict::Violated(violation)) = (&smaller, &mut found.verdict) {
@@ -395,6 +395,17 @@ struct Clock {
 impl Clock {
     fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// When whoever looks for the steps of a path is to give up. What is `known` is told although
+    /// the time is up.
+    fn enough(&self, plan: &Plan, known: bool) -> Enough {
+        let (cancel, memory) = (self.cancel.clone(), plan.limits.memory);
+        let deadline = self.deadline.filter(|_| !known);
+        Enough::when(move |bytes| {
+            let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            late || cancel.is_cancelled() || memory.is_some_and(|limit| bytes > limit)
+        })
     }
 }
 

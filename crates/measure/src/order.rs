@@ -13,7 +13,8 @@ pub(crate) fn ranks(program: &Verified, ty: ProcessId) -> Vec<i32> {
     let mut next: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
     for (number, next) in next.iter_mut().enumerate() {
         let Some(location) = Location::new(number) else { continue };
-        let targets = graph.alternatives(ty, location).into_iter().filter_map(|step| program.locations().after_step(step.step));
+        let steps = graph.alternatives(ty, location).into_iter().filter_map(|alternative| alternative.end);
+        let targets = steps.filter_map(|(_, step)| program.locations().after_step(step));
         next.extend(targets.map(Location::index));
     }
     let entry = program.program().follow_jumps(program.program().processes[ty.index()].entry);

@@ -3,17 +3,21 @@
 //! A transition of the smaller program stands for several of the original one, all of the same
 //! process or of the one it hands over to in a rendezvous. They are found by trying: from the state
 //! that was reached, along steps with which the smaller program goes on, to a state whose image is
-//! the one wanted. What comes out is a trace of the original program whatever is asked here; that
-//! the violation is at its end is for others to confirm.
+//! the one wanted. No state is tried twice: there may be many more ways through a merged sequence
+//! than states in it. What comes out is a trace of the original program whatever is asked here;
+//! that the violation is at its end is for others to confirm.
 
 use bytecode::{Addr, Part};
-use contract::{Fault, FaultCode, System, Trace, TraceStep, ViolationKind};
+use contract::{Enough, Fault, FaultCode, System, Trace, TraceStep, ViolationKind};
+use std::collections::HashSet;
 use vm::{Event, Explained, Interpreter};
 
 /// Times a loop is gone through to find a state that comes again.
 const ROUNDS_MAX: usize = 1 << 10;
-/// Transitions that are tried for one of the smaller program.
-const TRIED_MAX: usize = 1 << 16;
+/// How many transitions are tried before the time and the memory are looked at again.
+const ASK_EVERY: usize = 64;
+/// What a state that was tried takes besides its bytes.
+const OVERHEAD: u64 = 64;
 
 /// How a smaller program goes with the original one.
 pub trait Relation {
@@ -35,15 +39,16 @@ pub struct Retold {
 
 /// Tells a trace of a smaller program as one of the original program, which `original` executes and
 /// which begins in `initial`. `fault` is what the last step commits, if it is a fault. Nothing, if
-/// the trace is not one of a program that goes with the original.
+/// the trace is not one of a program that goes with the original, or `enough` is reached.
 pub fn retell(
     original: &Interpreter,
     relation: &dyn Relation,
     initial: Vec<u8>,
     trace: &Trace,
     fault: Option<ViolationKind>,
+    enough: &Enough,
 ) -> Option<Retold> {
-    let mut told = Told { original, relation, trace: Trace { initial, ..Trace::default() }, fault: None };
+    let mut told = Told { original, relation, trace: Trace { initial, ..Trace::default() }, fault: None, enough, tried: 0 };
     if relation.image(&told.trace.initial) != trace.initial {
         return None;
     }
@@ -80,6 +85,9 @@ struct Told<'a> {
     relation: &'a dyn Relation,
     trace: Trace,
     fault: Option<Fault>,
+    enough: &'a Enough,
+    /// How many transitions have been tried.
+    tried: usize,
 }
 
 impl Told<'_> {
@@ -89,10 +97,15 @@ impl Told<'_> {
 
     /// Adds what one transition of the smaller program stands for.
     fn step(&mut self, wanted: &TraceStep, fault: Option<ViolationKind>) -> Option<()> {
-        let mut tried = 0;
-        let mut open = vec![self.moves(self.trace.last_state(), wanted.action.process as usize, &mut tried)?];
+        let mut open = vec![self.moves(self.trace.last_state(), wanted.action.process as usize)?];
         let mut path: Vec<TraceStep> = Vec::new();
+        // States from which everything is tried already, with the process that goes on.
+        let (mut seen, mut held) = (HashSet::new(), 0);
         while let Some(level) = open.last_mut() {
+            self.tried += 1;
+            if self.tried.is_multiple_of(ASK_EVERY) && self.enough.is_reached(held) {
+                return None;
+            }
             let Some(next) = level.pop() else {
                 open.pop();
                 path.pop();
@@ -108,7 +121,10 @@ impl Told<'_> {
                 (None, None) => false,
             };
             let more = match (&state, on) {
-                (Some(state), Some((process, _))) if !reached => Some(self.moves(state, process, &mut tried)?),
+                (Some(state), Some((process, _))) if !reached && seen.insert((process, state.clone())) => {
+                    held += state.len() as u64 + OVERHEAD;
+                    Some(self.moves(state, process)?)
+                }
                 _ => None,
             };
             path.push(TraceStep { action, state });
@@ -126,7 +142,7 @@ impl Told<'_> {
     }
 
     /// The transitions of a process, the first one last.
-    fn moves(&self, state: &[u8], process: usize, tried: &mut usize) -> Option<Vec<Explained>> {
+    fn moves(&self, state: &[u8], process: usize) -> Option<Vec<Explained>> {
         // Where nobody has the privilege, what a process can do is seen without the others; unless
         // it waits for a timeout.
         let alone = self.original.program().layout().exclusive.is_none();
@@ -137,8 +153,7 @@ impl Told<'_> {
         }
         moves.retain(|explained| explained.action.process as usize == process);
         moves.reverse();
-        *tried += moves.len();
-        (*tried <= TRIED_MAX).then_some(moves)
+        Some(moves)
     }
 }
 

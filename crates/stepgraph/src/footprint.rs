@@ -1,11 +1,11 @@
 //! Footprints: what a step may read and write, known before it runs.
 //!
-//! An alternative is one way through a location's node to the end of a step. Its footprint contains
-//! everything that decides whether it is executable and what it does: its own guards and effects,
-//! the guards of the alternatives that ELSE or UNLESS tries before it, and what the scheduler adds
-//! to every step: the process that moved last, the holder of the privilege, priorities. Reductions
-//! rely on footprints, so a test executes steps and checks by brute force that nothing outside was
-//! read or written.
+//! An alternative is one way through a location's node, to the end of a step or to a fault. Its
+//! footprint contains everything that decides whether it is executable and what it does: its own
+//! guards and effects, the guards of the alternatives that ELSE or UNLESS tries before it, and what
+//! the scheduler adds to every step: the process that moved last, the holder of the privilege,
+//! priorities. A test executes steps and checks by brute force that nothing outside was read or
+//! written. `reduction` derives finer ones of its own, condition by condition.
 
 use crate::StepGraph;
 use crate::expr::{Expr, ExprId, Var};
@@ -69,13 +69,12 @@ pub struct Footprint {
     pub entangled: bool,
 }
 
-/// One way to leave a location.
+/// One way through the node of a location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alternative {
-    /// How the step ends.
-    pub mode: Mode,
-    /// Its STEP instruction.
-    pub step: Addr,
+    /// How the step ends, and its STEP instruction. Nothing if this way comes to no step: a process
+    /// that takes it is blocked, unless there is a fault before.
+    pub end: Option<(Mode, Addr)>,
     /// What it may touch.
     pub footprint: Footprint,
 }
@@ -125,11 +124,12 @@ impl Footprint {
 }
 
 impl StepGraph {
-    /// The ways to leave a location, in the order in which they are tried.
+    /// The ways through a location's node that matter, in the order in which they are tried: those
+    /// that lead to the end of a step, and those that may be a fault.
     pub fn alternatives(&self, process: ProcessId, location: Location) -> Vec<Alternative> {
         let mut found = Vec::new();
         let base = self.scheduler.base();
-        self.collect(self.location(process, location), base, &mut found);
+        self.collect(self.location(process, location), base, false, &mut found);
         if found.len() >= MAX_ALTERNATIVES {
             let mut all = Footprint::default();
             for alternative in &found {
@@ -142,18 +142,19 @@ impl StepGraph {
         found
     }
 
-    /// Adds the alternatives below a node.
-    fn collect(&self, start: NodeId, mut so_far: Footprint, found: &mut Vec<Alternative>) {
+    /// Adds the alternatives below a node. `faults` says whether there may have been a fault before
+    /// it.
+    fn collect(&self, start: NodeId, mut so_far: Footprint, mut faults: bool, found: &mut Vec<Alternative>) {
         let mut id = start;
         loop {
             match self.node(id) {
                 Node::Choice(first, second) => {
-                    self.collect(*first, so_far.clone(), found);
+                    self.collect(*first, so_far.clone(), faults, found);
                     id = *second;
                 }
                 Node::Else(main, other) | Node::Unless(main, other) => {
                     let before = found.len();
-                    self.collect(*main, so_far.clone(), found);
+                    self.collect(*main, so_far.clone(), faults, found);
                     // Whether the other side is tried depends on everything that decides about the
                     // first side.
                     let tried = self.everything_below(*main);
@@ -169,27 +170,38 @@ impl StepGraph {
                 }
                 Node::Test(condition, then, other) => {
                     self.read(*condition, &mut so_far);
-                    self.collect(*then, so_far.clone(), found);
+                    faults |= self.pool().traits(*condition).faults;
+                    self.collect(*then, so_far.clone(), faults, found);
                     id = *other;
                 }
                 Node::Guard(condition, next) => {
                     self.read(*condition, &mut so_far);
+                    faults |= self.pool().traits(*condition).faults;
                     id = *next;
                 }
                 Node::Do(effect, next) => {
                     self.touch(effect, &mut so_far);
+                    effect.exprs(|expr| faults |= self.pool().traits(expr).faults);
+                    // Those that write may have a fault of their own.
+                    faults |= effect.writes() && !matches!(effect, Effect::Store(..));
                     id = *next;
                 }
                 Node::Step(mode, step) => {
                     self.end(*mode, &mut so_far);
-                    found.push(Alternative { mode: *mode, step: *step, footprint: so_far });
+                    found.push(Alternative { end: Some((*mode, *step)), footprint: so_far });
                     return;
                 }
-                Node::Return | Node::Value(_) | Node::Blocked => return,
+                Node::Return | Node::Value(_) => return,
+                Node::Blocked => {
+                    if faults {
+                        found.push(Alternative { end: None, footprint: so_far });
+                    }
+                    return;
+                }
             }
             if found.len() >= MAX_ALTERNATIVES {
                 so_far.merge(&self.everything_below(id));
-                found.push(Alternative { mode: Mode::Normal, step: Addr::default(), footprint: so_far });
+                found.push(Alternative { end: Some((Mode::Normal, Addr::default())), footprint: so_far });
                 return;
             }
         }

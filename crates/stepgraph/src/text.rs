@@ -25,7 +25,8 @@ impl StepGraph {
                 w.node(&mut out, self.location(id, location), 4);
                 if footprints {
                     for alternative in self.alternatives(id, location) {
-                        let _ = writeln!(out, "    # {}: {}", alternative.step, w.footprint(&alternative.footprint));
+                        let step = alternative.end.map_or("no step".to_owned(), |(_, step)| step.to_string());
+                        let _ = writeln!(out, "    # {step}: {}", w.footprint(&alternative.footprint));
                     }
                 }
             }

@@ -40,8 +40,8 @@ impl Bench<'_> {
             }
             for alternative in self.graph.alternatives(ty, location) {
                 all.merge(&alternative.footprint);
-                if matches!(alternative.mode, Mode::Invisible | Mode::Deterministic) {
-                    open.extend(self.program.locations().after_step(alternative.step));
+                if let Some((Mode::Invisible | Mode::Deterministic, step)) = alternative.end {
+                    open.extend(self.program.locations().after_step(step));
                 }
             }
         }

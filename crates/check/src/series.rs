@@ -68,8 +68,12 @@ pub(crate) fn bits<S: System + Clone>(
 /// counts too. It is not asked how much that is just now, so that the same call gives the same
 /// answer.
 pub(crate) fn array_bytes(budget: u64, own_counts: bool) -> u64 {
-    let own = if own_counts { OWN_BYTES.min(budget / 2) } else { 0 };
-    ((budget - own) / 2).min(BIT_ARRAY_MAX)
+    ((budget - own_bytes(budget, own_counts)) / 2).min(BIT_ARRAY_MAX)
+}
+
+/// What the program itself takes of the budget, if that counts.
+pub(crate) fn own_bytes(budget: u64, own_counts: bool) -> u64 {
+    if own_counts { OWN_BYTES.min(budget / 2) } else { 0 }
 }
 
 /// The runs that were made.

@@ -48,17 +48,20 @@ pub(crate) fn search<S: System + Clone>(
             Ok(outcome)
         }
         StoreKind::Bits => series::bits(system, plan, task, from),
-        StoreKind::Cache => with(system, &mut Cache::new(cached(system, budget), budget), order, task, from),
+        StoreKind::Cache => {
+            let room = budget - series::own_bytes(budget, task.resident.is_some());
+            with(system, &mut Cache::new(cached(system, room), budget), order, task, from)
+        }
     }
 }
 
 /// How many states a cache has room for, if they are as long as the initial ones. The rest of the
-/// budget is for the path, and the program.
-fn cached<S: System + Clone>(system: &S, budget: u64) -> u64 {
+/// room is for the path.
+fn cached<S: System + Clone>(system: &S, room: u64) -> u64 {
     let mut out = Successors::new();
     system.clone().initial(&mut out);
     let longest = out.iter().filter_map(|(_, state)| state).map(<[u8]>::len).max().unwrap_or(0);
-    (budget / 8 * 5 / (CACHED_BYTES + longest as u64)).min(CACHED_MAX)
+    (room / 8 * 5 / (CACHED_BYTES + longest as u64)).min(CACHED_MAX)
 }
 
 /// From here on everything is concrete.

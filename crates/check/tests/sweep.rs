@@ -62,9 +62,9 @@ fn six_variants_of_the_protocol_have_their_numbers() {
             let outcome = space(Plan { store, ..plan(Order::Sweep, measure) });
             assert_eq!(outcome.verdict, Verdict::Holds);
             let told = outcome.statistics.sweep.expect("it was a sweep");
-            assert!(told.peak_states < states, "{told:?}");
+            // Also where some states are kept for good because steps lead back to them.
+            assert!(told.peak_states * 2 < states, "{told:?}");
             if back == 0 {
-                assert!(told.peak_states * 2 < states, "{told:?}");
                 assert_eq!((outcome.statistics.states, outcome.statistics.transitions), (states, steps));
                 assert_eq!((told.expanded_states, told.sweeps, told.persistent_states, told.regress_steps), (states, 1, 0, 0));
             } else {

@@ -177,7 +177,7 @@ fn limits_and_signals_are_heard_in_every_phase() {
 }
 
 fn reading() {
-    let folder = Folder::new();
+    let folder = Folder::new().all_orders();
     // Standard input to which no process writes, and that stays open.
     assert_eq!(limited(&folder, &["check", "-"], 100), 3);
     assert!(folder.read("out").starts_with("unknown: the time limit was reached"), "{}", folder.read("out"));
@@ -199,7 +199,7 @@ fn reading() {
 }
 
 fn searching() {
-    let folder = Folder::with("vast.pml", VAST);
+    let folder = Folder::with("vast.pml", VAST).all_orders();
     for (number, options) in every_search().iter().enumerate() {
         let arguments = [&["check", "vast.pml", "--threads", "1"], &options[..]].concat();
         assert_eq!(limited(&folder, &arguments, 300), 3, "{options:?}");
@@ -212,7 +212,7 @@ fn searching() {
 
 /// Native code of large programs is made while they are searched.
 fn translating() {
-    let folder = Folder::new();
+    let folder = Folder::new().all_orders();
     for family in Family::ALL {
         let name = family.file_name();
         folder.write(name, family.text(200_000));
@@ -223,7 +223,7 @@ fn translating() {
 
 /// Tables that double again and again, up to hundreds of megabytes.
 fn growing() {
-    let folder = Folder::with("vast.pml", VAST);
+    let folder = Folder::with("vast.pml", VAST).all_orders();
     for store in ["auto", "plain", "compact", "hash", "bits"] {
         let arguments = ["check", "vast.pml", "--threads", "1", "--search", "bfs", "--memory", "2G", "--store", store];
         assert_eq!(limited(&folder, &arguments, 1500), 3, "{store}");
@@ -233,7 +233,7 @@ fn growing() {
 /// Steps that take too long to wait for, the very first step included, with few states inside and
 /// with very many.
 fn inside_steps() {
-    let folder = Folder::new();
+    let folder = Folder::new().all_orders();
     for text in [
         "int x; init { d_step { do :: x++ od } }",
         "int x; init { atomic { do :: x++ od } }",
@@ -252,7 +252,7 @@ fn inside_steps() {
 
 /// An initial state that takes long to make: ten million elements are computed one by one.
 fn first_state() {
-    let folder = Folder::with("first.pml", "int g = 1; active [200] proctype P() { int a[50000] = g + 1; skip }");
+    let folder = Folder::with("first.pml", "int g = 1; active [200] proctype P() { int a[50000] = g + 1; skip }").all_orders();
     for engine in ["jit", "vm"] {
         let arguments = ["check", "first.pml", "--threads", "1", "--engine", engine, "--memory", "1G"];
         limited(&folder, &arguments, 200);
@@ -262,7 +262,7 @@ fn first_state() {
 
 /// States of two megabytes with hundreds of successors each.
 fn large_states() {
-    let folder = Folder::with("large.pml", "active [250] proctype P() { int a[2000] = 7; do :: a[3]++ od }");
+    let folder = Folder::with("large.pml", "active [250] proctype P() { int a[2000] = 7; do :: a[3]++ od }").all_orders();
     for order in ["auto", "bfs", "dfs"] {
         let arguments = ["check", "large.pml", "--threads", "1", "--search", order, "--memory", "1G"];
         for milliseconds in [100, 700] {
@@ -276,7 +276,8 @@ fn large_states() {
 /// one that does not.
 fn printing() {
     let folder =
-        Folder::with("chain.pml", "int n; byte large[200]; active proctype P() { do :: n < 60000 -> n++ :: else -> assert(false) od }");
+        Folder::with("chain.pml", "int n; byte large[200]; active proctype P() { do :: n < 60000 -> n++ :: else -> assert(false) od }")
+            .all_orders();
     let base = ["check", "chain.pml", "--threads", "1", "--search", "dfs"];
     for more in [&[][..], &["--json"], &["--trace", "trace"]] {
         let arguments = [&base[..], more].concat();
@@ -315,7 +316,8 @@ fn end_unread(mut child: Child) {
 
 /// A violation at the end of a long path: the phases search, replay, confirmation and report.
 fn tracing() {
-    let folder = Folder::with("chain.pml", "int n; active proctype P() { do :: n < 100000 -> n++ :: else -> assert(false) od }\n");
+    let folder =
+        Folder::with("chain.pml", "int n; active proctype P() { do :: n < 100000 -> n++ :: else -> assert(false) od }\n").all_orders();
     for order in ["bfs", "dfs"] {
         for milliseconds in [50, 150, 300, 500, 700, 900] {
             limited(&folder, &["check", "chain.pml", "--threads", "1", "--search", order, "--engine", "vm"], milliseconds);
@@ -326,7 +328,7 @@ fn tracing() {
 
 /// Checkpoints that are written repeatedly, and a large one that is read.
 fn saving() {
-    let folder = Folder::with("vast.pml", VAST);
+    let folder = Folder::with("vast.pml", VAST).all_orders();
     for order in ["bfs", "dfs"] {
         let save = ["check", "vast.pml", "--threads", "1", "--search", order, "--checkpoint", "saved", "--checkpoint-every", "50ms"];
         limited(&folder, &save, 400);
@@ -342,7 +344,7 @@ fn saving() {
 }
 
 fn graphs() {
-    let folder = Folder::with("model.pml", "active [4] proctype P() { byte i; do :: i < 20 -> i++ :: else -> break od }\n");
+    let folder = Folder::with("model.pml", "active [4] proctype P() { byte i; do :: i < 20 -> i++ :: else -> break od }\n").all_orders();
     for name in ["graph.dot", "graph.aut"] {
         for milliseconds in [100, 1000, 3000] {
             if limited(&folder, &["space", "model.pml", "-o", name], milliseconds) == 3 {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Folder, Run};
+use common::Folder;
 
 /// Four processes with nothing in common but a counter at the end.
 const APART: &str = "byte done;\nactive [4] proctype P() { byte i; i = 1; i = 2; i = 3; done++ }\n\
@@ -11,7 +11,7 @@ const APART: &str = "byte done;\nactive [4] proctype P() { byte i; i = 1; i = 2;
 
 fn json(folder: &Folder, options: &[&str]) -> serde_json::Value {
     let arguments = [&["check", "model.pml", "--json", "--threads", "1"], options].concat();
-    Run::new(folder.command_as_it_is(&arguments).output().expect("the program starts")).json()
+    folder.run(&arguments).json()
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn chain(limit: u32) -> String {
 
 #[test]
 fn a_deep_stack_goes_to_disk() {
-    let folder = Folder::with("chain.pml", chain(500_000));
+    let folder = Folder::with("chain.pml", chain(500_000)).all_orders();
     let run = folder.run(&["check", "chain.pml", "--json", "--search", "dfs", "--store", "compact", "--memory", "48M"]).exits(0);
     let json = run.json();
     assert_eq!(json["verdict"], "holds");
@@ -24,7 +24,7 @@ fn a_deep_stack_goes_to_disk() {
 
 #[test]
 fn a_stack_that_cannot_go_to_disk_stays_in_memory() {
-    let folder = Folder::with("chain.pml", chain(300_000));
+    let folder = Folder::with("chain.pml", chain(300_000)).all_orders();
     let go = |memory: &str, code| {
         folder.run(&["check", "chain.pml", "--json", "--search", "dfs", "--spill", "nowhere", "--memory", memory, "--no-merge"]).exits(code)
     };
@@ -37,7 +37,7 @@ fn a_stack_that_cannot_go_to_disk_stays_in_memory() {
 
 #[test]
 fn the_budget_is_kept_and_advice_given() {
-    let folder = Folder::with("model.epa", ENDLESS);
+    let folder = Folder::with("model.epa", ENDLESS).all_orders();
     for (store, order) in [("plain", "bfs"), ("auto", "dfs"), ("compact", "bfs")] {
         let options = ["--store", store, "--search", order, "--memory", "32M", "--spill", "."];
         let json = folder.run(&[&["check", "model.epa", "--json"], &options[..]].concat()).exits(3).json();
@@ -51,7 +51,7 @@ fn the_budget_is_kept_and_advice_given() {
 
 /// A model whose first step is a sequence of the given kind.
 fn sequence(body: &str) -> Folder {
-    Folder::with("long.pml", format!("int x;\ninit {{ {body} }}\n"))
+    Folder::with("long.pml", format!("int x;\ninit {{ {body} }}\n")).all_orders()
 }
 
 /// The statements that the first step of a trace lists and those it leaves out.
@@ -96,7 +96,7 @@ fn a_graph_with_long_steps_is_written_in_little_memory() {
 #[test]
 fn an_endless_sequence_is_found() {
     // A state comes back when the counter overflows.
-    let folder = Folder::with("long.pml", "short x; active proctype P() { atomic { do :: x++ od } }");
+    let folder = Folder::with("long.pml", "short x; active proctype P() { atomic { do :: x++ od } }").all_orders();
     for engine in ["jit", "vm"] {
         let json = folder.run(&["check", "long.pml", "--json", "--engine", engine]).exits(1).json();
         assert_eq!(json["violation"]["kind"], "endless sequence");
@@ -123,7 +123,7 @@ fn a_long_sequence_keeps_to_its_limits() {
 
 #[test]
 fn lossy_stores_tell_what_they_may_have_lost() {
-    let folder = Folder::with("model.epa", FINE);
+    let folder = Folder::with("model.epa", FINE).all_orders();
     let json = folder.run(&["check", "model.epa", "--json", "--store", "hash"]).exits(3).json();
     let probability = json["omission"]["probability"].as_f64().expect("a number");
     assert!(probability > 0.0 && probability < 1e-9, "{json}");
@@ -146,7 +146,7 @@ fn lossy_stores_tell_what_they_may_have_lost() {
 
 #[test]
 fn progress_is_shown_on_a_terminal_only() {
-    let folder = Folder::with("model.epa", ENDLESS);
+    let folder = Folder::with("model.epa", ENDLESS).all_orders();
     let program = env!("CARGO_BIN_EXE_everypath");
     let call = format!("{program} check model.epa --time 700ms");
     let Ok(output) = Command::new("script").args(["-qec", &call, "/dev/null"]).current_dir(folder.path(".")).output() else {
@@ -166,7 +166,7 @@ fn progress_is_shown_on_a_terminal_only() {
 /// representative.
 #[test]
 fn large_states_keep_the_budget_while_they_turn_compact() {
-    let folder = Folder::with("model.pml", "active [255] proctype p() { skip }\n");
+    let folder = Folder::with("model.pml", "active [255] proctype p() { skip }\n").all_orders();
     for options in [&["--search", "dfs"][..], &["--store", "compact", "--threads", "1"]] {
         let json = folder.run(&[&["check", "model.pml", "--json", "--memory", "48M", "--time", "8s"], options].concat()).exits(3).json();
         let peak = json["peak_memory_bytes"].as_u64().expect("a number");

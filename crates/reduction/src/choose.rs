@@ -419,11 +419,15 @@ struct Tables {
 
 impl Tables {
     fn row(&mut self, nodes: &crate::bits::Bits) -> Row {
+        // In a program without processes all sets are empty.
+        if self.words == 0 {
+            return 0;
+        }
         let words = nodes.words();
-        let found = self.rows.chunks_exact(self.words.max(1)).position(|row| row == words);
+        let found = self.rows.chunks_exact(self.words).position(|row| row == words);
         found.unwrap_or_else(|| {
             self.rows.extend_from_slice(words);
-            self.rows.len() / self.words.max(1) - 1
+            self.rows.len() / self.words - 1
         }) as Row
     }
 }

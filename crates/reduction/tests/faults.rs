@@ -145,3 +145,11 @@ fn faults_of_blocked_paths_are_found() {
         examine(rest, &program, &reduction);
     }
 }
+
+/// A program without processes has a reduction that leaves nothing out.
+#[test]
+fn nothing_can_be_reduced() {
+    let program = common::assembly("global byte x\n").expect("a program");
+    let reduction = Stubborn::of(&program).expect("a reduction");
+    assert!(!violated(&program, Some(&reduction)));
+}

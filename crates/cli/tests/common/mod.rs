@@ -160,7 +160,9 @@ start Counter
 "#;
 
 /// A folder that only this test uses.
-pub struct Folder(PathBuf);
+///
+/// The second part says whether its checks try all orders.
+pub struct Folder(PathBuf, bool);
 
 impl Folder {
     pub fn new() -> Folder {
@@ -168,7 +170,7 @@ impl Folder {
         let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir_all(&path).expect("the target folder can be written");
-        Folder(path)
+        Folder(path, false)
     }
 
     /// A folder with one file in it.
@@ -176,6 +178,13 @@ impl Folder {
         let folder = Folder::new();
         folder.write(name, contents);
         folder
+    }
+
+    /// The same folder, in which a check tries all orders unless its arguments say what it does.
+    /// Limits are met with simple models, and of those a reduction leaves nothing.
+    pub fn all_orders(mut self) -> Folder {
+        self.1 = true;
+        self
     }
 
     pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
@@ -194,27 +203,18 @@ impl Folder {
         self.0.join(name).exists()
     }
 
-    /// A command that is about to run in this folder. A check tries all orders, unless the
-    /// arguments say what it does: limits are met with simple models, and of those a reduction
-    /// would leave nothing.
+    /// A command that is about to run in this folder. A check reduces as it does for everybody,
+    /// unless the folder is one of [`Folder::all_orders`].
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.command_as_it_is(arguments);
-        if arguments.first() == Some(&"check")
-            && !arguments.iter().any(|argument| ["--resume", "--no-por", "--check-por"].contains(argument))
-        {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_everypath"));
+        command.current_dir(&self.0).args(arguments).stdin(Stdio::null());
+        let says = |argument: &&str| ["--resume", "--no-por", "--check-por"].contains(argument);
+        if self.1 && arguments.first() == Some(&"check") && !arguments.iter().any(says) {
             command.arg("--no-por");
         }
         command
     }
 
-    /// A command with these arguments and no others.
-    pub fn command_as_it_is(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_everypath"));
-        command.current_dir(&self.0).args(arguments).stdin(Stdio::null());
-        command
-    }
-
-    /// Runs the program.
     pub fn run(&self, arguments: &[&str]) -> Run {
         Run::new(self.command(arguments).output().expect("the program starts"))
     }

@@ -40,7 +40,8 @@ pub fn models() -> Vec<(String, Arc<Verified>)> {
     found
 }
 
-fn assembly(text: &str) -> Option<Arc<Verified>> {
+/// Assembles a text; nothing if it is refused.
+pub fn assembly(text: &str) -> Option<Arc<Verified>> {
     let mut map = source::SourceMap::new();
     let file = map.add("model.epa", text);
     bytecode::verify(bytecode::asm::assemble(&map, file).ok()?).ok().map(Arc::new)

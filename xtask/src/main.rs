@@ -4,6 +4,7 @@
 
 mod bench;
 mod conformance;
+mod coverage;
 mod directed;
 mod engines;
 mod fuzz;
@@ -33,6 +34,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Compare state counts and verdicts with SPIN's: the benchmark set, random models, any model
     Conformance(conformance::Arguments),
+    /// Compare the statements that are never reached with those that SPIN lists
+    Coverage(coverage::Arguments),
     /// Compare directed search with breadth-first search: states visited, lengths of paths
     Directed(directed::Arguments),
     /// Compare native code with the interpreter, state by state
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Conformance(arguments) => conformance::run_command(&arguments),
+        Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Directed(arguments) => directed::run(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),

@@ -29,6 +29,9 @@ pub(crate) struct Notes {
     program: Arc<Verified>,
     /// For each address whether it is a STEP that was executed.
     executed: Box<[AtomicBool]>,
+    /// For each address whether nothing is to be learned from its STEP any more: the one look that
+    /// most successors cost.
+    known: Box<[AtomicBool]>,
     /// For each address the sequence that may follow its STEP in the same transition.
     sequences: Box<[Option<Sequence>]>,
 }
@@ -65,6 +68,7 @@ impl Notes {
         Notes {
             program: Arc::clone(program),
             executed: (0..length).map(|_| AtomicBool::new(false)).collect(),
+            known: (0..length).map(|_| AtomicBool::new(false)).collect(),
             sequences: (0..length).map(sequence).collect(),
         }
     }
@@ -73,9 +77,14 @@ impl Notes {
         self.executed.get(at).is_some_and(|executed| executed.load(Ordering::Relaxed))
     }
 
+    #[inline(always)]
+    fn is_known(&self, step: u32) -> bool {
+        self.known.get(step as usize).is_some_and(|known| known.load(Ordering::Relaxed))
+    }
+
     /// A step was executed in `state` by a process. Whether the reference interpreter must say what
     /// else was.
-    #[inline]
+    #[inline(never)]
     fn note(&self, step: u32, state: &[u8], process: u32) -> bool {
         // A step that failed before it was complete has no number.
         let Some(executed) = self.executed.get(step as usize) else { return step != Successor::NO_STEP };
@@ -83,8 +92,16 @@ impl Notes {
             executed.store(true, Ordering::Relaxed);
         }
         match &self.sequences[step as usize] {
-            None => false,
-            Some(sequence) => self.is_of_interest(sequence, state, process),
+            None => {
+                self.known[step as usize].store(true, Ordering::Relaxed);
+                false
+            }
+            Some(sequence) => {
+                let interest = self.is_of_interest(sequence, state, process);
+                let done = sequence.done.load(Ordering::Relaxed) == sequence.steps.len();
+                self.known[step as usize].store(done, Ordering::Relaxed);
+                interest
+            }
         }
     }
 
@@ -377,6 +394,9 @@ impl Noting {
     fn note(&self, states: &[&[u8]], source: u32, out: &Successors, first: usize) {
         let mut asked = None;
         for entry in &out.entries()[first..] {
+            if self.notes.is_known(entry.step) {
+                continue;
+            }
             let state = states[(entry.source - source) as usize];
             if self.notes.note(entry.step, state, entry.action.process) && asked != Some(entry.source) {
                 asked = Some(entry.source);

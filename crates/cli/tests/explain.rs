@@ -104,3 +104,35 @@ fn first_models_examples_and_pages_are_there() {
     folder.run(&["man", "-o", "pages"]).exits(0);
     assert!(folder.run(&["--version"]).exits(0).out.contains('('));
 }
+
+#[test]
+fn reports_are_written_to_files() {
+    let model =
+        "chan c = [1] of { byte };\nactive proctype P() { c!1; c!2 }\nactive proctype Q() { byte x; c?x; assert(x == 2 && '<' != 0) }\n";
+    let folder = Folder::with("model.pml", model);
+    let files = ["--html", "r.html", "--junit", "r.xml", "--sarif", "r.sarif", "--itf", "r.itf.json"];
+    folder.run(&[&["check", "model.pml", "--coverage"][..], &files].concat()).exits(1);
+    let read = |name: &str| std::fs::read_to_string(folder.path(name)).expect("a file");
+    let page = read("r.html");
+    // Nothing from outside, no text of the model as markup, and all parts.
+    assert!(
+        !page.contains("http://") && !page.contains("https://")
+            || page.matches("http").count() == page.matches("http-equiv").count() + page.matches("www.w3.org").count()
+    );
+    for part in ["id=\"slider\"", "id=\"data\"", "class=\"source\"", "<svg", "Coverage", "&#39;&lt;&#39;"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(read("r.xml").contains("failures=\"1\""));
+    let sarif: Value = serde_json::from_str(&read("r.sarif")).expect("JSON");
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "assertion violated", "{sarif}");
+    assert!(sarif["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"].as_array().is_some_and(|all| !all.is_empty()));
+    let itf: Value = serde_json::from_str(&read("r.itf.json")).expect("JSON");
+    let (vars, states) = (itf["vars"].as_array().expect("a list"), itf["states"].as_array().expect("a list"));
+    for state in states {
+        assert!(vars.iter().all(|name| state.get(name.as_str().unwrap_or_default()).is_some()), "{itf}");
+    }
+    let summary = folder.run(&["check", "model.pml", "--format", "spin"]).exits(1).out;
+    assert!(summary.contains("errors: 1") && summary.contains("states, stored"), "{summary}");
+    folder.run(&["check", "model.pml", "--html", "model.pml"]).exits(2);
+    folder.run(&["check", "model.pml", "--html", "x", "--junit", "x"]).exits(2);
+}

@@ -10,7 +10,7 @@
 //! a model or a trace file passes through [`markup`], which shortens and escapes it, so that a
 //! hostile name stays plain text and a chart stays small.
 
-mod markup;
+pub(crate) mod markup;
 mod messages;
 mod page;
 mod svg;

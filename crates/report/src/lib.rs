@@ -7,7 +7,9 @@
 
 mod chart;
 mod coverage;
+mod exchange;
 pub mod graph;
+mod html;
 pub mod json;
 mod look;
 mod outcome;
@@ -18,7 +20,9 @@ mod witness;
 
 pub use chart::Chart;
 pub use coverage::{CoverageJson, coverage_text};
+pub use exchange::{itf, junit, sarif, spin};
 pub use graph::{Graph, GraphFormat};
+pub use html::Page;
 pub use look::{Detail, Look};
 pub use outcome::{Measured, Told, check_text, fault_text, space_text, witness_text};
 pub use steps::{Printer, processes_text, values_text};

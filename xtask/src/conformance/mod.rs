@@ -7,7 +7,7 @@
 mod events;
 pub mod formulas;
 mod random;
-mod spin;
+pub(crate) mod spin;
 
 use crate::models::Model;
 use crate::{Failure, root};

@@ -96,6 +96,39 @@ pub fn ask_for_events(text: &str, name: &str, compiler: Compiler, patience: Dura
     })
 }
 
+/// The states of each process that SPIN never reaches, by process and line. A state that only
+/// jumps is no statement, and is left out; so is the end of a process, which a process that never
+/// ends does not have in our byte-code.
+pub fn ask_unreached(
+    text: &str,
+    beside: Option<&Path>,
+    name: &str,
+    compiler: Compiler,
+    patience: Duration,
+) -> Result<Vec<(String, u32)>, String> {
+    in_folder(name, |folder| {
+        fs::write(folder.join("model.pml"), text).map_err(|error| error.to_string())?;
+        copy_headers(folder, beside);
+        make_verifier(folder, compiler, &["-DNOREDUCE", "-DSAFETY", "-DNOCLAIM", "-DVECTORSZ=8192"], patience)?;
+        let (_, told) = within_time(folder, "./pan", &["-c0", "-A", "-E", "-m100000", "-w20"], patience)?;
+        cannot(&told)?;
+        let (mut process, mut all) = (None, Vec::new());
+        for line in told.lines() {
+            if let Some(header) = line.strip_prefix("unreached in ") {
+                // `proctype P`, `init`, or a claim, which is no process.
+                process = header.strip_prefix("proctype ").map(str::to_owned).or((header == "init").then(|| "init".to_owned()));
+            } else if let (Some(process), Some((place, state))) = (&process, line.trim().split_once(", state "))
+                && let Some(number) = place.rsplit_once(':').and_then(|(_, number)| number.parse().ok())
+                && !state.contains("(goto)")
+                && !state.contains("-end-")
+            {
+                all.push((process.clone(), number));
+            }
+        }
+        Ok(all)
+    })
+}
+
 fn first_words(message: &str) -> &str {
     message.split_once(" (").map_or(message, |(words, _)| words)
 }
@@ -125,14 +158,18 @@ fn make_verifier(folder: &Path, compiler: Compiler, defines: &[&str], patience: 
     }
 }
 
-fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, patience: Duration) -> Result<Said, String> {
-    fs::write(folder.join("model.pml"), text).map_err(|error| error.to_string())?;
-    // Included files are looked for beside the model.
+/// Included files are looked for beside the model.
+fn copy_headers(folder: &Path, beside: Option<&Path>) {
     for entry in beside.into_iter().flat_map(fs::read_dir).flatten().flatten() {
         if entry.path().extension().is_some_and(|ending| ending == "h") {
             let _ = fs::copy(entry.path(), folder.join(entry.file_name()));
         }
     }
+}
+
+fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, patience: Duration) -> Result<Said, String> {
+    fs::write(folder.join("model.pml"), text).map_err(|error| error.to_string())?;
+    copy_headers(folder, beside);
     make_verifier(folder, compiler, &["-DNOREDUCE", "-DSAFETY", "-DNOCLAIM", "-DVECTORSZ=8192"], patience)?;
     let (_, all) = within_time(folder, "./pan", &["-c0", "-A", "-E", "-n", "-m100000", "-w20"], patience)?;
     let (_, first) = within_time(folder, "./pan", &["-n", "-m100000", "-w20"], patience)?;

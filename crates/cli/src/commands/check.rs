@@ -9,16 +9,24 @@ use crate::input::{Model, Wanted};
 use crate::next;
 use crate::output::Output;
 use crate::patience::Over;
+use crate::reports::ReportArguments;
 use crate::session::{Ended, Session};
 use crate::terminal::DetailArguments;
 use crate::watch::Answer;
 use crate::{Exit, complain, memory, paths, say};
 use check::{Applied, Checked, Cycles, Fair, Guidance, Only, Passes, Plan, Por, Probe, Reduced, Shrunk};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation, ViolationKind};
 use report::json::{self, CheckJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson};
-use report::{CoverageJson, Measured, Told, check_text, coverage_text, witness_text};
-use std::path::PathBuf;
+use report::{CoverageJson, Measured, Told, check_text, coverage_text, spin, witness_text};
+use std::path::{Path, PathBuf};
+
+/// Forms of a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// As the verifiers print it that SPIN generates
+    Spin,
+}
 
 /// `everypath check`
 #[derive(Debug, Args)]
@@ -86,6 +94,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
+    pub reports: ReportArguments,
+    /// Print the summary in the form of another tool
+    #[arg(long, value_name = "TOOL", value_enum, conflicts_with = "json")]
+    pub format: Option<Format>,
+    #[command(flatten)]
     pub detail: DetailArguments,
     #[command(flatten)]
     pub output: OutputArguments,
@@ -96,7 +109,7 @@ Examples:
   everypath check model.pml
   everypath check model.pml -DN=4 --time 10m --memory 8G
   everypath check model.pml --ltl '[] (x < 10)'
-  everypath check model.pml --coverage
+  everypath check model.pml --coverage --html report.html
   everypath check model.pml --trace path.json";
 
 impl Asks for Arguments {
@@ -123,6 +136,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut session = Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, arguments.output.json)?;
     session.plan.guide_atom = guide_atom(&session.model)?;
     let file = arguments.trace.as_deref().map(|path| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
+    let others: Vec<PathBuf> = session.inputs(&arguments.saving).into_iter().chain(arguments.trace.as_deref()).map(PathBuf::from).collect();
+    let others: Vec<&Path> = others.iter().map(PathBuf::as_path).collect();
+    let reports = arguments.reports.open(&others)?;
     let (Session { model, plan, watch, .. }, Ended { checked, advice }) = session.run(&arguments.saving, None)?;
     watch.reply(brief(&model, &plan, &checked, advice.clone(), arguments));
 
@@ -138,39 +154,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         unwritten = file.write(witness.to_text()).err();
     }
     let measured = Measured { peak_memory_bytes: memory::peak() };
-    let text = if arguments.output.json {
-        let (steps, processes) = match &checked.outcome.verdict {
-            Verdict::Violated(violation) => {
-                let trace = &violation.trace;
-                let steps = json::steps(&checked.steps, &json::views(&model.narrator, trace));
-                (steps, json::processes(&model.narrator, trace.last_state()))
-            }
-            _ => (Vec::new(), Vec::new()),
-        };
-        let waiting = match &checked.outcome.verdict {
-            Verdict::Violated(violation) if violation.fault.kind == ViolationKind::Deadlock => model.narrator.waiting(&violation.trace),
-            _ => Vec::new(),
-        };
-        let probe = checked.probe.as_ref();
-        let search = checked.outcome.statistics.answered_by;
-        let search = search.unwrap_or_else(|| probe.map_or(plan.order.of_search(), |probe| probe.order()).name());
-        let mut answer = CheckJson::new(&checked.outcome, search, steps, advice, measured);
-        answer.numbers.by_measure(model.measure.as_ref().map(|(_, text)| text.as_str()));
-        let properties = json::properties(&checked.properties, Some(&model.narrator));
-        let witness = checked.witness.as_ref().map(|shown| json::steps(&shown.steps, &json::views(&model.narrator, &shown.trace)));
-        json::line(&CheckJson {
-            warnings: model.warnings.clone(),
-            processes,
-            properties,
-            witness,
-            probe: probe.map(probe_json),
-            reduction: reduction_json(&checked),
-            heuristic: checked.guided.as_ref().map(heuristic_json),
-            waiting: json::waiting(&waiting),
-            waiting_cycle: replay::cycle(&waiting),
-            coverage: checked.coverage.as_ref().map(CoverageJson::from),
-            ..answer
-        })
+    let answer = (arguments.output.json || arguments.format.is_some() || arguments.reports.any())
+        .then(|| answer_json(&model, &plan, &checked, advice.clone(), measured));
+    if let Some(answer) = &answer {
+        let witness = checked.witness.as_ref().map(|shown| &shown.trace);
+        unwritten = unwritten.or(reports.write(&model, &checked.outcome.verdict, witness, answer).err());
+    }
+    let text = if let (Some(Format::Spin), Some(answer)) = (arguments.format, &answer) {
+        spin(answer)
+    } else if let (true, Some(answer)) = (arguments.output.json, &answer) {
+        json::line(answer)
     } else {
         let remark = checked.probe.as_ref().and_then(|probe| probe.remark(checked.steps.len()));
         let reduction = reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk);
@@ -203,6 +196,42 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     // it to the operating system.
     std::mem::forget((model, checked));
     Ok(exit)
+}
+
+/// The answer, for scripts.
+fn answer_json(model: &Model, plan: &Plan, checked: &Checked, advice: Option<String>, measured: Measured) -> CheckJson {
+    let (steps, processes) = match &checked.outcome.verdict {
+        Verdict::Violated(violation) => {
+            let trace = &violation.trace;
+            let steps = json::steps(&checked.steps, &json::views(&model.narrator, trace));
+            (steps, json::processes(&model.narrator, trace.last_state()))
+        }
+        _ => (Vec::new(), Vec::new()),
+    };
+    let waiting = match &checked.outcome.verdict {
+        Verdict::Violated(violation) if violation.fault.kind == ViolationKind::Deadlock => model.narrator.waiting(&violation.trace),
+        _ => Vec::new(),
+    };
+    let probe = checked.probe.as_ref();
+    let search = checked.outcome.statistics.answered_by;
+    let search = search.unwrap_or_else(|| probe.map_or(plan.order.of_search(), |probe| probe.order()).name());
+    let mut answer = CheckJson::new(&checked.outcome, search, steps, advice, measured);
+    answer.numbers.by_measure(model.measure.as_ref().map(|(_, text)| text.as_str()));
+    let properties = json::properties(&checked.properties, Some(&model.narrator));
+    let witness = checked.witness.as_ref().map(|shown| json::steps(&shown.steps, &json::views(&model.narrator, &shown.trace)));
+    CheckJson {
+        warnings: model.warnings.clone(),
+        processes,
+        properties,
+        witness,
+        probe: probe.map(probe_json),
+        reduction: reduction_json(checked),
+        heuristic: checked.guided.as_ref().map(heuristic_json),
+        waiting: json::waiting(&waiting),
+        waiting_cycle: replay::cycle(&waiting),
+        coverage: checked.coverage.as_ref().map(CoverageJson::from),
+        ..answer
+    }
 }
 
 /// The atom of the user's own heuristic.

@@ -1,0 +1,114 @@
+//! The answer of a check in files, in the formats of other tools.
+
+use crate::failure::Failure;
+use crate::input::Model;
+use crate::output::Output;
+use clap::Args;
+use contract::{Trace, Verdict};
+use report::json::CheckJson;
+use report::{Chart, Page, itf, junit, sarif};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Files to write.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reports")]
+pub struct ReportArguments {
+    /// Write a report to FILE, as one page of HTML: verdicts, coverage, the path step by step in
+    /// the source, a chart
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the verdicts to FILE as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write violations and warnings to FILE as a SARIF log
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Write the values along the path to FILE, in the Informal Trace Format (ITF)
+    #[arg(long, value_name = "FILE")]
+    pub itf: Option<PathBuf>,
+}
+
+/// The files that will be written.
+pub struct Reports<'a> {
+    arguments: &'a ReportArguments,
+    html: Option<Output>,
+    junit: Option<Output>,
+    sarif: Option<Output>,
+    itf: Option<Output>,
+}
+
+impl ReportArguments {
+    /// Makes sure that the files can be written; none of them may be one of `others`.
+    pub fn open(&self, others: &[&Path]) -> Result<Reports<'_>, Failure> {
+        let wanted = [&self.html, &self.junit, &self.sarif, &self.itf];
+        let distinct: BTreeSet<&PathBuf> = wanted.into_iter().flatten().collect();
+        if distinct.len() < wanted.into_iter().flatten().count() {
+            return Err(Failure::Call("two of the reports would be written to the same file".to_owned()));
+        }
+        let open = |path: &Option<PathBuf>| path.as_deref().map(|path| Output::new(path, others)).transpose();
+        let (html, junit, sarif, itf) = (open(&self.html)?, open(&self.junit)?, open(&self.sarif)?, open(&self.itf)?);
+        Ok(Reports { arguments: self, html, junit, sarif, itf })
+    }
+
+    /// Whether any report is wanted.
+    pub fn any(&self) -> bool {
+        self.html.is_some() || self.junit.is_some() || self.sarif.is_some() || self.itf.is_some()
+    }
+}
+
+impl Reports<'_> {
+    /// Writes them.
+    pub fn write(&self, model: &Model, verdict: &Verdict, witness: Option<&Trace>, answer: &CheckJson) -> Result<(), Failure> {
+        let trace = match verdict {
+            Verdict::Violated(violation) => Some(&violation.trace),
+            _ => witness,
+        };
+        if let Some(file) = &self.html {
+            file.write(page(model, trace, answer))?;
+        }
+        if let Some(file) = &self.junit {
+            file.write(junit(&model.name, answer))?;
+        }
+        if let Some(file) = &self.sarif {
+            file.write(sarif(answer, env!("EVERYPATH_VERSION")))?;
+        }
+        match (&self.itf, trace) {
+            (Some(file), Some(trace)) => file.write(itf(&model.narrator, &model.name, trace))?,
+            (Some(_), None) => {
+                let path = self.arguments.itf.as_deref().unwrap_or(Path::new("-"));
+                return Err(Failure::Call(format!("{} was not written: there is no path to show", path.display())));
+            }
+            (None, _) => {}
+        }
+        Ok(())
+    }
+}
+
+fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson) -> String {
+    let chart = trace.and_then(|trace| {
+        let steps = model.narrator.replay(trace).ok()?;
+        Some(Chart::new(&model.narrator, &model.witness(trace.clone(), answer.violation.clone(), None), &steps).svg())
+    });
+    let initial = trace.and_then(|trace| model.narrator.view(&trace.initial).ok()).map(|view| view.values()).unwrap_or_default();
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let sources = sources(model, answer);
+    let command = format!("everypath {}", typed.join(" "));
+    Page { model: &model.name, command: &command, answer, initial: &initial, sources: &sources, chart: chart.as_deref() }.html()
+}
+
+/// The files that the answer mentions, as far as they can be read.
+fn sources(model: &Model, answer: &CheckJson) -> Vec<(String, String)> {
+    let steps = answer.trace.iter().flatten().flat_map(|step| std::iter::once(&step.first).chain(&step.then));
+    let statements = answer.coverage.iter().flat_map(|coverage| &coverage.processes).flat_map(|process| &process.statements);
+    let mut names: Vec<String> = vec![model.name.clone()];
+    names.extend(steps.filter_map(|told| told.file.clone()).chain(statements.filter_map(|told| told.file.clone())));
+    let mut known = BTreeSet::new();
+    names.retain(|name| known.insert(name.clone()));
+    let read = |name: String| {
+        let bytes = std::fs::read(&name).ok()?;
+        let text = languages::decode(&bytes)?.into_owned();
+        Some((name, text))
+    };
+    names.into_iter().filter_map(read).collect()
+}

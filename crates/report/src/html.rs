@@ -1,0 +1,318 @@
+//! The report of a check as one page of HTML that needs nothing else: no server, no network, no
+//! other file.
+//!
+//! Verdicts, numbers, steps and source are in the page itself, so that it can be searched, printed
+//! and read without a script. The script moves through the path: a slider and keys show the values
+//! after each step, and where it is in the source and in the chart. All text from a model is
+//! escaped, and the page's content security policy forbids everything from outside.
+
+use crate::chart::markup::{LONG, escaped, shortened};
+use crate::json::{CheckJson, PropertyJson, StepJson};
+use crate::text;
+use replay::Named;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Of a longer trace the middle is left out of the page.
+const STEPS_MAX: usize = 2_000;
+
+/// What a page is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The model's name.
+    pub model: &'a str,
+    /// The command that was typed.
+    pub command: &'a str,
+    /// The answer.
+    pub answer: &'a CheckJson,
+    /// The values in the initial state.
+    pub initial: &'a [Named],
+    /// The files of the model, by the names that positions use.
+    pub sources: &'a [(String, String)],
+    /// The chart of the path, as SVG.
+    pub chart: Option<&'a str>,
+}
+
+impl Page<'_> {
+    /// The page.
+    pub fn html(&self) -> String {
+        let title = format!("{}: {}", self.model, self.answer.verdict);
+        let mut out = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<meta http-equiv=\"Content-Security-Policy\" \
+             content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n<meta name=\"viewport\" \
+             content=\"width=device-width\"/>\n<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
+            text_of(&title),
+            include_str!("html/page.css")
+        );
+        self.head(&mut out);
+        self.path(&mut out);
+        self.waiting(&mut out);
+        self.coverage(&mut out);
+        if let Some(chart) = self.chart {
+            let _ = write!(out, "<h2>Chart</h2>\n<div class=\"picture\">\n{chart}</div>\n");
+        }
+        self.steps(&mut out);
+        self.data(&mut out);
+        let _ = write!(out, "<script>\n{}</script>\n</body>\n</html>\n", include_str!("html/page.js"));
+        out
+    }
+
+    fn steps_shown(&self) -> &[StepJson] {
+        let steps = self.answer.trace.as_deref().unwrap_or_default();
+        &steps[steps.len().saturating_sub(STEPS_MAX)..]
+    }
+
+    fn head(&self, out: &mut String) {
+        let answer = self.answer;
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(out, "<h1>{}</h1>\n<p class=\"key code\">{}</p>", text_of(self.model), text_of(self.command));
+        let why = match (&answer.violation, &answer.message) {
+            (Some(violation), _) => {
+                let place = violation.file.as_ref().zip(violation.line).map(|(file, line)| format!(" ({file}:{line})"));
+                format!(": {}{}", violation.message, place.unwrap_or_default())
+            }
+            (None, Some(message)) => format!(": {message}"),
+            (None, None) => ": no violation in any reachable state".to_owned(),
+        };
+        let _ = writeln!(out, "<p class=\"verdict {0}\">{0}{1}</p>", answer.verdict, text_of(&why));
+        if let Some(advice) = &answer.advice {
+            let _ = writeln!(out, "<p>What may help: {}</p>", text_of(advice));
+        }
+        out.push_str("<h2>Properties</h2>\n<table>\n<tbody>\n");
+        for PropertyJson { name, kind, verdict, reason, file, line, .. } in &answer.properties {
+            let place = file.as_ref().zip(*line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
+            let _ = writeln!(
+                out,
+                "<tr><td class=\"word {verdict}\">{verdict}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                text_of(name),
+                if name == kind { String::new() } else { text_of(kind) },
+                text_of(&place),
+                text_of(reason.unwrap_or_default()),
+            );
+        }
+        out.push_str("</tbody>\n</table>\n<h2>Numbers</h2>\n<div class=\"numbers\">\n");
+        let numbers = &answer.numbers;
+        let rate = numbers.states as f64 / numbers.seconds.max(1e-6);
+        for (value, name) in [
+            (text::count(numbers.states), "states"),
+            (text::count(numbers.transitions), "transitions"),
+            (text::count(numbers.depth), "depth"),
+            (text::duration(Duration::try_from_secs_f64(numbers.seconds).unwrap_or_default()), "time"),
+            (text::count(rate as u64), "states a second"),
+            (text::bytes(numbers.peak_memory_bytes), "memory"),
+            (text::bytes(numbers.store_bytes), "memory for states"),
+        ] {
+            let _ = writeln!(out, "<div><b>{value}</b><span>{name}</span></div>");
+        }
+        out.push_str("</div>\n");
+        if !answer.warnings.is_empty() {
+            out.push_str("<h2>Warnings</h2>\n<ul>\n");
+            answer.warnings.iter().for_each(|warning| out.push_str(&format!("<li>{}</li>\n", text_of(warning))));
+            out.push_str("</ul>\n");
+        }
+    }
+
+    /// The player, the source and the values.
+    fn path(&self, out: &mut String) {
+        let steps = self.steps_shown().len();
+        if self.answer.trace.is_some() {
+            let _ = writeln!(
+                out,
+                "<h2>The path to it</h2>\n<div class=\"player\"><div class=\"bar\"><button id=\"back\" title=\"one step back\">◀</button><input \
+                 id=\"slider\" type=\"range\" min=\"0\" max=\"{steps}\" value=\"{steps}\" aria-label=\"step\"/><button id=\"forth\" title=\"one \
+                 step on\">▶</button><span id=\"count\">{steps}</span></div><p id=\"now\" class=\"code\"></p></div>\n<p class=\"key keys\">Keys: ← → or \
+                 k j one step, Page Up and Page Down ten, Home and End the first and the last.</p>"
+            );
+        } else if !self.sources.is_empty() {
+            out.push_str("<h2>Source</h2>\n");
+        }
+        out.push_str(if self.answer.trace.is_some() { "<div class=\"two\">\n<div>\n" } else { "<div>\n<div>\n" });
+        if self.answer.coverage.is_some() {
+            out.push_str(
+                "<p class=\"key\">Source: <i class=\"holds\">executed</i> <i class=\"unknown\">reached, never executed</i> <i \
+                 class=\"violated\">never reached</i></p>\n",
+            );
+        }
+        let marks = self.marks();
+        for (number, (name, text)) in self.sources.iter().enumerate() {
+            let _ = writeln!(out, "<p class=\"key\">{}</p>\n<pre class=\"source\">", text_of(name));
+            for (index, line) in text.lines().enumerate() {
+                let classes = marks.get(&(name.as_str(), index as u32 + 1)).map(|set| set.iter().copied().collect::<Vec<_>>().join(" "));
+                let _ = write!(
+                    out,
+                    "<span class=\"l {}\" id=\"l{number}-{1}\"><span class=\"n\">{1}</span>{2}</span>",
+                    classes.unwrap_or_default(),
+                    index + 1,
+                    escaped(&shortened(&line.replace('\t', "    "), LONG)),
+                );
+            }
+            out.push_str("</pre>\n");
+        }
+        out.push_str("</div>\n");
+        if self.answer.trace.is_some() {
+            out.push_str("<div class=\"values\"><table><thead><tr><th>Name</th><th>Value</th></tr></thead><tbody id=\"values\"></tbody></table></div>\n");
+        }
+        out.push_str("</div>\n");
+    }
+
+    /// What is to be marked in the source, by file and line.
+    fn marks(&self) -> BTreeMap<(&str, u32), BTreeSet<&'static str>> {
+        let mut marks: BTreeMap<(&str, u32), BTreeSet<&'static str>> = BTreeMap::new();
+        for step in self.steps_shown() {
+            for told in std::iter::once(&step.first).chain(&step.then) {
+                if let (Some(file), Some(line)) = (&told.file, told.line) {
+                    marks.entry((file, line)).or_default().insert("path");
+                }
+            }
+        }
+        let covered = self.answer.coverage.iter().flat_map(|coverage| &coverage.processes).flat_map(|process| &process.statements);
+        // A line may have several statements; what is missing counts more than what is not.
+        let mut worst: BTreeMap<(&str, u32), &'static str> = BTreeMap::new();
+        for told in covered {
+            let (Some(file), Some(line)) = (&told.file, told.line) else { continue };
+            let class = match (told.reached, told.executed) {
+                (_, true) => "ran",
+                (true, false) => "blocked",
+                (false, false) => "never",
+            };
+            let known = worst.entry((file, line)).or_insert(class);
+            let rank = |class: &str| ["ran", "blocked", "never"].iter().position(|known| *known == class);
+            if rank(class) > rank(known) {
+                *known = class;
+            }
+        }
+        for (place, class) in worst {
+            marks.entry(place).or_default().insert(class);
+        }
+        marks
+    }
+
+    fn waiting(&self, out: &mut String) {
+        if self.answer.waiting.is_empty() {
+            return;
+        }
+        out.push_str("<h2>At the end nobody can move</h2>\n<table>\n<thead><tr><th>Process</th><th>Where</th><th>Waits at</th><th>Why</th><th>Waits for</th></tr></thead>\n<tbody>\n");
+        for process in &self.answer.waiting {
+            for option in &process.options {
+                let place = option.file.as_ref().zip(option.line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
+                let values: Vec<String> = option.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                let channel = option.channel.as_deref().unwrap_or_default();
+                let why = match option.why {
+                    "condition" => format!("false: {}", values.join(", ")),
+                    "full" => format!("{channel} is full: {}", option.contents.as_deref().unwrap_or_default()),
+                    "empty" => format!("{channel} is empty"),
+                    "no match" => format!("no such message in {channel}: {}", option.contents.as_deref().unwrap_or_default()),
+                    "no partner" => format!("nobody is at the other side of {channel}"),
+                    _ => String::new(),
+                };
+                let on: Vec<String> = option.waits_for.iter().map(|&pid| self.process(pid)).collect();
+                let _ = writeln!(
+                    out,
+                    "<tr><td>{}</td><td>{}</td><td class=\"code\">{}</td><td class=\"code\">{}</td><td>{}</td></tr>",
+                    text_of(&self.process(process.pid)),
+                    text_of(&place),
+                    text_of(&option.statement),
+                    text_of(&why),
+                    text_of(&on.join(", ")),
+                );
+            }
+        }
+        out.push_str("</tbody>\n</table>\n");
+        if let [first, ..] = self.answer.waiting_cycle[..] {
+            let names: Vec<String> = self.answer.waiting_cycle.iter().chain([&first]).map(|&pid| self.process(pid)).collect();
+            let _ = writeln!(out, "<p>A cycle of waiting: {}</p>", text_of(&names.join(" → ")));
+        }
+    }
+
+    fn process(&self, pid: usize) -> String {
+        let found = self.answer.waiting.iter().find(|process| process.pid == pid);
+        found.map_or_else(|| format!("process {pid}"), |process| format!("{}({pid})", process.process))
+    }
+
+    fn coverage(&self, out: &mut String) {
+        let Some(coverage) = &self.answer.coverage else { return };
+        let _ = writeln!(out, "<h2>Coverage</h2>\n<p>{} of {} statements were executed.</p>", coverage.executed, coverage.statements);
+        if coverage.executed < coverage.statements {
+            out.push_str("<table>\n<thead><tr><th>Process</th><th>Where</th><th>Statement</th><th></th></tr></thead>\n<tbody>\n");
+            for process in &coverage.processes {
+                for told in process.statements.iter().filter(|told| !told.executed) {
+                    let place = told.file.as_ref().zip(told.line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
+                    let why = if told.reached { "reached, never executed" } else { "never reached" };
+                    let _ = writeln!(
+                        out,
+                        "<tr><td>{}</td><td>{}</td><td class=\"code\">{}</td><td>{why}</td></tr>",
+                        text_of(&process.name),
+                        text_of(&place),
+                        text_of(&told.statement),
+                    );
+                }
+            }
+            out.push_str("</tbody>\n</table>\n");
+        }
+        coverage.vacuous.iter().for_each(|sentence| out.push_str(&format!("<p>Warning: {}</p>\n", text_of(sentence))));
+    }
+
+    /// All steps, as a table.
+    fn steps(&self, out: &mut String) {
+        let Some(trace) = &self.answer.trace else { return };
+        let shown = self.steps_shown();
+        out.push_str("<h2>Steps</h2>\n");
+        if shown.len() < trace.len() {
+            let _ = writeln!(out, "<p>The first {} steps are left out.</p>", trace.len() - shown.len());
+        }
+        out.push_str("<div class=\"steps\"><table>\n<thead><tr><th>Step</th><th>Process</th><th>Where</th><th>Statements</th><th>Changes</th></tr></thead>\n<tbody>\n");
+        for (index, step) in shown.iter().enumerate() {
+            if self.answer.loop_start.is_some_and(|start| start + shown.len() == trace.len() + index) {
+                out.push_str("<tr><td colspan=\"5\">from here on, again and again</td></tr>\n");
+            }
+            let changes: Vec<String> = step.changes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            let place = step.first.file.as_ref().zip(step.first.line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
+            let statements: Vec<&str> = std::iter::once(&step.first).chain(&step.then).map(|told| told.statement.as_str()).collect();
+            let _ = writeln!(
+                out,
+                "<tr data-step=\"{0}\"><td>{1}</td><td>{2}</td><td>{3}</td><td class=\"code\">{4}</td><td class=\"code\">{5}</td></tr>",
+                index + 1,
+                trace.len() - shown.len() + index + 1,
+                text_of(&format!("{}({})", step.first.process, step.first.pid)),
+                text_of(&place),
+                text_of(&statements.join("; ")),
+                text_of(&changes.join(", ")),
+            );
+        }
+        out.push_str("</tbody>\n</table></div>\n");
+    }
+
+    /// What the script needs.
+    fn data(&self, out: &mut String) {
+        let steps = self.steps_shown();
+        let line = |step: &StepJson| {
+            let file = self.sources.iter().position(|(name, _)| step.first.file.as_ref() == Some(name));
+            file.zip(step.first.line).map_or_else(String::new, |(file, line)| format!("l{file}-{line}"))
+        };
+        let told = |(index, step): (usize, &StepJson)| {
+            let statements: Vec<&str> = std::iter::once(&step.first).chain(&step.then).map(|told| told.statement.as_str()).collect();
+            let printed = if step.printed.is_empty() { String::new() } else { format!("  prints: {}", step.printed.trim_end()) };
+            format!("{}. {}({}): {}{printed}", index + 1, step.first.process, step.first.pid, statements.join("; "))
+        };
+        let left_out = self.answer.trace.as_ref().map_or(0, |trace| trace.len() - steps.len());
+        let before: BTreeMap<&str, &str> = self.initial.iter().map(|named| (named.name.as_str(), named.value.as_str())).collect();
+        let mut initial: BTreeMap<String, String> = before.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        for step in self.answer.trace.iter().flatten().take(left_out) {
+            initial.extend(step.changes.clone());
+        }
+        let data = json!({
+            "initial": initial,
+            "changes": steps.iter().map(|step| &step.changes).collect::<Vec<_>>(),
+            "lines": steps.iter().map(line).collect::<Vec<_>>(),
+            "told": steps.iter().enumerate().map(told).collect::<Vec<_>>(),
+        });
+        // Nothing in the data can end the element that holds it.
+        let _ = writeln!(out, "<script type=\"application/json\" id=\"data\">{}</script>", data.to_string().replace('<', "\\u003c"));
+    }
+}
+
+fn text_of(text: &str) -> String {
+    escaped(&shortened(text, LONG))
+}

@@ -174,7 +174,10 @@ impl Notes {
             let mut statements: Vec<StatementCoverage> = Vec::new();
             let mut known: FxHashMap<(u32, u32, u32, &str), usize> = FxHashMap::default();
             for &location in locations.addresses(ty) {
-                for step in walk(&self.program, location).steps {
+                let walk = walk(&self.program, location);
+                // A statement that is never executable has no step.
+                let never = walk.others.iter().filter(|at| matches!(program.code[at.index()], Op::Nex {}));
+                for &step in walk.steps.iter().chain(never) {
                     let Some(span) = program.span_at(step) else { continue };
                     let key = (span.file.0 as u32, span.line, span.column, span.text.as_str());
                     let index = *known.entry(key).or_insert_with(|| {

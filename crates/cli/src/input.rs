@@ -107,6 +107,15 @@ pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure
     model_with(path, defines, &Wanted::default())
 }
 
+/// What a linter has to say about a model that is accepted.
+pub fn lint(path: &Path, defines: &[(String, String)]) -> Result<(SourceMap, Vec<languages::Warning>), Failure> {
+    // A model with errors has other problems first.
+    let name = model(path, defines)?.name;
+    let contents = read(path).map_err(|error| Failure::read(path, error))?;
+    let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
+    Ok(languages::lint(Input { name: &name, bytes: &contents, defines, formulas: &[], files: &mut disk }))
+}
+
 /// The same with what a command wants of it: expressions of measures and properties are atoms of
 /// the model.
 pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>) -> Result<Model, Failure> {

@@ -8,7 +8,8 @@
 mod content;
 mod load;
 
-pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, decode, load, load_with};
+pub use ::promela::{LINTS, Warning};
+pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, decode, lint, load, load_with};
 
 use load::{Front, assembly, binary, graph, lf, promela, state_space};
 

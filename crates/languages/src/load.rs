@@ -237,6 +237,21 @@ pub(crate) fn promela(
     compiled.program
 }
 
+/// What a linter has to say about a model, with the texts; nothing if the language has no linter or
+/// the model has errors.
+pub fn lint(source: Input<'_>) -> (SourceMap, Vec<::promela::Warning>) {
+    let mut map = SourceMap::new();
+    let is_promela = language(source.name, source.bytes).is_some_and(|language| language.name == "Promela");
+    let Some(file) = is_promela.then(|| text(&mut map, &source, &mut Vec::new())).flatten() else { return (map, Vec::new()) };
+    let Input { files, defines, .. } = source;
+    let mut loader = |wanted: &str, from: &str| {
+        let (name, text) = files.read(wanted, from)?;
+        Ok(::promela::Included { name, text: without_mark(&text).to_owned() })
+    };
+    let warnings = ::promela::lint(&mut map, file, &mut loader, defines);
+    (map, warnings)
+}
+
 /// LF. Three names of `-D` are no constants of the program: `queues` says how waiting processes are
 /// paired, `actions` how long an action is, `devices` whether the program gets processes that stand
 /// for the devices of a run.

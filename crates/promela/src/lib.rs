@@ -25,6 +25,7 @@ mod labels;
 mod layout;
 mod lexer;
 mod limits;
+mod lint;
 mod macros;
 pub mod model;
 mod parser;
@@ -32,6 +33,7 @@ mod preprocess;
 mod resolve;
 mod token;
 
+pub use lint::{NAMES as LINTS, Warning};
 pub use preprocess::{Included, Loader, NoFiles};
 pub use token::Text;
 
@@ -94,6 +96,19 @@ pub fn analyse(
     let wrong = diagnostics.iter().any(Diagnostic::is_error);
     let analysed = Analysed { model, graphs, automata };
     ((!wrong).then_some(analysed), diagnostics)
+}
+
+/// What a linter has to say about a model; nothing if the model has errors.
+pub fn lint(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Vec<Warning> {
+    let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
+    let end = Span::point(file, map.text(file).len());
+    let mut reading = parser::parse(layout::imply_separators(tokens), end, map.next_id());
+    let expansions = std::mem::take(&mut reading.expansions);
+    if !expansions.is_empty() {
+        map.add_expansions(expansions);
+    }
+    diagnostics.append(&mut reading.diagnostics);
+    if diagnostics.iter().any(Diagnostic::is_error) { Vec::new() } else { lint::lint(&reading.model) }
 }
 
 /// A compiled model.

@@ -96,8 +96,8 @@ pub fn sarif(answer: &CheckJson, version: &str) -> String {
 }
 
 /// A trace in the Informal Trace Format, which Apalache and other tools read: the values of all
-/// variables in each state. A variable that does not exist in a state, because its process does not,
-/// is an empty string there.
+/// variables in each state. A variable of a process that does not exist in a state is an empty
+/// string there.
 pub fn itf(narrator: &Narrator, model: &str, trace: &Trace) -> String {
     let states: Vec<Vec<Named>> = (0..=trace.steps.len())
         .filter_map(|index| trace.state_after(index))

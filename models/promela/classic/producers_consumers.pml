@@ -16,7 +16,6 @@ byte buffer[SLOTS];
 byte head, tail;
 byte used, free_ = SLOTS;
 bool lock;
-byte produced, consumed;
 
 inline wait(s) { atomic { s > 0 -> s-- } }
 inline signal(s) { s++ }

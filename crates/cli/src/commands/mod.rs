@@ -7,6 +7,7 @@ mod check;
 mod compile;
 mod completions;
 mod examples;
+mod lint;
 mod ltl;
 mod man;
 mod measure;
@@ -31,6 +32,7 @@ macro_rules! commands {
     ($($(#[doc = $help:literal])* $name:ident: $module:ident,)*) => {
         /// The verbs.
         #[derive(Debug, Subcommand)]
+        #[allow(clippy::large_enum_variant, reason = "there is one value, as long as the program runs")]
         pub enum Command { $($(#[doc = $help])* $name($module::Arguments),)* }
 
         impl Command {
@@ -62,6 +64,8 @@ commands! {
     Shorten: shorten,
     /// Translate to byte-code
     Compile: compile,
+    /// Warn of what is accepted in a model but looks as if something else was meant
+    Lint: lint,
     /// Show the Büchi automaton of a temporal formula
     Ltl: ltl,
     /// Propose measures of progress for `--search sweep`

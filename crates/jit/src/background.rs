@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 
 /// How long functions are made before their code goes into the tables.
 const BATCH: Duration = Duration::from_millis(20);
+/// The most memory that code may take. What a large program has beyond it is left to the
+/// interpreter; what is missed most often comes first.
+pub(crate) const CODE_MAX: u64 = 256 << 20;
 /// The stack of the thread: expressions are translated recursively.
 const STACK: usize = 64 << 20;
 
@@ -30,7 +33,7 @@ pub struct Progress {
     pub total: usize,
     /// How many have code.
     pub translated: usize,
-    /// How many are left to the interpreter because their code would be too large.
+    /// How many are left to the interpreter because their code, or all of it, would be too large.
     pub left_out: usize,
     /// Whether nothing more will be translated.
     pub ended: bool,
@@ -72,8 +75,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Translation {
-    /// Starts to translate a program.
-    pub fn start(program: Arc<Verified>, selection: Selection) -> Result<Translation, CompileError> {
+    /// Starts to translate a program into code of about `budget` bytes at most.
+    pub fn start(program: Arc<Verified>, selection: Selection, budget: u64) -> Result<Translation, CompileError> {
         let isa = host()?;
         let tables = Arc::new(Tables::new(&program));
         let shared = Arc::new(Shared {
@@ -86,7 +89,7 @@ impl Translation {
         let work = move || {
             // However the thread ends, nobody waits for it for ever.
             let ended = Ended(&for_thread);
-            if let Ok(compiler) = Compiler::new(&program, isa, places.longest) {
+            if let Ok(compiler) = Compiler::new(&program, isa, places.longest, budget) {
                 let mut worker = Worker { compiler, program: &program, tables: &places, shared: ended.0 };
                 worker.run(selection);
                 *lock(&for_thread.memory) = Some(worker.compiler.into_memory());
@@ -150,6 +153,10 @@ impl Worker<'_> {
         left.reverse();
         while !left.is_empty() {
             self.sort(&mut left);
+            if self.compiler.is_full() {
+                lock(&self.shared.progress).left_out += left.len();
+                return;
+            }
             if self.batch(&mut left).is_none() {
                 return;
             }
@@ -193,6 +200,7 @@ impl Worker<'_> {
         let begun = Instant::now();
         let (mut made, mut left_out) = (Vec::new(), 0);
         while begun.elapsed() < BATCH
+            && !self.compiler.is_full()
             && let Some(item) = left.pop()
         {
             let functions = match item {

@@ -105,10 +105,16 @@ pub(crate) struct Compiler<'p> {
     /// The functions of deterministic sequences that were cut, and those of them still to be made.
     sequences: HashMap<Sequence, FuncId>,
     open_sequences: Vec<(Sequence, FuncId)>,
+    /// About how much memory the code takes that was made, and how much it may take.
+    made: u64,
+    budget: u64,
 }
 
+/// What a function takes besides its code, roughly.
+const PER_FUNCTION: u64 = 256;
+
 impl<'p> Compiler<'p> {
-    pub fn new(program: &'p Verified, isa: OwnedTargetIsa, longest: Option<usize>) -> Result<Self, CompileError> {
+    pub fn new(program: &'p Verified, isa: OwnedTargetIsa, longest: Option<usize>, budget: u64) -> Result<Self, CompileError> {
         let convention = isa.default_call_conv();
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
         for helper in HELPERS {
@@ -135,7 +141,14 @@ impl<'p> Compiler<'p> {
             longest,
             sequences: HashMap::new(),
             open_sequences: Vec::new(),
+            made: 0,
+            budget,
         })
+    }
+
+    /// Whether no more code is made. What code that was made calls is then left to the interpreter.
+    pub fn is_full(&self) -> bool {
+        self.made >= self.budget
     }
 
     /// Makes the functions of a location, as long as `go_on` says so.
@@ -236,6 +249,9 @@ impl<'p> Compiler<'p> {
         part: &Part,
         creates: bool,
     ) -> Result<(), CompileError> {
+        if self.is_full() {
+            return self.substitute(id, kind == Kind::Value);
+        }
         match self.function(graph, parts, id, kind, part, creates) {
             Ok(()) => Ok(()),
             Err(Refused::TooLarge) => self.substitute(id, kind == Kind::Value),
@@ -339,6 +355,7 @@ impl<'p> Compiler<'p> {
 
     fn define(&mut self, id: FuncId) -> Result<(), CompileError> {
         self.module.define_function(id, &mut self.context).map_err(generator)?;
+        self.made += PER_FUNCTION + self.context.compiled_code().map_or(0, |code| code.code_buffer().len() as u64);
         self.module.clear_context(&mut self.context);
         Ok(())
     }

@@ -30,7 +30,7 @@ mod tables;
 pub use background::{Progress, Selection};
 pub use compile::CompileError;
 
-use background::Translation;
+use background::{CODE_MAX, Translation};
 use bytecode::{Division, LabelKind, Part, Verified};
 use context::{Context, Purpose, View, view_of};
 use contract::{Effort, Enough, FaultCode, PROPOSITIONS_MAX, Proposition, Successors, System};
@@ -83,12 +83,18 @@ impl Native {
     /// Starts to translate some locations of a program. The others are left to the interpreter, as
     /// if their code never came.
     pub fn selected(program: Arc<Verified>, selection: Selection) -> Result<Native, CompileError> {
+        Native::within(program, selection, CODE_MAX)
+    }
+
+    /// The same, with code of about `budget` bytes at most. Locations are left to the interpreter
+    /// when it is used up.
+    pub fn within(program: Arc<Verified>, selection: Selection, budget: u64) -> Result<Native, CompileError> {
         // Parameters are handed over through a place of fixed size.
         let (most, processes) = (bytecode::MAX_FIELDS, &program.program().processes);
         if processes.iter().any(|p| p.params as usize > most) {
             return Err(CompileError::Generator(format!("a process has more than {most} parameters")));
         }
-        let translation = Arc::new(Translation::start(Arc::clone(&program), selection)?);
+        let translation = Arc::new(Translation::start(Arc::clone(&program), selection, budget)?);
         let context = Box::new(Context::new(Arc::clone(&program), Arc::clone(&translation.tables)));
         let division = Division::of(&program);
         Ok(Native {

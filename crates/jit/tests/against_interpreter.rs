@@ -167,3 +167,27 @@ fn translation_ends_with_its_last_holder() {
         std::thread::yield_now();
     }
 }
+
+/// Code is made up to a budget and no further. The interpreter does the rest, with the same answers.
+#[test]
+fn code_has_a_budget() {
+    let mut left_out = 0;
+    for family in Family::ALL {
+        let program = large(family, 30_000);
+        let mut native = Native::within(program.clone(), |_, _| true, 20_000).expect("native code for this machine");
+        let progress = native.wait();
+        assert_eq!(progress.translated + progress.left_out, progress.total, "{}", family.name());
+        assert!(progress.translated > 0, "{}: {progress:?}", family.name());
+        left_out += progress.left_out;
+        let compared = testkit::engines::compare(&mut Interpreter::new(program.clone()), &mut native, 60);
+        compared.unwrap_or_else(|difference| panic!("{}: {difference}", family.name()));
+    }
+    assert!(left_out > 100, "{left_out} locations were left out");
+    for seed in 0..60 {
+        let Some(program) = testkit::random::verified(seed).map(Arc::new) else { continue };
+        let mut native = Native::within(program.clone(), |_, _| true, 3_000).expect("native code for this machine");
+        native.wait();
+        let compared = testkit::engines::compare(&mut Interpreter::new(program), &mut native, 60);
+        compared.unwrap_or_else(|difference| panic!("seed {seed}: {difference}"));
+    }
+}

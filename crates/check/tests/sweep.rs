@@ -258,3 +258,21 @@ fn cycles_across_layers_are_found_in_a_program() {
         }
     }
 }
+
+/// What lies beyond a depth limit is not known: nothing that ends there is a component that cannot
+/// be left.
+#[test]
+fn a_depth_limit_decides_nothing() {
+    let text = "byte n; active proctype P() { do :: n < 20 -> n++ :: else -> n = 0 od }\n";
+    let loaded = load("again.pml", text, &[], "n", &["n == 20", "n < 40"]);
+    for (form, atom) in [(CtlForm::AlwaysPossibly, 0), (CtlForm::PossiblyAlways, 1)] {
+        for order in [Order::Breadth, Order::Depth] {
+            let branching = vec![("formula".to_owned(), Ctl { form, atom: loaded.atoms[atom] })];
+            let subject = Selected { subject: Arc::clone(&loaded.subject), names: Vec::new(), branching, automata: Vec::new() };
+            let limits = contract::Limits { depth: Some(3), ..contract::Limits::default() };
+            let checked = check::run(&subject, &Plan { limits, ..plan(order, Measure::default()) }, &Cancel::default(), &Quiet);
+            let judged = checked.expect("a sound plan").properties.remove(0);
+            assert_eq!(judged.verdict, Verdict::Unknown(StopReason::Depth), "{form}");
+        }
+    }
+}

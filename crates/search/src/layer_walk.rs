@@ -322,6 +322,8 @@ impl<'a, S: System> Walk<'a, S> {
         self.depth = self.depth.max(depth.into());
         if self.task.limits.depth.is_some_and(|most| u64::from(depth) >= most) {
             self.truncated = true;
+            // What lies beyond is not known, so nobody can say that it cannot be left.
+            exits = true;
         } else {
             let mut out = std::mem::take(&mut self.out);
             out.clear();

@@ -45,8 +45,8 @@ struct Tally {
     smaller: u64,
 }
 
-/// The seeds of the random models, and the memory of a search in MiB. `EVERYPATH_SEEDS=from..to` and
-/// `EVERYPATH_MEMORY` give others.
+/// The seeds of the random models. `EVERYPATH_SEEDS=from..to` gives others, and
+/// `EVERYPATH_MEMORY` the memory of a search in MiB.
 fn seeds() -> std::ops::Range<u64> {
     let given = std::env::var("EVERYPATH_SEEDS").ok();
     let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));

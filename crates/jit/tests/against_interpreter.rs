@@ -168,7 +168,7 @@ fn translation_ends_with_its_last_holder() {
     }
 }
 
-/// Code is made up to a budget and no further. The interpreter does the rest, with the same answers.
+/// Code is made up to a budget. The interpreter does the rest, with the same answers.
 #[test]
 fn code_has_a_budget() {
     let mut left_out = 0;

@@ -13,7 +13,7 @@ use crate::Failure;
 use crate::conformance::spin::{self, Compiler};
 use crate::models::{self, Corpus, Model};
 use check::Plan;
-use contract::{Cancel, Coverage, Limits, Quiet, StatementCoverage, Verdict};
+use contract::{Cancel, Coverage, Limits, Position, Quiet, StatementCoverage, Verdict};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -35,6 +35,15 @@ pub struct Arguments {
     patience: u64,
 }
 
+/// Models whose lists differ, and why.
+const KNOWN: &[(&str, &str)] = &[
+    ("language/atomic_goto", "a line has a statement that is reached and one that no step leads to"),
+    ("language/inline_return", "SPIN gives a `return` the line of the call"),
+    ("beem/sorter.1", "SPIN takes the start of a `d_step` for reached because a state that it maps it to is"),
+    ("progress/stop_and_wait", "the statements of a `d_step` in a macro all have the place of the macro"),
+    ("beem/public_subscribe.1", "SPIN takes some states for reached because another that it maps them to is"),
+];
+
 /// A process and a line.
 type Places = BTreeSet<(String, u32)>;
 
@@ -50,6 +59,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Ok(found) => {
                 inside += found.inside;
                 without_code += found.without_code;
+                let known = KNOWN.iter().find(|(name, _)| *name == model.name).map(|(_, why)| *why);
+                // The models of this folder are about differences.
+                let known = known.or(model.name.starts_with("differences/").then_some("SPIN and we differ in this model"));
+                if let (false, Some(why)) = (found.difference.is_empty(), known) {
+                    println!("{}: {}; {why}", model.name, found.difference);
+                    continue;
+                }
                 if found.difference.is_empty() {
                     same += 1;
                 } else {
@@ -91,26 +107,27 @@ fn compare(model: &Model, arguments: &Arguments) -> Result<Found, String> {
     }
     let coverage = checked.coverage.unwrap_or_default();
     let origins = origins(&program);
-    let mut ours = places(&coverage, &origins, |statement| !statement.reached && statement.text != "}");
-    let code = places(&coverage, &origins, |_| true);
+    let visible = visible(&program);
+    let is_visible = |process: &str, at: &Position| visible.contains(&(process.to_owned(), at.line, at.column));
+    let ours = places(&coverage, &origins, |process, at, told| !told.reached && is_statement(told) && is_visible(process, at));
+    let inner = places(&coverage, &origins, |process, at, told| !told.reached && !is_visible(process, at));
+    let code = places(&coverage, &origins, |_, _, _| true);
     let text = fs::read_to_string(&model.path).map_err(|error| error.to_string())?;
     let patience = Duration::from_secs(arguments.patience);
     let theirs = spin::ask_unreached(&text, model.path.parent(), "coverage", Compiler::quickest(), patience)?;
     let mut theirs: Places = theirs.into_iter().collect();
-    let visible = visible(&program, &origins);
-    let (ours_before, theirs_before) = (ours.len(), theirs.len());
-    ours.retain(|place| theirs.contains(place) || visible.contains(place));
+    let before = theirs.len();
     theirs.retain(|place| code.contains(place));
-    let (inside, without_code) = (ours_before - ours.len(), theirs_before - theirs.len());
+    let (inside, without_code) = (inner.difference(&ours).count(), before - theirs.len());
     let list = |a: &Places, b: &Places| a.difference(b).map(|(process, line)| format!("{process}:{line}")).collect::<Vec<_>>().join(" ");
     let difference = format!("only ours: [{}], only SPIN's: [{}]", list(&ours, &theirs), list(&theirs, &ours));
     Ok(Found { difference: if ours == theirs { String::new() } else { difference }, inside, without_code })
 }
 
 /// The places of statements that a process can be at between two transitions.
-fn visible(program: &bytecode::Verified, origins: &[((u32, u32), u32)]) -> Places {
+fn visible(program: &bytecode::Verified) -> BTreeSet<(String, u32, u32)> {
     let tables = program.program();
-    let mut places = Places::new();
+    let mut places = BTreeSet::new();
     for (index, declared) in tables.processes.iter().enumerate() {
         let Some(ty) = bytecode::ProcessId::new(index) else { continue };
         let resting = stepgraph::resting(program, ty);
@@ -121,8 +138,7 @@ fn visible(program: &bytecode::Verified, origins: &[((u32, u32), u32)]) -> Place
             while let Some(at) = waiting.pop() {
                 let Some(op) = tables.code.get(at.index()).filter(|_| seen.insert(at)) else { continue };
                 if let Some(span) = tables.span_at(at) {
-                    let own = origins.iter().find(|(place, _)| *place == (span.line, span.column)).map(|(_, line)| *line);
-                    places.insert((declared.name.clone(), own.unwrap_or(span.line)));
+                    places.insert((declared.name.clone(), span.line, span.column));
                 }
                 if !matches!(op, bytecode::Op::Step { .. }) {
                     waiting.extend(op.target());
@@ -136,6 +152,11 @@ fn visible(program: &bytecode::Verified, origins: &[((u32, u32), u32)]) -> Place
     places
 }
 
+/// Whether SPIN would list it: neither the end of a process nor a mere jump.
+fn is_statement(told: &StatementCoverage) -> bool {
+    told.text != "}" && told.text != "break" && !told.text.starts_with("goto ")
+}
+
 /// Where the statement at a position has its own text, if it is in an inline.
 fn origins(program: &bytecode::Verified) -> Vec<((u32, u32), u32)> {
     let tables = program.program();
@@ -144,11 +165,11 @@ fn origins(program: &bytecode::Verified) -> Vec<((u32, u32), u32)> {
 }
 
 /// The places of the statements that are wanted.
-fn places(coverage: &Coverage, origins: &[((u32, u32), u32)], wanted: impl Fn(&StatementCoverage) -> bool) -> Places {
+fn places(coverage: &Coverage, origins: &[((u32, u32), u32)], wanted: impl Fn(&str, &Position, &StatementCoverage) -> bool) -> Places {
     let mut places = Places::new();
     for process in &coverage.processes {
-        for statement in process.statements.iter().filter(|statement| wanted(statement)) {
-            let Some(at) = &statement.position else { continue };
+        for statement in &process.statements {
+            let Some(at) = statement.position.as_ref().filter(|at| wanted(&process.name, at, statement)) else { continue };
             let own = origins.iter().find(|(place, _)| *place == (at.line, at.column)).map(|(_, line)| *line);
             places.insert((process.name.clone(), own.unwrap_or(at.line)));
         }

@@ -6,13 +6,16 @@
 //! fewest steps of path and loop together are looked for. What comes out was run through by the
 //! reference interpreter, as everything that leaves this crate.
 
+use crate::claim::Claim;
 use crate::guide::Guide;
-use crate::plan::{Only, Plan};
+use crate::plan::{Engine, Only, Plan};
 use crate::run::{Checked, Refusal, Surroundings, enough, run_in};
 use crate::subject::{Selected, Subject};
 use crate::table::{Order, StoreKind};
-use contract::{Fault, Limits, Safety, StopReason, Trace, Verdict, Violation, ViolationKind};
+use crate::temporal;
+use contract::{Fault, Limits, Outcome, Safety, Statistics, StopReason, Trace, Verdict, Violation, ViolationKind};
 use replay::Step;
+use search::Fairness;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -81,22 +84,35 @@ pub fn improve(
     Ok(Improved { shorter: confirmed.map(|steps| (violation, steps)), shortest: false, states })
 }
 
-/// The same for a run that violates a temporal property.
+/// The same for a run that violates a temporal property: one that the model states and that this run
+/// violates, not just any.
 fn improve_run(subject: &Arc<dyn Subject>, trace: &Trace, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Improved, Refusal> {
+    let mut narrator = subject.narrator();
+    narrator.give_up_when(enough(plan, &surroundings.cancel));
+    let is_over = || surroundings.cancel.is_cancelled();
+    let violates = |claim: &Claim| {
+        let mut reference = subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), surroundings.observer);
+        let fault = Fault::new(ViolationKind::Property, ViolationKind::Property.name());
+        let verdict = Verdict::Violated(Box::new(Violation { fault, trace: trace.clone() }));
+        let claimed = Outcome { verdict, statistics: Statistics::default() };
+        let (told, _) = temporal::confirm(&narrator, &mut reference, claim, Fairness::None, claimed, &is_over);
+        matches!(told.verdict, Verdict::Violated(_))
+    };
     let stated = subject.stated();
-    let temporal = stated.iter().filter(|stated| matches!(subject.claim(stated), Some(Ok(_))));
-    let mut states = 0;
-    for property in temporal {
-        let selected =
-            Selected { subject: Arc::clone(subject), names: vec![property.name.clone()], branching: Vec::new(), automata: Vec::new() };
-        let shortest = Plan { order: Order::Auto, shortest: true, only: None, property: Some(Safety::default()), ..*plan };
-        let Checked { outcome, steps, .. } = run_in(&selected, &shortest, surroundings)?;
-        states += outcome.statistics.states;
-        if let Verdict::Violated(violation) = outcome.verdict
-            && violation.trace.steps.len() < trace.steps.len()
-        {
-            return Ok(Improved { shorter: Some((*violation, steps)), shortest: false, states });
-        }
-    }
-    Ok(Improved { shorter: None, shortest: false, states })
+    let violated = stated.iter().find(|stated| matches!(subject.claim(stated), Some(Ok(claim)) if violates(&claim)));
+    let Some(property) = violated else { return Err(Refusal::Combination(NOT_STATED)) };
+    let selected =
+        Selected { subject: Arc::clone(subject), names: vec![property.name.clone()], branching: Vec::new(), automata: Vec::new() };
+    let shortest = Plan { order: Order::Auto, shortest: true, only: None, property: Some(Safety::default()), ..*plan };
+    let Checked { outcome, steps, .. } = run_in(&selected, &shortest, surroundings)?;
+    let states = outcome.statistics.states;
+    let shorter = match outcome.verdict {
+        Verdict::Violated(violation) if violation.trace.steps.len() < trace.steps.len() => Some((*violation, steps)),
+        _ => None,
+    };
+    Ok(Improved { shorter, shortest: false, states })
 }
+
+const NOT_STATED: &str = "the model in the trace states no temporal property that this run violates, so there is nothing to be reached sooner: \
+                          `check` writes traces of stated properties and of `--ltl` formulas; those of `--ctl` and `--automaton` stay as \
+                          they are";

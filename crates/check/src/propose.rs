@@ -156,18 +156,23 @@ impl Sample {
         out.iter().filter_map(|(_, state)| state).for_each(|state| {
             add(state, &mut states);
         });
-        let mut at = 0;
-        // A long walk from time to time: what is near the beginning is not all there is.
-        let mut walker = 0;
-        while at < states.len() && states.len() < most && !over() {
-            let from = if at % 2 == 0 { at / 2 } else { walker };
-            at += 1;
+        // Every other turn is a step of a long walk: what is near the beginning is not all there is.
+        let (mut next, mut walker) = (0, 0);
+        for turn in 0_u64.. {
+            if states.len() >= most || next >= states.len() || over() {
+                break;
+            }
+            let walks = turn % 2 == 1;
+            let from = if walks { walker } else { next };
+            next += usize::from(!walks);
             let Some(state) = states.get(from).cloned() else { break };
             out.clear();
             system.successors(&state, &mut out);
-            let mut last = 0;
             // No two steps of a walk are chosen alike, and every run chooses the same.
-            let chosen = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize / 7 % out.len().max(1);
+            let random = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize / 7;
+            let chosen = random % out.len().max(1);
+            // A walk that cannot go on begins anew where the breadth-first search has not been yet.
+            let mut last = states.len() - 1;
             for (index, (_, target)) in out.iter().enumerate() {
                 let Some(target) = target else { continue };
                 let to = add(target, &mut states);
@@ -176,7 +181,7 @@ impl Sample {
                     last = to as usize;
                 }
             }
-            if at % 2 == 0 {
+            if walks {
                 walker = last;
             }
         }

@@ -170,7 +170,8 @@ fn through_everything(folders: &[&str], engine: Engine, threads: usize) -> usize
 
 const ASSEMBLY: [&str; 1] = ["asm"];
 const LF: [&str; 1] = ["lf"];
-const PROMELA: [&str; 5] = ["promela/language", "promela/classic", "promela/differences", "promela/chains", "promela/directed"];
+const PROMELA: [&str; 6] =
+    ["promela/language", "promela/classic", "promela/differences", "promela/chains", "promela/directed", "promela/progress"];
 
 /// One test for each engine and number of workers, so that they run beside each other.
 macro_rules! through_everything {

@@ -3,7 +3,7 @@
 
 use check::{Claim, Ctl, CtlForm, Measure, Order, Plan, Selected, StoreKind, Subject};
 use contract::{Cancel, Judged, Quiet, StopReason, Verdict};
-use languages::{Input, Model, NoFiles};
+use languages::{Expression, Input, Model, NoFiles};
 use source::FileId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Loaded {
 
 fn load(name: &str, text: &str, defines: &[(&str, &str)], measure: &str, expressions: &[&str]) -> Loaded {
     let defines: Vec<(String, String)> = defines.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let texts: Vec<String> = std::iter::once(&measure).chain(expressions).map(|text| (*text).to_owned()).collect();
+    let texts: Vec<Expression> = std::iter::once(&measure).chain(expressions).map(|text| Expression::new("--measure", *text)).collect();
     let input = Input { name, bytes: text.as_bytes(), defines: &defines, formulas: &[], files: &mut NoFiles };
     let loaded = languages::load_with(input, &texts).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
     let subject: Arc<dyn Subject> = match loaded.model {

@@ -5,7 +5,7 @@ use crate::paths;
 use bytecode::Verified;
 use check::{Claim, Ctl, CtlForm, Enclosed, Measure, Saved, Selected, Subject};
 use contract::Trace;
-use languages::{Files, Input, NoFiles};
+use languages::{Expression, Files, Input, NoFiles};
 use logic::PlainAutomaton;
 use replay::Narrator;
 use report::Witness;
@@ -61,7 +61,7 @@ pub struct Wanted<'a> {
     /// A measure of progress.
     pub measure: Option<&'a str>,
     /// Further expressions over its states.
-    pub expressions: &'a [String],
+    pub expressions: &'a [Expression],
 }
 
 impl Wanted<'_> {
@@ -126,10 +126,19 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     let contents = bytes(path)?;
     let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
     let sums = measure.map(check::parse_measure).unwrap_or_default();
-    let mut expressions: Vec<String> = sums.iter().flatten().filter_map(check::expression_of).collect();
+    if sums.len() > 1
+        && let Some(empty) =
+            sums.iter().position(|sum| sum.iter().any(|part| check::expression_of(part).is_some_and(|text| text.is_empty())))
+    {
+        let text = measure.unwrap_or_default();
+        return Err(Failure::Call(format!("`--measure {text}`: there is nothing between its commas as part {}", empty + 1)));
+    }
+    let in_measure = sums.iter().flatten().filter_map(check::expression_of);
+    let mut expressions: Vec<Expression> = in_measure.map(|text| Expression::new("--measure", text)).collect();
     let in_measure = expressions.len();
-    expressions.extend(branching.iter().map(|(_, _, expression)| expression.clone()));
-    expressions.extend(automaton.iter().flat_map(|automaton| automaton.atoms.clone()));
+    expressions.extend(branching.iter().map(|(_, _, text)| Expression::new("--ctl", text.as_str())));
+    let in_automaton = automaton.iter().flat_map(|automaton| &automaton.atoms);
+    expressions.extend(in_automaton.map(|text| Expression::new("--automaton", text.as_str())));
     expressions.extend_from_slice(wanted.expressions);
     let mut load = |formulas: &[(String, String)]| {
         let source = Input { name: &name, bytes: &contents, defines, formulas, files: &mut disk };

@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod content;
+mod given;
 mod load;
 
 pub use ::promela::{LINTS, Warning};
+pub use given::Expression;
 pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, decode, lint, load, load_with};
 
 use load::{Front, assembly, binary, graph, lf, promela, state_space};

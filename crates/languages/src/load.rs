@@ -1,5 +1,6 @@
 //! Runs a front-end, and then the verifier.
 
+use crate::given::{Expression, Reading, between, show_as_given};
 use crate::{LANGUAGES, language};
 use ::source::{Diagnostic, FileId, SourceMap, Span};
 use bytecode::{AtomId, Formula, Program, PropertyBody, PropertyEntry, Verified, asm, verify};
@@ -104,7 +105,7 @@ type Reads<T> = fn(&mut SourceMap, Input<'_>, &mut Expressions<'_>, &mut Vec<Dia
 /// of their atoms are added when they are known.
 #[derive(Default)]
 pub(crate) struct Expressions<'a> {
-    texts: &'a [String],
+    texts: &'a [Expression],
     atoms: Vec<Vec<u32>>,
 }
 
@@ -124,7 +125,7 @@ pub fn load(source: Input<'_>) -> Result<Loaded, Rejected> {
 /// Makes a model of a file, and atoms of expressions over its states: each text is an expression of
 /// the language, or several with commas in between. A language without expressions knows its atoms
 /// by their names.
-pub fn load_with(source: Input<'_>, expressions: &[String]) -> Result<Loaded, Rejected> {
+pub fn load_with(source: Input<'_>, expressions: &[Expression]) -> Result<Loaded, Rejected> {
     let mut expressions = Expressions { texts: expressions, atoms: Vec::new() };
     let mut map = SourceMap::new();
     let mut diagnostics = Vec::new();
@@ -208,8 +209,11 @@ pub(crate) fn promela(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Program> {
     let Input { formulas, files, defines, .. } = source;
-    let stated: String = formulas.iter().map(|(name, formula)| format!("ltl {name} {{ {formula} }}\n")).collect();
-    let asked: String = expressions.texts.iter().map(|text| format!("ltl = {{ {text} }}\n")).collect();
+    let formula = |(name, text): &(String, String)| (format!("ltl {name} {{ "), Expression::new(FORMULAS, text.as_str()), " }\n");
+    let (stated, mut readings) = between(FORMULAS, formulas.iter().map(formula));
+    let values = |given: &Expression| ("ltl = { ".to_owned(), given.clone(), " }\n");
+    let (asked, more) = between(EXPRESSIONS, expressions.texts.iter().map(values));
+    readings.extend(more);
     // Formulas and expressions are read after the model, with its macros, as if they were in files
     // that it includes.
     let included = |text: &str, name| if text.is_empty() { String::new() } else { format!("\n#include \"{name}\"\n") };
@@ -228,11 +232,13 @@ pub(crate) fn promela(
     };
     let compiled = ::promela::compile(map, file, &mut loader, defines);
     diagnostics.extend(compiled.diagnostics);
-    // A brace too many could end one list and begin another.
-    if compiled.program.is_some() && compiled.values.len() != expressions.texts.len() {
-        let message = "the expressions do not end where they should";
-        diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint("an expression has no braces"));
+    // A brace would end the list and could begin another.
+    if let Some((given, at)) = expressions.texts.iter().find_map(|given| Some((given, given.text.find(['{', '}'])?))) {
+        let file = map.add(given.by.as_str(), given.text.as_str());
+        diagnostics.clear();
+        diagnostics.push(Diagnostic::error(Span::new(file, at, at + 1), "an expression has no braces"));
     }
+    show_as_given(map, diagnostics, &readings);
     expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
     compiled.program
 }
@@ -286,9 +292,14 @@ pub(crate) fn lf(
         }
     }
     let mut loader = |wanted: &str, from: &str| files.read(wanted, from).map(|(name, text)| (name, without_mark(&text).to_owned()));
-    let request = ::lf::Request { defines: &constants, formulas, expressions: expressions.texts, options };
+    let texts: Vec<String> = expressions.texts.iter().map(|given| given.text.clone()).collect();
+    let request = ::lf::Request { defines: &constants, formulas, expressions: &texts, options };
     let compiled = ::lf::compile(map, file, &mut loader, request);
     diagnostics.extend(compiled.diagnostics);
+    let named = expressions.texts.iter().enumerate();
+    let readings: Vec<Reading> =
+        named.map(|(number, given)| Reading { file: ::lf::name_of_expression(number), start: 0, given: given.clone() }).collect();
+    show_as_given(map, diagnostics, &readings);
     expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
     compiled.program
 }
@@ -356,14 +367,14 @@ fn stating(
 
 /// Looks up expressions that are names of atoms.
 fn by_name(map: &mut SourceMap, expressions: &mut Expressions<'_>, known: &[impl AsRef<str>], diagnostics: &mut Vec<Diagnostic>) {
-    for text in expressions.texts {
+    for Expression { by, text } in expressions.texts {
         let mut atoms = Vec::new();
         let mut at = 0;
         for name in text.split(',') {
             match known.iter().position(|atom| atom.as_ref() == name.trim()) {
                 Some(number) => atoms.push(number as u32),
                 None => {
-                    let file = map.add(EXPRESSIONS, text.as_str());
+                    let file = map.add(by.as_str(), text.as_str());
                     let list: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
                     let hint =
                         if list.is_empty() { "it has no atoms".to_owned() } else { format!("atoms of the model: {}", list.join(", ")) };

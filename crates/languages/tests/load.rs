@@ -1,7 +1,7 @@
 //! Every language is recognised by its name and by its content, and a file in no language is
 //! refused.
 
-use languages::{Files, Input, LANGUAGES, Loaded, Model, NoFiles, Rejected, language, load};
+use languages::{Expression, Files, Input, LANGUAGES, Loaded, Model, NoFiles, Rejected, language, load};
 
 const ASSEMBLY: &str = "process P() {\n STEP T\n}\nstart P\n";
 const PROMELA: &str = "active proctype P() { skip }\n";
@@ -163,7 +163,7 @@ fn text_in_latin_1_is_read() {
 fn expressions_become_atoms() {
     let model = "#define TWICE(x) (2*x)\nbyte n; chan c = [2] of { byte };\nactive proctype P() { byte i; here: n++; i = n; c!i }\n";
     let with = |name: &str, text: &str, expressions: &[&str]| {
-        let expressions: Vec<String> = expressions.iter().map(|text| (*text).to_owned()).collect();
+        let expressions: Vec<Expression> = expressions.iter().map(|text| Expression::new("--measure", *text)).collect();
         let source = Input { name, bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
         languages::load_with(source, &expressions)
     };
@@ -190,5 +190,31 @@ fn expressions_become_atoms() {
     ] {
         let rejected = with(name, text, &[wrong]).expect_err(wrong);
         assert!(rejected.diagnostics.iter().any(source::Diagnostic::is_error), "{wrong}");
+        // What is shown is what was given, without the words in which it was read.
+        let told = source::render_all(&rejected.map, &rejected.diagnostics);
+        assert!(told.contains("--measure:1:") && !told.contains("ltl"), "{wrong}: {told}");
     }
+}
+
+/// A message about a text that was given shows that text, at its own columns.
+#[test]
+fn messages_about_given_texts_show_them() {
+    let model = "byte n;\nactive proctype P() { n++ }\n";
+    let lf = "program p; var n: integer; begin n := 1 end p.\n";
+    let told = |name: &str, text: &str, formulas: &[(&str, &str)], expressions: &[(&str, &str)]| {
+        let formulas: Vec<(String, String)> = formulas.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        let expressions: Vec<Expression> = expressions.iter().map(|(by, text)| Expression::new(*by, *text)).collect();
+        let source = Input { name, bytes: text.as_bytes(), defines: &[], formulas: &formulas, files: &mut NoFiles };
+        let rejected = languages::load_with(source, &expressions).expect_err("it is wrong");
+        source::render_all(&rejected.map, &rejected.diagnostics)
+    };
+    let found = told("m.pml", model, &[], &[("--measure", "n"), ("--heuristic", "3 - nn")]);
+    assert!(found.contains("--heuristic:1:5") && found.contains("3 - nn") && !found.contains('{'), "{found}");
+    let found = told("m.pml", model, &[], &[("--measure", "n +"), ("--heuristic", "n")]);
+    assert!(found.contains("--measure:1:4") && found.contains("the end") && !found.contains('}'), "{found}");
+    let found = told("m.pml", model, &[("f", "[] (n < m)")], &[]);
+    assert!(found.contains("--ltl:1:9") && !found.contains("ltl f"), "{found}");
+    let found = told("m.pml", model, &[], &[("--ctl", "n } ltl = { n")]);
+    assert!(found.contains("--ctl:1:3") && !found.contains("m.pml"), "{found}");
+    let _ = lf;
 }

@@ -86,6 +86,12 @@ const FORMULAS: &str = "--ltl";
 const DEFINES: &str = "-D";
 const EXPRESSIONS: &str = "expression";
 
+/// The name under which the list of expressions with this number is in the map, for messages about
+/// it.
+pub fn name_of_expression(number: usize) -> String {
+    format!("{EXPRESSIONS} {}", number + 1)
+}
+
 /// Compiles a program. `file` is its main module in `map`; modules it imports are added there.
 pub fn compile(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, request: Request<'_>) -> Compiled {
     let mut diagnostics = Vec::new();
@@ -123,7 +129,7 @@ fn program(
     let formulas = conditions(map, &mut tree, &names, request.formulas, diagnostics);
     let mut lists = Vec::new();
     for (number, text) in request.expressions.iter().enumerate() {
-        let file = map.add(format!("{EXPRESSIONS} {}", number + 1), text.as_str());
+        let file = map.add(name_of_expression(number), text.as_str());
         let tokens = lexer::tokens(map.text(file), file, diagnostics);
         let mut list = Vec::new();
         for expression in parser::expressions(&tokens, diagnostics) {

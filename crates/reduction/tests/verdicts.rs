@@ -6,7 +6,7 @@ mod common;
 use bytecode::Verified;
 use contract::{Outcome, Property, Reduction, Safety, StopReason, Verdict};
 use reduction::{Off, Stubborn};
-use search::{Task, breadth_first, depth_first, depth_first_shared};
+use search::{Active, Task, Weights, beam, best_first, breadth_first, depth_first, depth_first_shared};
 use std::sync::Arc;
 use store::Plain;
 use vm::Interpreter;
@@ -28,8 +28,16 @@ fn run(order: usize, program: &Arc<Verified>, reduction: Option<&dyn Reduction>,
         0 => breadth_first(&system, &store, &task),
         1 => breadth_first(&system, &store, &Task { threads: 2, ..task }),
         2 => depth_first(&system, &store, &task),
-        _ => depth_first_shared(&system, &store, &Task { threads: 2, ..task }),
+        3 => depth_first_shared(&system, &store, &Task { threads: 2, ..task }),
+        // Directed orders that promise no shortest path; a wide beam leaves nothing out.
+        4 => best_first(&system, &store, Weights::GREEDY, &Task { heuristic: &active(program), ..task }),
+        _ => beam(&system, &store, usize::MAX, &Task { heuristic: &active(program), ..task }),
     }
+}
+
+/// Estimates that lead somewhere else than a breadth-first search goes.
+fn active(program: &Arc<Verified>) -> Active {
+    Active::new(Box::new(Interpreter::new(Arc::clone(program))), 0)
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +55,7 @@ fn compare(name: &str, program: &Arc<Verified>, tally: &mut Tally) {
         if matches!(full.verdict, Verdict::Unknown(StopReason::States)) {
             return;
         }
-        for order in 0..4 {
+        for order in 0..6 {
             let found = run(order, program, Some(&reduction), &property);
             tally.compared += 1;
             match (&full.verdict, &found.verdict) {

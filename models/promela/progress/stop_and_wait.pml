@@ -1,12 +1,12 @@
-/*
- * The stop-and-wait protocol: a sender sends packet after packet, each again and again until its
- * acknowledgement comes; the network keeps what is on its way in no order.
- *
- * expect: states=3785 transitions=10200 verdict=holds
- *
- * The progress of a state is PACKETS*ns + nr. It never falls if the sender takes the greatest
- * acknowledgement, or if only the packet that is waited for is acknowledged.
- */
+// The stop-and-wait protocol: a sender sends packet after packet, each again and again until its
+// acknowledgement comes; the network keeps what is on its way in no order.
+//
+// expect: states=3785 transitions=10200 verdict=holds
+//
+// The progress of a state is PACKETS*ns + nr. It never falls if the sender takes the greatest
+// acknowledgement, or if only the packet that is waited for is acknowledged. With AGAIN the protocol
+// starts anew after its last packet; without loss every cycle then passes that step, which goes back
+// from the last layer to the first.
 
 #ifndef PACKETS
 #define PACKETS	6	/* packets to be sent, at most 6 */
@@ -22,6 +22,9 @@
 #endif
 #ifndef MAX
 #define MAX	1	/* whether the sender goes by the greatest acknowledgement, or by the last */
+#endif
+#ifndef AGAIN
+#define AGAIN	0	/* whether the next message is sent after the last packet */
 #endif
 #ifndef I
 #define I	1	/* the packet that p and q are about */
@@ -57,6 +60,7 @@ active proctype protocol()
 {
 end:	do
 	:: d_step { ns <= PACKETS && total < LIMIT -> A[ns]++; total++ }
+	:: d_step { AGAIN && ns > PACKETS && total == 0 -> ns = 1; nr = 1 }
 	TRANSMIT_PACKET(1) TRANSMIT_PACKET(2) TRANSMIT_PACKET(3) TRANSMIT_PACKET(4) TRANSMIT_PACKET(5) TRANSMIT_PACKET(6)
 	LOSE_PACKET(1) LOSE_PACKET(2) LOSE_PACKET(3) LOSE_PACKET(4) LOSE_PACKET(5) LOSE_PACKET(6)
 	RECEIVE_PACKET(1) RECEIVE_PACKET(2) RECEIVE_PACKET(3) RECEIVE_PACKET(4) RECEIVE_PACKET(5) RECEIVE_PACKET(6)

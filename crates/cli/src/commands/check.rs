@@ -17,6 +17,7 @@ use crate::{Exit, complain, memory, paths, say};
 use check::{Applied, Checked, Cycles, Fair, Guidance, Only, Passes, Plan, Por, Probe, Reduced, Shrunk};
 use clap::{Args, ValueEnum};
 use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation, ViolationKind};
+use languages::Expression;
 use report::json::{self, CheckJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson};
 use report::{CoverageJson, Measured, Told, check_text, coverage_text, spin, witness_text};
 use std::path::{Path, PathBuf};
@@ -130,7 +131,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let base =
         Plan { property: Some(property), only, cycles, fairness: fair, non_progress, shortest, por, passes, coverage, ..Plan::check() };
     let base = arguments.directed.plan(base, arguments.engine.search.unwrap_or_default())?;
-    let expressions: Vec<String> = arguments.directed.expression().into_iter().collect();
+    let expressions: Vec<Expression> =
+        arguments.directed.expression().map(|text| Expression::new("--heuristic", text)).into_iter().collect();
     let Arguments { ltl, ctl, automaton, finite, .. } = arguments;
     let wanted = Wanted { ltl, ctl, automaton: automaton.as_deref(), finite: *finite, measure: None, expressions: &expressions };
     let mut session = Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, arguments.output.json)?;

@@ -73,6 +73,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
+/// A number of things.
+fn several(number: u64, of: &str) -> String {
+    if number == 1 { format!("1 {of}") } else { format!("{} {of}s", count(number)) }
+}
+
 fn text(found: &[Proposal]) -> String {
     if found.is_empty() {
         return "no measure of progress was found: nothing in the model rises or falls often enough\n".to_owned();
@@ -85,13 +90,13 @@ fn text(found: &[Proposal]) -> String {
         let _ = writeln!(out, "{}. --measure '{text}'\n   {reason}", index + 1);
         let _ = writeln!(
             out,
-            "   on {all} {} states: at most {} stored at a time ({:.1} %), {} layers, {} steps back, {} sweeps",
+            "   on {all} {} states: at most {} stored at a time ({:.1} %), {} layers, {} back, {}",
             count(*states),
             count(sweep.peak_states),
             proposal.share() * 100.0,
             count(sweep.layers),
-            count(sweep.regress_steps),
-            count(sweep.sweeps),
+            several(sweep.regress_steps, "step"),
+            several(sweep.sweeps, "sweep"),
         );
     }
     out

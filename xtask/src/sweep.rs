@@ -1,14 +1,17 @@
-//! Sweeps: against brute force on many random graphs, and against breadth-first search on models.
+//! Sweeps: against brute force on many random graphs, against breadth-first search on models, and
+//! with measures of the automaton too.
 
 use crate::Failure;
-use crate::models::{Corpus, Model};
+use crate::bench::child::{self, process_seconds};
+use crate::models::{self, Corpus, Model};
 use check::{Engine, Sampling, Subject};
 use contract::{Answer, Interest, Limits, Outcome, Property, Quiet, Statistics, Verdict};
-use search::Task;
+use search::{AUTOMATON, Product, Refutation, Task};
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::{Layers, Plain, hash_bytes};
 
 /// `cargo xtask sweep`
@@ -20,6 +23,15 @@ pub struct Arguments {
     /// Print the table of models instead: proposed measures, peak and time beside breadth first
     #[arg(long)]
     table: bool,
+    /// The table of the project's own models: short enough for every change
+    #[arg(long, conflicts_with = "table")]
+    quick: bool,
+    /// Print instead what a measure of the automaton adds to one of the model
+    #[arg(long, conflicts_with_all = ["table", "quick"])]
+    products: bool,
+    /// The program `everypath`: tell its peak resident memory in the table too
+    #[arg(long, value_name = "FILE")]
+    everypath: Option<PathBuf>,
     /// Models whose names contain this; all if not given
     #[arg(long, value_name = "TEXT")]
     model: Vec<String>,
@@ -35,8 +47,11 @@ pub struct Arguments {
 
 /// Compares, or prints the table.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.table {
+    if arguments.table || arguments.quick {
         return table(arguments);
+    }
+    if arguments.products {
+        return products(arguments);
     }
     let mut command = Command::new("cargo");
     command.args(["test", "--release", "-p", "search", "--test", "sweep_graphs"]).env("EVERYPATH_GRAPHS", arguments.graphs.to_string());
@@ -65,12 +80,24 @@ impl Heard {
     }
 }
 
-fn table(arguments: &Arguments) -> Result<(), Failure> {
-    println!("| model | states | measure | layers | peak | share | steps back | expansions | time, of breadth first |");
-    println!("|---|---|---|---|---|---|---|---|---|");
-    let (mut below, mut slow, mut wrong) = (0, Vec::new(), Vec::new());
+/// The models that are asked for.
+fn chosen(arguments: &Arguments) -> Result<Vec<Model>, Failure> {
+    let mut all = models::examples()?;
+    if !arguments.quick {
+        all.extend(arguments.corpus.models()?);
+    }
     let wanted = |model: &Model| arguments.model.is_empty() || arguments.model.iter().any(|text| model.name.contains(text.as_str()));
-    for model in arguments.corpus.models()?.iter().filter(|model| wanted(model)) {
+    all.retain(wanted);
+    Ok(all)
+}
+
+fn table(arguments: &Arguments) -> Result<(), Failure> {
+    let resident = arguments.everypath.is_some();
+    let more = if resident { (" MiB, of breadth first |", "---|") } else { ("", "") };
+    println!("| model | states | measure | layers | peak | share | steps back | expansions | time, of breadth first |{}", more.0);
+    println!("|---|---|---|---|---|---|---|---|---|{}", more.1);
+    let (mut below, mut slow, mut wrong, mut compared) = (0, Vec::new(), Vec::new(), 0);
+    for model in chosen(arguments)? {
         let Ok(program) = model.load() else { continue };
         let program = Arc::new(program);
         let limits = Limits { time: Some(Duration::from_secs(arguments.seconds)), memory: Some(4 << 30), ..Limits::default() };
@@ -81,7 +108,9 @@ fn table(arguments: &Arguments) -> Result<(), Failure> {
             continue;
         }
         let Some(best) = check::propose(&program, &Sampling::default()).into_iter().next() else {
-            println!("| {} | {} | none found | | | | | | |", model.name, breadth.statistics.states);
+            if !arguments.quick {
+                println!("| {} | {} | none found | | | | | | |", model.name, breadth.statistics.states);
+            }
             continue;
         };
         let (atoms, system) = (best.measure.atoms(), ready(&best.program));
@@ -95,17 +124,19 @@ fn table(arguments: &Arguments) -> Result<(), Failure> {
             println!("| {} | {} | `{}` | {} | | | | | not done in time |", model.name, breadth.statistics.states, best.text, sweep.layers);
             continue;
         }
+        compared += 1;
         if heard.states() != again.states() {
             wrong.push(model.name.clone());
         }
         let share = sweep.peak_states as f64 / breadth.statistics.states as f64;
-        let ratio = needed.as_secs_f64() / taken.as_secs_f64().max(1e-6);
+        let ratio = needed / taken.max(1e-6);
         below += u64::from(share < 1.0 / 3.0);
         if sweep.regress_steps == 0 && ratio > 1.5 {
             slow.push(model.name.clone());
         }
+        let memory = arguments.everypath.as_deref().map(|program| memory(program, &model, &best.text)).transpose()?;
         println!(
-            "| {} | {} | `{}` | {} | {} | {:.1} % | {} | {} | {ratio:.2} |",
+            "| {} | {} | `{}` | {} | {} | {:.1} % | {} | {} | {ratio:.2} |{}",
             model.name,
             breadth.statistics.states,
             best.text,
@@ -114,10 +145,69 @@ fn table(arguments: &Arguments) -> Result<(), Failure> {
             share * 100.0,
             sweep.regress_steps,
             sweep.expanded_states,
+            memory.unwrap_or_default(),
         );
     }
-    println!("\n{below} models with a peak under a third; monotonic but slower than 1.5 times: {slow:?}");
+    println!("\n{compared} models swept; {below} with a peak under a third; monotonic but slower than 1.5 times: {slow:?}");
     if wrong.is_empty() { Ok(()) } else { Err(format!("other states than breadth first: {wrong:?}")) }
+}
+
+/// The peak resident memory of both searches as a user runs them, in a process each.
+fn memory(program: &Path, model: &Model, measure: &str) -> Result<String, Failure> {
+    let run = |how: &[&str]| {
+        let path = model.path.display().to_string();
+        let all = ["space", &path, "--store", "plain", "--threads", "1", "--json"].into_iter().chain(how.iter().copied());
+        child::run(&crate::root(), program, all.map(str::to_owned)).map(|finished| finished.cost.peak as f64 / f64::from(1 << 20))
+    };
+    let (breadth, sweep) = (run(&["--search", "bfs"])?, run(&["--search", "sweep", "--measure", measure])?);
+    Ok(format!(" {sweep:.1}, of {breadth:.1} |"))
+}
+
+/// What a measure of the automaton adds to one of the model: the peak of a search for accepted
+/// cycles by the model's measure alone, and with the automaton behind it and before it.
+fn products(arguments: &Arguments) -> Result<(), Failure> {
+    println!("| model | property | product | measure | model alone | then the automaton | automaton first | automaton alone |");
+    println!("|---|---|---|---|---|---|---|---|");
+    let limits = Limits { time: Some(Duration::from_secs(arguments.seconds)), memory: Some(4 << 30), ..Limits::default() };
+    let task = Task { limits, states: Some(arguments.states), ..Task::new(&Refutation) };
+    for model in chosen(arguments)? {
+        let Ok(program) = model.load() else { continue };
+        let program = Arc::new(program);
+        let best = check::propose(&program, &Sampling::default()).into_iter().next();
+        let (program, atoms, text) = match &best {
+            Some(best) => (Arc::clone(&best.program), best.measure.atoms(), best.text.as_str()),
+            None => (Arc::clone(&program), &[][..], "none found"),
+        };
+        for stated in program.stated() {
+            let Some(Ok(claim)) = program.claim(&stated) else { continue };
+            let mut system = program.system(Engine::default(), Arc::clone(&claim.propositions), &Quiet);
+            contract::System::get_ready(&mut system, Duration::from_secs(60));
+            let product = Product::new(system, Arc::clone(&claim.buchi));
+            let product = if claim.stutters { product } else { product.without_stutter() };
+            let run = |measure: &[u32]| {
+                let outcome = search::sweep_cycles(&product, &|state| product.is_accepting(state), measure, &task);
+                (outcome.verdict == Verdict::Holds).then_some(outcome.statistics)
+            };
+            let peak = |measure: &[u32]| {
+                let sweep = run(measure).and_then(|statistics| statistics.sweep);
+                sweep.map_or_else(|| "–".to_owned(), |sweep| sweep.peak_states.to_string())
+            };
+            // Only where the property holds is the whole product seen.
+            let Some(whole) = run(&[]) else { continue };
+            let (behind, before) = ([atoms, &[AUTOMATON]].concat(), [&[AUTOMATON], atoms].concat());
+            println!(
+                "| {} | {} | {} | `{text}` | {} | {} | {} | {} |",
+                model.name,
+                stated.name,
+                whole.states,
+                peak(atoms),
+                peak(&behind),
+                peak(&before),
+                peak(&[AUTOMATON]),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The program in native code, all of it.
@@ -127,13 +217,19 @@ fn ready(program: &Arc<bytecode::Verified>) -> Box<dyn contract::CloneSystem> {
     system
 }
 
-/// The faster of two runs.
-fn timed(run: impl Fn() -> Outcome) -> (Outcome, Duration) {
+/// The faster of three runs, in seconds of the processor: others may use the machine too.
+fn timed(run: impl Fn() -> Outcome) -> (Outcome, f64) {
     let once = || {
-        let begun = Instant::now();
+        let begun = process_seconds();
         let outcome = run();
-        (outcome, begun.elapsed())
+        (outcome, process_seconds() - begun)
     };
-    let (first, second) = (once(), once());
-    if second.1 < first.1 { second } else { first }
+    let mut best = once();
+    for _ in 0..2 {
+        let next = once();
+        if next.1 < best.1 {
+            best = next;
+        }
+    }
+    best
 }

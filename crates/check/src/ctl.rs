@@ -199,7 +199,9 @@ impl Asked<'_> {
         let measure = if self.plan.order == Order::Sweep { self.plan.measure.atoms() } else { &[] };
         let task = Task { property: &NoProperty, checkpoints: None, ..self.task.clone() };
         let found = terminal_components(&system, form, measure, &task);
-        let statistics = found.statistics;
+        // Without a measure there are no layers to speak of.
+        let sweep = found.statistics.sweep.filter(|_| self.plan.order == Order::Sweep);
+        let statistics = Statistics { sweep, ..found.statistics };
         let mut reference = self.subject.system(Engine::Interpreter, propositions, self.task.observer);
         let wanted = form == Branching::PossiblyAlways;
         let shown = found.shown.map(|(trace, states)| {

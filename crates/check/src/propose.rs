@@ -81,6 +81,9 @@ const TRIALS: usize = 16;
 /// A step back among so many is still worth a trial.
 const SELDOM: usize = 8;
 
+/// A measure by which more than this share of the states must be stored is of no use.
+const WORTHWHILE: f64 = 0.9;
+
 /// Proposes measures for a program, the best first.
 pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
     let begun = Instant::now();
@@ -114,7 +117,7 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
             continue;
         }
         let text: Vec<String> = sums.iter().map(|sum| sum_text(program, sum)).collect();
-        proposals.push(Proposal {
+        let proposal = Proposal {
             text: text.join(", "),
             reason,
             program: Arc::clone(&composed),
@@ -122,7 +125,10 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
             complete: outcome.verdict == Verdict::Holds,
             states: outcome.statistics.states,
             sweep,
-        });
+        };
+        if proposal.share() <= WORTHWHILE {
+            proposals.push(proposal);
+        }
     }
     // A share of a few in a hundred more is not worth expanding many states again.
     let cost = |proposal: &Proposal| proposal.share() * proposal.again();

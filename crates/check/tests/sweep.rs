@@ -1,8 +1,8 @@
 //! Sweeps through the front door: the stop-and-wait protocol with all its parameters, the table of
 //! the thesis that the method is from, its file formats and its small graphs.
 
-use check::{Claim, Ctl, CtlForm, Measure, Order, Plan, Selected, StoreKind, Subject};
-use contract::{Cancel, Judged, Quiet, StopReason, Verdict};
+use check::{Claim, Ctl, CtlForm, Engine, Measure, Order, Plan, Selected, StoreKind, Subject};
+use contract::{Cancel, Judged, Quiet, StopReason, Successors, System, Verdict};
 use languages::{Expression, Input, Model, NoFiles};
 use source::FileId;
 use std::collections::BTreeMap;
@@ -97,7 +97,42 @@ fn ask(loaded: &Loaded, order: Order, ctl: Option<(CtlForm, u32)>, claim: Option
 const REACHES_P: &str = "0\n1\n0 true 0 p 1\n1 true 1\n";
 const P_WITHOUT_Q: &str = "0\n1\n0 true 0 p!q 1\n1 !q 1\n";
 
-/// The fourteen rows of the thesis' table of experiments: whether a trace is triggered.
+/// The state space of a model as a file in the thesis' format: progress, `p` and `q` of each state.
+fn state_space(loaded: &Loaded) -> String {
+    let mut system = loaded.subject.system(Engine::Interpreter, Arc::default(), &Quiet);
+    let asked: Vec<u32> = loaded.measure.atoms().iter().chain(&loaded.atoms).copied().collect();
+    let (mut numbers, mut states, mut lines) = (BTreeMap::new(), Vec::new(), String::new());
+    let mut out = Successors::new();
+    let mut number = |state: &[u8], states: &mut Vec<Vec<u8>>| {
+        *numbers.entry(state.to_vec()).or_insert_with(|| {
+            states.push(state.to_vec());
+            states.len()
+        })
+    };
+    system.initial(&mut out);
+    out.iter().filter_map(|(_, state)| state).for_each(|state| {
+        number(state, &mut states);
+    });
+    let mut at = 0;
+    while let Some(state) = states.get(at).cloned() {
+        at += 1;
+        let mut values = Vec::new();
+        system.values(&state, &asked, &mut values).expect("it has a value");
+        let [progress, p, q] = values[..] else { panic!("three values") };
+        let not = |value: i64| if value == 0 { "!" } else { "" };
+        lines += &format!("{at} {progress} 2 {}p {}q", not(p), not(q));
+        out.clear();
+        system.successors(&state, &mut out);
+        for state in out.iter().filter_map(|(_, state)| state) {
+            lines += &format!(" * {}", number(state, &mut states));
+        }
+        lines.push('\n');
+    }
+    lines
+}
+
+/// The fourteen rows of the thesis' table of experiments: whether a trace is triggered. Each is
+/// asked of the Promela model, and of its state space in the thesis' own format.
 #[test]
 fn the_table_of_the_thesis_is_reproduced() {
     let monotonic = variant(true, true, true);
@@ -135,6 +170,12 @@ fn the_table_of_the_thesis_is_reproduced() {
             assert_eq!(shown, expected, "row {}, {order}: {:?}", number + 1, judged.verdict);
             assert!(!matches!(judged.verdict, Verdict::Unknown(_)), "row {}: {:?}", number + 1, judged.verdict);
         }
+        let text = state_space(&loaded);
+        let space = load("row.ss", &text, &[], "progress", &["p", "q"]);
+        let atoms = BTreeMap::from([("p", space.atoms[0]), ("q", space.atoms[1])]);
+        let claim = form.is_none().then(|| automaton(if how == "finite" { REACHES_P } else { P_WITHOUT_Q }, &atoms, how == "finite"));
+        let (shown, judged) = ask(&space, Order::Sweep, form.map(|form| (form, space.atoms[0])), claim);
+        assert_eq!(shown, expected, "row {} as a state space: {:?}", number + 1, judged.verdict);
     }
 }
 
@@ -273,6 +314,57 @@ fn a_depth_limit_decides_nothing() {
             let checked = check::run(&subject, &Plan { limits, ..plan(order, Measure::default()) }, &Cancel::default(), &Quiet);
             let judged = checked.expect("a sound plan").properties.remove(0);
             assert_eq!(judged.verdict, Verdict::Unknown(StopReason::Depth), "{form}");
+        }
+    }
+}
+
+/// The protocol that sends message after message: every cycle passes the step back from the last
+/// layer to the first, so that none lies in a layer.
+#[test]
+fn the_protocol_that_starts_anew_has_its_cycles_across_layers() {
+    let defines = [&variant(false, true, true)[..], &[("AGAIN", "1"), ("LIMIT", "2")]].concat();
+    for (formula, holds) in [("[] <> received", true), ("<> [] (nr < 4)", false), ("[] (p -> <> q)", true), ("[] <> (A[3] > 1)", false)] {
+        let text = format!("{STOP_AND_WAIT}ltl f {{ {formula} }}\n");
+        let loaded = load("sw.pml", &text, &defines, "progress", &[]);
+        let mut lengths = Vec::new();
+        for order in [Order::Sweep, Order::Auto] {
+            let checked = check::run(&*loaded.subject, &plan(order, loaded.measure), &Cancel::default(), &Quiet).expect("a sound plan");
+            let judged = checked.properties.iter().find(|judged| judged.property.name == "f").expect("it is stated");
+            match (&judged.verdict, holds) {
+                (Verdict::Holds, true) => {}
+                (Verdict::Violated(violation), false) => {
+                    let start = violation.trace.loop_start.expect("a loop");
+                    // Six packets are sent and acknowledged on the way round.
+                    assert!(violation.trace.steps.len() - start > 24, "{formula}: {start}");
+                    lengths.push(violation.trace.steps.len());
+                }
+                (verdict, _) => panic!("{formula}, {order}: {verdict:?}"),
+            }
+        }
+        assert_eq!(lengths.is_empty(), holds);
+    }
+}
+
+/// A model with a step back in each round says which measure it has and which properties hold.
+#[test]
+fn a_model_with_steps_back_is_decided_as_it_says() {
+    let text = include_str!("../../../models/promela/temporal/rounds.pml");
+    let line = |name: &str| text.lines().find_map(|line| line.trim_start_matches(['/', ' ']).strip_prefix(name)).expect("a line").trim();
+    let loaded = load("rounds.pml", text, &[], line("measure:"), &[]);
+    let expected: BTreeMap<&str, &str> = line("expect:").split_whitespace().filter_map(|pair| pair.split_once('=')).collect();
+    for order in [Order::Sweep, Order::Auto] {
+        let checked = check::run(&*loaded.subject, &plan(order, loaded.measure), &Cancel::default(), &Quiet).expect("a sound plan");
+        for (name, verdict) in &expected {
+            let judged = checked.properties.iter().find(|judged| judged.property.name == *name).expect("it is stated");
+            match (&judged.verdict, *verdict) {
+                (Verdict::Holds, "holds") => {}
+                (Verdict::Violated(violation), "violated") => {
+                    let start = violation.trace.loop_start.expect("a loop");
+                    // All stations are asked on the way round.
+                    assert!(violation.trace.steps.len() - start >= 10, "{name}: {start}");
+                }
+                (found, _) => panic!("{name}, {order}: {found:?}"),
+            }
         }
     }
 }

@@ -96,9 +96,10 @@ fn copy(program: &Program, atom: AtomId, made: &mut Program) -> Result<(), Strin
     Ok(())
 }
 
-/// The place of a process in the order of its control flow, as one expression without jumps: the
-/// rank grows wherever the number of the location passes one at which it changes. A process that
-/// has ended is behind all locations.
+/// The place of a process in the order of its control flow, as one expression without jumps, which
+/// would multiply the paths of a sum. Locations are numbered as the text goes, so the rank mostly
+/// grows by one from each to the next: what is added up are the places where it does not. A process
+/// that has ended is behind all locations.
 fn order(program: &Verified, pid: u32, ty: ProcessId, made: &mut Program) {
     let ranks = ranks(program, ty);
     let first = ranks.first().copied().unwrap_or(0);
@@ -107,9 +108,24 @@ fn order(program: &Verified, pid: u32, ty: ProcessId, made: &mut Program) {
     // first + (last - first) * (pid >= NRPR)
     code.extend([Op::Ldc { value: pid as i32 }, Op::Nrpr {}, Op::Ge {}, Op::Ldc { value: last - first }, Op::Mul {}]);
     code.extend([Op::Ldc { value: first }, Op::Add {}]);
-    for (location, pair) in ranks.windows(2).enumerate().filter(|(_, pair)| pair[0] != pair[1]) {
-        code.extend([Op::Ldc { value: pid as i32 }, Op::Pcval {}, Op::Ldc { value: location as i32 }, Op::Gt {}]);
-        code.extend([Op::Ldc { value: pair[1] - pair[0] }, Op::Mul {}, Op::Add {}]);
+    // The location is asked for again and again, not kept in a register: atoms with registers are
+    // interpreted. It is 0 if the process has ended.
+    let location = [Op::Ldc { value: pid as i32 }, Op::Pcval {}];
+    let changes: Vec<(i32, i32)> = (0..).zip(ranks.windows(2).map(|pair| pair[1] - pair[0])).collect();
+    let steps: Vec<(i32, i32)> = changes.iter().copied().filter(|(_, change)| *change != 0).collect();
+    let before = std::iter::once(0).chain(changes.iter().map(|(_, change)| *change));
+    let bends: Vec<(i32, i32)> = changes.iter().zip(before).map(|((at, change), before)| (*at, change - before)).collect();
+    let bends: Vec<(i32, i32)> = bends.into_iter().filter(|(_, bend)| *bend != 0).collect();
+    let sloped = bends.len() * 3 < steps.len();
+    for (at, change) in if sloped { bends } else { steps } {
+        // change * (location > at), and in a slope as often as the location is beyond that.
+        code.extend(location);
+        code.extend([Op::Ldc { value: at }, Op::Gt {}]);
+        if sloped {
+            code.extend(location);
+            code.extend([Op::Ldc { value: at }, Op::Sub {}, Op::Mul {}]);
+        }
+        code.extend([Op::Ldc { value: change }, Op::Mul {}, Op::Add {}]);
     }
 }
 

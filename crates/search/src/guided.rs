@@ -13,6 +13,7 @@
 //! model checking with HSF-SPIN", 2001).
 
 use crate::monitor::{Monitor, WorkerCounts};
+use crate::quick::BuildQuick;
 use crate::retrace::{Choice, retrace, unviolated, violated};
 use crate::rounds::{Ahead, initial_fault, leave_out};
 use crate::task::Task;
@@ -21,7 +22,6 @@ use contract::{
     Trace, Verdict,
 };
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Duration;
 
 /// In place of a parent: an initial state.
@@ -47,26 +47,7 @@ pub(crate) struct Node {
 /// Why a search is over.
 pub(crate) struct Over;
 
-/// The names of states are spread well enough by one multiplication.
-#[derive(Default)]
-pub(crate) struct ByName(u64);
-
-impl Hasher for ByName {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let spread = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = spread ^ spread >> 32;
-    }
-}
-
-type Names = HashMap<u64, u32, BuildHasherDefault<ByName>>;
+type Names = HashMap<u64, u32, BuildQuick>;
 
 /// Bytes of an entry of [`Names`], about.
 const NAME_BYTES: u64 = 20;

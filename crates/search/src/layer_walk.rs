@@ -280,6 +280,7 @@ impl<'a, S: System> Walk<'a, S> {
                 if low == at {
                     let first = stack.iter().rposition(|&node| node == at).unwrap_or(0);
                     let members = stack.split_off(first);
+                    self.sweep.peak_states = self.sweep.peak_states.max(self.held(&visited, &roots));
                     self.component(judge, &mut visited, &members)?;
                     if let Some(parent) = path.last() {
                         visited[parent.node as usize].exits = true;

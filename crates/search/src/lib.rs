@@ -39,6 +39,7 @@ mod numbered;
 mod parts;
 mod patience;
 mod product;
+mod quick;
 mod reduced;
 mod resume;
 mod retrace;

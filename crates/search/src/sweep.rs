@@ -19,11 +19,14 @@ use crate::expand::Found;
 use crate::frontier::{Chunk, Sink, Stash};
 use crate::links::Link;
 use crate::monitor::{Monitor, WorkerCounts};
+use crate::quick::BuildQuick;
 use crate::retrace::{Choice, retrace, unviolated, violated};
 use crate::rounds::initial_fault;
 use crate::sync::lock;
 use crate::task::Task;
-use contract::{Answer, FaultCode, Finding, Layered, Outcome, Statistics, StopReason, Store, StoreWorker, Successors, Sweep, System};
+use contract::{
+    Answer, FaultCode, Finding, Fresh, Layered, Outcome, Statistics, StopReason, Store, StoreWorker, Successors, Sweep, System,
+};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,7 +39,7 @@ pub const MEASURE_MAX: usize = 4;
 pub(crate) type Value = [i64; MEASURE_MAX];
 
 /// Successors generated before any is inserted, and states taken at a time.
-const BATCH: usize = 256;
+const BATCH: usize = 512;
 const CHUNK: usize = 512;
 
 /// A layer with at least so many waiting states is shared.
@@ -44,6 +47,16 @@ const SHARED_STATES: usize = 4096;
 
 /// The layer of the persistent states.
 const PERSISTENT: u64 = 0;
+
+/// Values whose layers are at hand.
+const RECENT: usize = 64;
+
+/// Where a value is among the recent ones.
+#[inline]
+fn slot(value: &Value) -> usize {
+    let spread = value.iter().fold(0_u64, |sum, &part| sum.wrapping_mul(31).wrapping_add(part as u64));
+    spread as usize % RECENT
+}
 
 /// Explores `system` by the measure whose expressions have these numbers, first things first.
 /// Without any, everything is one layer. The store must be empty.
@@ -100,7 +113,7 @@ pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: 
 struct Behind {
     waiting: BTreeMap<Value, Vec<Stash>>,
     /// Names of layers that have persistent states.
-    persistent: HashSet<u64>,
+    persistent: HashSet<u64, BuildQuick>,
 }
 
 /// Collects what the hands have found, and takes the layer with the least progress.
@@ -117,7 +130,7 @@ fn next_layer<S>(hands: &mut [Hand<S>], waiting: &mut BTreeMap<Value, Vec<Stash>
 struct Present<'a> {
     value: Value,
     name: u64,
-    persistent: &'a HashSet<u64>,
+    persistent: &'a HashSet<u64, BuildQuick>,
 }
 
 /// Expands a layer, and what it leads to in the same layer, until nothing waits.
@@ -158,7 +171,7 @@ struct Shared<'a> {
     monitor: &'a Monitor<'a>,
     measure: &'a [u32],
     /// The name of the layer of each value; the persistent states have the first.
-    names: Mutex<HashMap<Value, u64>>,
+    names: Mutex<HashMap<Value, u64, BuildQuick>>,
     /// A violation was found.
     done: AtomicBool,
     /// The measure could not be evaluated, and why.
@@ -177,25 +190,76 @@ impl Shared<'_> {
     }
 }
 
+/// Successors that go to one layer, by their numbers.
+#[derive(Default)]
+struct Group {
+    name: u64,
+    entries: Vec<u32>,
+}
+
+/// Successors by layer, in the order in which the layers come up.
+#[derive(Default)]
+struct Groups {
+    groups: Vec<Group>,
+    used: usize,
+    slots: HashMap<u64, usize, BuildQuick>,
+    /// The layer that came up last.
+    last: usize,
+}
+
+impl Groups {
+    fn begin(&mut self) {
+        (self.used, self.last) = (0, 0);
+        self.slots.clear();
+    }
+
+    #[inline]
+    fn push(&mut self, name: u64, index: u32) {
+        if self.last >= self.used || self.groups[self.last].name != name {
+            self.last = *self.slots.entry(name).or_insert(self.used);
+            if self.last == self.used {
+                if self.used == self.groups.len() {
+                    self.groups.push(Group::default());
+                }
+                let group = &mut self.groups[self.used];
+                group.name = name;
+                group.entries.clear();
+                self.used += 1;
+            }
+        }
+        self.groups[self.last].entries.push(index);
+    }
+
+    fn all(&self) -> &[Group] {
+        &self.groups[..self.used]
+    }
+}
+
 /// One worker.
 struct Hand<S> {
     system: S,
     number: usize,
     out: Successors,
-    /// Of each entry of `out`: its value, the name of its layer, its hash there.
-    places: Vec<(Value, u64, u64)>,
+    /// The value of each entry of `out`, and which of them go to which layer.
+    values_of: Vec<Value>,
+    groups: Groups,
+    /// The entries that go to one layer, their hashes there, and those that are new.
+    batch: Successors,
+    hashes: Vec<u64>,
+    fresh: Vec<Fresh>,
     /// Of each source of `out`: its link, its depth, its first entry.
     sources: Vec<(Link, u64, usize)>,
     values: Vec<i64>,
     state: Vec<u8>,
-    /// The value met last, and the name of its layer.
-    last: Option<(Value, u64)>,
-    names: HashMap<Value, u64>,
+    /// Values met lately, each with the name of its layer; no layer has the name 0 of the
+    /// persistent states.
+    recent: [(Value, u64); RECENT],
+    names: HashMap<Value, u64, BuildQuick>,
     /// States found in the present layer and in later ones, by the name of their layer.
-    ahead: HashMap<u64, (Value, Stash)>,
+    ahead: HashMap<u64, (Value, Stash), BuildQuick>,
     /// Roots of the next sweep.
     roots: Vec<(Value, Stash)>,
-    persistent_layers: HashSet<u64>,
+    persistent_layers: HashSet<u64, BuildQuick>,
     log: Discoveries,
     found: Option<Found>,
     states: u64,
@@ -213,15 +277,19 @@ impl<S: System> Hand<S> {
             system,
             number,
             out: Successors::new(),
-            places: Vec::new(),
+            values_of: Vec::new(),
+            groups: Groups::default(),
+            batch: Successors::new(),
+            hashes: Vec::new(),
+            fresh: Vec::new(),
             sources: Vec::new(),
             values: Vec::new(),
             state: Vec::new(),
-            last: None,
-            names: HashMap::new(),
-            ahead: HashMap::new(),
+            recent: [(Value::default(), PERSISTENT); RECENT],
+            names: HashMap::default(),
+            ahead: HashMap::default(),
             roots: Vec::new(),
-            persistent_layers: HashSet::new(),
+            persistent_layers: HashSet::default(),
             log: Discoveries::new(number),
             found: None,
             states: 0,
@@ -371,51 +439,82 @@ impl<S: System> Hand<S> {
         present: &Present<'_>,
         out: &Successors,
     ) -> Result<(), ()> {
-        self.places.clear();
-        for entry in out.entries() {
-            let Some(state) = out.state(entry) else {
-                self.places.push((present.value, present.name, 0));
-                continue;
-            };
-            let (value, name) = self.place(shared, state).ok_or(())?;
-            let name = if value < present.value { PERSISTENT } else { name };
-            let layer = T::layer(worker, name);
-            let hash = layer.hash(state);
-            layer.prefetch(hash);
-            self.places.push((value, name, hash));
-        }
-        let wanted = shared.task.property.interest();
+        self.values_of.clear();
+        self.groups.begin();
+        let mut faults = false;
         for (index, entry) in out.entries().iter().enumerate() {
-            let (link, depth, first) = self.sources[entry.source as usize];
-            let step = (index - first) as u32;
+            self.values_of.push(present.value);
             if let Some(code) = entry.fault() {
+                faults = true;
                 match shared.task.property.fault(code, entry.has_state()) {
                     Answer::Continue => {}
                     Answer::Prune => continue,
                     Answer::Stop(finding) => {
-                        self.keep(shared, Found { finding, at: link, step: Some(Choice::Index(step)), length: depth + 1 });
+                        let (link, depth, first) = self.sources[entry.source as usize];
+                        let step = Some(Choice::Index((index - first) as u32));
+                        self.keep(shared, Found { finding, at: link, step, length: depth + 1 });
                         continue;
                     }
                 }
             }
             let Some(state) = out.state(entry) else { continue };
             self.transitions += 1;
-            let (value, name, hash) = self.places[index];
-            self.regress += u64::from(name == PERSISTENT);
-            if name != PERSISTENT && present.persistent.contains(&name) {
+            let (value, mut name) = self.place(shared, state).ok_or(())?;
+            self.values_of[index] = value;
+            if value < present.value {
+                self.regress += 1;
+                name = PERSISTENT;
+            } else if present.persistent.contains(&name) {
                 let layer = T::layer(worker, PERSISTENT);
                 let hash = layer.hash(state);
                 if layer.find(hash, state).is_some() {
                     continue;
                 }
             }
-            let layer = T::layer(worker, name);
-            let inserted = layer.insert(hash, state).map_err(drop)?;
-            if !inserted.new {
-                continue;
+            self.groups.push(name, index as u32);
+        }
+        let groups = std::mem::take(&mut self.groups);
+        let inserted = groups.all().iter().try_for_each(|group| {
+            let whole = !faults && group.entries.len() == out.len();
+            self.insert_group::<T>(shared, worker, group, whole, out)
+        });
+        self.groups = groups;
+        inserted
+    }
+
+    /// Inserts successors of one layer together, as its store does it best. `whole` if these are
+    /// all there are.
+    fn insert_group<T: Layered>(
+        &mut self,
+        shared: &Shared<'_>,
+        worker: &mut T::Worker<'_>,
+        group: &Group,
+        whole: bool,
+        out: &Successors,
+    ) -> Result<(), ()> {
+        let mut copied = std::mem::take(&mut self.batch);
+        copied.clear();
+        if !whole {
+            for &index in &group.entries {
+                let entry = &out.entries()[index as usize];
+                out.state(entry).into_iter().for_each(|state| copied.push(state, entry.action));
             }
+        }
+        let batch = if whole { out } else { &copied };
+        let layer = T::layer(worker, group.name);
+        self.hashes.clear();
+        layer.hash_batch(batch, &mut self.hashes);
+        let mut fresh = std::mem::take(&mut self.fresh);
+        let inserted = layer.insert_batch(batch, &self.hashes, 0, &mut fresh);
+        let slow = layer.reads_slowly();
+        for Fresh { entry, kept, id } in fresh.drain(..) {
+            let index = if whole { entry as usize } else { group.entries[entry as usize] as usize };
+            let entry = &out.entries()[index];
+            let Some(state) = out.state(entry) else { continue };
+            let (link, depth, first) = self.sources[entry.source as usize];
+            let step = (index - first) as u32;
             self.states += 1;
-            if wanted.states {
+            if shared.task.property.interest().states {
                 match shared.task.property.state(state) {
                     Answer::Continue => {}
                     Answer::Prune => continue,
@@ -425,9 +524,9 @@ impl<S: System> Hand<S> {
                     }
                 }
             }
-            let kept = layer.keeps(inserted.id) && !layer.reads_slowly();
             let link = self.log.push(link, step);
-            if name == PERSISTENT {
+            let value = self.values_of[index];
+            if group.name == PERSISTENT {
                 self.persistent += 1;
                 let own = self.name_of(shared, value);
                 self.persistent_layers.insert(own);
@@ -435,14 +534,15 @@ impl<S: System> Hand<S> {
                     self.roots.push((value, Stash::default()));
                 }
                 if let Some((_, stash)) = self.roots.last_mut() {
-                    stash.push(inserted.id, link, depth + 1, Some(state));
+                    stash.push(id, link, depth + 1, Some(state));
                 }
             } else {
-                let (_, stash) = self.ahead.entry(name).or_insert_with(|| (value, Stash::default()));
-                stash.push(inserted.id, link, depth + 1, if kept { None } else { Some(state) });
+                let (_, stash) = self.ahead.entry(group.name).or_insert_with(|| (value, Stash::default()));
+                stash.push(id, link, depth + 1, if kept && !slow { None } else { Some(state) });
             }
         }
-        Ok(())
+        (self.batch, self.fresh) = (copied, fresh);
+        inserted.map(drop).map_err(drop)
     }
 
     /// The value of a state and the name of its layer; nothing if the measure cannot be evaluated.
@@ -458,13 +558,13 @@ impl<S: System> Hand<S> {
             }
             value.iter_mut().zip(&self.values).for_each(|(to, from)| *to = *from);
         }
-        if let Some((last, name)) = self.last
-            && last == value
-        {
+        let slot = slot(&value);
+        let (known, name) = self.recent[slot];
+        if name != PERSISTENT && known == value {
             return Some((value, name));
         }
         let name = self.name_of(shared, value);
-        self.last = Some((value, name));
+        self.recent[slot] = (value, name);
         Some((value, name))
     }
 

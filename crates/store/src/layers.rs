@@ -113,7 +113,7 @@ impl<T: Store + Send> Store for Layers<T> {
         Self: 's;
 
     fn worker(&self) -> LayersWorker<'_, T> {
-        LayersWorker { layers: self, open: Vec::new(), places: HashMap::new(), last: (0, usize::MAX) }
+        LayersWorker { layers: self, open: Vec::new(), places: HashMap::new(), recent: [(0, usize::MAX); RECENT] }
     }
 
     fn len(&self) -> u64 {
@@ -203,9 +203,13 @@ pub struct LayersWorker<'s, T: Store + 's> {
     open: Vec<(usize, T::Worker<'s>)>,
     /// For each layer, where its access is.
     places: HashMap<u64, usize>,
-    /// The layer asked for last, and where its access is.
-    last: (u64, usize),
+    /// Layers asked for lately, and where their access is: names of layers follow each other, and
+    /// a search goes back and forth between a few of them.
+    recent: [(u64, usize); RECENT],
 }
+
+/// Layers whose access is at hand.
+const RECENT: usize = 8;
 
 impl<T: Store> fmt::Debug for LayersWorker<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -216,14 +220,16 @@ impl<T: Store> fmt::Debug for LayersWorker<'_, T> {
 impl<'s, T: Store> LayersWorker<'s, T> {
     #[inline]
     fn layer(&mut self, layer: u64) -> &mut T::Worker<'s> {
-        if self.last.0 != layer || self.last.1 == usize::MAX {
-            let place = match self.places.get(&layer) {
+        let slot = layer as usize % RECENT;
+        let (known, mut place) = self.recent[slot];
+        if known != layer || place == usize::MAX {
+            place = match self.places.get(&layer) {
                 Some(&place) => place,
                 None => self.open(layer),
             };
-            self.last = (layer, place);
+            self.recent[slot] = (layer, place);
         }
-        &mut self.open[self.last.1].1
+        &mut self.open[place].1
     }
 
     #[cold]

@@ -2,9 +2,8 @@
 // to say or not, and the last one sends what was said. A run in which a station is silent for ever
 // is a cycle through all layers of the measure `at`, with one step back in each round.
 //
-// expect: states=0 transitions=0 verdict=violated violation=property
+// expect: in_order=holds rounds=holds heard=violated sent=violated
 // measure: at
-// verdicts: in_order=holds rounds=holds heard=violated sent=violated
 
 #define STATIONS 5
 

@@ -73,10 +73,11 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
     outcome
 }
 
-/// The measure of a product: that of the system, and how far the automaton is, which never falls.
+/// The measure of a product: that of the system, if there is one, and how far the automaton is,
+/// which never falls.
 fn of_product(plan: &Plan) -> Vec<u32> {
     let mut atoms = plan.measure.atoms().to_vec();
-    if !atoms.is_empty() && atoms.len() < MEASURE_MAX {
+    if atoms.len() < MEASURE_MAX {
         atoms.push(AUTOMATON);
     }
     atoms

@@ -84,8 +84,8 @@ pub fn improve(
     Ok(Improved { shorter: confirmed.map(|steps| (violation, steps)), shortest: false, states })
 }
 
-/// The same for a run that violates a temporal property: one that the model states and that this run
-/// violates, not just any.
+/// The same for a run that violates a temporal property: one that the model states and that this
+/// run violates, not just any.
 fn improve_run(subject: &Arc<dyn Subject>, trace: &Trace, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Improved, Refusal> {
     let mut narrator = subject.narrator();
     narrator.give_up_when(enough(plan, &surroundings.cancel));

@@ -162,7 +162,8 @@ impl Sample {
         out.iter().filter_map(|(_, state)| state).for_each(|state| {
             add(state, &mut states);
         });
-        // Every other turn is a step of a long walk: what is near the beginning is not all there is.
+        // Every other turn is a step of a long walk: what is near the beginning is not all there
+        // is.
         let (mut next, mut walker) = (0, 0);
         for turn in 0_u64.. {
             if states.len() >= most || next >= states.len() || over() {
@@ -177,7 +178,8 @@ impl Sample {
             // No two steps of a walk are chosen alike, and every run chooses the same.
             let random = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize / 7;
             let chosen = random % out.len().max(1);
-            // A walk that cannot go on begins anew where the breadth-first search has not been yet.
+            // A walk that cannot go on begins anew where the breadth-first search has not been
+            // yet.
             let mut last = states.len() - 1;
             for (index, (_, target)) in out.iter().enumerate() {
                 let Some(target) = target else { continue };

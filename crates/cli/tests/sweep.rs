@@ -119,7 +119,7 @@ fn branching_time_with_and_without_a_measure() {
     ask("LOSS=1 MAX=0", "AG !ahead", &sweep).exits(0);
     let json = ask("LOSS=1 MAX=0", "AG EF received", &sweep).exits(3).json();
     assert_eq!(json["properties"][0]["reason"], "measure", "{json}");
-    let why = json["properties"][0]["message"].as_str().unwrap_or_default();
+    let why = json["message"].as_str().unwrap_or_default();
     assert!(why.contains("falls from") && why.contains("sw.pml:") && why.contains("leave out `--search sweep`"), "{json}");
     ask("LOSS=1 MAX=0", "AG EF received", &[]).exits(0);
     let run = ask("LOSS=1", "AX received", &[]).exits(2);

@@ -199,14 +199,14 @@ impl Successors {
         }
     }
 
-    /// Shows `change` the action and the tail of each entry from number `first` on, made while the
-    /// tail was what it is now; the tail of a fatal fault is empty.
+    /// Shows `change` the source, the action and the tail of each entry from number `first` on, made
+    /// while the tail was what it is now; the tail of a fatal fault is empty.
     #[inline]
-    pub fn change_tails(&mut self, first: usize, mut change: impl FnMut(&mut Action, &mut [u8])) {
+    pub fn change_tails(&mut self, first: usize, mut change: impl FnMut(u32, &mut Action, &mut [u8])) {
         for entry in &mut self.entries[first..self.count] {
             let end = entry.start + entry.len as usize;
             let tail = if entry.has_state() { end - self.tail..end } else { 0..0 };
-            change(&mut entry.action, &mut self.arena[tail]);
+            change(entry.source, &mut entry.action, &mut self.arena[tail]);
         }
     }
 
@@ -429,7 +429,7 @@ mod tests {
         out.tail_mut(3).unwrap().copy_from_slice(b"zz");
         assert!(out.tail_mut(2).is_none() && out.tail_mut(4).is_none());
         let mut tails = Vec::new();
-        out.change_tails(1, |action, tail| {
+        out.change_tails(1, |_, action, tail| {
             *action = Action::new(7, action.choice);
             tails.push(tail.to_vec());
             tail.iter_mut().for_each(|byte| *byte += 1);

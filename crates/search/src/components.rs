@@ -26,6 +26,8 @@ use crate::product::{NOBODY, Product};
 use crate::retrace::{unviolated, violated};
 use crate::rounds::initial_fault;
 use crate::stack::{Stack, Top};
+use crate::staged::staged;
+use crate::stages::Stage;
 use crate::streett;
 use crate::task::Task;
 use contract::{
@@ -164,36 +166,29 @@ struct Component {
 
 /// Looks for a reachable cycle on which the automaton accepts, and which is fair. The store must be
 /// empty. The trace is one of the product ([`Product::project`]).
+///
+/// States that are passed before the automaton can accept anything are visited breadth first
+/// ([`staged`](crate::staged)), unless the depth is limited: that is a matter of one path.
 pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: Fairness, store: &T, task: &Task<'_>) -> Outcome {
+    let begins_early = product.stages().stage(product.automaton().initial) == Stage::Early;
+    if begins_early && task.limits.depth.is_none() {
+        return staged(product, fairness, store, task);
+    }
     let monitor = Monitor::new(task, 1, store);
-    let mut product = product.clone();
-    product.give_up_when(monitor.enough(0));
-    let mut search = Search {
-        all_marks: product.automaton().all_marks(),
-        product,
-        fairness,
-        worker: store.worker(),
-        named: T::STABLE_NAMES,
-        task,
-        stack: Stack::new(task.spill),
-        out: Successors::new(),
-        hashes: Vec::new(),
-        known: Vec::new(),
-        state: Vec::new(),
-        live: Live::default(),
-        components: Vec::new(),
-        path: Vec::new(),
-        truncated: false,
-        statistics: Statistics::default(),
+    let mut worker = store.worker();
+    let mut search = Search::new(product, fairness, T::STABLE_NAMES, task, &monitor);
+    let found = match search.begin(&mut worker) {
+        Some(found) => Ok(Some(found)),
+        None => search.search(&mut worker, store),
     };
-    let found = search.search(store, &monitor);
+    drop(worker);
+    let found = found.unwrap_or_else(|error| {
+        monitor.stop(StopReason::Storage(error.to_string()));
+        None
+    });
     let verdict = match found {
-        Ok(Some((finding, trace))) => violated(&search.product, finding, trace),
-        Ok(None) => unviolated(monitor.reason(), search.truncated, T::EXACT),
-        Err(error) => {
-            monitor.stop(StopReason::Storage(error.to_string()));
-            unviolated(monitor.reason(), search.truncated, T::EXACT)
-        }
+        Some((finding, trace)) => violated(&search.product, finding, trace),
+        None => unviolated(monitor.reason(), search.truncated, T::EXACT),
     };
     let mut statistics = std::mem::take(&mut search.statistics);
     drop(search);
@@ -203,16 +198,19 @@ pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: F
 }
 
 /// A finding and the way to it, unless that was lost.
-type Found = (Finding, Option<Trace>);
+pub(crate) type Found = (Finding, Option<Trace>);
 
-struct Search<'a, S, W> {
+/// The search, depth first, from the states that are pushed to begin with.
+pub(crate) struct Search<'a, S> {
     product: Product<S>,
     all_marks: u64,
     fairness: Fairness,
-    worker: W,
     /// Whether the store's names never change.
     named: bool,
     task: &'a Task<'a>,
+    monitor: &'a Monitor<'a>,
+    /// What others have counted beside this search.
+    pub others: monitor::WorkerCounts,
     /// Open records carry the numbers of their states.
     stack: Stack<'a>,
     out: Successors,
@@ -226,11 +224,38 @@ struct Search<'a, S, W> {
     /// The states of the automaton along the path.
     path: Vec<u16>,
     truncated: bool,
-    statistics: Statistics,
+    until_poll: u64,
+    pub statistics: Statistics,
 }
 
-impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
-    fn search<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
+impl<'a, S: System + Clone> Search<'a, S> {
+    pub fn new(product: &Product<S>, fairness: Fairness, named: bool, task: &'a Task<'a>, monitor: &'a Monitor<'a>) -> Self {
+        let mut product = product.clone();
+        product.give_up_when(monitor.enough(0));
+        Search {
+            all_marks: product.automaton().all_marks(),
+            product,
+            fairness,
+            named,
+            task,
+            monitor,
+            others: monitor::WorkerCounts::default(),
+            stack: Stack::new(task.spill),
+            out: Successors::new(),
+            hashes: Vec::new(),
+            known: Vec::new(),
+            state: Vec::new(),
+            live: Live::default(),
+            components: Vec::new(),
+            path: Vec::new(),
+            truncated: false,
+            until_poll: 0,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Pushes the initial states, unless there is something wrong with one.
+    fn begin<W: StoreWorker>(&mut self, worker: &mut W) -> Option<Found> {
         self.product.initial(&mut self.out);
         for index in (0..self.out.len()).rev() {
             let entry = self.out.entries()[index];
@@ -240,37 +265,47 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
                 Answer::Prune => continue,
                 Answer::Stop(finding) => {
                     let initial = state.map(<[u8]>::to_vec).unwrap_or_default();
-                    return Ok(Some((finding, Some(Trace { initial, ..Trace::default() }))));
+                    return Some((finding, Some(Trace { initial, ..Trace::default() })));
                 }
             }
             if let Some(state) = state {
-                self.stack.push(state, self.worker.hash(state), entry.action);
+                self.stack.push(state, worker.hash(state), entry.action);
             }
         }
-        let mut until_poll = 0;
+        None
+    }
+
+    /// Pushes a state to begin with, which a step with this action leads to.
+    pub fn push(&mut self, state: &[u8], hash: u64, action: Action) {
+        self.stack.push(state, hash, action);
+    }
+
+    /// Searches from what was pushed until nothing is left, something is found or there is a reason
+    /// to stop.
+    pub fn search<T: Store>(&mut self, worker: &mut T::Worker<'_>, store: &T) -> io::Result<Option<Found>> {
         loop {
-            if until_poll == 0 {
-                until_poll = POLL_EVERY;
+            if self.until_poll == 0 {
+                self.until_poll = POLL_EVERY;
                 if let Some(news) = self.stack.news() {
-                    monitor.notice(&news);
+                    self.monitor.notice(&news);
                 }
-                if !monitor.poll(0, &self.standing(), store) {
+                if !self.monitor.poll(0, &self.standing(), store) {
                     return Ok(None);
                 }
             }
-            until_poll -= 1;
+            self.until_poll -= 1;
             let Some((state, top, action)) = self.stack.top() else { return Ok(None) };
             let hash = match top {
                 Top::Open { id } => {
-                    if let Some(found) = self.close(id.0 as u32, monitor)? {
+                    if let Some(found) = self.close(id.0 as u32, worker)? {
                         return Ok(Some(found));
                     }
                     continue;
                 }
                 Top::Candidate { hash } => hash,
             };
-            let Ok(inserted) = self.worker.insert(hash, state) else {
-                monitor.refused();
+            let Ok(inserted) = worker.insert(hash, state) else {
+                self.monitor.refused();
                 return Ok(None);
             };
             let key = if self.named { Key::Name(inserted.id.0) } else { Key::Hash(hash) };
@@ -280,7 +315,7 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
                 if let Some(number) = number
                     && self.close_cycle(number, action)
                 {
-                    return self.accepted(monitor).map(Some);
+                    return self.accepted(worker).map(Some);
                 }
                 continue;
             }
@@ -297,32 +332,39 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
                 self.truncated = true;
                 continue;
             }
-            if let Some(found) = self.expand(monitor)? {
+            if let Some(found) = self.expand(worker)? {
                 return Ok(Some(found));
             }
-            if monitor.stopped() {
+            if self.monitor.stopped() {
                 return Ok(None);
             }
         }
     }
 
-    fn standing(&self) -> monitor::WorkerCounts {
+    /// What it has done so far, with what others have.
+    pub fn standing(&self) -> monitor::WorkerCounts {
+        let others = &self.others;
         monitor::WorkerCounts {
-            states: self.statistics.states,
-            transitions: self.statistics.transitions,
-            waiting: self.stack.len(),
-            depth: self.path.len() as u64,
-            search_bytes: self.stack.bytes() + self.live.memory(),
+            states: others.states + self.statistics.states,
+            transitions: others.transitions + self.statistics.transitions,
+            waiting: others.waiting + self.stack.len(),
+            depth: others.depth + self.path.len() as u64,
+            search_bytes: others.search_bytes + self.bytes(),
         }
+    }
+
+    /// The memory held.
+    pub fn bytes(&self) -> u64 {
+        self.stack.bytes() + self.live.memory()
     }
 
     /// Follows the steps of the open state on top as far as they lead to states that are known, and
     /// pushes the others.
-    fn expand(&mut self, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
+    fn expand<W: StoreWorker>(&mut self, worker: &mut W) -> io::Result<Option<Found>> {
         self.out.clear();
         self.product.successors(&self.state, &mut self.out);
         if self.out.is_cut_short() {
-            monitor.refused();
+            self.monitor.refused();
             return Ok(None);
         }
         if self.fairness != Fairness::None
@@ -331,7 +373,7 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
             component.traits = Traits::of_state(Processes::enabled(&self.out));
         }
         self.hashes.clear();
-        self.worker.hash_batch(&self.out, &mut self.hashes);
+        worker.hash_batch(&self.out, &mut self.hashes);
         for entry in self.out.entries() {
             if let Some(code) = entry.fault()
                 && let Answer::Stop(finding) = self.task.property.fault(code, entry.has_state())
@@ -342,7 +384,7 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
             }
         }
         self.known.clear();
-        self.worker.find_batch(&self.out, &self.hashes, &mut self.known);
+        worker.find_batch(&self.out, &self.hashes, &mut self.known);
         // From the last to the first, so that the first is followed first.
         for index in (0..self.out.len()).rev() {
             let entry = self.out.entries()[index];
@@ -356,7 +398,7 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
                     if let Some(number) = self.live.find(key, state)
                         && self.close_cycle(number, entry.action)
                     {
-                        return self.accepted(monitor).map(Some);
+                        return self.accepted(worker).map(Some);
                     }
                 }
             }
@@ -384,13 +426,13 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
     }
 
     /// The open state on top, which has this number, is done.
-    fn close(&mut self, number: u32, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
+    fn close<W: StoreWorker>(&mut self, number: u32, worker: &mut W) -> io::Result<Option<Found>> {
         if self.components.last().is_some_and(|component| component.root == number)
             && let Some(component) = self.components.pop()
         {
             let suspicious = component.cyclic && component.traits.marks & self.all_marks == self.all_marks;
             if suspicious && self.fairness == Fairness::Strong {
-                let fair = self.fair_part(number, monitor)?;
+                let fair = self.fair_part(number, worker)?;
                 self.components.push(component);
                 if fair.is_some() {
                     return Ok(fair);
@@ -405,16 +447,16 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
     }
 
     /// A part of the complete component with this root that is strongly fair.
-    fn fair_part(&mut self, root: u32, monitor: &Monitor<'_>) -> io::Result<Option<Found>> {
+    fn fair_part<W: StoreWorker>(&mut self, root: u32, worker: &mut W) -> io::Result<Option<Found>> {
         let Some((state, ..)) = self.stack.top() else { return Ok(None) };
         let start = state.to_vec();
-        let patience = monitor.patience();
+        let patience = self.monitor.patience();
         let stop = || patience.is_over();
-        let Search { product, worker, live, named, .. } = self;
+        let Search { product, live, named, .. } = self;
         let mut number = |state: &[u8]| number_of(worker, live, *named, state).filter(|&number| number >= root);
         let Some(part) = streett::fair_part(product, &start, &mut number, self.all_marks, &stop) else {
             if stop() {
-                monitor.had_enough();
+                self.monitor.had_enough();
             }
             return Ok(None);
         };
@@ -430,7 +472,7 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
     }
 
     /// The component on top has an accepted run: shows one.
-    fn accepted(&mut self, monitor: &Monitor<'_>) -> io::Result<Found> {
+    fn accepted<W: StoreWorker>(&mut self, worker: &mut W) -> io::Result<Found> {
         let Some(component) = self.components.last() else { return Ok((accepted_cycle(), None)) };
         let (root, ever) = (component.root, component.traits.ever);
         let mut prefix = self.way(None)?;
@@ -442,9 +484,9 @@ impl<S: System + Clone, W: StoreWorker> Search<'_, S, W> {
         })?;
         prefix.steps.truncate(prefix.steps.len().saturating_sub(depth));
         let start = prefix.last_state().to_vec();
-        let patience = monitor.patience();
+        let patience = self.monitor.patience();
         let stop = || patience.is_over();
-        let Search { product, worker, live, named, fairness, .. } = self;
+        let Search { product, live, named, fairness, .. } = self;
         let mut member = |state: &[u8]| number_of(worker, live, *named, state).is_some_and(|number| number >= root);
         let around = Lasso { product, fairness: *fairness, stop: &stop }.around(&start, &mut member, ever);
         Ok((accepted_cycle(), around.map(|around| closed(prefix, Vec::new(), around))))

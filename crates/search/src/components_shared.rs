@@ -37,6 +37,9 @@ use std::time::Duration;
 /// Candidates between two looks at the limits.
 const POLL_EVERY: u64 = 256;
 
+/// How often a run is looked for that must be there.
+const JOINS: usize = 16;
+
 /// Looks for a reachable cycle on which the automaton accepts, with as many workers as the task
 /// says. The store must be empty. The trace is one of the product ([`Product::project`]); it is not
 /// always the same.
@@ -396,7 +399,11 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     fn mark(&mut self, number: u32, marks: u32, monitor: &Monitor<'_>) {
         let marks = self.shared.forest.mark(number, marks);
         if marks & self.all_marks == self.all_marks && !self.shared.over.load(Ordering::Relaxed) {
-            let trace = self.lasso(monitor);
+            // Another worker may be about to join the components that the run passes through.
+            let trace = (0..JOINS).find_map(|_| {
+                std::thread::yield_now();
+                self.lasso(monitor)
+            });
             self.report(accepted_cycle(), trace);
         }
     }

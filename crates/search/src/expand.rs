@@ -11,9 +11,7 @@ use crate::links::{Link, Links, Sources};
 use crate::retrace::Choice;
 use crate::rounds::{Ahead, initial_fault, leave_out, left_out};
 use crate::task::Task;
-use contract::{
-    Action, Answer, Edge, Finding, Fresh, Inserted, LeftOut, Reduction, StateId, Store, StoreFull, StoreWorker, Successors, System,
-};
+use contract::{Action, Answer, Edge, Finding, Fresh, Inserted, LeftOut, Reduction, Store, StoreFull, StoreWorker, Successors, System};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -69,7 +67,7 @@ impl Best {
 /// One worker's part of a search.
 pub(crate) struct Expander<'a, S, T: Store + 'a> {
     pub system: S,
-    store: T::Worker<'a>,
+    pub store: T::Worker<'a>,
     task: &'a Task<'a>,
     best: &'a Best,
     pub links: Links,
@@ -86,6 +84,8 @@ pub(crate) struct Expander<'a, S, T: Store + 'a> {
     states_wanted: bool,
     edges_wanted: bool,
     reduced: bool,
+    /// Whether either of them wants to know more of a source than where it is.
+    detailed: bool,
     /// The last batch took long.
     slow: bool,
     batch: Batch,
@@ -98,8 +98,9 @@ struct Batch {
     /// The hash of each entry of `out`; 0 for those without a state.
     hashes: Vec<u64>,
     sources: Vec<SourceState>,
-    /// The source states one after the other, kept only if the property or the reduction looks at
-    /// them.
+    /// What only some properties and reductions ask of each source; empty without them.
+    details: Vec<Detail>,
+    /// The source states one after the other, as far as `details` refer to them.
     source_bytes: Vec<u8>,
     state: Vec<u8>,
     /// Whether a reduction postponed something in one of the sources.
@@ -109,17 +110,37 @@ struct Batch {
     fresh: Vec<Fresh>,
 }
 
+#[derive(Clone, Copy)]
 struct SourceState {
-    id: StateId,
-    link: Link,
     /// Its number in the chunk.
     position: usize,
-    depth: u64,
     /// Its first entry in the buffer.
     first: usize,
+}
+
+struct Detail {
     bytes: Range<usize>,
-    /// The processes that were postponed in it, a bit each.
+    /// The processes that were postponed in the state, a bit each.
     postponed: u64,
+}
+
+/// The states that are expanded: a chunk, and the depth of those that do not say theirs.
+#[derive(Clone, Copy)]
+struct Origins<'c> {
+    chunk: &'c Chunk,
+    level: u64,
+}
+
+impl Origins<'_> {
+    #[inline(always)]
+    fn link(&self, source: SourceState) -> Link {
+        self.chunk.link(source.position)
+    }
+
+    #[inline(always)]
+    fn depth(&self, source: SourceState) -> u64 {
+        self.chunk.depth(source.position, self.level)
+    }
 }
 
 /// How a state was reached.
@@ -151,6 +172,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             states_wanted: interest.states,
             edges_wanted: interest.edges,
             reduced: !task.reduction.is_identity(),
+            detailed: interest.edges || !task.reduction.is_identity(),
             slow: true,
             batch: Batch::default(),
         }
@@ -202,7 +224,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         if self.reduced {
             self.links.push_action(origin.position, origin.parent, origin.action)
         } else {
-            self.links.push(origin.position, origin.parent, origin.index)
+            self.links.push(origin.position, origin.index, || origin.parent)
         }
     }
 
@@ -220,7 +242,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         // Once a violation at the next level is known, only a deadlock at this one could be
         // shorter, and that needs no insertion.
         if self.best.length() > level.saturating_add(1) {
-            self.insert(next)?;
+            self.insert(Origins { chunk, level }, next)?;
         }
         if given_up { Err(CutShort { at: index }) } else { Ok(index) }
     }
@@ -281,7 +303,10 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             if self.edges_wanted || postponed != 0 {
                 batch.source_bytes.extend_from_slice(state);
             }
-            batch.sources.push(SourceState { id, link, position: index, depth, first, bytes: start..batch.source_bytes.len(), postponed });
+            batch.sources.push(SourceState { position: index, first });
+            if self.detailed {
+                batch.details.push(Detail { bytes: start..batch.source_bytes.len(), postponed });
+            }
             self.expanded += 1;
             index += 1;
             if batch.out.len() == first {
@@ -313,30 +338,25 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 count += 1;
             }
         }
-        let Batch { out, sources, source_bytes, postponed, .. } = &mut self.batch;
+        let Batch { out, sources, .. } = &mut self.batch;
         let (mut end, mut number) = (out.len(), sources.len() as u32);
         let expanded = self.system.successors_of_all(&states[..count], number, out);
-        let mut left = [LeftOut::NOTHING; LOOK_EVERY];
         if self.reduced {
-            leave_out_of_all(self.task.reduction, &states[..expanded], number, out, end, &mut left);
+            self.batch.leave_out(self.task.reduction, &states[..expanded], number, end);
         }
+        let Batch { out, sources, .. } = &mut self.batch;
         let entries = out.entries();
-        for ((position, state), left) in (range.start..).zip(&states[..expanded]).zip(&left) {
+        sources.reserve(LOOK_EVERY);
+        for (position, state) in (range.start..).zip(&states[..expanded]) {
             let first = end;
             end += entries[first..].iter().take_while(|entry| entry.source == number).count();
-            let (id, link) = (chunk.waiting[position], chunk.link(position));
-            let start = source_bytes.len();
-            if left.postponed != 0 {
-                *postponed = true;
-                source_bytes.extend_from_slice(state);
-            }
-            let bytes = start..source_bytes.len();
-            sources.push(SourceState { id, link, position, depth, first, bytes, postponed: left.postponed });
+            sources.push(SourceState { position, first });
             number += 1;
             if end == first {
                 let valid = self.system.is_valid_end(state);
                 if let Answer::Stop(finding) = self.task.property.terminal(state, valid) {
-                    self.best.keep(&mut self.found, Found { finding, at: link, step: None, length: depth });
+                    let at = chunk.link(position);
+                    self.best.keep(&mut self.found, Found { finding, at, step: None, length: depth });
                 }
             }
         }
@@ -348,44 +368,44 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 
     /// Second and third pass: hashes what the first generated, and inserts it.
-    fn insert(&mut self, next: &mut impl Sink) -> Result<(), CutShort> {
+    fn insert(&mut self, origins: Origins<'_>, next: &mut impl Sink) -> Result<(), CutShort> {
         self.store.hash_batch(&self.batch.out, &mut self.batch.hashes);
         if self.batch.postponed {
-            return self.insert_reduced(next);
+            return self.insert_reduced(origins, next);
         }
         if self.edges_wanted || self.states_wanted {
-            return (0..self.batch.out.len()).try_for_each(|index| self.follow(index, next));
+            return (0..self.batch.out.len()).try_for_each(|index| self.follow(index, origins, next));
         }
         let mut index = 0;
         loop {
-            index = self.insert_from(index, next)?;
+            index = self.insert_from(index, origins, next)?;
             if index == self.batch.out.len() {
                 return Ok(());
             }
-            self.follow(index, next)?;
+            self.follow(index, origins, next)?;
             index += 1;
         }
     }
 
     /// What nearly all searches do nearly all the time, without the questions they need not ask:
     /// inserts the entries from `first` on, up to one with a fault, whose number it gives.
-    fn insert_from(&mut self, first: usize, next: &mut impl Sink) -> Result<usize, CutShort> {
+    fn insert_from(&mut self, first: usize, origins: Origins<'_>, next: &mut impl Sink) -> Result<usize, CutShort> {
         let Batch { out, hashes, sources, fresh, .. } = &mut self.batch;
         fresh.clear();
         let inserted = self.store.insert_batch(out, hashes, first, fresh);
         // Apart from the insertions, whose loop needs all registers there are.
-        let entries = out.entries();
+        let (entries, reads_slowly) = (out.entries(), self.store.reads_slowly());
         for &Fresh { entry, kept, id } in &*fresh {
             let index = entry as usize;
             let entry = &entries[index];
-            let source = &sources[entry.source as usize];
+            let source = sources[entry.source as usize];
             let link = if self.reduced {
-                self.links.push_action(source.position, source.link, entry.action)
+                self.links.push_action(source.position, origins.link(source), entry.action)
             } else {
-                self.links.push(source.position, source.link, (index - source.first) as u32)
+                self.links.push(source.position, (index - source.first) as u32, || origins.link(source))
             };
-            let kept = kept && !(self.store.reads_slowly() && next.has_room());
-            next.push(id, link, source.depth + 1, if kept { None } else { out.state(entry) });
+            let kept = kept && !(reads_slowly && next.has_room());
+            next.push(id, link, origins.depth(source) + 1, if kept { None } else { out.state(entry) });
         }
         self.states += fresh.len() as u64;
         match inserted {
@@ -403,34 +423,38 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
 
     /// As `insert`, for a batch in which the reduction postponed something: a source whose steps
     /// led to nothing new may have to be expanded whole.
-    fn insert_reduced(&mut self, next: &mut impl Sink) -> Result<(), CutShort> {
+    fn insert_reduced(&mut self, origins: Origins<'_>, next: &mut impl Sink) -> Result<(), CutShort> {
         let generated = self.batch.out.len();
         for number in 0..self.batch.sources.len() {
             let first = self.batch.sources[number].first;
             let end = self.batch.sources.get(number + 1).map_or(generated, |next| next.first);
             let (states, transitions) = (self.states, self.transitions);
-            (first..end).try_for_each(|index| self.follow(index, next)).map_err(|cut_short| self.undo(cut_short, number, transitions))?;
-            if self.states > states || self.batch.sources[number].postponed == 0 {
+            (first..end)
+                .try_for_each(|index| self.follow(index, origins, next))
+                .map_err(|cut_short| self.undo(cut_short, number, transitions))?;
+            if self.states > states || self.batch.details[number].postponed == 0 {
                 continue;
             }
-            let Batch { out, sources, source_bytes, ahead, .. } = &mut self.batch;
-            let source = &sources[number];
+            let Batch { out, sources, details, source_bytes, ahead, .. } = &mut self.batch;
+            let (source, detail) = (sources[number], &details[number]);
             let without_fault = out.entries()[first..end].iter().filter(|entry| entry.fault().is_none());
             let states = without_fault.filter_map(|entry| out.state(entry));
-            if ahead.all_chosen(&mut self.system, self.task.reduction, states, source.postponed) {
+            if ahead.all_chosen(&mut self.system, self.task.reduction, states, detail.postponed) {
                 continue;
             }
             let more = out.len();
             out.begin_source(number as u32);
-            self.system.successors(&source_bytes[source.bytes.clone()], out);
-            out.retain(more, |entry| LeftOut::has(source.postponed, entry));
+            self.system.successors(&source_bytes[detail.bytes.clone()], out);
+            out.retain(more, |entry| LeftOut::has(detail.postponed, entry));
             if out.is_cut_short() {
                 let cut_short = CutShort { at: source.position };
                 return Err(self.undo(cut_short, number, transitions));
             }
             self.store.hash_batch(&self.batch.out, &mut self.batch.hashes);
             let end = self.batch.out.len();
-            (more..end).try_for_each(|index| self.follow(index, next)).map_err(|cut_short| self.undo(cut_short, number, transitions))?;
+            (more..end)
+                .try_for_each(|index| self.follow(index, origins, next))
+                .map_err(|cut_short| self.undo(cut_short, number, transitions))?;
         }
         Ok(())
     }
@@ -446,9 +470,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
 
     /// Follows the step at `index` of the batch.
     #[inline(never)]
-    fn follow(&mut self, index: usize, next: &mut impl Sink) -> Result<(), CutShort> {
+    fn follow(&mut self, index: usize, origins: Origins<'_>, next: &mut impl Sink) -> Result<(), CutShort> {
         let entry = &self.batch.out.entries()[index];
-        if entry.fault().is_some() && !self.passes_fault(index) {
+        if entry.fault().is_some() && !self.passes_fault(index, origins) {
             return Ok(());
         }
         let entry = &self.batch.out.entries()[index];
@@ -456,21 +480,21 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         self.transitions += 1;
         let Ok(inserted) = self.store.insert(self.batch.hashes[index], state) else { return Err(self.take_back(index)) };
         if inserted.new {
-            let source = &self.batch.sources[entry.source as usize];
+            let source = self.batch.sources[entry.source as usize];
             let origin = Origin {
                 position: source.position,
-                parent: source.link,
+                parent: origins.link(source),
                 index: (index - source.first) as u32,
                 action: entry.action,
-                depth: source.depth + 1,
+                depth: origins.depth(source) + 1,
             };
             if let Answer::Stop(finding) = self.welcome(index, inserted, &origin, next) {
-                self.keep_step(finding, index);
+                self.keep_step(finding, index, origins);
                 return Ok(());
             }
         }
         if self.edges_wanted {
-            self.show_edge(index, inserted);
+            self.show_edge(index, inserted, origins);
         }
         Ok(())
     }
@@ -499,42 +523,42 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
 
     /// Shows the property the fault of the step at `index`; whether the step is to be followed.
     #[cold]
-    fn passes_fault(&mut self, index: usize) -> bool {
+    fn passes_fault(&mut self, index: usize, origins: Origins<'_>) -> bool {
         let entry = &self.batch.out.entries()[index];
         let Some(code) = entry.fault() else { return true };
         match self.task.property.fault(code, entry.has_state()) {
             Answer::Continue => true,
             Answer::Prune => false,
             Answer::Stop(finding) => {
-                self.keep_step(finding, index);
+                self.keep_step(finding, index, origins);
                 false
             }
         }
     }
 
     #[cold]
-    fn show_edge(&mut self, index: usize, inserted: Inserted) {
+    fn show_edge(&mut self, index: usize, inserted: Inserted, origins: Origins<'_>) {
         let entry = &self.batch.out.entries()[index];
-        let source = &self.batch.sources[entry.source as usize];
+        let number = entry.source as usize;
         let edge = Edge {
-            source: &self.batch.source_bytes[source.bytes.clone()],
-            source_id: source.id,
+            source: &self.batch.source_bytes[self.batch.details[number].bytes.clone()],
+            source_id: origins.chunk.waiting[self.batch.sources[number].position],
             target: self.batch.out.state(entry).unwrap_or_default(),
             target_id: inserted.id,
             new: inserted.new,
             action: entry.action,
         };
         if let Answer::Stop(finding) = self.task.property.edge(&edge) {
-            self.keep_step(finding, index);
+            self.keep_step(finding, index, origins);
         }
     }
 
     /// Keeps a finding about the step at `index`.
-    fn keep_step(&mut self, finding: Finding, index: usize) {
+    fn keep_step(&mut self, finding: Finding, index: usize, origins: Origins<'_>) {
         let entry = &self.batch.out.entries()[index];
-        let source = &self.batch.sources[entry.source as usize];
+        let source = self.batch.sources[entry.source as usize];
         let step = Some(if self.reduced { Choice::Action(entry.action) } else { Choice::Index((index - source.first) as u32) });
-        let found = Found { finding, at: source.link, step, length: source.depth + 1 };
+        let found = Found { finding, at: origins.link(source), step, length: origins.depth(source) + 1 };
         self.keep(found);
     }
 
@@ -557,35 +581,37 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     }
 }
 
-/// Takes back what the reduction leaves out of the steps of `states`: those of the first are steps
-/// of source number `source` and begin at number `first` of `out`.
-fn leave_out_of_all(
-    reduction: &dyn Reduction,
-    states: &[&[u8]],
-    source: u32,
-    out: &mut Successors,
-    first: usize,
-    left: &mut [LeftOut; LOOK_EVERY],
-) {
-    let (mut end, mut any) = (first, 0);
-    for ((number, state), left) in (source..).zip(states).zip(&mut *left) {
-        let steps = &out.entries()[end..];
-        let steps = &steps[..steps.iter().take_while(|entry| entry.source == number).count()];
-        end += steps.len();
-        *left = left_out(reduction, state, steps);
-        any |= left.processes;
-    }
-    if any != 0 {
-        out.retain(first, |entry| !LeftOut::has(left[(entry.source - source) as usize].processes, entry));
-    }
-}
-
 impl Batch {
     fn clear(&mut self) {
         self.out.clear();
         self.hashes.clear();
         self.sources.clear();
+        self.details.clear();
         self.source_bytes.clear();
         self.postponed = false;
+    }
+
+    /// Takes back what the reduction leaves out of the steps of `states`: those of the first are
+    /// steps of source number `source` and begin at entry number `first`.
+    fn leave_out(&mut self, reduction: &dyn Reduction, states: &[&[u8]], source: u32, first: usize) {
+        let Batch { out, details, source_bytes, postponed, .. } = self;
+        let mut left = [LeftOut::NOTHING; LOOK_EVERY];
+        let (mut end, mut any) = (first, 0);
+        for ((number, state), left) in (source..).zip(states).zip(&mut left) {
+            let steps = &out.entries()[end..];
+            let steps = &steps[..steps.iter().take_while(|entry| entry.source == number).count()];
+            end += steps.len();
+            *left = left_out(reduction, state, steps);
+            any |= left.processes;
+            let start = source_bytes.len();
+            if left.postponed != 0 {
+                *postponed = true;
+                source_bytes.extend_from_slice(state);
+            }
+            details.push(Detail { bytes: start..source_bytes.len(), postponed: left.postponed });
+        }
+        if any != 0 {
+            out.retain(first, |entry| !LeftOut::has(left[(entry.source - source) as usize].processes, entry));
+        }
     }
 }

@@ -48,6 +48,8 @@ mod shorten;
 mod shortest;
 mod spill;
 mod stack;
+mod staged;
+mod stages;
 mod streett;
 mod sweep;
 mod sweep_cycles;

@@ -216,16 +216,16 @@ impl Links {
         self.usual_below = 0;
     }
 
-    /// Source number `position` of the chunk, whose link is `parent`, has led to a new state by its
-    /// step with index `choice`. Positions ascend, and so do the choices of a source. For logs of
-    /// indices.
+    /// Source number `position` of the chunk, whose link `parent` tells, has led to a new state by
+    /// its step with index `choice`. Positions ascend, and so do the choices of a source. For logs
+    /// of indices.
     #[inline(always)]
-    pub fn push(&mut self, position: usize, parent: Link, choice: u32) -> Link {
+    pub fn push(&mut self, position: usize, choice: u32, parent: impl FnOnce() -> Link) -> Link {
         let gap = position.wrapping_sub(self.position);
         // The step counted from the last one of the source, or from before its first.
         let difference = choice.wrapping_sub(if gap == 0 { self.last } else { NO_STEP }) as usize;
         if self.len >= self.usual_below || gap > USUAL_GAP || difference >= USUAL_STEP {
-            return self.push_slowly(position, parent, choice);
+            return self.push_slowly(position, parent(), choice);
         }
         // A zero ends each source before this one.
         let (code, len) = SHORT[difference];
@@ -441,7 +441,7 @@ mod tests {
                 if by_action { Choice::Action(Action::new(choice % 7, choice ^ 5)) } else { Choice::Index(choice) }
             };
             let push = |log: &mut Links, position, parent, choice: u32| match step(choice) {
-                Choice::Index(choice) => log.push(position, parent, choice),
+                Choice::Index(choice) => log.push(position, choice, || parent),
                 Choice::Action(action) => log.push_action(position, parent, action),
             };
             logs[0].begin(Sources::From(Link::NONE));
@@ -498,12 +498,12 @@ mod tests {
     fn links_cost_less_than_a_byte() {
         let mut links = Links::new(0, false);
         links.begin(Sources::From(Link::NONE));
-        let mut first = links.push(0, Link::NONE, 0);
+        let mut first = links.push(0, 0, || Link::NONE);
         for _ in 0..1000 {
             links.begin(Sources::From(first));
-            first = links.push(0, Link::NONE, 1);
+            first = links.push(0, 1, || Link::NONE);
             for position in 1..500 {
-                links.push(position, Link::NONE, position as u32 % 6);
+                links.push(position, position as u32 % 6, || Link::NONE);
             }
         }
         assert!(links.bytes() < 500_000, "{}", links.bytes());
@@ -513,7 +513,7 @@ mod tests {
     fn what_cannot_be_told_apart_is_lost_instead_of_wrong() {
         let mut links = Links::new(MOST_WORKERS + 3, false);
         links.begin(Sources::From(Link::NONE));
-        assert_eq!(links.push(0, Link::NONE, 0), Link::LOST);
+        assert_eq!(links.push(0, 0, || Link::NONE), Link::LOST);
         assert_eq!(path(&[links], Link::LOST), None);
         assert_eq!(path(&[], Link::NONE), Some(vec![]));
     }

@@ -16,6 +16,7 @@
 
 use crate::classes::Classes;
 use crate::nested::Acceptance;
+use crate::stages::{Stage, Stages};
 use contract::{
     Action, Answer, Enough, Fault, FaultCode, Finding, Property, Successor, Successors, System, Trace, TraceStep, ViolationKind,
 };
@@ -157,6 +158,9 @@ impl Property for Refutation {
     }
 }
 
+/// How many states are expanded at once.
+const AT_ONCE: usize = 16;
+
 /// A system that moves in step with an automaton. A state is a state of the system followed by that
 /// of the automaton.
 #[derive(Clone)]
@@ -164,6 +168,9 @@ pub struct Product<S> {
     system: S,
     automaton: Arc<Automaton>,
     classes: Arc<Classes>,
+    stages: Arc<Stages>,
+    /// The stage to which the automaton is followed, if it is one only.
+    to: Option<Stage>,
     /// The most edges that leave a state of the automaton: actions are numbered by it.
     width: u32,
     /// The edges that the automaton can take from the state being expanded: their numbers and where
@@ -181,9 +188,21 @@ impl<S: System> Product<S> {
     /// The product of a system, which was given the propositions, and an automaton over them.
     pub fn new(system: S, automaton: Arc<Automaton>) -> Self {
         let width = automaton.edges.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
-        let classes = Arc::new(Classes::of(&automaton));
+        let (classes, stages) = (Arc::new(Classes::of(&automaton)), Arc::new(Stages::of(&automaton)));
         let ranks = automaton.ranks().into();
-        Product { system, automaton, classes, width, edges: Vec::new(), steps: Successors::new(), ranks, stutters: true }
+        let (edges, steps) = (Vec::new(), Successors::new());
+        Product { system, automaton, classes, stages, to: None, width, edges, steps, ranks, stutters: true }
+    }
+
+    /// The same without the steps to the other stage. Steps that settle the matter belong to the
+    /// early one.
+    pub(crate) fn only_to(self, stage: Stage) -> Self {
+        Product { to: Some(stage), ..self }
+    }
+
+    /// The stages of the automaton.
+    pub(crate) fn stages(&self) -> &Stages {
+        &self.stages
     }
 
     /// The same in which only infinite runs of the system count.
@@ -221,6 +240,16 @@ impl<S: System> Product<S> {
         split(state).1
     }
 
+    /// Makes the automaton's part of an early state its twin; `false` if it has none.
+    pub(crate) fn make_twin(&self, state: &mut [u8]) -> bool {
+        let place = state.last_chunk_mut::<TAIL>();
+        let Some((place, twin)) = place.and_then(|place| self.stages.twin(u16::from_le_bytes(*place)).map(|twin| (place, twin))) else {
+            return false;
+        };
+        *place = twin.to_le_bytes();
+        true
+    }
+
     /// A trace of the product as one of the system: without the states of the automaton, and
     /// without the steps in which the system stands still or that only settle the matter. If the
     /// loop has no other steps, it is the last state that comes again and again.
@@ -246,24 +275,46 @@ impl<S: System> Product<S> {
         edges.get((action.choice % self.width) as usize).map_or(0, |edge| edge.marks)
     }
 
-    /// Lets `generate` append steps of the system and moves the automaton with each.
-    fn in_step(&mut self, state: &[u8], out: &mut Successors, generate: impl FnOnce(&mut S, &[u8], &mut Successors)) {
-        let (state, at) = split(state);
+    /// Finds the edges that the automaton can take from a state, and puts them into `self.edges`.
+    /// If the matter is settled there instead, appends the step that says so, and gives `false`.
+    fn find_edges(&mut self, state: &[u8], at: u16, out: &mut Successors) -> bool {
+        self.edges.clear();
+        if self.to == Some(Stage::Early)
+            && let Some(edge) = self.stages.only_early_edge(at)
+        {
+            self.edges.push(edge);
+            return true;
+        }
         let atoms = match self.system.atoms(state) {
             Ok(atoms) => atoms,
-            Err(fault) => return settle(out, 0, fault.get() | OF_PROPOSITION),
+            Err(fault) => {
+                settle(out, 0, fault.get() | OF_PROPOSITION);
+                return false;
+            }
         };
-        self.edges.clear();
         let leaving = self.automaton.leaving(at);
         for (number, edge) in leaving.iter().enumerate().filter(|(_, edge)| edge.is_enabled(atoms)) {
+            let stage = edge.target.map_or(Stage::Early, |target| self.stages.stage(target));
+            if self.to.is_some_and(|to| to != stage) {
+                continue;
+            }
             match edge.target {
                 // Edges that come from one guard may overlap.
                 Some(target) if self.edges.iter().any(|&(known, to)| to == target && leaving[known as usize].marks == edge.marks) => {}
                 Some(target) => self.edges.push((number as u32, target)),
-                None => return settle(out, number as u32, REFUTED),
+                None => {
+                    settle(out, number as u32, REFUTED);
+                    return false;
+                }
             }
         }
-        if self.edges.is_empty() {
+        true
+    }
+
+    /// Lets `generate` append steps of the system and moves the automaton with each.
+    fn in_step(&mut self, state: &[u8], out: &mut Successors, generate: impl FnOnce(&mut S, &[u8], &mut Successors)) {
+        let (state, at) = split(state);
+        if !self.find_edges(state, at, out) || self.edges.is_empty() {
             return;
         }
         let before = out.set_tail(out.tail() + TAIL);
@@ -271,7 +322,7 @@ impl<S: System> Product<S> {
         if let [(number, target)] = self.edges[..] {
             generate(&mut self.system, state, out);
             let width = self.width;
-            out.change_tails(first, |action, tail| {
+            out.change_tails(first, |_, action, tail| {
                 *action = numbered(*action, width, number);
                 write_state(tail, target);
             });
@@ -291,6 +342,43 @@ impl<S: System> Product<S> {
             }
         }
         out.set_tail(before);
+    }
+
+    /// Expands those of `states`, from the first on, from which the automaton has one edge, all at
+    /// once. Gives how many that were, which is none if one of them has no steps.
+    fn expand_at_once(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
+        let (mut inner, mut edges): ([&[u8]; AT_ONCE], _) = ([&[]; AT_ONCE], [(0, 0); AT_ONCE]);
+        let (mark, first, mut count) = (out.mark(), out.len(), 0);
+        for (state, (place, edge)) in states.iter().zip(inner.iter_mut().zip(&mut edges)) {
+            let (state, at) = split(state);
+            let unsettled = self.find_edges(state, at, out);
+            let [only] = self.edges[..] else {
+                out.rollback(mark);
+                break;
+            };
+            if !unsettled {
+                out.rollback(mark);
+                break;
+            }
+            (*place, *edge) = (state, only);
+            count += 1;
+        }
+        let before = out.set_tail(out.tail() + TAIL);
+        let expanded = self.system.successors_of_all(&inner[..count], source, out);
+        let (width, mut sources, mut last) = (self.width, 0, None);
+        out.change_tails(first, |from, action, tail| {
+            let (number, target) = edges[(from - source) as usize];
+            *action = numbered(*action, width, number);
+            write_state(tail, target);
+            sources += usize::from(last.replace(from) != Some(from));
+        });
+        out.set_tail(before);
+        if sources == expanded || !self.stutters {
+            return expanded;
+        }
+        // Whoever has no steps stands still, which is for those to say who expand one at a time.
+        out.rollback(mark);
+        0
     }
 }
 
@@ -385,6 +473,24 @@ impl<S: System> System for Product<S> {
                 out.push(state, Action::new(NOBODY, 0));
             }
         });
+    }
+
+    fn successors_of_all(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
+        let mut number = 0;
+        while number < states.len() {
+            number += self.expand_at_once(&states[number..], source + number as u32, out);
+            if out.is_cut_short() {
+                break;
+            }
+            let Some(state) = states.get(number) else { break };
+            out.begin_source(source + number as u32);
+            self.successors(state, out);
+            if out.is_cut_short() {
+                break;
+            }
+            number += 1;
+        }
+        number
     }
 
     /// A state without steps is one that the automaton refuses, and no deadlock of the system.

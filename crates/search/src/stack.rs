@@ -39,6 +39,8 @@ pub(crate) enum Top {
 pub(crate) struct Stack<'s> {
     /// Blocks on disk are empty here.
     blocks: Vec<Vec<u8>>,
+    /// A block that was on top, for the next one: a search goes up and down at a block border.
+    spare: Option<Vec<u8>>,
     /// How many blocks, from the bottom, are on disk.
     spilled: usize,
     spill: Option<Spill<'s>>,
@@ -108,7 +110,8 @@ impl<'s> Stack<'s> {
 
     #[cold]
     fn add_block(&mut self, size: usize) {
-        let block = Vec::with_capacity(size.max(BLOCK));
+        let spare = self.spare.take().filter(|spare| spare.capacity() >= size);
+        let block = spare.unwrap_or_else(|| Vec::with_capacity(size.max(BLOCK)));
         self.bytes += block.capacity() as u64;
         self.blocks.push(block);
         let Some(spill) = self.spill else { return };
@@ -169,6 +172,7 @@ impl<'s> Stack<'s> {
     fn remove_block(&mut self) -> io::Result<()> {
         if let Some(block) = self.blocks.pop() {
             self.bytes -= block.capacity() as u64;
+            self.spare = Some(block);
         }
         if self.spilled == 0 || self.spilled != self.blocks.len() {
             return Ok(());

@@ -69,8 +69,10 @@ fn compare<S: System + Clone>(product: &Product<S>, threads: usize) -> bool {
             true
         }
         (Verdict::Holds, Verdict::Holds) => {
-            let numbers = [&expected, &found].map(|outcome| (outcome.statistics.states, outcome.statistics.transitions));
-            assert_eq!(numbers[0], numbers[1]);
+            let [expected, found] = [&expected, &found].map(|outcome| &outcome.statistics);
+            assert_eq!(expected.states, found.states);
+            // A search in stages leaves out steps that lead nowhere new.
+            assert!(expected.transitions <= found.transitions);
             false
         }
         verdicts => panic!("{verdicts:?}"),

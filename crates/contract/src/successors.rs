@@ -199,8 +199,8 @@ impl Successors {
         }
     }
 
-    /// Shows `change` the source, the action and the tail of each entry from number `first` on, made
-    /// while the tail was what it is now; the tail of a fatal fault is empty.
+    /// Shows `change` the source, the action and the tail of each entry from number `first` on,
+    /// made while the tail was what it is now; the tail of a fatal fault is empty.
     #[inline]
     pub fn change_tails(&mut self, first: usize, mut change: impl FnMut(u32, &mut Action, &mut [u8])) {
         for entry in &mut self.entries[first..self.count] {

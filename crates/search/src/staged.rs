@@ -94,7 +94,8 @@ struct Staged<'a, S, T: Store> {
     found: Vec<Option<StateId>>,
     /// For each of the states, the number of its twin among these, if it has one.
     twins: Vec<Option<usize>>,
-    /// The steps through the doors of one state, and which of them lead to states that were visited.
+    /// The steps through the doors of one state, and which of them lead to states that were
+    /// visited.
     steps: Successors,
     step_hashes: Vec<u64>,
     known: Vec<Option<StateId>>,
@@ -195,8 +196,8 @@ impl<S: System + Clone, T: Store> Staged<'_, S, T> {
         self.early.store.find_batch(&self.out, &self.hashes, &mut self.found);
     }
 
-    /// Goes through the doors of state number `index` of a chunk, whose twin, if it has one, was not
-    /// there.
+    /// Goes through the doors of state number `index` of a chunk, whose twin, if it has one, was
+    /// not there.
     fn door(&mut self, chunk: &Chunk, index: usize, twin: Option<usize>) -> io::Result<Option<Found>> {
         // It may have been visited since.
         if let Some(twin) = twin

@@ -126,23 +126,6 @@ impl Traits {
         }
     }
 
-    /// As [`with_edge`](Self::with_edge), in place; processes are counted only where somebody asks
-    /// for them.
-    fn add_edge(&mut self, marks: u64, process: u32, fairness: Fairness) {
-        self.marks |= marks;
-        if fairness != Fairness::None {
-            self.moved.add(process);
-        }
-    }
-
-    /// As [`and`](Self::and), in place.
-    fn absorb(&mut self, other: &Traits, fairness: Fairness) {
-        self.marks |= other.marks;
-        if fairness != Fairness::None {
-            *self = self.and(*other);
-        }
-    }
-
     /// The processes that the component is unfair to.
     pub fn starved(self, fairness: Fairness) -> Processes {
         match fairness {
@@ -157,11 +140,12 @@ impl Traits {
 struct Component {
     /// The number of its first state, which is on the path.
     root: u32,
-    traits: Traits,
-    /// The edge from the component before to this one.
-    entry: (u64, u32),
     /// Whether there is a cycle in it.
     cyclic: bool,
+    /// The acceptance sets its edges are in.
+    marks: u64,
+    /// The edge from the component before to this one: its marks, and who moves.
+    entry: (u64, u32),
 }
 
 /// Looks for a reachable cycle on which the automaton accepts, and which is fair. The store must be
@@ -221,6 +205,8 @@ pub(crate) struct Search<'a, S> {
     state: Vec<u8>,
     live: Live,
     components: Vec<Component>,
+    /// What fairness asks of each of these; empty if nobody cares about it.
+    traits: Vec<Traits>,
     /// The states of the automaton along the path.
     path: Vec<u16>,
     truncated: bool,
@@ -247,6 +233,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
             state: Vec::new(),
             live: Live::default(),
             components: Vec::new(),
+            traits: Vec::new(),
             path: Vec::new(),
             truncated: false,
             until_poll: 0,
@@ -327,7 +314,10 @@ impl<'a, S: System + Clone> Search<'a, S> {
             self.stack.open(StateId(number.into()));
             self.statistics.depth = self.statistics.depth.max(self.path.len() as u64);
             self.path.push(self.product.automaton_state(&self.state));
-            self.components.push(Component { root: number, traits: Traits::of_state(Processes::ALL), entry, cyclic: false });
+            self.components.push(Component { root: number, cyclic: false, marks: 0, entry });
+            if self.fairness != Fairness::None {
+                self.traits.push(Traits::of_state(Processes::ALL));
+            }
             if self.task.limits.depth.is_some_and(|limit| self.path.len() as u64 > limit) {
                 self.truncated = true;
                 continue;
@@ -367,10 +357,8 @@ impl<'a, S: System + Clone> Search<'a, S> {
             self.monitor.refused();
             return Ok(None);
         }
-        if self.fairness != Fairness::None
-            && let Some(component) = self.components.last_mut()
-        {
-            component.traits = Traits::of_state(Processes::enabled(&self.out));
+        if let Some(traits) = self.traits.last_mut() {
+            *traits = Traits::of_state(Processes::enabled(&self.out));
         }
         self.hashes.clear();
         worker.hash_batch(&self.out, &mut self.hashes);
@@ -415,30 +403,36 @@ impl<'a, S: System + Clone> Search<'a, S> {
             && last.root > number
         {
             let (marks, process) = last.entry;
-            before.traits.absorb(&last.traits, self.fairness);
-            before.traits.add_edge(marks, process, self.fairness);
+            before.marks |= last.marks | marks;
             self.components.pop();
+            if let Some(joined) = self.traits.pop()
+                && let Some(traits) = self.traits.last_mut()
+            {
+                *traits = traits.and(joined).with_edge(marks, process);
+            }
+        }
+        let marks = self.product.marks(at, action);
+        if let Some(traits) = self.traits.last_mut() {
+            *traits = traits.with_edge(marks, action.process);
         }
         let Some(last) = self.components.last_mut() else { return false };
-        last.traits.add_edge(self.product.marks(at, action), action.process, self.fairness);
+        last.marks |= marks;
         last.cyclic = true;
-        last.traits.marks & self.all_marks == self.all_marks && last.traits.starved(self.fairness).is_empty()
+        last.marks & self.all_marks == self.all_marks && self.traits.last().is_none_or(|traits| traits.starved(self.fairness).is_empty())
     }
 
     /// The open state on top, which has this number, is done.
     fn close<W: StoreWorker>(&mut self, number: u32, worker: &mut W) -> io::Result<Option<Found>> {
-        if self.components.last().is_some_and(|component| component.root == number)
-            && let Some(component) = self.components.pop()
-        {
-            let suspicious = component.cyclic && component.traits.marks & self.all_marks == self.all_marks;
+        if let Some(component) = self.components.last().filter(|component| component.root == number) {
+            let suspicious = component.cyclic && component.marks & self.all_marks == self.all_marks;
             if suspicious && self.fairness == Fairness::Strong {
                 let fair = self.fair_part(number, worker)?;
-                self.components.push(component);
                 if fair.is_some() {
                     return Ok(fair);
                 }
-                self.components.pop();
             }
+            self.components.pop();
+            self.traits.pop();
             self.live.truncate(number);
         }
         self.stack.pop()?;
@@ -474,7 +468,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
     /// The component on top has an accepted run: shows one.
     fn accepted<W: StoreWorker>(&mut self, worker: &mut W) -> io::Result<Found> {
         let Some(component) = self.components.last() else { return Ok((accepted_cycle(), None)) };
-        let (root, ever) = (component.root, component.traits.ever);
+        let (root, ever) = (component.root, self.traits.last().map(|traits| traits.ever).unwrap_or_default());
         let mut prefix = self.way(None)?;
         // The path up to the root; what is behind it belongs to the component.
         let mut depth = 0;

@@ -141,6 +141,8 @@ struct Worker<'a, S, W> {
     bytes: Vec<u8>,
     out: Successors,
     hashes: Vec<u64>,
+    /// Which of the steps lead to states that the store knows.
+    known: Vec<Option<StateId>>,
     /// Steps to states that nobody has seen, and to those that another worker has in hand.
     fresh: Vec<usize>,
     others: Vec<usize>,
@@ -170,6 +172,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             bytes: Vec::new(),
             out: Successors::new(),
             hashes: Vec::new(),
+            known: Vec::new(),
             fresh: Vec::new(),
             others: Vec::new(),
             state: Vec::new(),
@@ -313,7 +316,6 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         if let Some(frame) = self.frames.last_mut() {
             (frame.current, frame.at, frame.transitions) = (current, at, 0);
         }
-        self.hashes.clear();
         for index in 0..self.out.len() {
             let entry = self.out.entries()[index];
             let state = self.out.state(&entry);
@@ -328,20 +330,21 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 self.report(finding, trace);
                 return;
             }
-            self.hashes.push(state.map_or(0, |state| {
-                let hash = self.store.hash(state);
-                self.store.prefetch(hash);
-                hash
-            }));
         }
+        self.hashes.clear();
+        self.known.clear();
+        self.store.hash_batch(&self.out, &mut self.hashes);
+        self.store.find_batch(&self.out, &self.hashes, &mut self.known);
         self.fresh.clear();
         self.others.clear();
         let mut transitions = 0;
         for index in 0..self.out.len() {
             let entry = self.out.entries()[index];
-            let Some(state) = self.out.state(&entry) else { continue };
+            if !entry.has_state() {
+                continue;
+            }
             transitions += 1;
-            let known = self.store.find(self.hashes[index], state).and_then(|name| self.shared.forest.number(name));
+            let known = self.known[index].and_then(|name| self.shared.forest.number(name));
             match known.map(|number| (number, self.shared.forest.look(number, self.bit))) {
                 None => self.fresh.push(index),
                 Some((_, Claim::Dead)) => {}

@@ -8,6 +8,9 @@ use crate::rounds::left_out;
 use contract::{Enough, Fault, FaultCode, LeftOut, Reduction, Successor, Successors, System};
 use std::time::Duration;
 
+/// How many states are expanded at once.
+const AT_ONCE: usize = 16;
+
 /// A system with the steps that a reduction chooses.
 #[derive(Clone)]
 pub struct Reduced<'r, S> {
@@ -19,6 +22,14 @@ impl<'r, S: System> Reduced<'r, S> {
     /// What the reduction leaves of a system.
     pub fn new(system: S, reduction: &'r dyn Reduction) -> Self {
         Reduced { system, reduction }
+    }
+
+    /// The processes whose steps are left out of the steps of a state, a bit each.
+    fn left_out(&self, state: &[u8], steps: &[Successor]) -> u64 {
+        let processes = left_out(self.reduction, state, steps).processes;
+        // A run ends with a fatal fault. The others do not wait behind it.
+        let fatal = |entry: &Successor| !entry.has_state() && !LeftOut::has(processes, entry);
+        if processes != 0 && steps.iter().any(fatal) { 0 } else { processes }
     }
 }
 
@@ -33,12 +44,33 @@ impl<S: System> System for Reduced<'_, S> {
         if out.is_cut_short() {
             return;
         }
-        let processes = left_out(self.reduction, state, &out.entries()[first..]).processes;
-        // A run ends with a fatal fault. The others do not wait behind it.
-        let fatal = |entry: &Successor| !entry.has_state() && !LeftOut::has(processes, entry);
-        if processes != 0 && !out.entries()[first..].iter().any(fatal) {
+        let processes = self.left_out(state, &out.entries()[first..]);
+        if processes != 0 {
             out.retain(first, |entry| !LeftOut::has(processes, entry));
         }
+    }
+
+    fn successors_of_all(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
+        let mut number = 0;
+        for some in states.chunks(AT_ONCE) {
+            let (first, source) = (out.len(), source + number as u32);
+            let expanded = self.system.successors_of_all(some, source, out);
+            let (mut processes, mut end) = ([0; AT_ONCE], first);
+            for ((from, state), processes) in (source..).zip(&some[..expanded]).zip(&mut processes) {
+                let steps = &out.entries()[end..];
+                let steps = &steps[..steps.iter().take_while(|entry| entry.source == from).count()];
+                end += steps.len();
+                *processes = self.left_out(state, steps);
+            }
+            if processes.iter().any(|&processes| processes != 0) {
+                out.retain(first, |entry| !LeftOut::has(processes[(entry.source - source) as usize], entry));
+            }
+            number += expanded;
+            if expanded < some.len() {
+                break;
+            }
+        }
+        number
     }
 
     fn give_up_when(&mut self, enough: Enough) {

@@ -42,7 +42,7 @@ pub use explore::{Exploration, explore};
 pub use guide::{Guidance, Guide};
 pub use improve::{Improved, improve};
 pub use measure::{Measure, NoMeasure, expression_of, measured};
-pub use optimise::{Applied, Passes};
+pub use optimise::{Applied, Cut, Passes};
 pub use passes::Shrunk;
 pub use plan::{Engine, Fair, Only, Plan, Por};
 pub use probe::Probe;

@@ -1,10 +1,13 @@
 //! The program that is searched instead of the one that was given: smaller, with the same answer.
 
+use crate::claim::Claim;
 use crate::plan::{Fair, Plan};
 use crate::subject::Subject;
+use crate::table::Method;
+use crate::temporal;
 use bytecode::{Addr, AtomId, FormulaNode, PropertyBody, UnaryOp, Verified};
 use contract::{Enough, Outcome, PropertyKind, Stated, StopReason, System, Verdict, ViolationKind};
-use optimise::{Applied, Goal, Optimised, Passes};
+use optimise::{Applied, Cut, Goal, Optimised, Passes};
 use replay::{Narrator, Relation, retell};
 use std::sync::Arc;
 use vm::Interpreter;
@@ -16,6 +19,10 @@ pub struct Shrunk {
     pub applied: Vec<Applied>,
     /// Why steps were not merged, or no pass was applied, although that was wanted.
     pub off: Option<String>,
+    /// What was left out of the program.
+    pub cuts: Vec<Cut>,
+    /// Why no processes were left out, although that was wanted.
+    pub slice_off: Option<String>,
 }
 
 /// A smaller program, and how to tell its traces.
@@ -67,17 +74,23 @@ pub(crate) fn for_faults(subject: &dyn Subject, plan: &Plan) -> (Shrunk, Option<
     if plan.property.is_some_and(|safety| !safety.faults) {
         return (Shrunk::default(), None);
     }
-    smaller(subject, plan, Goal::Faults)
+    let deadlocks = plan.property.is_none_or(|safety| safety.deadlocks);
+    smaller(subject, plan, if deadlocks { Goal::Faults } else { Goal::Errors })
 }
 
 /// What is searched for a run that violates a temporal property.
-pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated) -> (Shrunk, Option<Smaller>) {
+pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, claim: &Claim) -> (Shrunk, Option<Smaller>) {
+    if plan.shortest && plan.passes != Passes::default() {
+        // A state of the smaller program may come again sooner than those it stands for.
+        return (Shrunk { off: Some("the shortest run is one of the program as it is".to_owned()), ..Shrunk::default() }, None);
+    }
     let (atoms, counts) = spoken_of(subject, stated);
-    // The shortest run has the fewest single steps, and fairness speaks of those.
-    let single = counts || plan.shortest || plan.fairness != Fair::Any;
+    // Fairness speaks of single steps.
+    let single = counts || plan.fairness != Fair::Any;
     let goal = match stated.kind {
         _ if single => Goal::Steps(&atoms),
         PropertyKind::Acceptance | PropertyKind::Progress => Goal::Labels,
+        _ if temporal::method(plan, claim) == Method::FiniteRun => Goal::Prefix(&atoms),
         _ => Goal::Formula(&atoms),
     };
     smaller(subject, plan, goal)
@@ -101,15 +114,20 @@ fn spoken_of(subject: &dyn Subject, stated: &Stated) -> (Vec<AtomId>, bool) {
 fn smaller(subject: &dyn Subject, plan: &Plan, goal: Goal<'_>) -> (Shrunk, Option<Smaller>) {
     if plan.order.is_directed() && plan.passes != Passes::default() {
         // Estimates, marks and expressions of the user speak of the program as it is.
-        return (Shrunk { applied: Vec::new(), off: Some("a directed search counts single steps".to_owned()) }, None);
+        return (Shrunk { off: Some("a directed search counts single steps".to_owned()), ..Shrunk::default() }, None);
     }
     let (Some(program), true) = (subject.byte_code(), plan.passes != Passes::default()) else { return (Shrunk::default(), None) };
     match Optimised::of(program, goal, plan.passes) {
         Ok(optimised) => {
-            let shrunk = Shrunk { applied: optimised.applied.clone(), off: optimised.merge_off.map(|off| off.to_string()) };
+            let shrunk = Shrunk {
+                applied: optimised.applied.clone(),
+                off: optimised.merge_off.map(|off| off.to_string()),
+                cuts: optimised.cuts.clone(),
+                slice_off: optimised.slice_off.clone(),
+            };
             let smaller = shrunk.applied.iter().any(|applied| applied.changes > 0).then_some(Smaller { optimised });
             (shrunk, smaller)
         }
-        Err(off) => (Shrunk { applied: Vec::new(), off: Some(off.to_string()) }, None),
+        Err(off) => (Shrunk { off: Some(off.to_string()), ..Shrunk::default() }, None),
     }
 }

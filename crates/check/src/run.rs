@@ -15,8 +15,8 @@ use crate::subject::Subject;
 use crate::table::{Combination, Order};
 use crate::temporal;
 use contract::{
-    Cancel, CloneSystem, Coverage, Enough, Judged, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason, System,
-    Verdict,
+    Cancel, CloneSystem, Coverage, Enough, Judged, Limits, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason,
+    System, Verdict,
 };
 use optimise::Passes;
 use replay::{Narrator, Step};
@@ -45,10 +45,12 @@ pub struct Checked {
     pub reduced_for: Vec<(String, Reduced)>,
     /// What a directed search was guided by, if it is to be explained.
     pub guided: Option<Guidance>,
-    /// Which passes made the program smaller.
+    /// Which passes made the program smaller that was searched for deadlocks and faults.
     pub shrunk: Shrunk,
     /// Which statements were executed, if that was asked for and the model has statements.
     pub coverage: Option<Coverage>,
+    /// The same for each property, by its name, that had a search of its own.
+    pub shrunk_for: Vec<(String, Shrunk)>,
 }
 
 impl Checked {
@@ -63,6 +65,7 @@ impl Checked {
             reduced_for: Vec::new(),
             guided: None,
             shrunk: Shrunk::default(),
+            shrunk_for: Vec::new(),
             witness: None,
             coverage: None,
         }
@@ -192,7 +195,11 @@ fn carry_out(
 ) -> Result<Checked, ResumeError> {
     plan.refuse(surroundings.checkpoints.is_some())?;
     // A measure is about the program as it is written.
-    let passes = if plan.order == Order::Sweep { Passes { merge: false, dead: false } } else { plan.passes };
+    let mut passes = if plan.order == Order::Sweep { Passes::default() } else { plan.passes };
+    // Statements that are never executed are told, not cut.
+    if plan.coverage {
+        passes = Passes { unused: false, slice: false, ..passes };
+    }
     let plan = &Plan { passes, ..*plan };
     let begun = Instant::now();
     let asked = property::asked(plan, subject.stated());
@@ -331,11 +338,12 @@ fn temporal(
     clock: &Clock,
     checked: &mut Checked,
 ) -> (Judged, Vec<Step>) {
-    let (_, smaller) = passes::for_claim(subject, plan, &stated);
+    let (shrunk, smaller) = passes::for_claim(subject, plan, &stated, claim);
     let searched = smaller.as_ref().map_or(subject, |smaller| smaller.program());
     let (reduced, reduction) = reduced::of_claim(searched, plan, claim);
     let is_reduced = reduced == Reduced::Yes;
     checked.reduced_for.push((stated.name.clone(), reduced));
+    checked.shrunk_for.push((stated.name.clone(), shrunk));
     let task = &Task { reduction: &reduction, ..task.clone() };
     let (mut system, notes) = noting(searched.system(plan.engine, Arc::clone(&claim.propositions), task.observer), searched, plan);
     get_ready(&mut system, plan, clock);
@@ -348,6 +356,16 @@ fn temporal(
     }
     if let Some(smaller) = &smaller {
         found = smaller.retell(narrator, found, true, clock.enough(plan, false));
+        if matches!(found.verdict, Verdict::Unknown(StopReason::TraceLost(_))) && !clock.is_over() {
+            // What comes again in the smaller program takes too long to come again in the original
+            // one: a counter that nobody needs goes round, for example.
+            checked.reduced_for.pop();
+            checked.shrunk_for.pop();
+            let whole = &Plan { passes: Passes::default(), ..*plan };
+            let time = clock.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let task = &Task { limits: Limits { time, ..task.limits }, ..task.clone() };
+            return temporal(subject, whole, narrator, stated, claim, task, clock, checked);
+        }
     }
     let mut reference = subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), task.observer);
     if let (Some(_), Verdict::Violated(violation)) = (&smaller, &mut found.verdict) {

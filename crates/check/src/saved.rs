@@ -249,7 +249,7 @@ mod tests {
             only: Some(Only::Safety),
             order: Order::Depth,
             por: true,
-            passes: Passes { merge: true, dead: false },
+            passes: Passes { merge: true, dead: false, ..Passes::default() },
             store: StoreKind::Compact,
             depth: Some(17),
             bit_runs: 5,
@@ -299,8 +299,8 @@ mod tests {
             Plan { property: None, ..Plan::check() },
             Plan { only: Some(Only::Safety), ..Plan::check() },
             Plan { order: Order::Depth, ..Plan::check() },
-            Plan { passes: Passes { merge: true, dead: false }, ..Plan::check() },
-            Plan { passes: Passes { merge: false, dead: true }, ..Plan::check() },
+            Plan { passes: Passes { merge: true, dead: false, ..Passes::default() }, ..Plan::check() },
+            Plan { passes: Passes { merge: false, dead: true, ..Passes::default() }, ..Plan::check() },
             Plan { por: if Plan::check().por == Por::Off { Por::On } else { Por::Off }, ..Plan::check() },
         ] {
             assert_ne!(digest(&program("a.epa", 1), &plan), one, "{plan:?}");

@@ -15,7 +15,11 @@ use testkit::promela_gen::{self, Stmt};
 const ATOMS: &str = "#define p0 (x == 1)\n#define p1 (y == 0)\n#define p2 (x > y)\n";
 
 fn program(text: &str) -> Option<Arc<Verified>> {
-    let source = Input { name: "model.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
+    load("model.pml", text)
+}
+
+fn load(name: &str, text: &str) -> Option<Arc<Verified>> {
+    let source = Input { name, bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
     languages::load(source).ok()?.model.into_program().map(Arc::new)
 }
 
@@ -67,9 +71,11 @@ fn compare(name: &str, program: &Arc<Verified>, tally: &mut Tally) {
         let full = search(&base);
         tally.programs += 1;
         for plan in [
-            Plan { passes: Passes { merge: true, dead: false }, ..base },
-            Plan { passes: Passes { merge: false, dead: true }, order: Order::Depth, ..base },
-            Plan { passes: Passes::ALL, order: Order::Breadth, por: Por::On, ..base },
+            Plan { passes: Passes { unused: true, ..Passes::default() }, ..base },
+            Plan { passes: Passes { slice: true, ..Passes::default() }, ..base },
+            Plan { passes: Passes { merge: true, ..Passes::default() }, ..base },
+            Plan { passes: Passes { dead: true, ..Passes::default() }, order: Order::Depth, ..base },
+            Plan { passes: Passes { slice: true, ..Passes::ALL }, order: Order::Breadth, por: Por::On, ..base },
         ] {
             let begun = Instant::now();
             let found = search(&plan);
@@ -116,11 +122,12 @@ fn random_models_with_formulas_have_the_same_verdicts() {
 #[test]
 fn the_models_of_the_project_have_the_same_verdicts() {
     let mut tally = Tally::default();
-    for folder in ["temporal", "chains"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/promela").join(folder);
+    for folder in ["promela/temporal", "promela/chains", "lf"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(folder);
         for entry in std::fs::read_dir(folder).expect("the models") {
             let path = entry.expect("an entry").path();
-            let Some(program) = program(&std::fs::read_to_string(&path).expect("a text")) else { continue };
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let Some(program) = load(&name, &std::fs::read_to_string(&path).expect("a text")) else { continue };
             compare(&path.display().to_string(), &program, &mut tally);
         }
     }

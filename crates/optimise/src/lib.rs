@@ -7,6 +7,7 @@
 //! of the program that the user wrote. `docs/passes.md` says what each pass preserves and why.
 #![forbid(unsafe_code)]
 
+mod cut;
 mod dead;
 mod merge;
 mod rewrite;
@@ -15,8 +16,9 @@ mod survey;
 mod watched;
 
 use bytecode::{Addr, AtomId, Op, Shape, StateMap, Verified};
+use cut::Image;
 use dead::Resets;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use survey::Survey;
@@ -27,17 +29,35 @@ use watched::Watched;
 pub enum Goal<'a> {
     /// Faults, and deadlocks.
     Faults,
+    /// Faults alone.
+    Errors,
     /// Whether a formula without *next* over these atoms holds of every run.
     Formula(&'a [AtomId]),
+    /// The same for a formula that does not hold of a run only if a finite part of it shows that.
+    Prefix(&'a [AtomId]),
     /// What there is to say about accept labels and progress labels.
     Labels,
     /// Anything about these atoms and about single steps.
     Steps(&'a [AtomId]),
 }
 
+impl<'a> Goal<'a> {
+    /// The atoms that it asks for.
+    fn atoms(self) -> &'a [AtomId] {
+        match self {
+            Goal::Formula(atoms) | Goal::Prefix(atoms) | Goal::Steps(atoms) => atoms,
+            Goal::Faults | Goal::Errors | Goal::Labels => &[],
+        }
+    }
+}
+
 /// Which passes are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Passes {
+    /// Leave out variables, channels and code that nobody needs.
+    pub unused: bool,
+    /// Leave out all that the property does not depend on.
+    pub slice: bool,
     /// Take steps that nobody else can see together with the step before.
     pub merge: bool,
     /// Set variables back whose values are not needed any more.
@@ -46,16 +66,19 @@ pub struct Passes {
 
 impl Passes {
     /// All that are applied without being asked for.
-    pub const ALL: Passes = Passes { merge: true, dead: true };
+    pub const ALL: Passes = Passes { unused: true, slice: false, merge: true, dead: true };
 
     /// The names of those that are wanted, in the order in which they are applied.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        [(self.merge, MERGE), (self.dead, DEAD)].into_iter().filter_map(|(wanted, name)| wanted.then_some(name))
+        let all = [(self.unused, UNUSED), (self.slice, SLICE), (self.merge, MERGE), (self.dead, DEAD)];
+        all.into_iter().filter_map(|(wanted, name)| wanted.then_some(name))
     }
 
     /// Adds the one with a name. `false` if there is none, or it is wanted already.
     pub fn add(&mut self, name: &str) -> bool {
         let wanted = match name {
+            UNUSED => &mut self.unused,
+            SLICE => &mut self.slice,
             MERGE => &mut self.merge,
             DEAD => &mut self.dead,
             _ => return false,
@@ -64,6 +87,10 @@ impl Passes {
     }
 }
 
+/// The name of the pass that leaves out what nobody needs.
+const UNUSED: &str = "unused";
+/// The name of the pass that leaves out what the property does not depend on.
+const SLICE: &str = "slice";
 /// The name of the pass that merges steps.
 const MERGE: &str = "merge";
 /// The name of the pass that sets variables back.
@@ -76,6 +103,81 @@ pub struct Applied {
     pub pass: &'static str,
     /// In how many places it changed something.
     pub changes: usize,
+}
+
+/// Something that was left out of a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// What it was.
+    pub kind: CutKind,
+    /// Its name, or the text of the statement.
+    pub name: String,
+    /// The file and the line, if it is a statement.
+    pub place: Option<(String, u32)>,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.kind.words(), self.name)?;
+        match &self.place {
+            Some((file, line)) => write!(f, " ({file}:{line})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What can be left out of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CutKind {
+    /// A process type whose processes the property does not depend on.
+    Process,
+    /// A process type that is never started.
+    NeverStarted,
+    /// A variable whose values make no difference.
+    Variable,
+    /// A variable that never changes.
+    Constant,
+    /// A field of the messages of a channel, whose values make no difference.
+    Field,
+    /// A channel that nobody uses.
+    Channel,
+    /// An assignment to something that was left out.
+    Statement,
+    /// An assertion, in a search for a run that violates a formula.
+    Assertion,
+    /// Code that is never executed.
+    Code,
+}
+
+impl CutKind {
+    /// Its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CutKind::Process => "process",
+            CutKind::NeverStarted => "never-started",
+            CutKind::Variable => "variable",
+            CutKind::Constant => "constant",
+            CutKind::Field => "field",
+            CutKind::Channel => "channel",
+            CutKind::Statement => "statement",
+            CutKind::Assertion => "assertion",
+            CutKind::Code => "code",
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            CutKind::Process => "the processes",
+            CutKind::NeverStarted => "the process type that is never started",
+            CutKind::Variable => "the variable",
+            CutKind::Constant => "the variable that never changes",
+            CutKind::Field => "the field",
+            CutKind::Channel => "the channel",
+            CutKind::Statement => "the effect of",
+            CutKind::Assertion => "the assertion",
+            CutKind::Code => "the statement that is never executed",
+        }
+    }
 }
 
 /// Why a pass cannot be applied.
@@ -115,27 +217,57 @@ pub struct Optimised {
     pub program: Arc<Verified>,
     /// What was done.
     pub applied: Vec<Applied>,
+    /// What was left out.
+    pub cuts: Vec<Cut>,
+    /// Why no processes were left out, if that was wanted.
+    pub slice_off: Option<String>,
     /// Why steps were not merged, if that was wanted.
     pub merge_off: Option<Off>,
     original: Arc<Verified>,
-    /// The steps of the original program with which a transition of the smaller one does not end.
+    /// How the original program goes with what is left of it.
+    left: Option<Left>,
+    /// What is left, before steps are merged and variables set back.
+    base: Arc<Verified>,
+    /// The steps of what is left with which a transition of the smaller program does not end.
     merged: BTreeSet<Addr>,
     /// For each type and location the locals that have their initial value in the smaller program.
     resets: Resets,
 }
 
+/// How a program goes with what is left of it.
+#[derive(Clone, Debug)]
+struct Left {
+    image: Image,
+    /// Where each step is now.
+    steps: BTreeMap<Addr, Addr>,
+}
+
 impl Optimised {
     /// Applies the passes that are wanted, as far as they preserve what the goal needs.
     pub fn of(original: &Arc<Verified>, goal: Goal<'_>, passes: Passes) -> Result<Optimised, Off> {
-        let survey = Survey::of(original).map_err(|_| Off::Code)?;
+        let mut survey = Survey::of(original).map_err(|_| Off::Code)?;
+        let (mut base, mut left, mut applied, mut cuts) = (Arc::clone(original), None, Vec::new(), Vec::new());
+        let mut slice_off = None;
+        if passes.unused || passes.slice {
+            if let Some(cutting) = cut::cut(&survey, goal, passes.slice) {
+                base = Arc::new(bytecode::verify(cutting.program).map_err(|_| Off::Code)?);
+                left = Some(Left { image: Image::new(original, &base, cutting.kept), steps: cutting.steps });
+                cuts = cutting.cuts;
+                slice_off = cutting.whole.map(|whole| whole.to_string());
+            }
+            applied.push(Applied { pass: if passes.slice { SLICE } else { UNUSED }, changes: cuts.len() });
+        }
+        if left.is_some() {
+            survey = Survey::of(&base).map_err(|_| Off::Code)?;
+        }
         let watched = match goal {
-            Goal::Faults => Watched::faults(),
-            Goal::Formula(atoms) | Goal::Steps(atoms) => Watched::atoms(original, atoms).ok_or(Off::Code)?,
+            Goal::Faults | Goal::Errors => Watched::faults(),
+            Goal::Formula(atoms) | Goal::Prefix(atoms) | Goal::Steps(atoms) => Watched::atoms(&base, atoms).ok_or(Off::Code)?,
             Goal::Labels => Watched::labels(),
         };
-        let mut program = original.program().clone();
-        let (mut applied, mut merged, mut resets) = (Vec::new(), BTreeSet::new(), Resets::new());
-        let merge_off = if passes.merge { unmergeable(original, goal, &watched) } else { None };
+        let mut program = base.program().clone();
+        let (mut merged, mut resets) = (BTreeSet::new(), Resets::new());
+        let merge_off = if passes.merge { unmergeable(&base, goal, &watched) } else { None };
         if passes.merge && merge_off.is_none() {
             let steps = merge::merged(&survey, &watched);
             merge::apply(&mut program, &steps);
@@ -148,8 +280,10 @@ impl Optimised {
             applied.push(Applied { pass: DEAD, changes: rewriting.before.len() });
             rewriting.apply(&mut program);
         }
+        drop(survey);
         let program = Arc::new(bytecode::verify(program).map_err(|_| Off::Code)?);
-        Ok(Optimised { program, applied, merge_off, original: Arc::clone(original), merged, resets })
+        let original = Arc::clone(original);
+        Ok(Optimised { program, applied, cuts, slice_off, merge_off, original, left, base, merged, resets })
     }
 
     /// The original program.
@@ -160,24 +294,33 @@ impl Optimised {
     /// Whether the smaller program goes on where the original one ends a transition with the step
     /// at this address.
     pub fn goes_on(&self, step: Addr) -> bool {
-        self.merged.contains(&step)
+        match &self.left {
+            None => self.merged.contains(&step),
+            Some(left) => left.steps.get(&step).is_some_and(|step| self.merged.contains(step)),
+        }
     }
 
     /// The state of the smaller program that stands for a state of the original one.
     pub fn image(&self, state: &[u8]) -> Vec<u8> {
-        let mut image = state.to_vec();
-        let layout = self.original.layout();
+        let mut image = match &self.left {
+            None => state.to_vec(),
+            Some(left) => match left.image.of(state) {
+                Some(image) => image,
+                // No state of the smaller program is empty.
+                None => return Vec::new(),
+            },
+        };
+        let layout = self.base.layout();
         let mut map = StateMap::default();
-        if self.resets.is_empty() || map.read(layout, state).is_err() {
+        if self.resets.is_empty() || map.read(layout, &image).is_err() {
             return image;
         }
         for component in &map.processes {
             let Shape::Process(id) = component.shape else { continue };
             let process = &layout.processes[id.index()];
-            let location = process.location(&state[component.offset..]);
+            let location = process.location(&image[component.offset..]);
             for local in self.resets[id.index()].get(location.index()).into_iter().flatten() {
-                let (slot, variable) =
-                    (&process.locals[local.index()], &self.original.program().processes[id.index()].locals[local.index()]);
+                let (slot, variable) = (&process.locals[local.index()], &self.base.program().processes[id.index()].locals[local.index()]);
                 for element in 0..slot.elements {
                     let at = component.offset + slot.offset + element * slot.ty.width();
                     slot.ty.write(variable.initial(element), &mut image[at..]);

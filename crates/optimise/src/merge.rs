@@ -23,7 +23,7 @@
 //! - a claim (`xr`, `xs`) made before the process does anything else.
 
 use crate::scan::{Mode2, Scan, Use, Value};
-use crate::survey::{Edge, Survey, types};
+use crate::survey::{Edge, Survey, repeated, types};
 use crate::watched::Watched;
 use bytecode::{Location, Mode, Op, ProcessId, Program};
 use std::collections::BTreeSet;
@@ -44,11 +44,20 @@ pub(crate) fn merged(survey: &Survey<'_>, watched: &Watched) -> Vec<usize> {
     let mut steps = Vec::new();
     for (id, _) in types(survey.program()) {
         let quiet = quiet_locations(survey, watched, id);
-        steps.extend(invisible(&survey.edges[id.index()], &quiet, survey.entry(id)));
+        steps.extend(invisible(&survey.edges[id.index()], &quiet, &resting(survey, id, &quiet), survey.entry(id)));
     }
     steps.sort_unstable();
     steps.dedup();
     steps
+}
+
+/// The quiet locations at which a process waits again and again: where it receives, on a cycle. If a
+/// cycle must have a place where the process rests, this is the best, because it may have to rest
+/// there anyway.
+fn resting(survey: &Survey<'_>, id: ProcessId, quiet: &[bool]) -> Vec<usize> {
+    let receives = |scan: &Scan| scan.channels.iter().any(|(used, _)| *used == Use::Receive);
+    let repeated = repeated(&survey.edges[id.index()]);
+    (0..quiet.len()).filter(|&at| quiet[at] && repeated[at] && receives(&survey.scans[id.index()][at])).collect()
 }
 
 /// The program with these steps invisible.
@@ -156,7 +165,14 @@ fn claims(survey: &Survey<'_>, id: ProcessId) -> Vec<BTreeSet<(Use, Value)>> {
     };
     let entry = survey.entry(id);
     let mut made: Vec<Option<BTreeSet<(Use, Value)>>> = vec![None; scans.len()];
-    made[entry] = Some(BTreeSet::new());
+    // What a prologue claims is claimed from the start, if the prologue has one way through.
+    let straight = |at: bytecode::Addr| {
+        let code = &survey.program().code[at.index()..];
+        code.iter().take_while(|op| !matches!(op, Op::Ret {})).all(|op| op.target().is_none())
+    };
+    let prologue = survey.program().processes[id.index()].prologue.filter(|at| straight(*at)).and(survey.prologues[id.index()].as_ref());
+    let claim = |(used, _): &&(Use, Value)| matches!(used, Use::ClaimReceive | Use::ClaimSend);
+    made[entry] = Some(prologue.into_iter().flat_map(|scan| &scan.channels).filter(claim).copied().collect());
     let mut open = vec![entry];
     while let Some(at) = open.pop() {
         let mut here = made[at].clone().unwrap_or_default();
@@ -226,8 +242,9 @@ fn leads_to_cycle(edges: &[Vec<Edge>], of_kind: impl Fn(&Edge) -> bool) -> Vec<b
 }
 
 /// The steps to quiet locations, but for one on each cycle of quiet locations: those that a
-/// depth-first walk finds to lead back.
-fn invisible(edges: &[Vec<Edge>], quiet: &[bool], entry: usize) -> Vec<usize> {
+/// depth-first walk finds to lead back. The walk begins at the places given first, so what leads
+/// back leads to these where that is possible.
+fn invisible(edges: &[Vec<Edge>], quiet: &[bool], first: &[usize], entry: usize) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Seen {
         No,
@@ -237,7 +254,7 @@ fn invisible(edges: &[Vec<Edge>], quiet: &[bool], entry: usize) -> Vec<usize> {
     let mut seen = vec![Seen::No; edges.len()];
     let mut steps = Vec::new();
     let mut back = BTreeSet::new();
-    let order = std::iter::once(entry).chain(0..edges.len());
+    let order = first.iter().copied().chain([entry]).chain(0..edges.len());
     for root in order {
         if seen[root] != Seen::No {
             continue;

@@ -55,7 +55,7 @@ impl Channels {
         }
     }
 
-    fn may_be(&self, channel: i32) -> bool {
+    pub fn may_be(&self, channel: i32) -> bool {
         match self {
             Channels::Known(set) => set.contains(&channel),
             Channels::Any => true,
@@ -76,6 +76,8 @@ pub(crate) struct Survey<'p> {
     /// Who touches a global: a type, or somebody else.
     global_users: Vec<BTreeSet<Option<ProcessId>>>,
     written: Vec<bool>,
+    /// Locals that the process itself writes.
+    written_locals: BTreeSet<(ProcessId, LocalId)>,
     /// Locals that are looked at from outside.
     pub remote: BTreeSet<(ProcessId, LocalId)>,
     /// Locations that other processes ask about, by type and address.
@@ -118,6 +120,7 @@ impl<'p> Survey<'p> {
             bounds: Vec::new(),
             global_users: vec![BTreeSet::new(); program.globals.len()],
             written: vec![false; program.globals.len()],
+            written_locals: BTreeSet::new(),
             remote: BTreeSet::new(),
             places: BTreeSet::new(),
             uses: Vec::new(),
@@ -187,6 +190,7 @@ impl<'p> Survey<'p> {
                 for global in &scan.global_writes {
                     self.written[global.index()] = true;
                 }
+                self.written_locals.extend(scan.local_writes.iter().map(|local| (id, *local)));
                 self.remote.extend(&scan.remote);
                 self.places.extend(&scan.places);
                 self.creates |= scan.creates;
@@ -299,9 +303,38 @@ impl<'p> Survey<'p> {
         self.uses.iter().any(|(_, used, _)| ways.contains(used))
     }
 
+    /// The value of a global that nobody writes.
+    pub fn constant(&self, global: GlobalId) -> Option<i32> {
+        let variable = &self.program().globals[global.index()];
+        (!self.written[global.index()] && variable.length.is_none()).then(|| variable.ty.truncate(variable.initial(0)))
+    }
+
+    /// The value of a local that nobody writes.
+    pub fn local_constant(&self, id: ProcessId, local: LocalId) -> Option<i32> {
+        let process = &self.program().processes[id.index()];
+        let variable = &process.locals[local.index()];
+        let constant = local.0 >= process.params && variable.length.is_none() && self.is_fixed(id, local);
+        constant.then(|| variable.ty.truncate(variable.initial(0)))
+    }
+
+    /// Whether processes of a type can ever exist.
+    pub fn exists(&self, id: ProcessId) -> bool {
+        self.bounds[id.index()] > 0
+    }
+
+    /// Every use of channels, by whom.
+    pub fn uses(&self) -> &[(ProcessId, Use, Channels)] {
+        &self.uses
+    }
+
+    /// Whether processes of a type can go on for ever, as far as its locations tell.
+    pub fn has_cycle(&self, id: ProcessId) -> bool {
+        repeated(&self.edges[id.index()]).contains(&true)
+    }
+
     /// Whether a local keeps the value it was created with.
     pub fn is_fixed(&self, id: ProcessId, local: LocalId) -> bool {
-        self.of_type(id).all(|scan| !scan.local_writes.contains(&local))
+        !self.written_locals.contains(&(id, local))
     }
 }
 
@@ -312,7 +345,7 @@ pub(crate) fn types(program: &Program) -> impl Iterator<Item = (ProcessId, &byte
 
 /// Which locations may lie on a cycle: those that are left when all that have no way in, and all
 /// that have no way out, are taken away again and again.
-fn repeated(edges: &[Vec<Edge>]) -> Vec<bool> {
+pub(crate) fn repeated(edges: &[Vec<Edge>]) -> Vec<bool> {
     let count = edges.len();
     let mut forwards: Vec<Vec<usize>> = vec![Vec::new(); count];
     let mut backwards: Vec<Vec<usize>> = vec![Vec::new(); count];

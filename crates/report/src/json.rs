@@ -404,6 +404,34 @@ pub struct ReductionJson {
     /// Why steps were not merged, or there were none, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passes_off: Option<String>,
+    /// What was cut, if a slice was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<SliceJson>,
+}
+
+/// What a slice left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SliceJson {
+    /// What was cut.
+    pub cut: Vec<CutJson>,
+    /// Why no processes were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
+}
+
+/// Something that was cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CutJson {
+    /// What it was: `process`, `variable`, `field` and so on.
+    pub kind: &'static str,
+    /// Its name, or the text of the statement.
+    pub name: String,
+    /// The file of the statement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Its line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
 }
 
 /// What the search for one property left out.
@@ -416,6 +444,9 @@ pub struct PropertyReductionJson {
     /// Why not, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off: Option<String>,
+    /// What was cut, if a slice was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<SliceJson>,
 }
 
 /// The estimates behind a directed search.

@@ -39,7 +39,8 @@ pub fn print() -> Result<(), Failure> {
             let outcome = check::run(&program, &plan, &Cancel::default(), &Quiet).map_err(|refusal| refusal.to_string())?.outcome;
             if outcome.verdict == Verdict::Holds { Ok(outcome.statistics.states) } else { Err(format!("{name}: not all states")) }
         };
-        let (full, merged, all) = (count(Passes::default())?, count(Passes { merge: true, dead: false })?, count(Passes::ALL)?);
+        let (full, merged, all) =
+            (count(Passes::default())?, count(Passes { merge: true, dead: false, ..Passes::default() })?, count(Passes::ALL)?);
         let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole as f64;
         println!(
             "| {name} | {define} | {full} | {merged} | {all} | {:.2} % | {:.2} % |",

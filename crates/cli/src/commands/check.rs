@@ -14,11 +14,11 @@ use crate::session::{Ended, Session};
 use crate::terminal::DetailArguments;
 use crate::watch::Answer;
 use crate::{Exit, complain, memory, paths, say};
-use check::{Applied, Checked, Cycles, Fair, Guidance, Only, Passes, Plan, Por, Probe, Reduced, Shrunk};
+use check::{Applied, Checked, Cut, Cycles, Fair, Guidance, Only, Passes, Plan, Por, Probe, Reduced, Shrunk};
 use clap::{Args, ValueEnum};
 use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation, ViolationKind};
 use languages::Expression;
-use report::json::{self, CheckJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson};
+use report::json::{self, CheckJson, CutJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson, SliceJson};
 use report::{CoverageJson, Measured, Told, check_text, coverage_text, spin, witness_text};
 use std::path::{Path, PathBuf};
 
@@ -53,6 +53,12 @@ pub struct Arguments {
     /// Keep the values of variables that are not needed any more
     #[arg(long, conflicts_with = "resume")]
     pub no_dead: bool,
+    /// Keep variables, channels and code that nobody needs
+    #[arg(long, conflicts_with_all = ["resume", "slice"])]
+    pub no_unused: bool,
+    /// Leave out what the property does not depend on, and list it
+    #[arg(long, conflicts_with_all = ["resume", "coverage"])]
+    pub slice: bool,
     /// Do not report deadlocks and invalid end states
     #[arg(long, conflicts_with = "resume")]
     pub no_deadlock: bool,
@@ -127,7 +133,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (_, true) => Por::Checked,
         _ => Por::On,
     };
-    let passes = Passes { merge: !arguments.no_merge, dead: !arguments.no_dead };
+    let Arguments { slice, no_unused, no_merge, no_dead, .. } = *arguments;
+    let passes = Passes { unused: !no_unused, slice, merge: !no_merge, dead: !no_dead };
     let base =
         Plan { property: Some(property), only, cycles, fairness: fair, non_progress, shortest, por, passes, coverage, ..Plan::check() };
     let base = arguments.directed.plan(base, arguments.engine.search.unwrap_or_default())?;
@@ -168,7 +175,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         json::line(answer)
     } else {
         let remark = checked.probe.as_ref().and_then(|probe| probe.remark(checked.steps.len()));
-        let reduction = reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk);
+        let reduction = reduction_told(&checked, plan.passes.slice);
         let look = arguments.detail.look();
         let shown = checked.witness.as_ref();
         let witness = shown.map(|shown| witness_text(&model.narrator, &shown.formula, &shown.trace, &shown.steps, look));
@@ -227,7 +234,7 @@ fn answer_json(model: &Model, plan: &Plan, checked: &Checked, advice: Option<Str
         properties,
         witness,
         probe: probe.map(probe_json),
-        reduction: reduction_json(checked),
+        reduction: reduction_json(checked, plan.passes.slice),
         heuristic: checked.guided.as_ref().map(heuristic_json),
         waiting: json::waiting(&waiting),
         waiting_cycle: replay::cycle(&waiting),
@@ -274,8 +281,7 @@ fn brief(
     let outcome = Outcome { verdict: short(&checked.outcome.verdict), statistics: checked.outcome.statistics.clone() };
     let judged = |judged: &Judged| Judged { verdict: short(&judged.verdict), ..judged.clone() };
     let properties: Vec<Judged> = checked.properties.iter().map(judged).collect();
-    let (reduction, reduction_told) =
-        (reduction_json(checked), reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk));
+    let (reduction, reduction_told) = (reduction_json(checked, plan.passes.slice), reduction_told(checked, plan.passes.slice));
     let (steps, probe) = (checked.steps.len(), checked.probe.clone());
     let (narrator, warnings, plan) = (model.narrator.clone(), model.warnings.clone(), *plan);
     let (json, file, look) = (arguments.output.json, arguments.trace.clone(), arguments.detail.look());
@@ -328,15 +334,50 @@ fn outcome_state(outcome: &Outcome) -> &[u8] {
     }
 }
 
-fn reduction_json(checked: &Checked) -> ReductionJson {
-    let properties = checked.reduced_for.iter().map(|(name, reduced)| {
+fn reduction_json(checked: &Checked, sliced: bool) -> ReductionJson {
+    let slice = |shrunk: &Shrunk| sliced.then(|| slice_json(shrunk));
+    let properties = checked.reduced_for.iter().zip(&checked.shrunk_for).map(|((name, reduced), (_, shrunk))| {
         let (por, off) = por_json(reduced);
-        PropertyReductionJson { name: name.clone(), por, off }
+        PropertyReductionJson { name: name.clone(), por, off, slice: slice(shrunk) }
     });
     let (por, off) = por_json(&checked.reduced);
-    let Shrunk { applied, off: passes_off } = &checked.shrunk;
+    let Shrunk { applied, off: passes_off, .. } = &checked.shrunk;
     let passes = applied.iter().map(|&Applied { pass, changes }| PassJson { name: pass, changes }).collect();
-    ReductionJson { por, off, properties: properties.collect(), passes, passes_off: passes_off.clone() }
+    let slice = slice(&checked.shrunk);
+    ReductionJson { por, off, properties: properties.collect(), passes, passes_off: passes_off.clone(), slice }
+}
+
+fn slice_json(shrunk: &Shrunk) -> SliceJson {
+    let cut = shrunk.cuts.iter().map(|Cut { kind, name, place }| {
+        let (file, line) = place.clone().unzip();
+        CutJson { kind: kind.name(), name: name.clone(), file, line }
+    });
+    SliceJson { cut: cut.collect(), whole: shrunk.slice_off.clone() }
+}
+
+/// The reduction, the passes and what was cut, as lines.
+fn reduction_told(checked: &Checked, sliced: bool) -> String {
+    let mut text = reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk);
+    if sliced {
+        let all = std::iter::once(("deadlocks and errors", &checked.shrunk));
+        let properties = checked.shrunk_for.iter().map(|(name, shrunk)| (name.as_str(), shrunk));
+        for (name, shrunk) in all.filter(|(_, shrunk)| !shrunk.applied.is_empty()).chain(properties) {
+            text += &slice_text(name, shrunk);
+        }
+    }
+    text
+}
+
+/// What was cut for a property, a line each.
+fn slice_text(name: &str, shrunk: &Shrunk) -> String {
+    let mut text = format!("slice for {name}: {} cut\n", shrunk.cuts.len());
+    shrunk.cuts.iter().for_each(|cut| text += &format!("  {cut}\n"));
+    shrunk
+        .slice_off
+        .iter()
+        .chain(shrunk.off.iter().filter(|_| shrunk.applied.is_empty()))
+        .for_each(|why| text += &format!("  no processes: {why}\n"));
+    text
 }
 
 /// The passes, as a line.

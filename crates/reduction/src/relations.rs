@@ -98,7 +98,7 @@ impl Relations {
         relations.find_visible(program, visible);
         relations.find_before(program);
         relations.find_partners(places);
-        relations.find_disturbed();
+        relations.find_disturbed(program);
         relations.find_mattering();
         if visible.cycles {
             relations.break_cycles(&moves);
@@ -303,14 +303,51 @@ impl Relations {
         }
     }
 
-    fn find_disturbed(&mut self) {
+    fn find_disturbed(&mut self, program: &Verified) {
+        let around: Vec<Bits> = self.steps.iter().map(|step| self.around(program, step)).collect();
+        // Where those stand who can answer what a step offers on its way.
+        let answerers: Vec<Bits> = self.steps.iter().map(|step| self.answerers(step)).collect();
+        let unsettles = |first: usize, step: usize| {
+            let (a, b) = (&self.steps[first], &self.steps[step]);
+            let with_partner = !a.offers.is_empty() || !a.answers.is_empty() || !a.later_offers.is_empty();
+            !b.later_offers.is_empty() && (with_partner || around[first].meets(&answerers[step]))
+        };
         self.disturbed_from = (0..self.steps.len())
             .map(|number| {
                 let step = &self.steps[number];
-                let disturbing = self.steps.iter().filter(|other| !accord(step, other)).map(|other| other.node);
+                let disturbs = |other: &usize| {
+                    !accord(step, &self.steps[*other]) || unsettles(number, *other) || unsettles(*other, number)
+                };
+                let disturbing = (0..self.steps.len()).filter(disturbs).map(|other| self.steps[other].node);
                 self.reaching(disturbing.collect::<BTreeSet<_>>().into_iter())
             })
             .collect();
+    }
+
+    /// The nodes where a step leaves processes, and those it takes them from: its own, and those it
+    /// starts. A step that goes on to an offer stops there if nobody answers, so it makes a
+    /// difference to it who comes to a place where he answers, or leaves one.
+    fn around(&self, program: &Verified, step: &Step) -> Bits {
+        let mut around = Bits::new(self.nodes);
+        around.set(step.node);
+        let mut open: Vec<&Step> = vec![step];
+        while let Some(next) = open.pop() {
+            let Some(to) = next.target.map(|to| self.node(next.class, to)) else { continue };
+            if !around.has(to) {
+                around.set(to);
+                let goes_on = next.mode != Mode::Normal;
+                open.extend(self.steps[self.leaving[to].clone()].iter().filter(|_| goes_on));
+            }
+        }
+        step.runs.iter().for_each(|ty| around.set(self.entry(program, *ty)));
+        around
+    }
+
+    /// The nodes where processes can answer what a step offers later.
+    fn answerers(&self, step: &Step) -> Bits {
+        let mut found = Bits::new(self.nodes);
+        self.answers_at.iter().enumerate().filter(|(channel, _)| step.later_offers.has(*channel)).for_each(|(_, at)| _ = found.add(at));
+        found
     }
 
     /// A step matters if it may be a fault, if a step that matters lies behind it, or if it has an

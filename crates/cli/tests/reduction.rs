@@ -51,3 +51,35 @@ fn reasons_are_told() {
     let found = json(&folder, &[]);
     assert!(found["reduction"]["por"] == false && found["reduction"]["off"].is_string(), "{found}");
 }
+
+/// A slice lists what it left out, for each property, as text and in JSON; and it says why no
+/// process was left out.
+#[test]
+fn a_slice_lists_what_was_cut() {
+    let text = "byte x, log;\nactive proctype P() { do :: x = 1 - x od }\nactive proctype Q() { do :: log = x od }\n\
+        ltl low { [] (x < 2) }\nltl comes { <> (x == 1) }\n";
+    let folder = Folder::with("model.pml", text);
+    let (sliced, full) = (json(&folder, &["--slice", "--no-por"]), json(&folder, &["--no-unused", "--no-por"]));
+    let property = |found: &serde_json::Value, list: &[&str], name: &str| {
+        let list = list.iter().fold(found.clone(), |found, key| found[*key].clone());
+        list.as_array().expect("a list").iter().find(|each| each["name"] == name).expect("the property").clone()
+    };
+    for name in ["low", "comes"] {
+        let verdict = |found| property(found, &["properties"], name)["verdict"].clone();
+        assert_eq!(verdict(&sliced), verdict(&full), "{name}");
+    }
+    let cut = |name: &str| {
+        let slice = property(&sliced, &["reduction", "properties"], name)["slice"].clone();
+        let kinds = slice["cut"].as_array().expect("a list").iter();
+        kinds
+            .map(|cut| format!("{} {}", cut["kind"].as_str().unwrap_or_default(), cut["name"].as_str().unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    // A finite run shows that `low` does not hold, so whoever moves for ever does not matter.
+    assert!(cut("low").contains(&"process Q".to_owned()) && cut("low").contains(&"variable log".to_owned()), "{sliced}");
+    assert!(!cut("comes").contains(&"process Q".to_owned()) && cut("comes").contains(&"variable log".to_owned()), "{sliced}");
+    assert!(sliced["reduction"]["slice"]["whole"].is_string() && full["reduction"].get("slice").is_none(), "{sliced}");
+    let told =
+        Run::new(folder.command_as_it_is(&["check", "model.pml", "--slice", "--threads", "1"]).output().expect("the program starts"));
+    assert!(told.out.contains("slice for low") && told.out.contains("the processes `Q`"), "{}", told.out);
+}

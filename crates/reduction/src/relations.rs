@@ -315,9 +315,7 @@ impl Relations {
         self.disturbed_from = (0..self.steps.len())
             .map(|number| {
                 let step = &self.steps[number];
-                let disturbs = |other: &usize| {
-                    !accord(step, &self.steps[*other]) || unsettles(number, *other) || unsettles(*other, number)
-                };
+                let disturbs = |other: &usize| !accord(step, &self.steps[*other]) || unsettles(number, *other) || unsettles(*other, number);
                 let disturbing = (0..self.steps.len()).filter(disturbs).map(|other| self.steps[other].node);
                 self.reaching(disturbing.collect::<BTreeSet<_>>().into_iter())
             })

@@ -6,7 +6,7 @@ use crate::subject::Subject;
 use crate::table::Method;
 use crate::temporal;
 use bytecode::{Addr, AtomId, FormulaNode, PropertyBody, UnaryOp, Verified};
-use contract::{Enough, Outcome, PropertyKind, Stated, StopReason, System, Verdict, ViolationKind};
+use contract::{Enough, Outcome, PropertyKind, Proposition, Stated, StopReason, System, Verdict, ViolationKind};
 use optimise::{Applied, Cut, Goal, Optimised, Passes};
 use replay::{Narrator, Relation, retell};
 use std::sync::Arc;
@@ -84,7 +84,12 @@ pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, cla
         // A state of the smaller program may come again sooner than those it stands for.
         return (Shrunk { off: Some("the shortest run is one of the program as it is".to_owned()), ..Shrunk::default() }, None);
     }
-    let (atoms, counts) = spoken_of(subject, stated);
+    let counts = counts_steps(subject, stated);
+    let atom = |proposition: &Proposition| match proposition {
+        Proposition::Atom(number) => AtomId::new(*number as usize),
+        Proposition::Accepting | Proposition::NonProgress => None,
+    };
+    let atoms: Vec<AtomId> = claim.propositions.iter().filter_map(atom).collect();
     // Fairness speaks of single steps.
     let single = counts || plan.fairness != Fair::Any;
     let goal = match stated.kind {
@@ -96,18 +101,13 @@ pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, cla
     smaller(subject, plan, goal)
 }
 
-/// The atoms of a property, and whether it may count steps: a formula with *next*, a never claim.
-fn spoken_of(subject: &dyn Subject, stated: &Stated) -> (Vec<AtomId>, bool) {
+/// Whether a property may count steps: a formula with *next*, a never claim.
+fn counts_steps(subject: &dyn Subject, stated: &Stated) -> bool {
     let properties = subject.byte_code().map_or(&[][..], |program| &program.program().properties);
     match properties.iter().find(|property| property.name == stated.name).map(|property| &property.kind) {
-        Some(PropertyBody::Ltl(formula)) => {
-            let next = formula.0.iter().any(|node| matches!(node, FormulaNode::Unary(UnaryOp::Next)));
-            (formula.atoms().collect(), next)
-        }
-        Some(PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton)) => {
-            (automaton.edges.iter().flat_map(|edge| edge.label.atoms()).collect(), true)
-        }
-        None => (Vec::new(), false),
+        Some(PropertyBody::Ltl(formula)) => formula.0.iter().any(|node| matches!(node, FormulaNode::Unary(UnaryOp::Next))),
+        Some(PropertyBody::Never(_) | PropertyBody::Trace(_) | PropertyBody::Notrace(_)) => true,
+        None => false,
     }
 }
 

@@ -51,8 +51,8 @@ pub(crate) fn merged(survey: &Survey<'_>, watched: &Watched) -> Vec<usize> {
     steps
 }
 
-/// The quiet locations at which a process waits again and again: where it receives, on a cycle. If a
-/// cycle must have a place where the process rests, this is the best, because it may have to rest
+/// The quiet locations at which a process waits again and again: where it receives, on a cycle. If
+/// a cycle must have a place where the process rests, this is the best, because it may have to rest
 /// there anyway.
 fn resting(survey: &Survey<'_>, id: ProcessId, quiet: &[bool]) -> Vec<usize> {
     let receives = |scan: &Scan| scan.channels.iter().any(|(used, _)| *used == Use::Receive);

@@ -14,6 +14,8 @@ use vm::{Event, Explained, Interpreter};
 
 /// Times a loop is gone through to find a state that comes again.
 const ROUNDS_MAX: usize = 1 << 10;
+/// Transitions that are added behind the end of a run.
+const ENDING_MAX: usize = 1 << 16;
 /// How many transitions are tried before the time and the memory are looked at again.
 const ASK_EVERY: usize = 64;
 /// What a state that was tried takes besides its bytes.
@@ -63,6 +65,7 @@ pub fn retell(
     // The images come again, but what they leave out may take some rounds more.
     let mut rounds = vec![told.trace.steps.len()];
     if start == last {
+        told.end()?;
         told.trace.loop_start = Some(told.trace.steps.len());
         return Some(told.done());
     }
@@ -137,6 +140,19 @@ impl Told<'_> {
                 Some(more) => open.push(more),
                 None => _ = path.pop(),
             }
+        }
+        None
+    }
+
+    /// Goes on until nobody can move. Processes that the smaller program leaves out can still move
+    /// where its own cannot, but not for ever.
+    fn end(&mut self) -> Option<()> {
+        for _ in 0..ENDING_MAX {
+            let moves = self.original.explain(self.trace.last_state()).ok()?;
+            let Some(Explained { action, state, .. }) = moves.into_iter().find(|explained| explained.state.is_some()) else {
+                return Some(());
+            };
+            self.trace.steps.push(TraceStep { action, state });
         }
         None
     }

@@ -31,6 +31,7 @@ pub fn models() -> Vec<(String, Arc<Verified>)> {
             let program = match path.extension().and_then(|ending| ending.to_str()) {
                 Some("pml") => promela(&text),
                 Some("epa") => assembly(&text),
+                Some("lf") => lf(&text),
                 _ => None,
             };
             found.extend(program.map(|program| (name, program)));
@@ -45,4 +46,9 @@ pub fn assembly(text: &str) -> Option<Arc<Verified>> {
     let mut map = source::SourceMap::new();
     let file = map.add("model.epa", text);
     bytecode::verify(bytecode::asm::assemble(&map, file).ok()?).ok().map(Arc::new)
+}
+
+fn lf(text: &str) -> Option<Arc<Verified>> {
+    let input = languages::Input { name: "model.lf", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut languages::NoFiles };
+    languages::load(input).ok()?.model.into_program().map(Arc::new)
 }

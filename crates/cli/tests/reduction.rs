@@ -79,7 +79,6 @@ fn a_slice_lists_what_was_cut() {
     assert!(cut("low").contains(&"process Q".to_owned()) && cut("low").contains(&"variable log".to_owned()), "{sliced}");
     assert!(!cut("comes").contains(&"process Q".to_owned()) && cut("comes").contains(&"variable log".to_owned()), "{sliced}");
     assert!(sliced["reduction"]["slice"]["whole"].is_string() && full["reduction"].get("slice").is_none(), "{sliced}");
-    let told =
-        Run::new(folder.command_as_it_is(&["check", "model.pml", "--slice", "--threads", "1"]).output().expect("the program starts"));
+    let told = folder.run(&["check", "model.pml", "--slice", "--threads", "1"]);
     assert!(told.out.contains("slice for low") && told.out.contains("the processes `Q`"), "{}", told.out);
 }

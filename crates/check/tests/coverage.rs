@@ -84,7 +84,7 @@ fn agree(name: &str, program: &Arc<Verified>) -> bool {
         Plan { engine: Engine::Interpreter, ..space },
         Plan { engine: Engine::Native, code_first: true, threads: 2, ..space },
         Plan { engine: Engine::Native, order: Order::Depth, ..space },
-        Plan { coverage: true, passes: Passes { merge: true, dead: true }, ..Plan::check() },
+        Plan { coverage: true, passes: Passes::ALL, ..Plan::check() },
     ];
     for plan in plans {
         let checked = check::run(program, &Plan { limits, ..plan }, &Cancel::default(), &Quiet).expect("a sound plan");

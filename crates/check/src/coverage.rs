@@ -14,7 +14,7 @@ use contract::{
     CloneSystem, Coverage, Enough, Fault, FaultCode, Position, ProcessCoverage, StatementCoverage, Successor, Successors, System,
 };
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::Hasher;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -230,6 +230,14 @@ impl Notes {
         }
         Some(sent)
     }
+}
+
+/// The steps that begin a transition in which one of these steps may follow.
+pub(crate) fn leading_to(program: &Arc<Verified>, targets: &HashSet<u32>) -> HashSet<u32> {
+    let notes = Notes::of(program);
+    let leads = |sequence: &Sequence| sequence.steps.iter().any(|&step| targets.contains(&(step as u32)));
+    let all = notes.sequences.iter().enumerate();
+    all.filter(|(_, sequence)| sequence.as_ref().is_some_and(leads)).map(|(at, _)| at as u32).collect()
 }
 
 /// The channels that the code of a step names: variables that always hold the channel of the same

@@ -23,6 +23,7 @@ mod patience;
 mod plan;
 mod progress;
 mod quantity;
+mod reach;
 mod reports;
 mod session;
 mod spill;

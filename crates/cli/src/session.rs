@@ -10,7 +10,7 @@ use crate::progress::Ticker;
 use crate::spill::SpillFile;
 use crate::watch::{Answer, Watch};
 use crate::{Exit, interrupt, memory, paths, plan};
-use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Sampling, Saved, Spill, StoreKind, Surroundings};
+use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Reach, Sampling, Saved, Spill, StoreKind, Surroundings};
 use contract::{Cancel, Limits, Observer, Outcome, Statistics, StopReason, Verdict};
 use report::json::{self, CheckJson, SpaceJson};
 use report::{Measured, Told, check_text, space_text};
@@ -162,6 +162,19 @@ impl Session {
             false => check::check_advice(&self.plan, &checked, file.is_some()),
         };
         Ok((self, Ended { checked, advice }))
+    }
+}
+
+impl Session {
+    /// Looks for a path that executes a statement on a line.
+    pub fn reach(mut self, file: Option<&str>, line: u32) -> Result<(Session, Reach, Statistics), Failure> {
+        self.plan.limits.time = self.patience.left();
+        let cancel = self.cancel.clone();
+        let surroundings = Surroundings { cancel, observer: &*self.ticker, resident: Some(&memory::resident), ..Surroundings::default() };
+        let reached = check::reach(&*self.model.subject, file, line, &self.plan, &surroundings);
+        self.ticker.finish();
+        let (reach, statistics) = reached?;
+        Ok((self, reach, statistics))
     }
 }
 

@@ -11,7 +11,8 @@ use std::path::Path;
 
 /// A line without what differs from run to run.
 fn steady(line: &str) -> &str {
-    if line.ends_with(" states/s") || line.contains(" memory: ") { "…" } else { line }
+    let timed = line.contains(" states, ") && [" µs", " ms", " s"].iter().any(|unit| line.ends_with(unit));
+    if timed || line.ends_with(" states/s") || line.contains(" memory: ") { "…" } else { line }
 }
 
 /// What a command prints.

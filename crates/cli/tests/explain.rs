@@ -136,3 +136,23 @@ fn reports_are_written_to_files() {
     folder.run(&["check", "model.pml", "--html", "model.pml"]).exits(2);
     folder.run(&["check", "model.pml", "--html", "x", "--junit", "x"]).exits(2);
 }
+
+#[test]
+fn a_path_to_a_statement_is_found_or_there_is_none() {
+    let model = "byte x;\nactive proctype P() {\n\tatomic {\n\t\tx = 1;\n\t\tif\n\t\t:: x == 1 -> x = 2\n\t\t:: else ->\n\t\t\tx = 3\n\t\tfi\n\t};\n\td_step { x = 4;\n\tx = 5 };\n\tassert(false);\n\tx = 6\n}\n";
+    let folder = Folder::with("model.pml", model);
+    for (line, steps) in [("4", 1), ("6", 1), ("11", 2), ("12", 2), ("model.pml:14", 4)] {
+        for engine in ["vm", "jit"] {
+            let json = folder.run(&["check", "model.pml", "--reach", line, "--engine", engine, "--json"]).exits(0).json();
+            assert_eq!(json["verdict"], "reached", "{line} {json}");
+            assert_eq!(json["trace"].as_array().map(Vec::len), Some(steps), "{line} {json}");
+        }
+    }
+    let json = folder.run(&["check", "model.pml", "--reach", "8", "--json"]).exits(1).json();
+    assert_eq!(json["verdict"], "never", "{json}");
+    folder.run(&["check", "model.pml", "--reach", "99"]).exits(2);
+    folder.run(&["check", "model.pml", "--reach", "other.pml:4"]).exits(2);
+    folder.run(&["check", "model.pml", "--reach", "x"]).exits(2);
+    folder.run(&["check", "model.pml", "--reach", "14", "--trace", "there.trace"]).exits(0);
+    folder.run(&["replay", "there.trace"]).exits(0);
+}

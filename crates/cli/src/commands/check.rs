@@ -9,6 +9,7 @@ use crate::input::{Model, Wanted};
 use crate::next;
 use crate::output::Output;
 use crate::patience::Over;
+use crate::reach;
 use crate::reports::ReportArguments;
 use crate::session::{Ended, Session};
 use crate::terminal::DetailArguments;
@@ -94,6 +95,10 @@ pub struct Arguments {
     /// How to look for cycles
     #[arg(long, value_name = "NAME", value_parser = one_of::<Cycles>(), default_value_t)]
     pub cycles: Cycles,
+    /// Look only for a path that executes a statement on this line: `FILE:LINE`, or a line of any
+    /// file
+    #[arg(long, value_name = "FILE:LINE", value_parser = reach::place, conflicts_with_all = ["resume", "checkpoint", "ltl", "ctl", "automaton", "coverage", "format"])]
+    pub reach: Option<reach::Place>,
     /// Record which statements are executed, and tell which never were
     #[arg(long, conflicts_with = "resume")]
     pub coverage: bool,
@@ -144,6 +149,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let wanted = Wanted { ltl, ctl, automaton: automaton.as_deref(), finite: *finite, measure: None, expressions: &expressions };
     let mut session = Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, arguments.output.json)?;
     session.plan.guide_atom = guide_atom(&session.model)?;
+    if let Some(place) = &arguments.reach {
+        return reach::run(arguments, place, session);
+    }
     let file = arguments.trace.as_deref().map(|path| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
     let others: Vec<PathBuf> = session.inputs(&arguments.saving).into_iter().chain(arguments.trace.as_deref()).map(PathBuf::from).collect();
     let others: Vec<&Path> = others.iter().map(PathBuf::as_path).collect();

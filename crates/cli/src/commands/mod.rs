@@ -18,6 +18,8 @@ mod shorten;
 mod simulate;
 mod space;
 
+pub use check::Arguments as CheckArguments;
+
 use crate::Exit;
 use crate::failure::Failure;
 use clap::Subcommand;

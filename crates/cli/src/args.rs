@@ -5,6 +5,7 @@
 
 use crate::alternatives::one_of;
 use crate::commands::Command;
+use crate::failure::Failure;
 use crate::quantity;
 use check::{Engine, Order, StoreKind};
 use clap::{Args, Parser};
@@ -38,6 +39,8 @@ pub struct ModelArguments {
     /// Define a name for the preprocessor
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
     pub defines: Vec<(String, String)>,
+    #[command(flatten)]
+    pub lf: LfArguments,
 }
 
 /// The program to search. A saved search contains it.
@@ -50,6 +53,37 @@ pub struct SubjectArguments {
     /// Define a name for the preprocessor
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
     pub defines: Vec<(String, String)>,
+    #[command(flatten)]
+    pub lf: LfArguments,
+}
+
+/// What can be chosen about LF programs.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "LF")]
+pub struct LfArguments {
+    /// How waiting processes are paired: with every partner, or with the one that has waited longest
+    #[arg(long, value_name = "ORDER", value_parser = ["sorted", "fifo"])]
+    pub queues: Option<String>,
+    /// Close an open program: processes for its environment send and receive what nobody else does.
+    /// VALUES of each type are tried; with `any`, conditions that depend on them alone can be true
+    /// and false. `everypath close` prints the environment
+    #[arg(long, value_name = "VALUES", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
+    pub close: Option<String>,
+}
+
+impl LfArguments {
+    /// The definitions of a program with what was chosen here.
+    pub fn define(&self, model: &std::path::Path, defines: &[(String, String)]) -> Result<Vec<(String, String)>, Failure> {
+        let mut all = defines.to_vec();
+        for (name, value) in [("queues", &self.queues), ("close", &self.close)] {
+            let Some(value) = value else { continue };
+            if crate::input::language_of(model)?.is_some_and(|language| language != "LF") {
+                return Err(Failure::Call(format!("`--{name}` is about LF programs; {} is none", model.display())));
+            }
+            all.push((name.to_owned(), value.clone()));
+        }
+        Ok(all)
+    }
 }
 
 /// What a search may leave on disk.

@@ -193,6 +193,14 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     Ok(if wanted.asks() { model.asking(asked) } else { model })
 }
 
+/// An LF program with processes for its environment, as text.
+pub fn closed(path: &Path, values: &str) -> Result<String, Failure> {
+    let (name, contents) = (paths::shown(path), bytes(path)?);
+    let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
+    let defines = [("close".to_owned(), values.to_owned())];
+    languages::closed(Input { name: &name, bytes: &contents, defines: &defines, formulas: &[], files: &mut disk }).map_err(rejected)
+}
+
 /// The language of a model, told by its name or its contents.
 pub fn language_of(path: &Path) -> Result<Option<&'static str>, Failure> {
     if is_standard_input(path) {

@@ -64,7 +64,8 @@ impl Session {
         let plan = plan::with_options(base, engine);
         let patience = Patience::new(plan.limits.time);
         let watch = Watch::new(&patience, move |over| unread(over, Plan { limits: plan.limits, ..base }, json));
-        let given = subject.model.as_deref().map(|path| input::model_with(path, &subject.defines, &wanted)).transpose()?;
+        let read = |path: &Path| input::model_with(path, &subject.lf.define(path, &subject.defines)?, &wanted);
+        let given = subject.model.as_deref().map(read).transpose()?;
         // While the model is read there is nothing to lose, so a signal ends the process at once.
         let (cancel, ticker) = (interrupt::on_signal(), Arc::new(Ticker::new(json)));
         patience.until(&cancel);

@@ -11,9 +11,12 @@ mod load;
 
 pub use ::promela::{LINTS, Warning};
 pub use given::Expression;
-pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, decode, lint, load, load_with};
+pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, closed, decode, lint, load, load_with};
 
 use load::{Front, assembly, binary, graph, lf, promela, state_space};
+
+/// The name of LF in the table.
+pub(crate) const LF: &str = "LF";
 
 /// A language that programs can be written in.
 pub struct Language {
@@ -46,7 +49,7 @@ pub const LANGUAGES: &[Language] = &[
         tells: Some(content::is_promela),
         front: Front::Program(promela),
     },
-    Language { name: "LF", endings: &["lf"], magic: None, tells: Some(::lf::is_program), front: Front::Program(lf) },
+    Language { name: LF, endings: &["lf"], magic: None, tells: Some(::lf::is_program), front: Front::Program(lf) },
     Language { name: "explicit graph", endings: &["aut"], magic: None, tells: Some(content::is_graph), front: Front::Graph(graph) },
     Language { name: "state space with progress", endings: &["ss"], magic: None, tells: None, front: Front::Graph(state_space) },
 ];

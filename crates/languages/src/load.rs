@@ -1,7 +1,7 @@
 //! Runs a front-end, and then the verifier.
 
 use crate::given::{Expression, Reading, between, show_as_given};
-use crate::{LANGUAGES, language};
+use crate::{LANGUAGES, LF, language};
 use ::source::{Diagnostic, FileId, SourceMap, Span};
 use bytecode::{AtomId, Formula, Program, PropertyBody, PropertyEntry, Verified, asm, verify};
 use lts::Lts;
@@ -279,6 +279,15 @@ pub(crate) fn lf(
             ("actions", "fine") => options.fine = true,
             ("devices", "model") => options.host = false,
             ("devices", "host") => options.host = true,
+            ("close", "any") => options.close = Some(::lf::Values::Any),
+            ("close", number) => match number.parse() {
+                Ok(count @ 1..) => options.close = Some(::lf::Values::Some(count)),
+                _ => {
+                    let message = format!("`{value}` is nothing that `close` can be");
+                    let hint = "it is the number of values that the environment tries, up to 255, or `any`";
+                    diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint(hint));
+                }
+            },
             ("queues" | "actions" | "devices", _) => {
                 let (one, other) = match name.as_str() {
                     "queues" => ("sorted", "fifo"),
@@ -302,6 +311,31 @@ pub(crate) fn lf(
     show_as_given(map, diagnostics, &readings);
     expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
     compiled.program
+}
+
+/// The text of an LF program that is closed by processes for its environment, `-D close=…` saying with
+/// which values. An error says what is wrong with the program.
+pub fn closed(source: Input<'_>) -> Result<String, Rejected> {
+    let (name, bytes) = (source.name.to_owned(), source.bytes.to_owned());
+    if language(&name, &bytes).is_none_or(|language| language.name != LF) {
+        let mut map = SourceMap::new();
+        let file = map.add(name, "");
+        let diagnostics = vec![Diagnostic::error(Span::point(file, 0), "only LF programs are closed by an environment")];
+        return Err(Rejected { map, diagnostics });
+    }
+    let values = match source.defines.iter().find(|(name, _)| name == "close").map(|(_, value)| value.as_str()) {
+        Some("any") => ::lf::Values::Any,
+        other => ::lf::Values::Some(other.and_then(|number| number.parse().ok()).unwrap_or(2)),
+    };
+    let options = ::lf::Options { close: Some(values), ..::lf::Options::default() };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let files = source.files;
+    let mut loader = |wanted: &str, from: &str| files.read(wanted, from).map(|(name, text)| (name, without_mark(&text).to_owned()));
+    ::lf::closed(&name, without_mark(&text), &mut loader, options).map_err(|diagnostics| {
+        let mut map = SourceMap::new();
+        map.add(name.clone(), text.as_str());
+        Rejected { map, diagnostics }
+    })
 }
 
 /// An explicit graph.

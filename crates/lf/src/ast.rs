@@ -40,6 +40,8 @@ pub struct Module {
     pub body: Vec<Statement>,
     /// Where it ends.
     pub end: Span,
+    /// The `BEGIN` of its body.
+    pub begin: Option<Span>,
 }
 
 /// A declaration.

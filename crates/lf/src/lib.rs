@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod ast;
+mod close;
 mod codegen;
 mod lexer;
 mod library;
@@ -29,6 +30,7 @@ mod property;
 mod resolve;
 mod tree;
 
+pub use close::Values;
 pub use codegen::{Options, Queues};
 pub use library::names as library_names;
 
@@ -111,6 +113,17 @@ fn program(
     request: Request<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<(Program, Vec<Vec<AtomId>>)> {
+    let mut file = file;
+    let mut open = Vec::new();
+    if request.options.close.is_some() {
+        match closed(map.name(file), map.text(file), loader, request.options) {
+            Ok(text) => file = map.add(format!("{}, closed", map.name(file)), text),
+            // A program that is wrong is so without an environment, and there it has positions.
+            Err(why) => {
+                open.extend(why.iter().filter(|d| d.is_error()).map(|d| Diagnostic::error(Span::point(file, 0), d.message.clone())))
+            }
+        }
+    }
     let mut modules = modules::read(map, file, loader, diagnostics);
     if request.options.host {
         modules::add_devices(map, &mut modules, diagnostics);
@@ -126,6 +139,9 @@ fn program(
         return None;
     }
     let (mut tree, names) = resolve::resolve(&modules, defines, diagnostics);
+    if !diagnostics.iter().any(Diagnostic::is_error) {
+        diagnostics.append(&mut open);
+    }
     let formulas = conditions(map, &mut tree, &names, request.formulas, diagnostics);
     let mut lists = Vec::new();
     for (number, text) in request.expressions.iter().enumerate() {
@@ -174,6 +190,23 @@ fn program(
         values.push(atoms);
     }
     Some((program, values))
+}
+
+/// The main module of a program with processes for its environment, as LF text: for each message that
+/// the program receives and nobody sends, or sends and nobody receives.
+pub fn closed(name: &str, text: &str, loader: &mut dyn Loader, options: Options) -> Result<String, Vec<Diagnostic>> {
+    let (mut map, mut diagnostics) = (SourceMap::new(), Vec::new());
+    let file = map.add(name, text);
+    let modules = modules::read(&mut map, file, loader, &mut diagnostics);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(diagnostics);
+    }
+    let (tree, _) = resolve::resolve(&modules, Vec::new(), &mut diagnostics);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(diagnostics);
+    }
+    let values = options.close.unwrap_or(Values::Some(2));
+    close::close(text, &modules, &tree, values, &mut diagnostics).ok_or(diagnostics)
 }
 
 /// The automaton of a property, its conditions as atoms of the program.

@@ -7,8 +7,9 @@
 
 use crate::execute::{Choose, Path, PathEnd, Untried};
 use crate::machine::{Machine, Pending};
-use crate::rests::Rest;
-use bytecode::{Fault, FaultKind, Mode};
+use crate::pairs::{self, Source, Store, Target};
+use crate::rests::{Half, Rest};
+use bytecode::{Fault, FaultKind, Mode, Type};
 
 /// What an action did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,8 +18,8 @@ pub(crate) enum Acted {
     Moved,
     /// Nothing is possible.
     Blocked,
-    /// The action failed, and leads nowhere.
-    Failed(Fault),
+    /// The action failed, as [`Machine::failed`] says, and leads nowhere.
+    Failed,
     /// The caller wanted it to stop.
     Stopped,
 }
@@ -32,9 +33,7 @@ pub(crate) trait Decide: Choose {
     fn is_over(&mut self) -> bool;
 
     /// A message went from one process to another.
-    fn passed(&mut self, message: &Pending, from: usize, to: usize) {
-        let _ = (message, from, to);
-    }
+    fn passed(&mut self, channel: u32, fields: &[i32], from: usize, to: usize);
 }
 
 /// What a run keeps from action to action, so that it need not be made anew.
@@ -59,14 +58,17 @@ impl Machine {
         work.touched.clear();
         self.created = 0;
         let acted = self.follow(process, work, decide);
-        if acted == Acted::Moved {
+        if self.created > 0 && acted == Acted::Moved {
             // New ones come last; the oldest of them is the first to run.
             let count = self.processes.len();
             let created = (self.created as usize).min(count);
             work.touched.extend((count - created..count).map(|number| number as u8));
         }
-        self.log.clear();
-        self.logging = false;
+        if self.logging {
+            work.untried.clear();
+            self.log.clear();
+            self.logging = false;
+        }
         acted
     }
 
@@ -77,9 +79,11 @@ impl Machine {
         loop {
             // Here the process stands at a resting place, nothing is pending, and all before is
             // done.
-            work.untried.clear();
-            self.log.clear();
-            self.logging = false;
+            if self.logging {
+                work.untried.clear();
+                self.log.clear();
+                self.logging = false;
+            }
             let place = self.rest(process);
             let end = match place.rest {
                 Rest::Wait { .. } => self.offer(process, work, decide),
@@ -104,12 +108,13 @@ impl Machine {
                     return Acted::Moved;
                 }
                 Ended::Blocked => return Acted::Blocked,
-                Ended::Fault(fault) => return Acted::Failed(self.carried.unwrap_or(fault)),
-                Ended::GoesOn(next) => {
+                Ended::Fault => {
+                    self.failed = self.carried.unwrap_or(self.failed);
+                    return Acted::Failed;
+                }
+                Ended::GoesOn => {
                     moved = true;
-                    if next != process {
-                        process = next;
-                    }
+                    process = self.goes_on;
                 }
             }
             steps += 1;
@@ -122,7 +127,8 @@ impl Machine {
                     renew *= 2;
                     work.seen = self.state();
                 } else if work.seen == self.state() {
-                    return Acted::Failed(self.endless(start));
+                    self.failed = self.endless(start);
+                    return Acted::Failed;
                 }
             }
         }
@@ -134,41 +140,50 @@ impl Machine {
     }
 
     /// A process that goes on by itself executes a step.
+    #[inline]
     fn go(&mut self, process: usize, pc: u32, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
-        let mut untried = std::mem::take(&mut work.untried);
-        let mut path = Path { process, answering: false, untried: &mut untried, chooser: decide as &mut dyn Choose };
-        let mut end = self.execute_all(&mut path, pc);
-        let ended = loop {
-            match end {
-                PathEnd::Step { location, offered: true, .. } => {
-                    let ended = self.complete(process, location, work, decide);
-                    if ended != Ended::Blocked {
-                        break ended;
-                    }
-                    let mut path = Path { process, answering: false, untried: &mut untried, chooser: decide as &mut dyn Choose };
-                    end = self.try_next(&mut path, 0, false);
-                }
-                PathEnd::Step { mode, location, .. } => break self.finish(process, mode, location),
-                PathEnd::Blocked => break Ended::Blocked,
-                PathEnd::Fault(fault) => break Ended::Fault(fault),
+        let mut path = Path { process, answering: false, untried: &mut work.untried, chooser: decide as &mut dyn Choose };
+        match self.execute_all(&mut path, pc) {
+            PathEnd::Step => self.finish(process),
+            PathEnd::Offered => self.go_with_partner(process, work, decide),
+            PathEnd::Blocked => Ended::Blocked,
+            PathEnd::Fault => Ended::Fault,
+        }
+    }
+
+    /// The same when the step has ended with a message that somebody must take.
+    fn go_with_partner(&mut self, process: usize, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
+        loop {
+            let ended = self.complete(process, work, decide);
+            if ended != Ended::Blocked {
+                return ended;
             }
-        };
-        work.untried = untried;
-        ended
+            let mut path = Path { process, answering: false, untried: &mut work.untried, chooser: decide as &mut dyn Choose };
+            match self.try_next(&mut path, 0, false) {
+                PathEnd::Offered => {}
+                PathEnd::Step => return self.finish(process),
+                PathEnd::Blocked => return Ended::Blocked,
+                PathEnd::Fault => return Ended::Fault,
+            }
+        }
     }
 
     /// A process that needs a partner looks for one.
     fn offer(&mut self, process: usize, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
         let rests = std::rc::Rc::clone(&self.rests);
-        let (ty, location) = (self.processes[process].ty, self.processes[process].location);
-        let Rest::Wait { offers, .. } = &rests.place(ty, location).rest else { return Ended::Blocked };
+        let Rest::Wait { offers, answers } = &rests.places[self.processes[process].place as usize].rest else { return Ended::Blocked };
         for half in offers {
             let key = self.key(process, half.key);
-            if self.answerers(half.channel, key).is_empty() {
-                continue;
+            let waiting = self.answerers(half.channel, key);
+            let partner = match waiting {
+                [] => continue,
+                [one] => *one as usize,
+                several => several[decide.partner(several) % several.len()] as usize,
+            };
+            if partner != process && self.move_values(process, half, answers, partner, work, decide) {
+                return Ended::Terminated;
             }
-            // What it does need not be undone if somebody is there who takes the message for
-            // certain.
+            // What it does need not be undone if somebody is there who takes the message for certain.
             self.logging = !self.is_sure(process, half.channel, key);
             let ended = self.go(process, half.pc, work, decide);
             if ended != Ended::Blocked {
@@ -177,6 +192,69 @@ impl Machine {
             self.undo(0);
         }
         Ended::Blocked
+    }
+
+    /// Makes a communication of two halves that only move values. False if these do more.
+    #[inline]
+    fn move_values(
+        &mut self,
+        process: usize,
+        half: &Half,
+        answers: &[Half],
+        partner: usize,
+        work: &mut Workspace,
+        decide: &mut dyn Decide,
+    ) -> bool {
+        let rests = std::rc::Rc::clone(&self.rests);
+        let place = &rests.places[self.processes[partner].place as usize];
+        let Rest::Wait { offers: theirs, answers: answering } = &place.rest else { return false };
+        let mut fitting = answering.iter().filter(|answer| answer.channel == half.channel);
+        let (Some(answer), None) = (fitting.next(), fitting.next()) else { return false };
+        // Who asks for a message gets it from the one that offers it.
+        let (sender, offer, receiver, answer) = match (half.twin, answer.twin) {
+            (Some(own), Some(other)) => (partner, &theirs[other], process, &answers[own]),
+            _ => (process, half, partner, answer),
+        };
+        let (Some(given), Some(taken)) = (&offer.moves, &answer.moves) else { return false };
+        if !given.ends() || !taken.ends() {
+            return false;
+        }
+        let mut values = [0; pairs::MOST];
+        for (place, (from, ty)) in values.iter_mut().zip(&given.fields) {
+            let value = self.key(sender, *from);
+            *place = if *ty == Type::Int { value } else { ty.truncate(value) };
+        }
+        if self.key(receiver, answer.key) != values[0] {
+            return false;
+        }
+        for store in &given.stores {
+            self.store(sender, store, &values);
+        }
+        for store in &taken.stores {
+            self.store(receiver, store, &values);
+        }
+        self.rests_at(sender, given.location);
+        self.rests_at(receiver, taken.location);
+        self.unlist(sender);
+        self.unlist(receiver);
+        work.communications += 1;
+        work.touched.push(sender as u8);
+        work.touched.push(receiver as u8);
+        decide.passed(offer.channel, &values[..given.fields.len()], sender, receiver);
+        true
+    }
+
+    #[inline]
+    fn store(&mut self, process: usize, store: &Store, fields: &[i32; pairs::MOST]) {
+        let value = match store.from {
+            Source::Field(field) => fields[field as usize % pairs::MOST],
+            Source::Own(key) => self.key(process, key),
+        };
+        let value = if store.ty == Type::Int { value } else { store.ty.truncate(value) };
+        match store.to {
+            Target::Slot(slot) => self.processes[process].frame[slot as usize] = value,
+            Target::Global(var) => self.globals[var as usize] = value,
+        }
     }
 
     /// Whether somebody who waits takes a message whatever is in it.
@@ -189,17 +267,24 @@ impl Machine {
     }
 
     /// A step has ended.
-    fn finish(&mut self, process: usize, mode: Mode, location: u16) -> Ended {
+    #[inline]
+    fn finish(&mut self, process: usize) -> Ended {
+        let (mode, location) = self.stepped;
         if mode == Mode::Terminate {
             self.remove_last();
             return Ended::Terminated;
         }
-        self.processes[process].location = location;
-        if mode == Mode::Invisible { Ended::GoesOn(process) } else { Ended::Rested }
+        self.rests_at(process, location);
+        if mode == Mode::Invisible {
+            self.goes_on = process;
+            return Ended::GoesOn;
+        }
+        Ended::Rested
     }
 
     /// Finds somebody who takes the pending message of a process whose step has ended.
-    fn complete(&mut self, sender: usize, location: u16, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
+    fn complete(&mut self, sender: usize, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
+        let location = self.stepped.1;
         let pending = self.pending;
         let mut candidates = std::mem::take(&mut work.candidates);
         candidates.clear();
@@ -208,20 +293,21 @@ impl Machine {
             let first = decide.partner(&candidates) % candidates.len();
             candidates.rotate_left(first);
         }
-        let old = std::mem::replace(&mut self.processes[sender].location, location);
+        let old = self.processes[sender].location;
+        self.rests_at(sender, location);
         let mut ended = Ended::Blocked;
         for &receiver in &candidates {
             let receiver = receiver as usize;
             ended = self.answer(receiver, &pending, decide);
             if ended != Ended::Blocked {
                 // A receiver that asks for a message gets it with the answer.
-                work.communications += u64::from(!matches!(ended, Ended::GoesOn(_)));
-                decide.passed(&pending, sender, receiver);
+                work.communications += u64::from(ended != Ended::GoesOn);
+                decide.passed(pending.channel, &pending.fields[..pending.count], sender, receiver);
                 self.unlist(sender);
                 match ended {
-                    Ended::Fault(_) => {}
+                    Ended::Fault => {}
                     // The sender rests where its step ended; it may be the one that answers next.
-                    Ended::GoesOn(_) => {
+                    Ended::GoesOn => {
                         self.list(sender);
                         work.touched.push(sender as u8);
                     }
@@ -237,7 +323,7 @@ impl Machine {
             }
         }
         if ended == Ended::Blocked {
-            self.processes[sender].location = old;
+            self.rests_at(sender, old);
         }
         work.candidates = candidates;
         ended
@@ -246,20 +332,19 @@ impl Machine {
     /// A process answers the pending message, if it can.
     fn answer(&mut self, receiver: usize, pending: &Pending, decide: &mut dyn Decide) -> Ended {
         let rests = std::rc::Rc::clone(&self.rests);
-        let (ty, location) = (self.processes[receiver].ty, self.processes[receiver].location);
-        let Rest::Wait { answers, .. } = &rests.place(ty, location).rest else { return Ended::Blocked };
+        let Rest::Wait { answers, .. } = &rests.places[self.processes[receiver].place as usize].rest else { return Ended::Blocked };
         for half in answers.iter().filter(|half| half.channel == pending.channel) {
             let mark = self.log.len();
             self.logging |= half.may_fail;
             let mut untried = Vec::new();
             let mut path = Path { process: receiver, answering: true, untried: &mut untried, chooser: decide as &mut dyn Choose };
             match self.execute_all(&mut path, half.pc) {
-                PathEnd::Step { mode, location, .. } => {
+                PathEnd::Step => {
                     self.unlist(receiver);
-                    return self.finish(receiver, mode, location);
+                    return self.finish(receiver);
                 }
-                PathEnd::Fault(fault) => return Ended::Fault(fault),
-                PathEnd::Blocked => self.undo(mark),
+                PathEnd::Fault => return Ended::Fault,
+                PathEnd::Offered | PathEnd::Blocked => self.undo(mark),
             }
         }
         Ended::Blocked
@@ -273,8 +358,9 @@ enum Ended {
     Rested,
     /// The action is over, and nothing more is to be said of the process.
     Terminated,
-    /// This process goes on within the action.
-    GoesOn(usize),
+    /// A process goes on within the action, as [`Machine::goes_on`] says.
+    GoesOn,
     Blocked,
-    Fault(Fault),
+    /// As [`Machine::failed`] says.
+    Fault,
 }

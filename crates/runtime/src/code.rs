@@ -289,6 +289,14 @@ pub(crate) struct FrameShape {
 }
 
 impl FrameShape {
+    pub fn is_variable(&self, slot: Slot) -> bool {
+        slot < self.registers
+    }
+
+    pub fn is_register(&self, slot: Slot) -> bool {
+        (self.registers..self.temps).contains(&slot)
+    }
+
     pub fn is_constant(&self, slot: Slot) -> bool {
         slot >= self.constants
     }
@@ -302,6 +310,8 @@ pub(crate) struct Code {
     pub origins: Vec<Addr>,
     /// For each byte-code address where its code begins.
     pub starts: Vec<u32>,
+    /// For each process type where its code begins and ends.
+    pub ranges: Vec<(u32, u32)>,
     pub frames: Vec<FrameShape>,
     pub globals: Vec<Array>,
     pub initial_globals: Vec<i32>,
@@ -353,6 +363,7 @@ impl Code {
             insns: Vec::new(),
             origins: Vec::new(),
             starts: vec![0; program.code.len() + 1],
+            ranges: Vec::new(),
             frames: Vec::new(),
             globals,
             initial_globals,
@@ -372,7 +383,9 @@ impl Code {
             code.frames.push(FrameShape { locals, registers, temps, constants, initial });
         }
         for number in 0..program.processes.len() {
+            let start = code.insns.len() as u32;
             Translation::new(&mut code, verified, number).run()?;
+            code.ranges.push((start, code.insns.len() as u32));
         }
         Ok(code)
     }
@@ -723,6 +736,17 @@ impl<'a> Translation<'a> {
             Op::Ge {} => self.compare(Comparison::GreaterOrEqual),
             Op::Jmp { target } => {
                 self.settle_stack();
+                // The end of a loop decides at once whether to go round again. The jump out of the loop
+                // is still by its address in the byte-code.
+                let top = self.code.starts[target.index()] as usize;
+                if target < self.origin
+                    && self.stack.is_empty()
+                    && let Some(&Insn::JumpIf { a, b, how, to }) =
+                        self.code.insns.get(top).filter(|_| self.jumps.binary_search(&top).is_ok())
+                {
+                    self.emit(Insn::JumpIf { a, b, how: how.opposite(), to: top as u32 + 1 });
+                    return self.jump_to(Addr(to), Insn::Jump { to });
+                }
                 self.jump_to(target, Insn::Jump { to: target.0 })?;
             }
             Op::Jmpz { target } => self.jump_if(target, false)?,
@@ -807,6 +831,16 @@ impl<'a> Translation<'a> {
     fn remote(&mut self, ty: ProcessId, var: bytecode::LocalId) -> u32 {
         self.code.remotes.push((ty.0, self.code.frames[ty.index()].locals[var.index()]));
         self.code.remotes.len() as u32 - 1
+    }
+}
+
+/// The slot that an instruction writes, if it is a single one that is known before.
+pub(crate) fn written(insn: &Insn) -> Option<Slot> {
+    let mut insn = *insn;
+    match insn {
+        Insn::Shl { d, .. } | Insn::Shr { d, .. } | Insn::Cut { d, .. } | Insn::Run { d, .. } | Insn::Len { d, .. } => Some(d),
+        Insn::LoadOf { d, .. } | Insn::LoadOfAt { d, .. } => Some(d),
+        _ => destination(&mut insn).copied(),
     }
 }
 

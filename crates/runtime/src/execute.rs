@@ -4,22 +4,22 @@
 //! process is blocked. Of several alternatives one is tried first, and the others if it turns out
 //! to be impossible.
 
-use crate::code::Insn;
+use crate::code::{Code, Insn};
 use crate::machine::{Before, Machine, Printed};
 use bytecode::{Fault, FaultKind, Mode};
 
-/// How a path ends.
+/// How a path ends. What more is to be said is left in the machine: a small result is handed over in
+/// a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathEnd {
-    Step {
-        mode: Mode,
-        location: u16,
-        /// Whether a message waits for somebody to take it.
-        offered: bool,
-    },
+    /// A step has ended, as [`Machine::stepped`] says.
+    Step,
+    /// The same, with a message that somebody must take.
+    Offered,
     /// No alternative is possible.
     Blocked,
-    Fault(Fault),
+    /// Something went wrong, as [`Machine::failed`] says.
+    Fault,
 }
 
 /// An alternative that was not tried yet.
@@ -61,6 +61,7 @@ impl Machine {
     }
 
     /// Executes a path, its alternatives included.
+    #[inline(always)]
     pub fn execute_all(&mut self, path: &mut Path<'_>, pc: u32) -> PathEnd {
         let (base, answering) = (path.untried.len(), path.answering);
         match self.execute(path, pc) {
@@ -70,6 +71,7 @@ impl Machine {
     }
 
     /// Executes one path.
+    #[inline(always)]
     fn execute(&mut self, path: &mut Path<'_>, pc: u32) -> PathEnd {
         let process = path.process;
         // The frame is taken out, so that the rest of the machine can be used beside it.
@@ -84,7 +86,7 @@ impl Machine {
         let code = std::rc::Rc::clone(&self.code);
         let insns = &code.insns[..];
         let mut pc = start as usize;
-        let (mut offered, mut answered) = (false, false);
+        (self.offered, self.answered) = (false, false);
         macro_rules! get {
             ($slot:expr) => {
                 frame[$slot as usize]
@@ -114,7 +116,8 @@ impl Machine {
                 if path.answering {
                     return PathEnd::Blocked;
                 }
-                return PathEnd::Fault(Fault { kind: FaultKind::$kind, addr: code.origins[pc] });
+                self.failed = Fault { kind: FaultKind::$kind, addr: code.origins[pc] };
+                return PathEnd::Fault;
             }};
         }
         macro_rules! exact {
@@ -131,25 +134,11 @@ impl Machine {
                 Insn::Cut { d, a, ty } => set!(d, ty.truncate(get!(a))),
                 Insn::Add { d, a, b } => set!(d, get!(a).wrapping_add(get!(b))),
                 Insn::Sub { d, a, b } => set!(d, get!(a).wrapping_sub(get!(b))),
-                Insn::Mul { d, a, b } => set!(d, get!(a).wrapping_mul(get!(b))),
                 Insn::Addv { d, a, b } => exact!(d, get!(a).checked_add(get!(b))),
                 Insn::Subv { d, a, b } => exact!(d, get!(a).checked_sub(get!(b))),
-                Insn::Mulv { d, a, b } => exact!(d, get!(a).checked_mul(get!(b))),
-                Insn::Div { d, a, b } => match get!(b) {
-                    0 => fail!(Division),
-                    divisor => set!(d, get!(a).wrapping_div(divisor)),
-                },
-                Insn::Mod { d, a, b } => match get!(b) {
-                    0 => fail!(Division),
-                    divisor => set!(d, get!(a).wrapping_rem(divisor)),
-                },
                 Insn::And { d, a, b } => set!(d, get!(a) & get!(b)),
                 Insn::Or { d, a, b } => set!(d, get!(a) | get!(b)),
                 Insn::Xor { d, a, b } => set!(d, get!(a) ^ get!(b)),
-                Insn::Shl { d, a, b } => set!(d, get!(a).wrapping_shl(get!(b) as u32 & 31)),
-                Insn::Shr { d, a, b } => set!(d, get!(a).wrapping_shr(get!(b) as u32 & 31)),
-                Insn::Neg { d, a } => set!(d, get!(a).wrapping_neg()),
-                Insn::Not { d, a } => set!(d, !get!(a)),
                 Insn::Lnot { d, a } => set!(d, i32::from(get!(a) == 0)),
                 Insn::Compare { d, a, b, how } => set!(d, i32::from(how.holds(get!(a), get!(b)))),
                 Insn::Range { a, least, greatest } => {
@@ -193,20 +182,6 @@ impl Machine {
                     }
                     set!(array.first + i as u32, array.ty.truncate(get!(a)));
                 }
-                Insn::LoadOf { d, process: number, remote } => {
-                    let (ty, array) = code.remotes[remote as usize];
-                    let value = self.remote(frame, process, get!(number), ty, array.first);
-                    set!(d, value);
-                }
-                Insn::LoadOfAt { d, process: number, remote } => {
-                    let (ty, array) = code.remotes[remote as usize];
-                    let i = get!(number + 1);
-                    if i < 0 || i as u32 >= array.length {
-                        fail!(Index);
-                    }
-                    let value = self.remote(frame, process, get!(number), ty, array.first + i as u32);
-                    set!(d, value);
-                }
                 Insn::Jump { to } => {
                     pc = to as usize;
                     continue;
@@ -226,13 +201,14 @@ impl Machine {
                     self.logging = true;
                 }
                 Insn::Step { mode, location } => {
-                    if path.answering || (offered && mode == Mode::Terminate) {
+                    if path.answering || (self.offered && mode == Mode::Terminate) {
                         return PathEnd::Blocked;
                     }
                     if mode == Mode::Terminate && process + 1 != self.processes.len() {
                         return PathEnd::Blocked;
                     }
-                    return PathEnd::Step { mode, location, offered };
+                    self.stepped = (mode, location);
+                    return if self.offered { PathEnd::Offered } else { PathEnd::Step };
                 }
                 Insn::Nex => return PathEnd::Blocked,
                 Insn::Nexz { a } => {
@@ -240,109 +216,185 @@ impl Machine {
                         return PathEnd::Blocked;
                     }
                 }
-                Insn::Run { d, first, count, ty } => {
-                    if self.processes.len() >= 255 {
-                        fail!(TooManyProcesses);
-                    }
-                    let number = self.create(ty, &frame[first as usize..(first + count) as usize]);
-                    self.created += 1;
-                    if self.logging {
-                        self.log.push(Before::Created);
-                    }
-                    set!(d, number as i32);
-                }
                 Insn::Pid { d } => set!(d, process as i32),
-                Insn::Count { d } => set!(d, self.processes.len() as i32),
-                Insn::Len { d, a } => match self.buffers.get(get!(a) as usize).filter(|_| get!(a) > 0) {
-                    Some(buffer) => set!(d, buffer.messages.len() as i32),
-                    None => fail!(Channel),
-                },
-                Insn::Send { first, fields } => {
-                    let channel = get!(first) as usize;
-                    let values = &frame[first as usize + 1..(first + 1 + fields) as usize];
-                    let Some(buffer) = self.buffers.get_mut(channel).filter(|_| channel > 0) else { fail!(Channel) };
-                    // One who answers sends nothing, neither before it has the message nor after.
-                    let full = buffer.capacity > 0 && buffer.messages.len() >= buffer.capacity;
-                    if path.answering || full || (buffer.capacity == 0 && (offered || answered)) {
-                        return PathEnd::Blocked;
-                    }
-                    if buffer.types.len() != fields as usize {
-                        fail!(Message);
-                    }
-                    if buffer.capacity == 0 {
-                        self.pending.channel = channel as u32;
-                        self.pending.count = fields as usize;
-                        for ((place, value), ty) in self.pending.fields.iter_mut().zip(values).zip(&buffer.types) {
-                            *place = ty.truncate(*value);
-                        }
-                        offered = true;
-                    } else {
-                        let message = values.iter().zip(&buffer.types).map(|(value, ty)| ty.truncate(*value)).collect();
-                        if self.logging {
-                            self.log.push(Before::Buffer(channel as u32, buffer.messages.clone()));
-                        }
-                        buffer.messages.push_back(message);
-                    }
-                }
-                Insn::Receive { first, fields, mask, how } => {
-                    let channel = get!(first) as usize;
-                    let registers = code.frames[self.processes[process].ty as usize].registers;
-                    let Some(buffer) = self.buffers.get_mut(channel).filter(|_| channel > 0) else { fail!(Channel) };
-                    let matches = |message: &[i32], frame: &[i32]| {
-                        let mut wanted = first as usize;
-                        (0..fields as usize).filter(|field| mask & (1 << field) != 0).all(|field| {
-                            wanted += 1;
-                            message[field] == frame[wanted]
-                        })
-                    };
-                    if buffer.capacity == 0 {
-                        let pending = self.pending;
-                        if !path.answering || pending.channel as usize != channel || pending.count != fields as usize {
-                            return PathEnd::Blocked;
-                        }
-                        if !matches(&pending.fields, frame) {
-                            return PathEnd::Blocked;
-                        }
-                        for field in 0..fields {
-                            set!(registers + field, pending.fields[field as usize]);
-                        }
-                        (path.answering, answered) = (false, true);
-                    } else {
-                        if path.answering || buffer.types.len() != fields as usize {
-                            return PathEnd::Blocked;
-                        }
-                        let searched = if how.searches() { buffer.messages.len() } else { buffer.messages.len().min(1) };
-                        let Some(at) = (0..searched).find(|at| matches(&buffer.messages[*at], frame)) else { return PathEnd::Blocked };
-                        let message = buffer.messages[at].clone();
-                        if how.takes() {
-                            if self.logging {
-                                self.log.push(Before::Buffer(channel as u32, buffer.messages.clone()));
-                            }
-                            buffer.messages.remove(at);
-                        }
-                        for field in 0..fields {
-                            set!(registers + field, message[field as usize]);
-                        }
-                    }
-                }
-                Insn::Assert { a } => {
-                    if get!(a) == 0 {
-                        if self.logging {
-                            self.log.push(Before::Fault(self.carried));
-                        }
-                        self.carried = self.carried.or(Some(Fault { kind: FaultKind::Assertion, addr: code.origins[pc] }));
-                    }
-                }
-                Insn::Print { format, first, count } => {
-                    let values = frame[first as usize..(first + count) as usize].to_vec();
-                    self.printed.push(Printed { format, values });
-                    if self.logging {
-                        self.log.push(Before::Printed);
+                _ => {
+                    if let Some(end) = self.rare(&code, path, pc, frame) {
+                        return end;
                     }
                 }
             }
             pc += 1;
         }
+    }
+
+    /// The instructions that are rare, or long, apart from the others: the loop over those needs few
+    /// registers then.
+    #[inline(never)]
+    fn rare(&mut self, code: &Code, path: &mut Path<'_>, pc: usize, frame: &mut [i32]) -> Option<PathEnd> {
+        let process = path.process;
+        macro_rules! get {
+            ($slot:expr) => {
+                frame[$slot as usize]
+            };
+        }
+        macro_rules! set {
+            ($slot:expr, $value:expr) => {{
+                let value = $value;
+                if self.logging {
+                    self.log.push(Before::Slot(process as u32, $slot, frame[$slot as usize]));
+                }
+                frame[$slot as usize] = value;
+            }};
+        }
+        macro_rules! fail {
+            ($kind:ident) => {{
+                // An answer that fails before it has the message is no answer.
+                if path.answering {
+                    return Some(PathEnd::Blocked);
+                }
+                self.failed = Fault { kind: FaultKind::$kind, addr: code.origins[pc] };
+                return Some(PathEnd::Fault);
+            }};
+        }
+        macro_rules! exact {
+            ($d:expr, $result:expr) => {
+                match $result {
+                    Some(value) => set!($d, value),
+                    None => fail!(Overflow),
+                }
+            };
+        }
+        match code.insns[pc] {
+            Insn::LoadOf { d, process: number, remote } => {
+                let (ty, array) = code.remotes[remote as usize];
+                let value = self.remote(frame, process, get!(number), ty, array.first);
+                set!(d, value);
+            }
+            Insn::LoadOfAt { d, process: number, remote } => {
+                let (ty, array) = code.remotes[remote as usize];
+                let i = get!(number + 1);
+                if i < 0 || i as u32 >= array.length {
+                    fail!(Index);
+                }
+                let value = self.remote(frame, process, get!(number), ty, array.first + i as u32);
+                set!(d, value);
+            }
+            Insn::Run { d, first, count, ty } => {
+                if self.processes.len() >= 255 {
+                    fail!(TooManyProcesses);
+                }
+                let number = self.create(ty, &frame[first as usize..(first + count) as usize]);
+                self.created += 1;
+                if self.logging {
+                    self.log.push(Before::Created);
+                }
+                set!(d, number as i32);
+            }
+            Insn::Count { d } => set!(d, self.processes.len() as i32),
+            Insn::Len { d, a } => match self.buffers.get(get!(a) as usize).filter(|_| get!(a) > 0) {
+                Some(buffer) => set!(d, buffer.messages.len() as i32),
+                None => fail!(Channel),
+            },
+            Insn::Send { first, fields } => {
+                let channel = get!(first) as usize;
+                let values = &frame[first as usize + 1..(first + 1 + fields) as usize];
+                let Some(buffer) = self.buffers.get_mut(channel).filter(|_| channel > 0) else { fail!(Channel) };
+                // One who answers sends nothing, neither before it has the message nor after.
+                let full = buffer.capacity > 0 && buffer.messages.len() >= buffer.capacity;
+                if path.answering || full || (buffer.capacity == 0 && (self.offered || self.answered)) {
+                    return Some(PathEnd::Blocked);
+                }
+                if buffer.types.len() != fields as usize {
+                    fail!(Message);
+                }
+                if buffer.capacity == 0 {
+                    self.pending.channel = channel as u32;
+                    self.pending.count = fields as usize;
+                    for ((place, value), ty) in self.pending.fields.iter_mut().zip(values).zip(&buffer.types) {
+                        *place = ty.truncate(*value);
+                    }
+                    self.offered = true;
+                } else {
+                    let message = values.iter().zip(&buffer.types).map(|(value, ty)| ty.truncate(*value)).collect();
+                    if self.logging {
+                        self.log.push(Before::Buffer(channel as u32, buffer.messages.clone()));
+                    }
+                    buffer.messages.push_back(message);
+                }
+            }
+            Insn::Receive { first, fields, mask, how } => {
+                let channel = get!(first) as usize;
+                let registers = code.frames[self.processes[process].ty as usize].registers;
+                let Some(buffer) = self.buffers.get_mut(channel).filter(|_| channel > 0) else { fail!(Channel) };
+                let matches = |message: &[i32], frame: &[i32]| {
+                    let mut wanted = first as usize;
+                    (0..fields as usize).filter(|field| mask & (1 << field) != 0).all(|field| {
+                        wanted += 1;
+                        message[field] == frame[wanted]
+                    })
+                };
+                if buffer.capacity == 0 {
+                    let pending = self.pending;
+                    if !path.answering || pending.channel as usize != channel || pending.count != fields as usize {
+                        return Some(PathEnd::Blocked);
+                    }
+                    if !matches(&pending.fields, frame) {
+                        return Some(PathEnd::Blocked);
+                    }
+                    for field in 0..fields {
+                        set!(registers + field, pending.fields[field as usize]);
+                    }
+                    (path.answering, self.answered) = (false, true);
+                } else {
+                    if path.answering || buffer.types.len() != fields as usize {
+                        return Some(PathEnd::Blocked);
+                    }
+                    let searched = if how.searches() { buffer.messages.len() } else { buffer.messages.len().min(1) };
+                    let Some(at) = (0..searched).find(|at| matches(&buffer.messages[*at], frame)) else { return Some(PathEnd::Blocked) };
+                    let message = buffer.messages[at].clone();
+                    if how.takes() {
+                        if self.logging {
+                            self.log.push(Before::Buffer(channel as u32, buffer.messages.clone()));
+                        }
+                        buffer.messages.remove(at);
+                    }
+                    for field in 0..fields {
+                        set!(registers + field, message[field as usize]);
+                    }
+                }
+            }
+            Insn::Assert { a } => {
+                if get!(a) == 0 {
+                    if self.logging {
+                        self.log.push(Before::Fault(self.carried));
+                    }
+                    self.carried = self.carried.or(Some(Fault { kind: FaultKind::Assertion, addr: code.origins[pc] }));
+                }
+            }
+            Insn::Print { format, first, count } => {
+                let values = frame[first as usize..(first + count) as usize].to_vec();
+                self.printed.push(Printed { format, values });
+                if self.logging {
+                    self.log.push(Before::Printed);
+                }
+            }
+            Insn::Div { d, a, b } => match get!(b) {
+                0 => fail!(Division),
+                divisor => set!(d, get!(a).wrapping_div(divisor)),
+            },
+            Insn::Mod { d, a, b } => match get!(b) {
+                0 => fail!(Division),
+                divisor => set!(d, get!(a).wrapping_rem(divisor)),
+            },
+            Insn::Mul { d, a, b } => set!(d, get!(a).wrapping_mul(get!(b))),
+            Insn::Mulv { d, a, b } => exact!(d, get!(a).checked_mul(get!(b))),
+            Insn::Shl { d, a, b } => set!(d, get!(a).wrapping_shl(get!(b) as u32 & 31)),
+            Insn::Shr { d, a, b } => set!(d, get!(a).wrapping_shr(get!(b) as u32 & 31)),
+            Insn::Neg { d, a } => set!(d, get!(a).wrapping_neg()),
+            Insn::Not { d, a } => set!(d, !get!(a)),
+            _ => {}
+        }
+        None
     }
 
     /// A variable of another process; 0 if there is no such process.

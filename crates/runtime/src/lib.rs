@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `code` | byte-code as instructions over the slots of a frame |
 //! | `rests` | what processes wait for where they rest |
+//! | `pairs` | communications that only move values |
 //! | `machine` | the state, and who waits for whom |
 //! | `execute` | one path through the code |
 //! | `action` | one action, partners included: a transition of the checked graph |
@@ -29,6 +30,7 @@ mod device;
 mod execute;
 mod machine;
 mod monitor;
+mod pairs;
 mod record;
 mod rests;
 mod run;

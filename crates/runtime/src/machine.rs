@@ -7,7 +7,7 @@
 
 use crate::code::{Code, NotRunnable};
 use crate::rests::{Half, Key, Place, Rest, Rests};
-use bytecode::{Fault, FormatId, Type, Verified};
+use bytecode::{Addr, Fault, FaultKind, FormatId, Mode, Type, Verified};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub(crate) struct Process {
     pub ty: u8,
     pub location: u16,
+    /// The number of its resting place.
+    pub place: u32,
     pub frame: Vec<i32>,
     /// Where it stands in the tables of those that wait: those who answer, then those who offer.
     pub listed: Vec<u32>,
@@ -72,6 +74,16 @@ pub(crate) struct Machine {
     pub log: Vec<Before>,
     pub logging: bool,
     pub pending: Pending,
+    /// The mode with which the last path ended, and where it leads.
+    pub stepped: (Mode, u16),
+    /// The last fault that ended a path.
+    pub failed: Fault,
+    /// Whether the present path has sent a message that nobody has taken yet,
+    pub offered: bool,
+    /// or has taken one.
+    pub answered: bool,
+    /// The process that goes on within the action.
+    pub goes_on: usize,
     /// The first fault that did not end the action.
     pub carried: Option<Fault>,
     pub printed: Vec<Printed>,
@@ -103,6 +115,11 @@ impl Machine {
             log: Vec::new(),
             logging: false,
             pending: Pending { channel: 0, count: 0, fields: [0; bytecode::MAX_FIELDS] },
+            stepped: (Mode::Normal, 0),
+            failed: Fault { kind: FaultKind::Endless, addr: Addr(0) },
+            offered: false,
+            answered: false,
+            goes_on: 0,
             carried: None,
             printed: Vec::new(),
             created: 0,
@@ -127,7 +144,8 @@ impl Machine {
         let entry = verified.program().processes[ty as usize].entry;
         let entry = verified.program().follow_jumps(entry).unwrap_or(entry);
         let location = verified.locations().at(bytecode::ProcessId(ty), entry).map_or(0, |location| location.0);
-        self.processes.push(Process { ty, location, frame, listed: Vec::new(), answering: 0 });
+        let place = self.rests.number(ty, location);
+        self.processes.push(Process { ty, location, place, frame, listed: Vec::new(), answering: 0 });
         self.processes.len() - 1
     }
 
@@ -137,12 +155,21 @@ impl Machine {
     }
 
     /// The resting place of a process.
+    #[inline]
     pub fn rest(&self, process: usize) -> &Place {
-        let process = &self.processes[process];
-        self.rests.place(process.ty, process.location)
+        &self.rests.places[self.processes[process].place as usize]
+    }
+
+    /// A process rests elsewhere.
+    #[inline]
+    pub fn rests_at(&mut self, process: usize, location: u16) {
+        let process = &mut self.processes[process];
+        process.location = location;
+        process.place = self.rests.number(process.ty, location);
     }
 
     /// The value of a key for a process.
+    #[inline]
     pub fn key(&self, process: usize, key: Key) -> i32 {
         match key {
             Key::Slot(slot) => self.processes[process].frame[slot as usize],
@@ -151,12 +178,14 @@ impl Machine {
         }
     }
 
+    #[inline]
     fn bucket(channel: u32, key: i32) -> usize {
         channel as usize * KEYS + (key & 255) as usize
     }
 
     /// Who waits to answer on a channel with this key, longest first; others may be among them if
     /// keys are no bytes.
+    #[inline]
     pub fn answerers(&self, channel: u32, key: i32) -> &[u8] {
         &self.waiting[Self::bucket(channel, key)]
     }
@@ -167,13 +196,31 @@ impl Machine {
     }
 
     /// A process that needs a partner waits for one, if it does not already.
+    #[inline]
     pub fn list(&mut self, number: usize) {
+        let place = &self.rests.places[self.processes[number].place as usize];
+        // Most wait for one message alone.
+        match place.single {
+            Some((channel, key)) => {
+                let bucket = Self::bucket(channel, self.key(number, key));
+                let process = &mut self.processes[number];
+                if process.listed.is_empty() {
+                    process.listed.push(bucket as u32);
+                    process.answering = 1;
+                    self.waiting[bucket].push(number as u8);
+                }
+            }
+            None => self.list_all(number),
+        }
+    }
+
+    fn list_all(&mut self, number: usize) {
         let rests = Rc::clone(&self.rests);
         let process = &self.processes[number];
         if !process.listed.is_empty() {
             return;
         }
-        if let Rest::Wait { offers, answers } = &rests.place(process.ty, process.location).rest {
+        if let Rest::Wait { offers, answers } = &rests.places[process.place as usize].rest {
             let mut listed = std::mem::take(&mut self.processes[number].listed);
             for half in answers {
                 let bucket = Self::bucket(half.channel, self.key(number, half.key));
@@ -191,7 +238,22 @@ impl Machine {
     }
 
     /// A process that waited goes on.
+    #[inline]
     pub fn unlist(&mut self, number: usize) {
+        let process = &mut self.processes[number];
+        if let [bucket] = process.listed[..]
+            && process.answering == 1
+            && let [only] = self.waiting[bucket as usize][..]
+            && only as usize == number
+        {
+            process.listed.clear();
+            self.waiting[bucket as usize].clear();
+        } else if !process.listed.is_empty() {
+            self.unlist_all(number);
+        }
+    }
+
+    fn unlist_all(&mut self, number: usize) {
         let process = &mut self.processes[number];
         let remove = |list: &mut Vec<u8>| {
             if let Some(at) = list.iter().position(|known| *known as usize == number) {
@@ -206,6 +268,7 @@ impl Machine {
     }
 
     /// The halves that a process waits with.
+    #[inline]
     pub fn halves(&self, process: usize) -> (&[Half], &[Half]) {
         match &self.rest(process).rest {
             Rest::Wait { offers, answers } => (offers, answers),

@@ -8,6 +8,7 @@
 //! a table, without running anybody.
 
 use crate::code::{Code, Insn, NotRunnable, Slot};
+use crate::pairs::{self, Moves};
 use bytecode::{Addr, Location, Mode, ProcessId, Verified};
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +22,7 @@ pub(crate) enum Key {
 }
 
 /// An alternative that needs a partner.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Half {
     /// Where its code begins.
     pub pc: u32,
@@ -30,6 +31,11 @@ pub(crate) struct Half {
     pub key: Key,
     /// Whether it may turn out to be impossible when the partner is there: it has a guard.
     pub may_fail: bool,
+    /// What it does, if it only moves values.
+    pub moves: Option<Moves>,
+    /// Of one that asks for a message, or is asked for one: the half on the other side of the same
+    /// place that comes to the same.
+    pub twin: Option<usize>,
 }
 
 /// A resting place.
@@ -49,14 +55,19 @@ pub(crate) struct Place {
     pub rest: Rest,
     /// Where its code begins.
     pub pc: u32,
+    /// The channel and the key of the only message it waits for, if it is the only one and no
+    /// `SELECT` can take what is offered here.
+    pub single: Option<(u32, Key)>,
     /// Whether its step may be blocked after it has changed something.
     pub careful: bool,
 }
 
 /// All resting places of a program.
 pub(crate) struct Rests {
-    /// By process type and location.
-    pub places: Vec<Vec<Place>>,
+    /// Those of the first process type in the order of locations, then those of the next.
+    pub places: Vec<Place>,
+    /// For each process type, where its places begin.
+    bases: Vec<u32>,
     /// For each channel, whether a process that offers nothing itself may answer on it: `SELECT`.
     pub selectable: Vec<bool>,
     /// Whether a guard depends on more than the variables of its own process.
@@ -83,7 +94,7 @@ impl Rests {
         let mut scan = Scan { code, verified, met: HashSet::new(), restless: false };
         let program = verified.program();
         let mut selectable = vec![false; program.channels.len() + 1];
-        let mut places = Vec::new();
+        let (mut places, mut bases) = (Vec::new(), Vec::new());
         let blocks = may_block(code);
         for ty in 0..program.processes.len() {
             let mut of_type = Vec::new();
@@ -95,9 +106,31 @@ impl Rests {
                 {
                     answers.iter().for_each(|answer| selectable[answer.channel as usize] = true);
                 }
-                of_type.push(Place { rest, pc, careful: blocks[pc as usize] });
+                let mut rest = rest;
+                if let Rest::Wait { offers, answers } = &mut rest {
+                    for half in offers.iter_mut().chain(answers) {
+                        half.moves = pairs::moves(code, verified, ty, half);
+                    }
+                }
+                of_type.push(Place { rest, pc, careful: blocks[pc as usize], single: None });
             }
-            places.push(of_type);
+            for number in 0..of_type.len() {
+                for (asks, half, twin) in pairs::twins(code, &of_type, ty, &of_type[number]) {
+                    if let Rest::Wait { offers, answers } = &mut of_type[number].rest {
+                        (if asks { offers } else { answers })[half].twin = Some(twin);
+                    }
+                }
+            }
+            bases.push(places.len() as u32);
+            places.append(&mut of_type);
+        }
+        for place in &mut places {
+            if let Rest::Wait { offers, answers } = &place.rest
+                && let [answer] = &answers[..]
+                && !offers.iter().any(|offer| selectable[offer.channel as usize])
+            {
+                place.single = Some((answer.channel, answer.key));
+            }
         }
         // A receive that no resting place begins with would be overlooked.
         for (pc, insn) in code.insns.iter().enumerate() {
@@ -105,11 +138,13 @@ impl Rests {
                 return Err(NotRunnable { addr: code.origins[pc], what: "a receive is not the first thing that its step does" });
             }
         }
-        Ok(Rests { places, selectable, restless: scan.restless })
+        Ok(Rests { places, bases, selectable, restless: scan.restless })
     }
 
-    pub fn place(&self, ty: u8, location: u16) -> &Place {
-        &self.places[ty as usize][location as usize]
+    /// The number of a resting place.
+    #[inline]
+    pub fn number(&self, ty: u8, location: u16) -> u32 {
+        self.bases[ty as usize] + u32::from(location)
     }
 }
 
@@ -227,7 +262,14 @@ impl Scan<'_> {
                         may_fail = true;
                         shared = true;
                     } else if matches!(found, Found::Other) {
-                        let half = Half { pc: start, channel: channel as u32, key: source(first + 1, &sources), may_fail: false };
+                        let half = Half {
+                            pc: start,
+                            channel: channel as u32,
+                            key: source(first + 1, &sources),
+                            may_fail: false,
+                            moves: None,
+                            twin: None,
+                        };
                         // A message may have other values than those that must match.
                         may_fail |= matches!(insn, Insn::Receive { mask, .. } if *mask != 1);
                         let keyed = !matches!(insn, Insn::Receive { mask, .. } if mask & 1 == 0);

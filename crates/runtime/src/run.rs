@@ -8,7 +8,7 @@ use crate::action::{Acted, Decide, Workspace};
 use crate::code::NotRunnable;
 use crate::device::Devices;
 use crate::execute::Choose;
-use crate::machine::{Machine, Pending};
+use crate::machine::Machine;
 use crate::monitor::{Monitor, Watched};
 use crate::record::Recorder;
 use crate::rests::{Rest, address};
@@ -112,13 +112,12 @@ impl Decide for Policy {
         self.cancel.is_cancelled() || self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    fn passed(&mut self, message: &Pending, from: usize, to: usize) {
-        if self.host == Some(to) {
-            // A message on SYSTEM.IOPORT: channel, width, port, value.
-            let [_, _, port, value, ..] = message.fields;
-            if message.channel == self.portout {
+    fn passed(&mut self, channel: u32, fields: &[i32], from: usize, to: usize) {
+        // A message on SYSTEM.IOPORT: channel, width, port, value.
+        if let (true, &[_, _, port, value]) = (self.host == Some(to), fields) {
+            if channel == self.portout {
                 self.devices.output(port, value);
-            } else if message.channel == self.portin {
+            } else if channel == self.portin {
                 self.answer = self.devices.input(port);
             }
         }
@@ -188,7 +187,7 @@ impl Runner {
             machine,
             work: Workspace::default(),
             policy,
-            scheduled: Vec::new(),
+            scheduled: vec![false; 256],
             stalled: Vec::new(),
             recorder,
             monitor: None,
@@ -286,7 +285,8 @@ impl Runner {
                 }
                 return None;
             }
-            Acted::Failed(fault) => {
+            Acted::Failed => {
+                let fault = self.machine.failed;
                 self.figures.actions += 1;
                 if let Some(recorder) = &mut self.recorder {
                     recorder.add(process, None, Some(fault));
@@ -360,9 +360,6 @@ impl Runner {
     /// A process rests somewhere: it is scheduled, or it waits.
     fn settle(&mut self, process: usize) {
         let resting = &self.machine.processes[process];
-        if self.scheduled.len() <= process {
-            self.scheduled.resize(process + 1, false);
-        }
         if self.times.is_needed() {
             let gate =
                 self.times.rests(process, resting.ty, resting.location, matches!(self.machine.rest(process).rest, Rest::Wait { .. }));
@@ -389,12 +386,16 @@ impl Runner {
         }
     }
 
+    #[inline]
     fn wait(&mut self, process: usize) {
         self.machine.list(process);
-        let (offers, answers) = self.machine.halves(process);
-        if !offers.is_empty() {
-            return;
+        if self.machine.halves(process).0.is_empty() {
+            self.wake_others(process);
         }
+    }
+
+    fn wake_others(&mut self, process: usize) {
+        let answers = self.machine.halves(process).1;
         // It begins nothing itself: those that could begin something with it try.
         let mut awake = Vec::new();
         for half in answers {
@@ -405,9 +406,10 @@ impl Runner {
         }
     }
 
+    #[inline]
     fn schedule(&mut self, process: usize) {
         if !std::mem::replace(&mut self.scheduled[process], true) {
-            let deadline = self.times.deadline(process);
+            let deadline = if self.times.is_needed() { self.times.deadline(process) } else { u64::MAX };
             self.policy.scheduler.add(Ready { deadline, process: process as u8 });
         }
     }

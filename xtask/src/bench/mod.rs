@@ -11,6 +11,7 @@
 mod callgrind;
 pub mod child;
 mod compile_times;
+mod lf;
 pub mod ours;
 mod properties;
 mod row;
@@ -46,6 +47,9 @@ pub struct Arguments {
     /// steps, beside the shares of table 5 of Weber's paper on the machine
     #[arg(long)]
     chains: bool,
+    /// Only the run time of LF beside Go: messages per second, and requests to the echo server
+    #[arg(long)]
+    lf: bool,
     /// With `--reductions`: on the whole benchmark set
     #[arg(long, requires = "reductions")]
     all: bool,
@@ -115,6 +119,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return compile_times::run(&arguments.corpus, &arguments.only);
     }
     let everypath = Everypath::new(arguments.everypath.as_deref(), &arguments.more)?;
+    if arguments.lf {
+        return lf::run(&everypath, arguments.runs, arguments.save);
+    }
     let extent = match (arguments.callgrind, arguments.quick, arguments.own) {
         (true, ..) if arguments.only.is_empty() => Extent::Profiled,
         (_, true, _) => Extent::Quick,

@@ -38,7 +38,8 @@ impl Asks for Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let model = input::model(&arguments.model.model, &arguments.model.defines)?;
+    let defines = arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?;
+    let model = input::model(&arguments.model.model, &defines)?;
     let Some(verified) = model.subject.byte_code() else {
         return Err(Failure::Call(format!("{}: a graph does not become byte-code", model.name)));
     };

@@ -52,7 +52,8 @@ struct ProposalJson {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let model = input::model(&arguments.model.model, &arguments.model.defines)?;
+    let defines = arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?;
+    let model = input::model(&arguments.model.model, &defines)?;
     let Some(program) = model.subject.byte_code() else {
         return Err(Failure::Call(format!("{}: measures are proposed for programs, and this is a graph", model.name)));
     };

@@ -4,6 +4,7 @@
 //! list below.
 
 mod check;
+mod close;
 mod compile;
 mod completions;
 mod examples;
@@ -64,6 +65,8 @@ commands! {
     Replay: replay,
     /// Look for a shorter trace to the same violation
     Shorten: shorten,
+    /// Print an LF program with processes for its environment
+    Close: close,
     /// Translate to byte-code
     Compile: compile,
     /// Warn of what is accepted in a model but looks as if something else was meant

@@ -145,7 +145,7 @@ impl Devices for Shared {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let cancel = interrupt::on_signal();
-    let mut defines = arguments.model.defines.clone();
+    let mut defines = arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?;
     let is_lf = input::language_of(&arguments.model.model)? == Some("LF");
     if is_lf && !defines.iter().any(|(name, _)| name == "devices") {
         defines.push(("devices".to_owned(), "host".to_owned()));

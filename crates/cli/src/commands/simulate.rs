@@ -111,7 +111,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.interactive && input::is_standard_input(&arguments.model.model) {
         return Err(Failure::Call("standard input cannot give both the model and the choices: put the model into a file".to_owned()));
     }
-    let model = input::model(&arguments.model.model, &arguments.model.defines)?;
+    let defines = arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?;
+    let model = input::model(&arguments.model.model, &defines)?;
     let mut narrator = model.narrator.clone();
     let (start, fault) = start(arguments, &narrator)?;
     let seed = arguments.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos().into()));

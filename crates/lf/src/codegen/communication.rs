@@ -175,6 +175,10 @@ impl Generator<'_> {
     fn hold_port(&mut self, port: &Place, name: &str, frame: usize) -> Held {
         let value = Expression { kind: Kind::Load(port.clone()), ty: port.ty.clone(), span: port.span };
         let held = self.hold(&value, &port.ty, name, frame);
+        let is_early = self.early_ports.contains(&port.variable) && self.fixed_ports.contains(&port.variable) && port.steps.is_empty();
+        if is_early {
+            return held;
+        }
         let good = self.mark();
         self.push_held(&held, frame);
         self.jump_if_not_zero(good);

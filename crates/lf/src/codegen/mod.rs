@@ -15,6 +15,7 @@ mod expressions;
 mod statements;
 mod storage;
 
+use crate::close::{FromOutside, PREFIX, Values};
 use crate::limits::{MAX_INSTRUCTIONS, MAX_KINDS};
 use crate::tree::{self, Action, Direction, Statement};
 use bytecode::{
@@ -46,6 +47,8 @@ pub struct Options {
     /// Whether a program without a model of its devices gets one that stands for the devices of a
     /// run: any byte can be read from any port, and any line interrupts at any time.
     pub host: bool,
+    /// Whether an open program is closed by an environment, and with which values.
+    pub close: Option<Values>,
 }
 
 /// A kind of process: what becomes a process type of the machine.
@@ -76,6 +79,10 @@ pub(crate) struct Generator<'a> {
     recursive: Vec<bool>,
     /// Ports of modules that get their channel once, before anybody uses them.
     fixed_ports: HashSet<usize>,
+    /// Those of them that have it before anything else happens.
+    early_ports: HashSet<usize>,
+    /// What comes from the environment, if conditions over it can be anything.
+    outside: FromOutside,
     globals: Vec<Variable>,
     global_homes: HashMap<usize, Home>,
     next_channel: Option<GlobalId>,
@@ -119,6 +126,8 @@ pub(crate) fn generate<'a>(
         diagnostics,
         failed: false,
         recursive: calls::recursive(program),
+        early_ports: early_ports(program),
+        outside: if options.close == Some(Values::Any) { FromOutside::of(program) } else { FromOutside::default() },
         fixed_ports: fixed_ports(program),
         globals: Vec::new(),
         global_homes: HashMap::new(),
@@ -248,7 +257,8 @@ impl<'a> Generator<'a> {
 
     /// A process of the library serves whoever is there; it may wait for ever, wherever it is.
     fn label_servers(&mut self, span: Span) {
-        if !self.map.name(span.file).ends_with(crate::library::MARK) {
+        let is_environment = self.options.close.is_some() && self.kinds[self.kind].name.starts_with(PREFIX);
+        if !self.map.name(span.file).ends_with(crate::library::MARK) && !is_environment {
             return;
         }
         let ends: Vec<usize> =
@@ -489,6 +499,19 @@ fn fixed_ports(program: &tree::Program) -> HashSet<usize> {
         _ => None,
     });
     outermost.filter(|variable| program.variables[*variable].owner.is_none() && given.get(variable) == Some(&1)).collect()
+}
+
+/// Ports of modules that get their channel before the first statement that another process or a
+/// communication could come from: nobody meets them without one.
+fn early_ports(program: &tree::Program) -> HashSet<usize> {
+    let body = program.processes[program.main].body.iter();
+    let quiet =
+        |statement: &&Statement| matches!(statement.kind, Action::New(_) | Action::Assign(..) | Action::Print(..) | Action::Assert(_));
+    let early = body.take_while(quiet).filter_map(|statement| match &statement.kind {
+        Action::New(place) if place.steps.is_empty() => Some(place.variable),
+        _ => None,
+    });
+    early.collect()
 }
 
 fn count_received(what: &Direction, given: &mut HashMap<usize, usize>) {

@@ -1,6 +1,6 @@
 //! Code for statements.
 
-use super::Generator;
+use super::{Generator, Mark};
 use crate::tree::{Action, Expression, Kind, Place, Statement};
 use bytecode::{Mode, Op};
 
@@ -33,8 +33,7 @@ impl Generator<'_> {
                     let next = self.mark();
                     self.at(statement.span);
                     if !matches!(condition.kind, Kind::Constant(_)) {
-                        self.value(condition, frame);
-                        self.jump_if_zero(next);
+                        self.leave_unless(condition, next, frame);
                     }
                     self.statements(body, frame);
                     self.jump(end);
@@ -52,10 +51,7 @@ impl Generator<'_> {
                 self.pass_step(body);
                 match condition.kind {
                     Kind::Constant(_) => {}
-                    _ => {
-                        self.value(condition, frame);
-                        self.jump_if_zero(out);
-                    }
+                    _ => self.leave_unless(condition, out, frame),
                 }
                 self.statements(body, frame);
                 self.jump(top);
@@ -67,8 +63,7 @@ impl Generator<'_> {
                 self.pass_step(body);
                 self.statements(body, frame);
                 self.at(statement.span);
-                self.value(condition, frame);
-                self.jump_if_zero(top);
+                self.leave_unless(condition, top, frame);
             }
             Action::Communicate(communication) => self.communicate(communication, frame),
             Action::Select(clauses) => self.select(clauses, frame),
@@ -116,6 +111,17 @@ impl Generator<'_> {
             // The resolver has refused them outside of properties, which have no code.
             Action::Accept | Action::Nomove => {}
         }
+    }
+
+    /// Goes elsewhere if a condition is false. One that depends on an environment of which nothing is
+    /// known can be both.
+    fn leave_unless(&mut self, condition: &Expression, elsewhere: Mark, frame: usize) {
+        if self.outside.decides(condition) {
+            self.or_at(elsewhere);
+            return;
+        }
+        self.value(condition, frame);
+        self.jump_if_zero(elsewhere);
     }
 
     /// The beginning of a loop. Every loop of the code passes the end of a step; if its body has

@@ -183,9 +183,10 @@ impl Parser<'_> {
             self.separator();
         }
         let declarations = self.declarations();
+        let begin = self.is("BEGIN").then(|| self.span());
         let body = if self.take("BEGIN") { self.statements() } else { Vec::new() };
         let end = self.end_of(&name, ".");
-        Ok(Module { name, imports, declarations, body, end })
+        Ok(Module { name, imports, declarations, body, end, begin })
     }
 
     /// A `;` that must stand here; what follows is read in any case.

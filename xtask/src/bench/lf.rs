@@ -1,0 +1,117 @@
+//! The run time of LF beside Go: messages between two processes per second of one processor.
+//!
+//! A producer sends numbers to a consumer over a channel without room, in LF and in Go with
+//! `GOMAXPROCS=1`. Both are measured in turns by processor time, with everything that belongs to a
+//! run: Go's program is compiled before, the LF program is compiled in each run. The echo server is
+//! measured too: one connection, one request after the other.
+
+use super::child;
+use super::ours::Everypath;
+use crate::{Failure, root};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const MESSAGES: u32 = 5_000_000;
+const REQUESTS: u32 = 10_000;
+
+/// Measures, and says how many runs each side had.
+pub fn run(everypath: &Everypath, runs: usize, save: bool) -> Result<(), Failure> {
+    let folder = root().join("target/tmp/bench-lf");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut text = format!("everypath {}\n", super::output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
+    text += &format!("{}\n\n", super::output("go", &["version"]));
+    let (mut ours, mut theirs) = (f64::MAX, f64::MAX);
+    let go = go(&folder)?;
+    let pipe = root().join("bench/lf/pipe.lf");
+    let messages = MESSAGES.to_string();
+    for _ in 0..runs.max(1) {
+        let define = format!("LAST={messages}");
+        let arguments = ["run", &pipe.to_string_lossy(), "-D", &define, "--json"].map(str::to_owned);
+        let done = child::run(&folder, &everypath.program, arguments)?;
+        if done.code != Some(0) || !done.stdout.contains(&format!("\"communications\":{MESSAGES},")) {
+            return Err(format!("the run did not pass its messages: {}{}", done.stdout, done.stderr));
+        }
+        ours = ours.min(done.cost.cpu);
+        if let Some(go) = &go {
+            let done = child::run(&folder, go, [messages.clone()])?;
+            if done.code != Some(0) {
+                return Err(format!("Go's program failed: {}", done.stderr));
+            }
+            theirs = theirs.min(done.cost.cpu);
+        }
+    }
+    let rate = |seconds: f64| f64::from(MESSAGES) / seconds;
+    let row = |name: &str, seconds: f64| {
+        format!("{name:<12} {:>12.0} messages/s  {:>7.1} ns each\n", rate(seconds), seconds * 1e9 / f64::from(MESSAGES))
+    };
+    text += &row("everypath", ours);
+    match go {
+        Some(_) => text += &format!("{}ratio        {:>12.2}\n", row("Go", theirs), theirs / ours),
+        None => text += "Go is not here\n",
+    }
+    let seconds = echo(everypath)?;
+    text += &format!("echo server  {:>12.0} requests/s of {REQUESTS}, all answered\n", f64::from(REQUESTS) / seconds);
+    print!("{text}");
+    if save {
+        let place = root().join(format!("bench/runs/{}-lf.txt", super::output("date", &["-u", "+%Y-%m-%dT%H%M"])));
+        fs::write(&place, text).map_err(|error| format!("{}: {error}", place.display()))?;
+        println!("Kept in {}", place.display());
+    }
+    Ok(())
+}
+
+/// Go's program, if there is a Go.
+fn go(folder: &Path) -> Result<Option<std::path::PathBuf>, Failure> {
+    let source = root().join("bench/lf/pipe.go");
+    let program = folder.join("pipe-go");
+    let built = Command::new("go").arg("build").arg("-o").arg(&program).arg(&source).env("GOFLAGS", "-mod=mod").status();
+    match built {
+        Ok(status) if status.success() => Ok(Some(program)),
+        Ok(status) => Err(format!("go build ends with {status}")),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Sends requests to the echo server and compares what comes back; gives the seconds it took.
+fn echo(everypath: &Everypath) -> Result<f64, Failure> {
+    let fail = |error: std::io::Error| format!("the echo server: {error}");
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).map_err(fail)?.port();
+    let model = root().join("models/lf/Echo.lf");
+    let mut server = Command::new(&everypath.program)
+        .args(["run", &model.to_string_lossy(), "-D", &format!("SERVICE={port}"), "--time", "10m"])
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(fail)?;
+    let answered = requests(port);
+    let _ = server.kill();
+    let _ = server.wait();
+    answered.map_err(fail)
+}
+
+fn requests(port: u16) -> std::io::Result<f64> {
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut stream = loop {
+        match TcpStream::connect(("127.0.0.1", port)) {
+            Ok(stream) => break stream,
+            Err(error) if Instant::now() > until => return Err(error),
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    stream.set_nodelay(true)?;
+    let begun = Instant::now();
+    for request in 0..REQUESTS {
+        let sent = format!("request {request}\n");
+        stream.write_all(sent.as_bytes())?;
+        let mut got = vec![0; sent.len()];
+        stream.read_exact(&mut got)?;
+        if got != sent.as_bytes() {
+            return Err(std::io::Error::other(format!("request {request} came back as {:?}", String::from_utf8_lossy(&got))));
+        }
+    }
+    Ok(begun.elapsed().as_secs_f64())
+}

@@ -61,7 +61,8 @@ pub struct SubjectArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "LF")]
 pub struct LfArguments {
-    /// How waiting processes are paired: with every partner, or with the one that has waited longest
+    /// How waiting processes are paired: with every partner, or with the one that has waited
+    /// longest
     #[arg(long, value_name = "ORDER", value_parser = ["sorted", "fifo"])]
     pub queues: Option<String>,
     /// Close an open program: processes for its environment send and receive what nobody else does.

@@ -103,6 +103,53 @@ fn what_is_typed_is_read_and_time_passes() {
     assert!(begun.elapsed() >= Duration::from_millis(30));
 }
 
+#[test]
+fn periods_and_deadlines_are_kept() {
+    let folder = Folder::with("none", "");
+    let json =
+        folder.run(&["run", &model("traffic_light.lf"), "--scheduler", "edf", "--monitor", "--time", "200ms", "--json"]).exits(0).json();
+    assert_eq!(json["end"], "time", "{json}");
+    // The button is pressed every ten milliseconds, and each press takes the lights once round.
+    let communications = json["communications"].as_u64().expect("a number");
+    assert!((5..=120).contains(&communications), "{json}");
+    let text = "MODULE Late; IMPORT Out; VAR n : INTEGER;\nPROCESS Slow PERIOD 2 DEADLINE 1; VAR i : INTEGER; BEGIN FOR i := 1 TO 2000000 DO n := i END; Out.Int(1) END Slow;\nBEGIN CREATE Slow END Late.\n";
+    let folder = Folder::with("late.lf", text);
+    let json = folder.run(&["run", "late.lf", "--steps", "5", "--json"]).exits(0).json();
+    assert!(json["missed_deadlines"].as_u64().is_some_and(|missed| missed > 0), "{json}");
+}
+
+#[test]
+fn the_elevator_and_the_driver_run_and_their_runs_are_replayed() {
+    let folder = Folder::with("none", "");
+    for name in ["elevator.lf", "driver.lf", "echo_device.lf", "traffic_light.lf"] {
+        let json = folder
+            .run(&["run", &model(name), "--monitor", "--steps", "60", "--seed", "5", "--trace", "t", "--time", "20s", "--json"])
+            .exits(0)
+            .json();
+        assert_eq!(json["end"], "steps", "{name}: {json}");
+        let told = folder.run(&["replay", "t", "--json"]).exits(0).json();
+        assert_eq!(told["trace"].as_array().map(Vec::len), Some(60), "{name}");
+        assert_eq!(folder.run(&["check", &model(name), "--json"]).exits(0).json()["verdict"], "holds", "{name}");
+    }
+}
+
+#[test]
+fn an_open_program_is_closed() {
+    let text = "MODULE Door; TYPE P = [key(INT8)]; PORT p : P; VAR n : INT8;\nBEGIN NEW(p); p?key(n); ASSERT n < 3 END Door.\n";
+    let folder = Folder::with("door.lf", text);
+    folder.run(&["check", "door.lf"]).exits(1);
+    folder.run(&["check", "door.lf", "--close"]).exits(0);
+    folder.run(&["check", "door.lf", "--close=4"]).exits(1);
+    folder.run(&["check", "door.lf", "--close=0"]).exits(2);
+    folder.run(&["close", "door.lf", "--values", "4", "-o", "closed.lf"]).exits(0);
+    folder.run(&["check", "closed.lf"]).exits(1);
+    let sorted = folder.run(&["space", &model("queue.lf"), "--queues", "sorted", "--json"]).exits(0).json();
+    let fifo = folder.run(&["space", &model("queue.lf"), "--queues", "fifo", "--json"]).exits(0).json();
+    assert_eq!((&sorted["states"], &fifo["states"]), (&113.into(), &249.into()));
+    folder.write("m.pml", "init { skip }");
+    folder.run(&["check", "m.pml", "--queues", "fifo"]).exits(2);
+}
+
 /// A program that runs until it is asked to stop.
 struct Server(Child);
 

@@ -313,8 +313,8 @@ pub(crate) fn lf(
     compiled.program
 }
 
-/// The text of an LF program that is closed by processes for its environment, `-D close=…` saying with
-/// which values. An error says what is wrong with the program.
+/// The text of an LF program that is closed by processes for its environment, `-D close=…` saying
+/// with which values. An error says what is wrong with the program.
 pub fn closed(source: Input<'_>) -> Result<String, Rejected> {
     let (name, bytes) = (source.name.to_owned(), source.bytes.to_owned());
     if language(&name, &bytes).is_none_or(|language| language.name != LF) {

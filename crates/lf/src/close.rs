@@ -50,8 +50,16 @@ pub(crate) fn close(
             };
         });
     }
+    let mut made = HashSet::new();
+    for process in &program.processes {
+        each_statement(&process.body, &mut |statement| {
+            if let Action::New(place) = &statement.kind {
+                made.insert(place.variable);
+            }
+        });
+    }
     let (mut declared, mut created, mut imported) = (String::new(), Vec::new(), Vec::new());
-    for variable in program.variables.iter().filter(|variable| variable.owner.is_none()) {
+    for (id, variable) in program.variables.iter().enumerate().filter(|(_, variable)| variable.owner.is_none()) {
         let (channel, places) = match &variable.ty {
             Type::Channel(channel) => (*channel, vec![String::new()]),
             Type::Array(length, element) if matches!(**element, Type::Channel(_)) => {
@@ -63,6 +71,15 @@ pub(crate) fn close(
         for (number, message) in program.channels[channel].messages.iter().enumerate() {
             let (is_sent, is_received) = (sent.contains(&(channel, number)), received.contains(&(channel, number)));
             if is_sent == is_received {
+                continue;
+            }
+            // A port without a channel is nobody's.
+            if !made.contains(&id) {
+                continue;
+            }
+            if !is_made_first(program, id) {
+                let text = format!("the port `{}` gets its channel while the program runs, so it stays open", variable.name);
+                diagnostics.push(Diagnostic::warning(variable.span, text).with_hint("NEW in the body of a module makes it before"));
                 continue;
             }
             if let Some((module, _)) = variable.name.split_once('.') {
@@ -85,7 +102,7 @@ pub(crate) fn close(
                 let name = format!("{PREFIX}{}", created.len() + 1);
                 let port = format!("{}{place}", variable.name);
                 process(&mut declared, &name, &port, &message.name, &message.values, is_received, values);
-                created.push(name);
+                created.push((name, channel_made(program, main, id)));
             }
         }
     }
@@ -100,16 +117,19 @@ pub(crate) fn close(
             }
         }
     }
-    let create: Vec<String> = created.iter().map(|name| format!("CREATE {name}")).collect();
-    let end = main.end.start as usize;
+    // A process of the environment begins as soon as its port has a channel.
     match main.begin {
         Some(begin) => {
             insertions.push((begin.start as usize, declared));
-            if !create.is_empty() {
-                insertions.push((end, format!(";\n  {}\n", create.join("; "))));
-            }
+            insertions.extend(created.iter().map(|(name, made)| match made {
+                Some(after) => (*after, format!("; CREATE {name}")),
+                None => (begin.end as usize, format!(" CREATE {name};")),
+            }));
         }
-        None => insertions.push((end, format!("{declared}BEGIN\n  {}\n", create.join("; ")))),
+        None => {
+            let create: Vec<String> = created.iter().map(|(name, _)| format!("CREATE {name}")).collect();
+            insertions.push((main.end.start as usize, format!("{declared}BEGIN\n  {}\n", create.join("; "))));
+        }
     }
     insertions.sort_by_key(|(at, _)| *at);
     let mut closed = String::new();
@@ -121,6 +141,28 @@ pub(crate) fn close(
     }
     closed.push_str(text.get(from..)?);
     Some(closed)
+}
+
+/// Whether a port gets its channel in the body of a module.
+fn is_made_first(program: &Program, port: usize) -> bool {
+    let mut found = false;
+    each_statement(&program.processes[program.main].body, &mut |statement| {
+        found |= matches!(&statement.kind, Action::New(place) if place.variable == port);
+    });
+    found
+}
+
+/// Where the statement of the main module ends that gives a port its channel; none if a module that
+/// is initialised before does.
+fn channel_made(program: &Program, main: &Module, port: usize) -> Option<usize> {
+    let makes = |statement: &&Statement| {
+        let mut found = false;
+        each_statement(std::slice::from_ref(*statement), &mut |inner| {
+            found |= matches!(&inner.kind, Action::New(place) if place.variable == port);
+        });
+        found && statement.span.file == main.name.span.file
+    };
+    program.processes[program.main].body.iter().rfind(makes).map(|statement| statement.span.end as usize)
 }
 
 /// The texts of the values of a type that the environment sends.
@@ -220,25 +262,7 @@ impl FromOutside {
             let plain = loaded(expression, &mut loads);
             if all { plain && loads.iter().all(|load| set.contains(load)) } else { loads.iter().any(|load| set.contains(load)) }
         };
-        // All that is written comes from outside or is computed from what does,
-        let mut good: HashSet<usize> = writes.iter().map(|(variable, _)| *variable).collect();
-        loop {
-            let bad: Vec<usize> = writes
-                .iter()
-                .filter(|(variable, _)| good.contains(variable))
-                .filter(|(_, written)| match written {
-                    Written::Outside => false,
-                    Written::Value(value) => !loads_in(value, &good, true),
-                    Written::Unknown => true,
-                })
-                .map(|(variable, _)| *variable)
-                .collect();
-            if bad.is_empty() {
-                break;
-            }
-            good.retain(|variable| !bad.contains(variable));
-        }
-        // and something does come from outside.
+        // Something comes from outside,
         let mut touched: HashSet<usize> = HashSet::new();
         loop {
             let more = writes.iter().filter(|(variable, written)| {
@@ -255,7 +279,25 @@ impl FromOutside {
             }
             touched.extend(more);
         }
-        FromOutside { variables: good.intersection(&touched).copied().collect() }
+        // and all that is written does, or is computed from what does.
+        let mut good = touched;
+        loop {
+            let bad: Vec<usize> = writes
+                .iter()
+                .filter(|(variable, _)| good.contains(variable))
+                .filter(|(_, written)| match written {
+                    Written::Outside => false,
+                    Written::Value(value) => !loads_in(value, &good, true),
+                    Written::Unknown => true,
+                })
+                .map(|(variable, _)| *variable)
+                .collect();
+            if bad.is_empty() {
+                break;
+            }
+            good.retain(|variable| !bad.contains(variable));
+        }
+        FromOutside { variables: good }
     }
 
     /// Whether a condition depends on the environment, and on nothing else.

@@ -192,8 +192,8 @@ fn program(
     Some((program, values))
 }
 
-/// The main module of a program with processes for its environment, as LF text: for each message that
-/// the program receives and nobody sends, or sends and nobody receives.
+/// The main module of a program with processes for its environment, as LF text: for each message
+/// that the program receives and nobody sends, or sends and nobody receives.
 pub fn closed(name: &str, text: &str, loader: &mut dyn Loader, options: Options) -> Result<String, Vec<Diagnostic>> {
     let (mut map, mut diagnostics) = (SourceMap::new(), Vec::new());
     let file = map.add(name, text);

@@ -5,11 +5,13 @@
 //! from there; after an invisible step the same process goes on. A process that finds no partner
 //! rests where it is.
 
+use crate::code::Code;
 use crate::execute::{Choose, Path, PathEnd, Untried};
 use crate::machine::{Machine, Pending};
 use crate::pairs::{self, Source, Store, Target};
 use crate::rests::{Half, Rest};
 use bytecode::{Fault, FaultKind, Mode, Type};
+use std::rc::Rc;
 
 /// What an action did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +39,9 @@ pub(crate) trait Decide: Choose {
 }
 
 /// What a run keeps from action to action, so that it need not be made anew.
-#[derive(Default)]
 pub(crate) struct Workspace {
+    /// The machine's code, at hand while the machine is changed.
+    code: Rc<Code>,
     untried: Vec<Untried>,
     candidates: Vec<u8>,
     /// Processes that rest elsewhere now, or are new.
@@ -47,6 +50,13 @@ pub(crate) struct Workspace {
     pub communications: u64,
     /// To find out whether an action comes back to where it was: a state, and when it is replaced.
     seen: Vec<u8>,
+}
+
+impl Workspace {
+    pub fn new(machine: &Machine) -> Workspace {
+        let code = Rc::clone(&machine.code);
+        Workspace { code, untried: Vec::new(), candidates: Vec::new(), touched: Vec::new(), communications: 0, seen: Vec::new() }
+    }
 }
 
 /// How many invisible steps are made before the caller is asked whether to stop.
@@ -142,7 +152,7 @@ impl Machine {
     /// A process that goes on by itself executes a step.
     #[inline]
     fn go(&mut self, process: usize, pc: u32, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
-        let mut path = Path { process, answering: false, untried: &mut work.untried, chooser: decide as &mut dyn Choose };
+        let mut path = Path { process, answering: false, untried: &mut work.untried, code: &work.code, chooser: decide as &mut dyn Choose };
         match self.execute_all(&mut path, pc) {
             PathEnd::Step => self.finish(process),
             PathEnd::Offered => self.go_with_partner(process, work, decide),
@@ -158,7 +168,8 @@ impl Machine {
             if ended != Ended::Blocked {
                 return ended;
             }
-            let mut path = Path { process, answering: false, untried: &mut work.untried, chooser: decide as &mut dyn Choose };
+            let mut path =
+                Path { process, answering: false, untried: &mut work.untried, code: &work.code, chooser: decide as &mut dyn Choose };
             match self.try_next(&mut path, 0, false) {
                 PathEnd::Offered => {}
                 PathEnd::Step => return self.finish(process),
@@ -183,7 +194,8 @@ impl Machine {
             if partner != process && self.move_values(process, half, answers, partner, work, decide) {
                 return Ended::Terminated;
             }
-            // What it does need not be undone if somebody is there who takes the message for certain.
+            // What it does need not be undone if somebody is there who takes the message for
+            // certain.
             self.logging = !self.is_sure(process, half.channel, key);
             let ended = self.go(process, half.pc, work, decide);
             if ended != Ended::Blocked {
@@ -336,8 +348,9 @@ impl Machine {
         for half in answers.iter().filter(|half| half.channel == pending.channel) {
             let mark = self.log.len();
             self.logging |= half.may_fail;
-            let mut untried = Vec::new();
-            let mut path = Path { process: receiver, answering: true, untried: &mut untried, chooser: decide as &mut dyn Choose };
+            let (mut untried, code) = (Vec::new(), std::rc::Rc::clone(&self.code));
+            let mut path =
+                Path { process: receiver, answering: true, untried: &mut untried, code: &code, chooser: decide as &mut dyn Choose };
             match self.execute_all(&mut path, half.pc) {
                 PathEnd::Step => {
                     self.unlist(receiver);

@@ -736,8 +736,8 @@ impl<'a> Translation<'a> {
             Op::Ge {} => self.compare(Comparison::GreaterOrEqual),
             Op::Jmp { target } => {
                 self.settle_stack();
-                // The end of a loop decides at once whether to go round again. The jump out of the loop
-                // is still by its address in the byte-code.
+                // The end of a loop decides at once whether to go round again. The jump out of the
+                // loop is still by its address in the byte-code.
                 let top = self.code.starts[target.index()] as usize;
                 if target < self.origin
                     && self.stack.is_empty()

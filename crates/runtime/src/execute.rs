@@ -8,8 +8,8 @@ use crate::code::{Code, Insn};
 use crate::machine::{Before, Machine, Printed};
 use bytecode::{Fault, FaultKind, Mode};
 
-/// How a path ends. What more is to be said is left in the machine: a small result is handed over in
-/// a register.
+/// How a path ends. What more is to be said is left in the machine: a small result is handed over
+/// in a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathEnd {
     /// A step has ended, as [`Machine::stepped`] says.
@@ -41,6 +41,7 @@ pub(crate) struct Path<'a> {
     /// Whether the process answers the pending message, and has not taken it yet.
     pub answering: bool,
     pub untried: &'a mut Vec<Untried>,
+    pub code: &'a Code,
     pub chooser: &'a mut dyn Choose,
 }
 
@@ -83,7 +84,7 @@ impl Machine {
 
     fn run(&mut self, path: &mut Path<'_>, start: u32, frame: &mut [i32]) -> PathEnd {
         let process = path.process;
-        let code = std::rc::Rc::clone(&self.code);
+        let code = path.code;
         let insns = &code.insns[..];
         let mut pc = start as usize;
         (self.offered, self.answered) = (false, false);
@@ -218,7 +219,7 @@ impl Machine {
                 }
                 Insn::Pid { d } => set!(d, process as i32),
                 _ => {
-                    if let Some(end) = self.rare(&code, path, pc, frame) {
+                    if let Some(end) = self.rare(code, path, pc, frame) {
                         return end;
                     }
                 }
@@ -227,8 +228,8 @@ impl Machine {
         }
     }
 
-    /// The instructions that are rare, or long, apart from the others: the loop over those needs few
-    /// registers then.
+    /// The instructions that are rare, or long, apart from the others: the loop over those needs
+    /// few registers then.
     #[inline(never)]
     fn rare(&mut self, code: &Code, path: &mut Path<'_>, pc: usize, frame: &mut [i32]) -> Option<PathEnd> {
         let process = path.process;

@@ -184,8 +184,8 @@ impl Runner {
         let mut runner = Runner {
             times: Times::of(program),
             devices: program.program().process_named(HOST).is_some(),
+            work: Workspace::new(&machine),
             machine,
-            work: Workspace::default(),
             policy,
             scheduled: vec![false; 256],
             stalled: Vec::new(),

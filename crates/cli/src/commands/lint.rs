@@ -53,7 +53,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     let named = |list: &[String], name: &str| list.iter().any(|given| given == name || given == "all");
-    let (map, mut warnings) = input::lint(&arguments.model.model, &arguments.model.defines)?;
+    let (map, mut warnings) =
+        input::lint(&arguments.model.model, &arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?)?;
     // A name that is given is stronger than `all`.
     warnings.retain(|warning| {
         let allowed = named(&arguments.allow, warning.name);

@@ -113,8 +113,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Goes elsewhere if a condition is false. One that depends on an environment of which nothing is
-    /// known can be both.
+    /// Goes elsewhere if a condition is false. One that depends on an environment of which nothing
+    /// is known can be both.
     fn leave_unless(&mut self, condition: &Expression, elsewhere: Mark, frame: usize) {
         if self.outside.decides(condition) {
             self.or_at(elsewhere);

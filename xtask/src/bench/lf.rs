@@ -26,11 +26,11 @@ pub fn run(everypath: &Everypath, runs: usize, save: bool) -> Result<(), Failure
     text += &format!("{}\n\n", super::output("go", &["version"]));
     let (mut ours, mut theirs) = (f64::MAX, f64::MAX);
     let go = go(&folder)?;
-    let pipe = root().join("bench/lf/pipe.lf");
+    let pipe = root().join("bench/lf/pipe.lf").to_string_lossy().into_owned();
     let messages = MESSAGES.to_string();
     for _ in 0..runs.max(1) {
         let define = format!("LAST={messages}");
-        let arguments = ["run", &pipe.to_string_lossy(), "-D", &define, "--json"].map(str::to_owned);
+        let arguments = ["run", pipe.as_str(), "-D", define.as_str(), "--json"].map(str::to_owned);
         let done = child::run(&folder, &everypath.program, arguments)?;
         if done.code != Some(0) || !done.stdout.contains(&format!("\"communications\":{MESSAGES},")) {
             return Err(format!("the run did not pass its messages: {}{}", done.stdout, done.stderr));
@@ -80,9 +80,10 @@ fn go(folder: &Path) -> Result<Option<std::path::PathBuf>, Failure> {
 fn echo(everypath: &Everypath) -> Result<f64, Failure> {
     let fail = |error: std::io::Error| format!("the echo server: {error}");
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).map_err(fail)?.port();
-    let model = root().join("models/lf/Echo.lf");
+    let model = root().join("models/lf/Echo.lf").to_string_lossy().into_owned();
+    let define = format!("SERVICE={port}");
     let mut server = Command::new(&everypath.program)
-        .args(["run", &model.to_string_lossy(), "-D", &format!("SERVICE={port}"), "--time", "10m"])
+        .args(["run", model.as_str(), "-D", define.as_str(), "--time", "10m"])
         .stdin(Stdio::null())
         .spawn()
         .map_err(fail)?;

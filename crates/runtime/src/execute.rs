@@ -364,13 +364,11 @@ impl Machine {
                     }
                 }
             }
-            Insn::Assert { a } => {
-                if get!(a) == 0 {
-                    if self.logging {
-                        self.log.push(Before::Fault(self.carried));
-                    }
-                    self.carried = self.carried.or(Some(Fault { kind: FaultKind::Assertion, addr: code.origins[pc] }));
+            Insn::Assert { a } if get!(a) == 0 => {
+                if self.logging {
+                    self.log.push(Before::Fault(self.carried));
                 }
+                self.carried = self.carried.or(Some(Fault { kind: FaultKind::Assertion, addr: code.origins[pc] }));
             }
             Insn::Print { format, first, count } => {
                 let values = frame[first as usize..(first + count) as usize].to_vec();

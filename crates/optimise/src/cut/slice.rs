@@ -171,9 +171,8 @@ impl Slicer<'_, '_> {
         let wanted = |id: ProcessId| {
             let writes =
                 survey.scans[id.index()].iter().any(|scan| scan.global_writes.iter().any(|var| needed.contains(&Node::Global(*var))));
-            let looks = needed
-                .iter()
-                .any(|node| matches!(node, Node::Local(owner, local) if *owner == id && survey_sees(survey, &left, id, *local)));
+            let looks =
+                needed.iter().any(|node| matches!(node, Node::Local(owner, local) if *owner == id && is_looked_at(&left, id, *local)));
             let stands = left.iter().any(|op| matches!(op, Op::At { place } if place.0 == id));
             let sends = survey.uses().iter().filter(|(user, ..)| *user == id).any(|(_, _, mine)| used.iter().any(|used| meet(mine, used)));
             let starts = self.ops(id).any(|(_, op)| matches!(op, Op::Run { process, .. } if kept[process.index()]));
@@ -184,7 +183,7 @@ impl Slicer<'_, '_> {
 }
 
 /// Whether code that is left looks at a local of a type from outside.
-fn survey_sees(_: &Survey<'_>, left: &[&Op], id: ProcessId, local: bytecode::LocalId) -> bool {
+fn is_looked_at(left: &[&Op], id: ProcessId, local: bytecode::LocalId) -> bool {
     left.iter().any(|op| matches!(op, Op::Ldr { var } | Op::Ldrx { var } if *var == (id, local)))
 }
 

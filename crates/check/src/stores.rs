@@ -154,12 +154,13 @@ const ALONE: u64 = 1 << 15;
 const ALONE_BYTES: u64 = 32 << 20;
 
 /// Looks for accepted cycles by components. Several workers are called where they can help: for a
-/// few states they are not worth it, and one worker finds the same run every time.
+/// few states they are not worth it, and one worker finds the same run every time. One worker that
+/// searches in two stages is faster than two that do not (`docs/performance.md`).
 pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, task: &Task<'_>) -> Outcome {
     let budget = plan.limits.memory.unwrap_or(u64::MAX);
     let fairness = plan.fairness.into();
     let shared = task.threads > 1 && plan.fairness == Fair::Any && matches!(plan.store, StoreKind::Auto | StoreKind::Plain);
-    if shared && task.limits.depth.is_none() {
+    if shared && task.limits.depth.is_none() && !product.begins_early() {
         let begun = Instant::now();
         let alone = Task { threads: 1, states: Some(ALONE), ..task.clone() };
         let outcome = search::components(product, fairness, &Plain::with_budget(budget.min(ALONE_BYTES)), &alone);

@@ -27,7 +27,6 @@ use crate::retrace::{unviolated, violated};
 use crate::rounds::initial_fault;
 use crate::stack::{Stack, Top};
 use crate::staged::staged;
-use crate::stages::Stage;
 use crate::streett;
 use crate::task::Task;
 use contract::{
@@ -154,8 +153,7 @@ struct Component {
 /// States that are passed before the automaton can accept anything are visited breadth first
 /// ([`staged`](crate::staged)), unless the depth is limited: that is a matter of one path.
 pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: Fairness, store: &T, task: &Task<'_>) -> Outcome {
-    let begins_early = product.stages().stage(product.automaton().initial) == Stage::Early;
-    if begins_early && task.limits.depth.is_none() {
+    if product.begins_early() && task.limits.depth.is_none() {
         return staged(product, fairness, store, task);
     }
     let monitor = Monitor::new(task, 1, store);

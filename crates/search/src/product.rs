@@ -205,6 +205,11 @@ impl<S: System> Product<S> {
         &self.stages
     }
 
+    /// Whether the automaton waits before it can accept, so that one worker searches in two stages.
+    pub fn begins_early(&self) -> bool {
+        self.stages.stage(self.automaton.initial) == Stage::Early
+    }
+
     /// The same in which only infinite runs of the system count.
     pub fn without_stutter(self) -> Self {
         Product { stutters: false, ..self }

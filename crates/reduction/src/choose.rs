@@ -262,6 +262,9 @@ impl Stubborn {
     fn add_blocked<const N: usize>(&self, view: &View<'_, N>, process: usize, rule: &Rule, executable: bool, demand: &mut Demand) {
         let mut blocked: Option<u64> = None;
         let (mut unknown, mut all_known) = (0, true);
+        // Behind a condition that may be a fault, one that does not hold blocks the path only if the
+        // first does hold.
+        let mut perhaps = false;
         for test in &rule.tests {
             match view.holds(&test.conjunct, process) {
                 Some(true) => {}
@@ -275,18 +278,23 @@ impl Stubborn {
                     if blocked.is_none_or(|others| helpers.count_ones() < others.count_ones()) {
                         blocked = Some(helpers);
                     }
-                    if helpers == 0 {
+                    if helpers == 0 && !perhaps {
                         return;
                     }
                 }
                 None => {
                     all_known = false;
                     unknown |= self.standing(view, test.enabled_from, process);
-                    if test.conjunct.may_fault {
+                    // What blocks the path before it comes here is enough.
+                    if test.conjunct.may_fault && blocked.is_some() {
                         break;
                     }
+                    perhaps |= test.conjunct.may_fault;
                 }
             }
+        }
+        if perhaps {
+            unknown |= blocked.take().unwrap_or(0);
         }
         if let Some(helpers) = blocked {
             demand.processes |= helpers;
@@ -298,9 +306,10 @@ impl Stubborn {
         for &row in &rule.partners_from {
             demand.processes |= self.standing(view, row, process);
         }
-        // Who answers an offer moves with whoever makes it.
-        if rule.answers && rule.partners_at.iter().any(|&row| self.standing(view, row, process) != 0) {
-            demand.everything |= rule.everything;
+        // If a partner is there already, the values decide that are sent and compared. Who answers
+        // an offer moves with whoever makes it.
+        if rule.partners_at.iter().any(|&row| self.standing(view, row, process) != 0) {
+            demand.everything |= rule.answers && rule.everything;
             demand.processes |= self.standing(view, rule.disturbed_from, process);
         }
     }

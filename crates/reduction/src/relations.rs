@@ -181,8 +181,10 @@ impl Relations {
                 for next in &self.steps[self.leaving[node].clone()] {
                     follow(&mut step, next, places, deterministic);
                     step.stores.retain(|(place, _)| !next.writes.has(*place));
-                    // A process may also stop at a later step that is blocked.
-                    if straight && next.guard.is_empty() {
+                    // A process may also stop at a later step that is blocked, and then it does not
+                    // come to what is behind that step.
+                    straight &= next.guard.is_empty();
+                    if straight {
                         step.stores.extend(&next.stores);
                     }
                     if goes_on(next)

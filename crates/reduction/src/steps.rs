@@ -509,7 +509,10 @@ impl Walk<'_> {
                         emptied.set(places.head(c));
                         self.blocks(Condition::HasMessage(c), emptied.clone(), filled.clone(), path);
                         if !mask.is_empty() {
+                            // Whether a message matches is a matter of the channel's contents, and
+                            // of the values that it is compared with.
                             emptied.add(&filled);
+                            emptied.add(&path.reads);
                             self.blocks(Condition::Unknown, emptied.clone(), emptied, path);
                         }
                     }

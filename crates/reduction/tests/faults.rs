@@ -6,44 +6,12 @@
 
 mod common;
 
-use bytecode::Verified;
-use contract::{Reduction, Safety, Successors, System, Verdict};
-use reduction::{Examiner, Stubborn};
-use search::{Task, breadth_first};
-use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
-use store::Plain;
-use vm::Interpreter;
+use common::{examine, seeds, violated};
+use contract::Safety;
+use reduction::Stubborn;
 
-fn violated(program: &Arc<Verified>, reduction: Option<&dyn Reduction>) -> bool {
-    let property = Safety { deadlocks: false, faults: true };
-    let mut task = Task::new(&property);
-    if let Some(reduction) = reduction {
-        task.reduction = reduction;
-    }
-    let outcome = breadth_first(&Interpreter::new(Arc::clone(program)), &Plain::new(), &task);
-    matches!(outcome.verdict, Verdict::Violated(_))
-}
-
-/// Examines each choice by brute force.
-fn examine(name: &str, program: &Arc<Verified>, reduction: &Stubborn) {
-    let mut system = Interpreter::new(Arc::clone(program));
-    let mut out = Successors::new();
-    system.initial(&mut out);
-    let mut open: VecDeque<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
-    let mut seen: HashSet<Vec<u8>> = open.iter().cloned().collect();
-    while let Some(state) = open.pop_front() {
-        let examined = Examiner::new(&mut system, reduction, program.layout().exclusive, 200).examine(&state);
-        assert!(examined.is_ok(), "{name}: {}", examined.expect_err("a flaw"));
-        out.clear();
-        system.successors(&state, &mut out);
-        for next in out.iter().filter_map(|(_, next)| next) {
-            if seen.len() < 60 && seen.insert(next.to_vec()) {
-                open.push_back(next.to_vec());
-            }
-        }
-    }
-}
+/// What is looked for here.
+const FAULTS: Safety = Safety { deadlocks: false, faults: true };
 
 /// Random models around a few shared indices.
 struct Models(u64);
@@ -105,15 +73,13 @@ impl Models {
 
 #[test]
 fn no_fault_is_lost() {
-    let given = std::env::var("EVERYPATH_SEEDS").ok();
-    let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
     let (mut compared, mut violations) = (0, 0);
-    for number in range.unwrap_or(0..1200) {
+    for number in seeds(0..1200) {
         let text = Models(number).model();
         let Some(program) = common::promela(&text) else { panic!("{text}") };
         let reduction = Stubborn::of(&program).expect("a reduction");
-        let full = violated(&program, None);
-        assert_eq!(violated(&program, Some(&reduction)), full, "model {number}:\n{text}");
+        let full = violated(&program, FAULTS, None);
+        assert_eq!(violated(&program, FAULTS, Some(&reduction)), full, "model {number}:\n{text}");
         examine(&format!("model {number}:\n{text}"), &program, &reduction);
         compared += 1;
         violations += u32::from(full);
@@ -141,7 +107,7 @@ fn faults_of_blocked_paths_are_found() {
     ] {
         let program = common::promela(&format!("{shared}{rest}\n")).expect("a good model");
         let reduction = Stubborn::of(&program).expect("a reduction");
-        assert!(violated(&program, None) && violated(&program, Some(&reduction)), "{rest}");
+        assert!(violated(&program, FAULTS, None) && violated(&program, FAULTS, Some(&reduction)), "{rest}");
         examine(rest, &program, &reduction);
     }
 }
@@ -151,5 +117,5 @@ fn faults_of_blocked_paths_are_found() {
 fn nothing_can_be_reduced() {
     let program = common::assembly("global byte x\n").expect("a program");
     let reduction = Stubborn::of(&program).expect("a reduction");
-    assert!(!violated(&program, Some(&reduction)));
+    assert!(!violated(&program, FAULTS, Some(&reduction)));
 }

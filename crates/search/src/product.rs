@@ -200,11 +200,6 @@ impl<S: System> Product<S> {
         Product { to: Some(stage), ..self }
     }
 
-    /// The stages of the automaton.
-    pub(crate) fn stages(&self) -> &Stages {
-        &self.stages
-    }
-
     /// Whether the automaton waits before it can accept, so that one worker searches in two stages.
     pub fn begins_early(&self) -> bool {
         self.stages.stage(self.automaton.initial) == Stage::Early

@@ -23,6 +23,9 @@ const MIDDLING: u64 = 500;
 /// A model with more states than this goes through one combination of each engine and number of
 /// workers.
 const LARGE: u64 = 10_000;
+/// Iterative deepening begins anew for each bound, so its work is that of a model with so many times
+/// the states.
+const BOUNDS: u64 = 40;
 
 struct Model {
     name: String,
@@ -149,9 +152,10 @@ fn through_everything(folders: &[&str], engine: Engine, threads: usize) -> usize
     let mut wrong = Vec::new();
     for (number, model) in folders.iter().flat_map(|folder| models(folder)).enumerate() {
         for (index, &plan) in plans.iter().enumerate() {
-            let chosen = if model.states <= MIDDLING {
+            let work = if plan.order == Order::IdaStar { model.states * BOUNDS } else { model.states };
+            let chosen = if work <= MIDDLING {
                 (number + index) % SHARE == 0
-            } else if model.states <= LARGE {
+            } else if work <= LARGE {
                 (number + index) % SHARE_OF_MIDDLING == 0
             } else {
                 (plan.order, plan.store) == (Order::Breadth, StoreKind::Plain)

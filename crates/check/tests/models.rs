@@ -23,8 +23,8 @@ const MIDDLING: u64 = 500;
 /// A model with more states than this goes through one combination of each engine and number of
 /// workers.
 const LARGE: u64 = 10_000;
-/// Iterative deepening begins anew for each bound, so its work is that of a model with so many times
-/// the states.
+/// Iterative deepening begins anew for each bound, so its work is that of a model with so many
+/// times the states.
 const BOUNDS: u64 = 40;
 
 struct Model {

@@ -262,8 +262,8 @@ impl Stubborn {
     fn add_blocked<const N: usize>(&self, view: &View<'_, N>, process: usize, rule: &Rule, executable: bool, demand: &mut Demand) {
         let mut blocked: Option<u64> = None;
         let (mut unknown, mut all_known) = (0, true);
-        // Behind a condition that may be a fault, one that does not hold blocks the path only if the
-        // first does hold.
+        // Behind a condition that may be a fault, one that does not hold blocks the path only if
+        // the first does hold.
         let mut perhaps = false;
         for test in &rule.tests {
             match view.holds(&test.conjunct, process) {

@@ -1,6 +1,6 @@
 // An atomic sequence that waits in its middle does not come to what is behind it, so it leaves
 // `x` at 2, although it would store 1 in the end. Taken before B, nobody sees the 2.
-// expect: states=9 transitions=8 verdict=violated violation=assertion
+// expect: states=9 transitions=8 verdict=violated violation="assertion violated"
 byte x, done;
 chan c = [0] of { byte };
 

@@ -1,6 +1,6 @@
 // A receive compares with a variable that another process sets: whether it matches is not a matter
 // of the channel alone. A reduction that overlooks the variable lets Taker have the message always.
-// expect: states=9 transitions=10 verdict=violated violation=assertion
+// expect: states=9 transitions=10 verdict=violated violation="assertion violated"
 byte x;
 chan c = [1] of { byte };
 

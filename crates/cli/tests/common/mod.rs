@@ -153,6 +153,8 @@ again:
     LDC 1
     ADD
     STG n
+    LDG n
+    ASSERT
     STEP N
     JMP again
 }
@@ -180,8 +182,8 @@ impl Folder {
         folder
     }
 
-    /// The same folder, in which a check tries all orders unless its arguments say what it does.
-    /// Limits are met with simple models, and of those a reduction leaves nothing.
+    /// The same folder, in which a check tries all orders and cuts nothing, unless its arguments say
+    /// what it does. Limits are met with simple models, and of those reductions leave nothing.
     pub fn all_orders(mut self) -> Folder {
         self.1 = true;
         self
@@ -210,7 +212,7 @@ impl Folder {
         command.current_dir(&self.0).args(arguments).stdin(Stdio::null());
         let says = |argument: &&str| ["--resume", "--no-por", "--check-por"].contains(argument);
         if self.1 && arguments.first() == Some(&"check") && !arguments.iter().any(says) {
-            command.arg("--no-por");
+            command.args(["--no-por", "--no-unused"]);
         }
         command
     }

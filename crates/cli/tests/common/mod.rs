@@ -182,8 +182,8 @@ impl Folder {
         folder
     }
 
-    /// The same folder, in which a check tries all orders and cuts nothing, unless its arguments say
-    /// what it does. Limits are met with simple models, and of those reductions leave nothing.
+    /// The same folder, in which a check tries all orders and cuts nothing, unless its arguments
+    /// say what it does. Limits are met with simple models, and of those reductions leave nothing.
     pub fn all_orders(mut self) -> Folder {
         self.1 = true;
         self

@@ -151,7 +151,7 @@ struct Component {
 /// empty. The trace is one of the product ([`Product::project`]).
 ///
 /// States that are passed before the automaton can accept anything are visited breadth first
-/// ([`staged`](crate::staged)), unless the depth is limited: that is a matter of one path.
+/// (`staged`), unless the depth is limited: that is a matter of one path.
 pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: Fairness, store: &T, task: &Task<'_>) -> Outcome {
     if product.begins_early() && task.limits.depth.is_none() {
         return staged(product, fairness, store, task);

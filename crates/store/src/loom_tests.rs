@@ -212,7 +212,7 @@ fn a_closed_table_shows_all_it_ever_took() {
     });
 }
 
-fn table() -> Arc<QuotientTable> {
+fn quotient_table() -> Arc<QuotientTable> {
     // Wide keys in few buckets: few slots, most of which cross a word.
     Arc::new(QuotientTable::new(Geometry::for_keys(50, 0, 0), unlimited()).unwrap())
 }
@@ -220,7 +220,7 @@ fn table() -> Arc<QuotientTable> {
 #[test]
 fn two_workers_insert_the_same_key_once() {
     check(5, || {
-        let table = table();
+        let table = quotient_table();
         let other = {
             let table = table.clone();
             thread::spawn(move || [table.insert(1), table.insert(2)])
@@ -237,7 +237,7 @@ fn two_workers_insert_the_same_key_once() {
 #[test]
 fn keys_are_complete_when_they_are_seen_and_frozen_buckets_take_no_more() {
     check(5, || {
-        let table = table();
+        let table = quotient_table();
         table.insert(11);
         let other = {
             let table = table.clone();

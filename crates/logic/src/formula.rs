@@ -6,7 +6,6 @@
 //! may be small here, so nothing may walk over the tree without remembering where it was.
 
 use rustc_hash::FxHashMap;
-use std::fmt::Write;
 
 /// A formula in its [`Formulas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -295,7 +294,7 @@ impl Formulas {
                     continue;
                 }
                 Node::Atom(a) => {
-                    let _ = write!(out, "{}", quoted(&self.atoms[*a as usize]));
+                    out.push_str(&written(&self.atoms[*a as usize]));
                     continue;
                 }
                 Node::Not(a) | Node::Next(a) | Node::Eventually(a) | Node::Always(a) => {
@@ -339,4 +338,13 @@ impl Formulas {
 pub fn quoted(atom: &str) -> String {
     let word = atom.chars().all(|c| c.is_alphanumeric() || c == '_');
     if word { atom.to_owned() } else { format!("({atom})") }
+}
+
+/// An atom's text in a formula. What would be read as something else, an atom with an operator in
+/// it for example, is in braces.
+fn written(atom: &str) -> String {
+    let mut formulas = Formulas::new();
+    let read = crate::parse::parse(&mut formulas, atom, source::FileId::default(), 0);
+    let itself = read.is_ok_and(|parsed| matches!(formulas.node(parsed.root), Node::Atom(_))) && formulas.atoms() == [atom];
+    if itself { quoted(atom) } else { format!("{{{atom}}}") }
 }

@@ -531,7 +531,7 @@ mod tests {
             ("[] P[1]@crit", "[](P[1]@crit)"),
             ("<>(P[0]:x+1<y )", "<>(P[0]:x + 1 < y)"),
             ("len(q)>2 U q?[ack, 1]", "(len(q) > 2) U (q?[ack, 1])"),
-            ("[]{ any  text [at] all }", "[](any text [at] all)"),
+            ("[]{ any  text [at] all }", "[]{any text [at] all}"),
             ("a.b[i+1].c", "(a.b[i + 1].c)"),
             ("-x<3", "(-x < 3)"),
             ("(p && q) == r", "((p && q) == r)"),
@@ -546,7 +546,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_read_again() {
-        for text in ["[](p -> <>q)", "!(p U !q) && X r", "(a W b) V (c <-> (x == 3))"] {
+        for text in ["[](p -> <>q)", "!(p U !q) && X r", "(a W b) V (c <-> (x == 3))", "{!-y}", "{a && b} U {U}", "X {true}", "{a>>b}"] {
             let printed = read(text).expect(text);
             assert_eq!(read(&printed).expect("printed"), printed);
         }

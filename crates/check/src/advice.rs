@@ -1,4 +1,4 @@
-//! What to try when a search ends without an answer: the next thing, not everything there is.
+//! Advice for a search that ends without an answer: the option to try next, not a list of all.
 
 use crate::plan::Plan;
 use crate::run::Checked;
@@ -11,15 +11,17 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     let Verdict::Unknown(reason) = &outcome.verdict else { return None };
     let resume = if saved { "resume the search with more" } else { "give it more" };
     let sentence = match reason {
-        StopReason::Narrow => "a wider beam (`--width`), or `--search best-first`, which leaves nothing out".to_owned(),
+        StopReason::Narrow => "use a wider beam (`--width`), or `--search best-first`, which leaves out no states".to_owned(),
         StopReason::Memory if plan.order == Order::AStar && !mostly_our_own(plan, outcome) => {
-            format!("{resume} memory (`--memory`), or `--search best-first --store compact`, which finds longer paths in less")
+            format!(
+                "{resume} memory (`--memory`), or `--search best-first --store compact`, which needs less memory and finds longer paths"
+            )
         }
         StopReason::Time if plan.order.is_directed() => format!("{resume} time (`--time`), or another estimate (`--heuristic`)"),
         StopReason::Memory if mostly_our_own(plan, outcome) => {
             format!(
-                "{resume} memory (`--memory`): most of what was allowed is what the program itself needs before it knows a state, and what \
-                 one step holds while it is under way"
+                "{resume} memory (`--memory`): most of the budget is what the program itself needs before the first state, and what \
+                 a single step needs while it is computed"
             )
         }
         StopReason::Memory => {
@@ -27,14 +29,14 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
                 StoreKind::Plain => {
                     "`--store compact` keeps every state in a few bytes; `--store hash` and `--store bits` take less and may overlook states"
                 }
-                StoreKind::Hashes => "`--store bits` never needs more than it has, and overlooks states as it fills",
+                StoreKind::Hashes => "`--store bits` never needs more than its array, and overlooks states as it fills",
                 StoreKind::Cache => "`--store compact` keeps every state in a few bytes",
                 StoreKind::Bits if plan.order == Order::Depth => return Some(format!("{resume} memory (`--memory`)")),
                 StoreKind::Bits => "`--search dfs` keeps fewer states waiting",
-                // Compact; and what began as plain is compact by now.
+                // This is `compact`, or `auto`, which is compact by now.
                 _ => "`--store hash` and `--store bits` take less memory and may overlook states",
             };
-            format!("{resume} memory (`--memory`), or less to remember: {fewer_bytes}{}", deeper(plan))
+            format!("{resume} memory (`--memory`), or store less: {fewer_bytes}{}", deeper(plan))
         }
         StopReason::Time if plan.order == Order::Depth => {
             format!("{resume} time (`--time`), or `--search dfs-shared`, which all workers share")
@@ -46,21 +48,21 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
                                                             state by its shortest path and can go deeper from a checkpoint"
                 .to_owned()
         }
-        StopReason::Depth => "a greater `--depth`".to_owned(),
+        StopReason::Depth => "set a greater `--depth`".to_owned(),
         StopReason::LossyStore if plan.store == StoreKind::Bits => {
             "`--store compact` gives a definite answer if memory allows; `--bits-runs N` repeats the search with other hash functions"
                 .to_owned()
         }
         StopReason::LossyStore => "`--store compact` gives a definite answer if memory allows".to_owned(),
-        StopReason::Unchecked(_) => "`--only safety` asks for assertions, end states and run-time errors alone".to_owned(),
-        StopReason::Storage(_) => "a disk with more room, or `--search bfs`, which needs none".to_owned(),
+        StopReason::Unchecked(_) => "`--only safety` leaves out temporal properties".to_owned(),
+        StopReason::Storage(_) => "use a disk with more space, or `--search bfs`, which needs none".to_owned(),
         _ => return None,
     };
     Some(sentence)
 }
 
-/// The same for a check of several properties: it may be a search for one of them that has no
-/// answer.
+/// The same for a check of several properties. The search without an answer may be that for one of
+/// them.
 pub fn check_advice(plan: &Plan, checked: &Checked, saved: bool) -> Option<String> {
     let outcome = &checked.outcome;
     let same = |judged: &&Judged| judged.statistics.is_some() && judged.verdict == outcome.verdict;
@@ -95,8 +97,8 @@ fn deeper(plan: &Plan) -> &'static str {
     }
 }
 
-/// As [`advice`], for a search whose edges were wanted: it keeps them beside the states, and there
-/// is no choice of store.
+/// As [`advice`], for a search that writes the edges: it keeps them with the states, and there is
+/// no choice of store.
 pub fn graph_advice(plan: &Plan, outcome: &Outcome) -> Option<String> {
     match outcome.verdict {
         Verdict::Unknown(StopReason::Memory) => {
@@ -107,7 +109,7 @@ pub fn graph_advice(plan: &Plan, outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// Whether the states and what waits are the smaller part of the budget that was used up.
+/// Whether states and waiting states take the smaller part of the used budget.
 fn mostly_our_own(plan: &Plan, outcome: &Outcome) -> bool {
     let numbers = &outcome.statistics;
     plan.limits.memory.is_some_and(|budget| numbers.store_peak_bytes.max(numbers.store_bytes) + numbers.search_bytes < budget / 4)

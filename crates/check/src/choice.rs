@@ -1,7 +1,7 @@
 //! Choices among named alternatives: the names that users type, each with a line of help.
 //!
-//! A choice is declared once, with the macro below. Whoever lists the alternatives (the command
-//! line, messages, tests) goes through [`Choosable`], so a new alternative needs no edit there.
+//! A choice is declared once, with the macro below. Code that lists the alternatives (the command
+//! line, messages, tests) uses [`Choosable`], so a new alternative needs no change there.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,8 +18,8 @@ pub trait Choosable: Copy + FromStr<Err = UnknownName> + Send + Sync + 'static {
     fn help(self) -> &'static str;
 }
 
-/// Declares a choice among named alternatives: the enum, its names and help, and the way back from
-/// a name.
+/// Declares a choice among named alternatives: the enum, its names and help, and the conversion
+/// from a name.
 macro_rules! choice {
     ($(#[$meta:meta])* $choice:ident, $what:literal { $($(#[$attribute:meta])* $name:ident = $word:literal, $help:literal;)* }) => {
         $(#[$meta])*

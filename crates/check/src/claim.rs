@@ -2,8 +2,8 @@
 //! violate the property.
 //!
 //! A formula is negated and translated (`logic`); a never claim is such an automaton already;
-//! accept labels and non-progress are automata of one or two states. All speak of a state through
-//! propositions, which the system evaluates.
+//! accept labels and non-progress are automata of one or two states. All of them refer to a state
+//! through propositions, which the system evaluates.
 
 use bytecode::{AutomatonEdge as Stated, BinaryOp, EdgeLabel, Formula, FormulaNode, UnaryOp};
 use contract::{PROPOSITIONS_MAX, Proposition};
@@ -45,11 +45,11 @@ pub struct Refuted {
 /// Why a property cannot be checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotChecked {
-    /// It speaks of too many different expressions.
+    /// It has too many different expressions.
     Propositions(usize),
     /// The automaton would be too large.
     TooLarge(String),
-    /// It is about channel events and states at once.
+    /// It refers both to channel events and to states.
     Events,
 }
 
@@ -150,11 +150,11 @@ impl Claim {
         let proposition = |name: &String| Proposition::Atom(number(name).unwrap_or(u32::MAX));
         let propositions: Vec<Proposition> = translation.buchi.atoms.iter().map(proposition).collect();
         let buchi = Arc::new(followed(&translation.buchi));
-        // What has no cycle to look for is best followed as it is smallest.
+        // If there is no cycle to look for, the smaller automaton is the better one.
         let smaller = translation.generalised.states.len() < translation.buchi.states.len() && !buchi.is_terminal();
         let same_atoms = translation.generalised.atoms == translation.buchi.atoms;
         let automaton = if smaller && same_atoms { Arc::new(followed(&translation.generalised)) } else { Arc::clone(&buchi) };
-        // The class is that of what was translated, the negation.
+        // The class of the translation is that of the negated formula.
         let class = match translation.class {
             Class::Safety => Class::Guarantee,
             Class::Guarantee => Class::Safety,
@@ -202,8 +202,8 @@ impl Claim {
     }
 }
 
-/// An automaton of `logic` as a search follows it: a state from which everything is accepted need
-/// not be entered.
+/// Converts an automaton of `logic` to the form that a search follows. A search need not enter a
+/// state from which everything is accepted.
 fn followed(automaton: &logic::Automaton) -> Automaton {
     let all = automaton.all_marks();
     let universal: Vec<bool> = (0..automaton.states.len())
@@ -244,8 +244,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The bit of an atom. Beyond the last bit there is none; the number of propositions tells it
-    /// in the end.
+    /// The bit of an atom. If there are more atoms than bits, an atom gets no bit; the caller
+    /// notices it by the number of propositions.
     fn bit(&mut self, atom: bytecode::AtomId) -> u64 {
         let next = self.propositions.len();
         let number = *self.numbers.entry(atom.0).or_insert(next);
@@ -255,12 +255,12 @@ impl Reading<'_> {
         1_u64.checked_shl(number as u32).unwrap_or(0)
     }
 
-    /// Appends the edges of a state, taken under conditions. `way` has the states that the atomic
-    /// sequence has passed.
+    /// Appends the edges of a state that are taken under the conditions `given`. `way` has the
+    /// states that the atomic sequence has passed.
     fn edges(&mut self, state: u32, given: Conditions, way: &mut Vec<u32>, out: &mut Vec<AutomatonEdge>) -> Result<(), NotChecked> {
         let never = self.never;
         let own: Vec<&Stated> = never.edges.iter().filter(|edge| edge.source == state).collect();
-        // What edges of lower ranks, and those before an `else`, must not be able to do.
+        // Conditions under which no edge of a lower rank can be taken, and none before an `else`.
         let (mut lower, mut rank, mut before) = (given, None, given);
         for edge in own {
             if rank != Some(edge.rank) {
@@ -275,10 +275,11 @@ impl Reading<'_> {
                 EdgeLabel::Assert(atom) => asserted = Some(self.bit(*atom)),
                 EdgeLabel::Send(_) | EdgeLabel::Receive(_) => return Err(NotChecked::Events),
             }
-            // From here on, whatever comes after demands that this one could not be taken.
+            // An edge that comes later can only be taken if this one cannot.
             match &edge.label {
                 EdgeLabel::When(atom) => before.forbidden |= self.bit(*atom),
-                // It can always be taken, so nothing after it can: no condition is both.
+                // This edge can always be taken, so no later one can. No condition is both required
+                // and forbidden.
                 EdgeLabel::True | EdgeLabel::Assert(_) | EdgeLabel::Else => (before.required, before.forbidden) = (u64::MAX, u64::MAX),
                 EdgeLabel::Send(_) | EdgeLabel::Receive(_) => {}
             }
@@ -307,7 +308,7 @@ impl Reading<'_> {
                 }
             }
             if out.len() > ATOMIC_MAX {
-                return Err(NotChecked::TooLarge("the claim has too many ways through its atomic sequences".to_owned()));
+                return Err(NotChecked::TooLarge("the claim has too many paths through its atomic sequences".to_owned()));
             }
         }
         Ok(())

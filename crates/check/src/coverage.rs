@@ -1,11 +1,11 @@
-//! Which statements a search executes: a system that takes notes.
+//! Records which statements a search executes, by a system around the searched one.
 //!
 //! Every successor names the step with which its transition begins, so a table over step numbers
-//! says what was executed, and costs one look for each successor. A transition may consist of more
-//! steps: invisible ones and deterministic sequences go on after the first, and a rendezvous has a
-//! step of the receiver. Which of these were executed is asked of the reference interpreter, but
-//! only as long as a step that may follow has not been seen, and only once for all states with the
-//! same values of what the sequence reads.
+//! records what was executed, and costs one look-up for each successor. A transition may consist of
+//! more steps: invisible and deterministic sequences continue after the first step, and a
+//! rendezvous has a step of the receiver. The reference interpreter finds out which of these were
+//! executed. It is asked only as long as one of the steps that may follow is not yet recorded, and
+//! only once for all states with the same values of the variables that the sequence reads.
 //!
 //! Steps are noted before a reduction leaves any of them out.
 
@@ -21,7 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use vm::{Event, Interpreter};
 
-/// The most values that are remembered for one sequence. Beyond that, all states are looked at.
+/// The largest number of values that are stored for one sequence. If there are more, all states are
+/// examined.
 const VALUES_MAX: usize = 1 << 16;
 
 /// What was executed of a program, shared by all workers.
@@ -29,8 +30,8 @@ pub(crate) struct Notes {
     program: Arc<Verified>,
     /// For each address whether it is a STEP that was executed.
     executed: Box<[AtomicBool]>,
-    /// For each address whether nothing is to be learned from its STEP any more: the one look that
-    /// most successors cost.
+    /// For each address, whether its STEP and all steps that may follow are recorded. For most
+    /// successors this is the only look-up.
     known: Box<[AtomicBool]>,
     /// For each address the sequence that may follow its STEP in the same transition.
     sequences: Box<[Option<Sequence>]>,
@@ -42,7 +43,8 @@ struct Sequence {
     steps: Vec<usize>,
     /// How many of the first ones were executed.
     done: AtomicUsize,
-    /// What decides which of them are executed; nothing if that is more than variables.
+    /// The variables that decide which of them are executed; nothing if it depends on more than
+    /// variables.
     reads: Option<Reads>,
     /// Hashes of the values for which that is known.
     seen: Mutex<FxHashSet<u64>>,
@@ -82,8 +84,8 @@ impl Notes {
         self.known.get(step as usize).is_some_and(|known| known.load(Ordering::Relaxed))
     }
 
-    /// A step was executed in `state` by a process. Whether the reference interpreter must say what
-    /// else was.
+    /// Records that a process executed a step in `state`. Returns whether the reference interpreter
+    /// must find out what else was executed.
     #[inline(never)]
     fn note(&self, step: u32, state: &[u8], process: u32) -> bool {
         // A step that failed before it was complete has no number.
@@ -141,7 +143,7 @@ impl Notes {
         Some(hasher.finish())
     }
 
-    /// Everything that is executed in the steps that leave a state.
+    /// Records everything that is executed in the steps that leave a state.
     fn ask(&self, interpreter: &Interpreter, state: &[u8]) {
         for explained in interpreter.explain(state).unwrap_or_default() {
             let history = &explained.history;
@@ -155,7 +157,7 @@ impl Notes {
         }
     }
 
-    /// What was covered, of each type of process.
+    /// The coverage of each process type.
     pub fn coverage(&self) -> Vec<ProcessCoverage> {
         let (program, locations) = (self.program.program(), self.program.locations());
         let runs = |ty: ProcessId| {
@@ -197,7 +199,7 @@ impl Notes {
         program.processes.iter().enumerate().filter_map(of_type).collect()
     }
 
-    /// What was covered, and what is suspicious about it.
+    /// The coverage, with warnings.
     pub fn tell(&self, complete: bool, reduced: bool) -> Coverage {
         let program = self.program.program();
         let mut vacuous = Vec::new();
@@ -217,7 +219,8 @@ impl Notes {
         Coverage { processes: self.coverage(), complete, reduced, vacuous }
     }
 
-    /// Whether a step was executed that sends to a channel; unknown if channels are passed around.
+    /// Whether a step that sends to a channel was executed; unknown if the program passes channels
+    /// as values.
     fn is_sent_to(&self, channel: usize) -> Option<bool> {
         let sends = steps_with(&self.program, |op| matches!(op, Op::Send { .. } | Op::Sends { .. }));
         let mut sent = false;
@@ -290,7 +293,7 @@ fn walk(program: &Verified, location: Addr) -> Walk {
         }
         walk.others.push(at);
         waiting.extend(op.target());
-        // A subroutine returns behind its call.
+        // A subroutine returns to the instruction after its call.
         if !op.ends_path() || matches!(op, Op::Call { .. }) {
             waiting.push(at.next());
         }
@@ -352,7 +355,7 @@ impl Sequence {
     }
 }
 
-/// The variables that this code reads, if it looks at nothing else.
+/// The variables that this code reads, if it depends on nothing else.
 fn reads<'a>(code: impl Iterator<Item = &'a Op>) -> Option<Reads> {
     let mut reads = Reads::default();
     for op in code {
@@ -386,7 +389,7 @@ fn reads<'a>(code: impl Iterator<Item = &'a Op>) -> Option<Reads> {
     Some(reads)
 }
 
-/// A system that takes notes of the steps it generates.
+/// A system that records the steps it generates.
 #[derive(Clone)]
 pub(crate) struct Noting {
     system: Box<dyn CloneSystem>,
@@ -400,8 +403,8 @@ impl Noting {
         Noting { system, notes, interpreter }
     }
 
-    /// Notes the steps from number `first` of `out` on; those of source number `source` and later
-    /// ones leave `states`.
+    /// Records the steps from number `first` of `out` on. They leave `states`, whose first one is
+    /// source number `source`.
     fn note(&self, states: &[&[u8]], source: u32, out: &Successors, first: usize) {
         let mut asked = None;
         for entry in &out.entries()[first..] {
@@ -488,7 +491,8 @@ pub(crate) fn merge(all: &mut Option<Coverage>, more: Coverage) {
             known.executed |= more.executed;
         }
     }
-    // What one of them has seen is not vacuous; what one has seen completely cannot be otherwise.
+    // A warning stays only if both searches give it. One complete search is enough for a complete
+    // coverage.
     known.vacuous.retain(|sentence| more.vacuous.contains(sentence));
     known.reduced &= more.reduced;
     known.complete |= more.complete;

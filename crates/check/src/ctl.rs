@@ -2,9 +2,8 @@
 //!
 //! The first two are questions about single states and are answered in the product with the
 //! automaton of a safety property, in any order and over any store. The others are decided by the
-//! terminal components. A path that shows something is given either way: a counterexample, or a
-//! witness. Each is run again by the reference interpreter, and what is claimed of its end is tried
-//! out there.
+//! terminal components. In both cases there may be a path: a counterexample or a witness. The
+//! reference interpreter executes each path again, and the claim about its end is tested there.
 
 use crate::claim::{Claim, NotChecked};
 use crate::plan::{Engine, Plan};
@@ -118,7 +117,7 @@ pub(crate) fn judge(
     }
 }
 
-/// The claim that `p` always holds, or never.
+/// The claim that `p` always holds, or that it never holds.
 pub(crate) fn claim(ctl: Ctl) -> Option<Result<Claim, NotChecked>> {
     let mut formulas = Formulas::new();
     let atom = Node::Atom(formulas.atom_number(&ctl.atom.to_string()));
@@ -154,7 +153,7 @@ impl Asked<'_> {
         Fault::new(ViolationKind::Property, format!("`{}` does not hold: {why}", self.stated.name))
     }
 
-    /// A violation without a path: nothing can be shown but where everything begins.
+    /// A violation without a path: only the initial state can be shown.
     fn nowhere(&self, why: &str) -> Verdict {
         let initial = self.narrator.initial().0.unwrap_or_default();
         Verdict::Violated(Box::new(Violation { fault: self.fault(why), trace: Trace { initial, ..Trace::default() } }))
@@ -199,7 +198,7 @@ impl Asked<'_> {
         let measure = if self.plan.order == Order::Sweep { self.plan.measure.atoms() } else { &[] };
         let task = Task { property: &NoProperty, checkpoints: None, ..self.task.clone() };
         let found = terminal_components(&system, form, measure, &task);
-        // Without a measure there are no layers to speak of.
+        // Without a measure there is only one layer, and its numbers say nothing.
         let sweep = found.statistics.sweep.filter(|_| self.plan.order == Order::Sweep);
         let statistics = Statistics { sweep, ..found.statistics };
         let mut reference = self.subject.system(Engine::Interpreter, propositions, self.task.observer);
@@ -243,7 +242,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Why a measure that falls is of no use, with the step.
+    /// Says why a measure that falls cannot be used, with the step on which it falls.
     fn falls(&self, trace: Option<Trace>, from: &[i64], to: &[i64]) -> String {
         let told = |values: &[i64]| values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         let step = trace.as_ref().and_then(|trace| {

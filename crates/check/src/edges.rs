@@ -1,7 +1,7 @@
-//! The state space as a stream of edges, for those who want the graph and not only its numbers.
+//! The state space as a stream of edges, for callers that need the graph and not only its numbers.
 //!
 //! This is a listener to an ordinary search, not a second one: states get their numbers in the
-//! order in which the search meets them, the initial state number 0.
+//! order in which the search finds them. The initial state has number 0.
 
 use crate::plan::Plan;
 use crate::run::{Checked, Refusal, Surroundings, enough, run_with};
@@ -39,7 +39,9 @@ pub fn run_with_edges(
     surroundings: &Surroundings<'_>,
 ) -> Result<Checked, Refusal> {
     if !matches!(plan.store, StoreKind::Auto | StoreKind::Plain) {
-        return Err(Refusal::Combination("a graph needs every state by a name that stays: leave out `--store`, or use `--store plain`"));
+        return Err(Refusal::Combination(
+            "a graph needs a store in which the names of states do not change: leave out `--store`, or use `--store plain`",
+        ));
     }
     if plan.order == Order::Sweep {
         return Err(Refusal::Combination(
@@ -49,7 +51,7 @@ pub fn run_with_edges(
     // One worker, because the numbering is part of the answer; and the store whose names for states
     // never change.
     let plan = Plan { threads: 1, store: StoreKind::Plain, property: None, ..*plan };
-    // A graph that grows too large ends this search and nothing else.
+    // A graph that grows too large ends only this search.
     let cancel = surroundings.cancel.part();
     let surroundings = &Surroundings { cancel: cancel.clone(), ..surroundings.clone() };
     let mut narrator = subject.narrator();
@@ -62,7 +64,7 @@ pub fn run_with_edges(
     };
     let mut checked = run_with(subject, &plan, &recorder, surroundings)?;
     let mut inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // A single state has no edge that would have told of it.
+    // A single state has no edge, so it was not reported.
     if let (true, Some(state)) = (inner.numbers.is_empty(), inner.narrator.initial().0) {
         inner.show(0, &state);
     }
@@ -128,7 +130,7 @@ impl Property for Recorder<'_> {
         let source = inner.number(edge.source_id, edge.source);
         let target = inner.number(edge.target_id, edge.target);
         if inner.labelled != Some(edge.source_id) {
-            // One step after the other: together they may have very many statements.
+            // One step at a time: together they may have very many statements.
             let mut labels = HashMap::new();
             if let Ok(mut moves) = inner.narrator.moves(edge.source) {
                 labels.extend((0..moves.len()).filter_map(|index| moves.tell(index)).map(|step| (step.action, step.label())));
@@ -138,8 +140,8 @@ impl Property for Recorder<'_> {
         }
         let Inner { sink, labels, .. } = &mut *inner;
         sink.edge(source, labels.get(&edge.action).map_or("", String::as_str), target);
-        // A table about to double needs its old place and its new one: that is a moment to look at
-        // how much the process holds.
+        // While a table doubles, the old and the new one exist together. So the memory of the
+        // process is measured just before.
         let about_to_grow = inner.numbers.len() + 2 > inner.numbers.capacity();
         let needed = if about_to_grow {
             inner.bytes().max(self.resident.and_then(|resident| resident()).unwrap_or(0)) + 2 * inner.table_bytes()

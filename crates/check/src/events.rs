@@ -1,9 +1,10 @@
-//! Checks what a model says of the events on its channels (`trace`, `notrace`).
+//! Checks properties about the events on channels (`trace`, `notrace`).
 //!
-//! The automaton is woven into the program ([`bytecode::observe`]), and the new program is searched
-//! as any other is: every order, every store, every engine, with reduction. A run that is found is
-//! confirmed twice: the reference interpreter runs through it in the new program and finds what the
-//! search has found, and then, action by action, in the program that the user wrote.
+//! The code of the automaton is inserted into the program ([`bytecode::observe`]), and the new
+//! program is searched like any other: with every order, every store, every engine, and reduction.
+//! A run that is found is confirmed twice. The reference interpreter executes it in the new program
+//! and must find the same violation. Then it executes it, action by action, in the program that the
+//! user wrote.
 
 use crate::claim::NotChecked;
 use crate::plan::{Engine, Plan};
@@ -20,7 +21,7 @@ use search::Task;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A program into which an automaton over channel events is woven.
+/// A program into which the code of an automaton over channel events is inserted.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched {
     program: Arc<Verified>,
@@ -28,15 +29,15 @@ pub(crate) struct Watched {
     slot: Slot,
     rests: Vec<bool>,
     meanings: BTreeMap<bytecode::Addr, ObservedEvent>,
-    /// Whether the automaton says what must not happen.
+    /// Whether the automaton describes what must not happen.
     forbidden: bool,
-    /// Whether the automaton has labels that say nothing here.
+    /// Whether the automaton has labels that have no effect here.
     has_marks: bool,
 }
 
 impl Watched {
-    /// What a search must follow to show what a model says of its channel events; nothing if the
-    /// property is of another kind.
+    /// What a search must follow to check a property about channel events; nothing if the property
+    /// is of another kind.
     pub fn of(subject: &dyn Subject, stated: &Stated) -> Option<Result<Watched, NotChecked>> {
         let program = subject.byte_code()?;
         let property = program.program().properties.iter().find(|property| property.name == stated.name)?;
@@ -57,8 +58,8 @@ impl Watched {
         Ok(Watched { program, slot, rests, meanings, forbidden, has_marks })
     }
 
-    /// Whether a run that ends here leaves the automaton where it must not rest. As in SPIN, that
-    /// is asked only where a process is left.
+    /// Whether a run that ends here leaves the automaton in a state where it must not end. As in
+    /// SPIN, this is a violation only if a process is left.
     fn is_unfinished(&self, state: &[u8]) -> bool {
         if self.forbidden {
             return false;
@@ -88,8 +89,7 @@ fn unfinished() -> Fault {
     Fault::new(ViolationKind::Property, "the run ends before the events that must come")
 }
 
-/// Searches for a run whose events are not as the model says, and tells it in the words of
-/// `narrator`.
+/// Searches for a run whose events violate the property. `narrator` describes the run.
 pub(crate) fn judge(
     subject: &dyn Subject,
     watched: &Watched,
@@ -100,7 +100,7 @@ pub(crate) fn judge(
     stop: &dyn Fn() -> bool,
 ) -> (Judged, Vec<Step>) {
     if watched.has_marks {
-        task.observer.notice(&format!("accept and progress labels in `{}` say nothing", stated.name));
+        task.observer.notice(&format!("accept and progress labels in `{}` have no effect", stated.name));
     }
     let system = watched.program.system(plan.engine, Arc::default(), task.observer);
     let (_, reduction) = reduction(&watched.program, plan);
@@ -114,7 +114,8 @@ pub(crate) fn judge(
         outcome.verdict = match confirmed(subject, watched, &violation.trace, narrator, stop) {
             Some(Confirmed { event, trace, told }) => {
                 steps = told;
-                // What is wrong has the place of the statement; what is missing, of the property.
+                // A wrong event has the position of its statement, a missing event that of the
+                // property.
                 let position = violation.fault.position.clone().or_else(|| stated.position.clone());
                 let fault = Fault { position, ..tell(&stated, event) };
                 Verdict::Violated(Box::new(Violation { fault, trace }))
@@ -125,9 +126,9 @@ pub(crate) fn judge(
     (Judged { property: stated, verdict: outcome.verdict, statistics: Some(outcome.statistics), search: Some(plan.order.words()) }, steps)
 }
 
-/// A run that the reference interpreter has made, in the program that the user wrote.
+/// A run that the reference interpreter has executed in the program that the user wrote.
 struct Confirmed {
-    /// What is wrong with its last event; nothing if events are missing.
+    /// Why its last event is wrong; nothing if events are missing at its end.
     event: Option<ObservedEvent>,
     trace: Trace,
     told: Vec<Step>,
@@ -175,7 +176,7 @@ fn follow(system: &mut dyn System, trace: &Trace, stop: &dyn Fn() -> bool) -> Op
     Some((run, fault))
 }
 
-/// Says what is wrong.
+/// Describes the violation.
 fn tell(stated: &Stated, event: Option<ObservedEvent>) -> Fault {
     let name = &stated.name;
     let message = match event {

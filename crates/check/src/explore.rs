@@ -1,4 +1,4 @@
-//! A search over a system and a store that the caller brings along.
+//! A search over a system and a store that the caller provides.
 //!
 //! There is no plan, no narrator and no reference interpreter here: a violation is what the
 //! caller's own system says.
@@ -14,18 +14,18 @@ use search::Task;
 pub struct Exploration<'a> {
     /// The order of the search; `auto` is breadth first here.
     pub order: Order,
-    /// What is to be shown. Deadlocks and faults are looked for if nothing else is said.
+    /// The property to check. By default, no deadlock and no fault is reachable.
     pub property: &'a dyn Property,
-    /// What the search may use. A store has a budget of its own; this one is for all that the
-    /// search and the store know of.
+    /// The limits of the search. A store has a budget of its own; this one covers the memory of the
+    /// search and the store together.
     pub limits: Limits,
-    /// What a directed search goes by.
+    /// The estimates of a directed search.
     pub heuristic: &'a dyn Heuristic,
     /// How many workers, each with a clone of the system.
     pub threads: usize,
     /// How to interrupt the search.
     pub cancel: Cancel,
-    /// Who hears of progress.
+    /// The observer that gets reports of progress.
     pub observer: &'a dyn Observer,
 }
 
@@ -43,7 +43,7 @@ impl Default for Exploration<'_> {
     }
 }
 
-/// Explores a system. The store is empty at first; it holds the visited states afterwards.
+/// Explores a system. The store must be empty; afterwards it holds the visited states.
 pub fn explore<S: System + Clone, T: Store>(system: &S, store: &T, how: &Exploration<'_>) -> Result<Outcome, Refusal> {
     table::refuse_store(T::FORGETS, T::STABLE_NAMES, how.order)?;
     if how.order == Order::Sweep {

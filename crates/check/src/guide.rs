@@ -1,5 +1,5 @@
-//! What a directed search goes by: from the name of a heuristic, and from what is looked for, to
-//! the estimates.
+//! Makes the estimates of a directed search from the name of a heuristic and from what the search
+//! looks for.
 
 use crate::choice::choice;
 use crate::claim::Claim;
@@ -17,8 +17,8 @@ choice! {
     Guide, "heuristic" {
         #[default]
         Auto = "auto", "What suits the search: `formula` where paths are to be shortest, `sum` elsewhere";
-        Formula = "formula", "From the property and the process automata, combined by maximum: never more than the truth";
-        Sum = "sum", "The same combined by sum: often nearer to the truth, sometimes beyond it";
+        Formula = "formula", "From the property and the process automata, combined by maximum: a lower bound";
+        Sum = "sum", "The same combined by sum: often nearer to the true distance, sometimes greater";
         Active = "active", "The number of processes that can move: leads to deadlocks";
         Blind = "none", "No estimate: A* becomes a breadth-first search";
     }
@@ -36,7 +36,7 @@ pub(crate) enum Looked<'a> {
 /// Bytes of the automaton's state behind the system's.
 const TAIL: usize = 2;
 
-/// Larger automata are not taken apart.
+/// Larger automata are not analysed.
 pub(crate) const LARGEST_AUTOMATON: usize = 1000;
 
 /// What a directed search was guided by.
@@ -44,7 +44,7 @@ pub(crate) const LARGEST_AUTOMATON: usize = 1000;
 pub struct Guidance {
     /// The name of the heuristic, or the user's expression.
     pub name: String,
-    /// Whether its estimates are never more than the truth.
+    /// Whether its estimates are lower bounds.
     pub lower_bound: bool,
     /// What they are made of.
     pub tables: String,
@@ -68,24 +68,24 @@ pub(crate) fn heuristic(subject: &dyn Subject, plan: &Plan, looked: Looked<'_>, 
         (Guide::Blind, _) => Box::new(Blind),
         (Guide::Active, _) => Box::new(Active::new(system(), tail)),
         (_, None) => {
-            // A graph has no processes to be looked into.
+            // A graph has no processes to analyse.
             if plan.guide != Guide::Auto {
-                observer.notice("the model is no program; the number of processes that can move takes the place of the heuristic");
+                observer.notice("the model is not a program; the number of processes that can move is used instead of the heuristic");
             }
             unstructured(plan, || Active::new(system(), tail))
         }
         (_, Some(program)) => match Estimator::new(program, goal(looked, combine), combine) {
             Ok(estimator) => Box::new(estimator),
             Err(_) => {
-                observer
-                    .notice("the program is too large for tables of distances; the number of processes that can move takes their place");
+                observer.notice("the program is too large for tables of distances; the number of processes that can move is used instead");
                 unstructured(plan, || Active::new(system(), tail))
             }
         },
     }
 }
 
-/// Without any structure to look into: nothing, if the path is to be shortest.
+/// The heuristic for a model whose structure is unknown. If the path is to be shortest, it
+/// estimates nothing.
 fn unstructured(plan: &Plan, active: impl FnOnce() -> Active) -> Box<dyn Heuristic> {
     match plan.order {
         Order::AStar | Order::IdaStar => Box::new(Blind),
@@ -102,8 +102,8 @@ fn chosen(plan: &Plan) -> Guide {
     }
 }
 
-/// What is looked for, as estimates see it. Run-time errors are possible at so many places that a
-/// search that is to go far does not care for them; a lower bound must.
+/// The goal of the estimates. Run-time errors are possible at so many locations that estimates by
+/// sum ignore them; a lower bound must include them.
 fn goal(looked: Looked<'_>, combine: Combine) -> Goal {
     match looked {
         Looked::For(Safety { deadlocks, faults }) => {
@@ -137,8 +137,8 @@ fn goal(looked: Looked<'_>, combine: Combine) -> Goal {
     }
 }
 
-/// The distance to a state of the product with a claim's automaton, as the process automata have
-/// it.
+/// Estimates the distance to a state of the product with a claim's automaton, by the process
+/// automata.
 pub(crate) fn closing(subject: &dyn Subject, state: &[u8]) -> Box<dyn Heuristic> {
     let goal = Goal::State { state: state.to_vec(), tail: TAIL };
     match subject.byte_code().map(|program| Estimator::new(program, goal, Combine::Max)) {
@@ -147,7 +147,7 @@ pub(crate) fn closing(subject: &dyn Subject, state: &[u8]) -> Box<dyn Heuristic>
     }
 }
 
-/// What a heuristic says of a trace, and of itself.
+/// Describes a heuristic and its estimates along a trace.
 pub(crate) fn explain(plan: &Plan, heuristic: &dyn Heuristic, trace: Option<&Trace>) -> Guidance {
     let mut heuristic = heuristic.clone_heuristic();
     let states = trace.into_iter().flat_map(|trace| {

@@ -1,10 +1,10 @@
 //! A shorter trace to the same kind of violation, given one from any search.
 //!
-//! The known trace bounds the depth, and A* with a lower bound looks for a shorter one: if it comes
-//! to an end, what it found is a shortest trace, or there is none. If it comes to a limit before,
-//! the surroundings of the known trace are looked at instead. For a run that goes on for ever the
-//! fewest steps of path and loop together are looked for. What comes out was run through by the
-//! reference interpreter, as everything that leaves this crate.
+//! The known trace bounds the depth, and A* with a lower bound looks for a shorter one. If this
+//! search completes, it has found a shortest trace, or there is no shorter one. If a limit ends it,
+//! the search looks for short cuts near the known trace instead. For an infinite run, the number of
+//! steps of path and loop together is minimised. The reference interpreter has executed every trace
+//! that is returned.
 
 use crate::claim::Claim;
 use crate::guide::Guide;
@@ -22,12 +22,12 @@ use std::time::Instant;
 /// States that are expanded around a trace.
 const SHORTENING: u64 = 1 << 20;
 
-/// What became of a trace.
+/// The result for a trace.
 #[derive(Clone, Debug)]
 pub struct Improved {
     /// A shorter trace with its steps, if one was found.
     pub shorter: Option<(Violation, Vec<Step>)>,
-    /// Whether it is known that nothing is shorter still.
+    /// Whether it is known that no trace is shorter.
     pub shortest: bool,
     /// States that were visited.
     pub states: u64,
@@ -61,7 +61,7 @@ pub fn improve(
     let Checked { outcome, steps, .. } = run_in(&**subject, &shorter, surroundings)?;
     let states = outcome.statistics.states;
     match outcome.verdict {
-        // Another fault than the one that is asked for does not count.
+        // A fault of another kind does not count.
         Verdict::Violated(violation) if violation.fault.kind == kind && violation.trace.steps.len() < length => {
             return Ok(Improved { shorter: Some((*violation, steps)), shortest: true, states });
         }
@@ -84,8 +84,7 @@ pub fn improve(
     Ok(Improved { shorter: confirmed.map(|steps| (violation, steps)), shortest: false, states })
 }
 
-/// The same for a run that violates a temporal property: one that the model states and that this
-/// run violates, not just any.
+/// The same for an infinite run. The shorter run must violate the same stated property.
 fn improve_run(subject: &Arc<dyn Subject>, trace: &Trace, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Improved, Refusal> {
     let mut narrator = subject.narrator();
     narrator.give_up_when(enough(plan, &surroundings.cancel));

@@ -1,9 +1,9 @@
-//! Where the parts meet: a [`Plan`] says what to do, [`run()`] builds the parts it names and drives
-//! them to an answer.
+//! Combines the parts of a check: a [`Plan`] says what to do, and [`run()`] builds the parts that
+//! it names and runs them.
 //!
 //! This is the only crate that matches on options. It chooses once, dynamically, and everything
-//! inside runs on concrete types. And it is the gate for traces: what a search calls a violation
-//! becomes one only when the reference interpreter agrees.
+//! inside runs on concrete types. It also confirms traces: a violation that a search has found is
+//! reported only if the reference interpreter finds it too.
 #![forbid(unsafe_code)]
 
 mod advice;

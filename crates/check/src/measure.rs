@@ -1,4 +1,4 @@
-//! The measure of a sweep, as part of a plan, and how the text that a user gives becomes one.
+//! The measure of a sweep as part of a plan, and its construction from the user's text.
 
 use bytecode::{GlobalId, Verified};
 use measure::{MeasurePart, Signed, Sum, Term, compose};
@@ -13,7 +13,7 @@ pub struct Measure {
     count: usize,
 }
 
-/// Why a text is no measure of a model.
+/// Why a text is not a measure of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoMeasure(pub String);
 
@@ -30,7 +30,7 @@ impl Measure {
     pub fn new(atoms: &[u32]) -> Result<Measure, NoMeasure> {
         let mut measure = Measure { count: atoms.len(), ..Measure::default() };
         let room = measure.atoms.get_mut(..atoms.len());
-        room.ok_or_else(|| NoMeasure(format!("a measure has at most {MEASURE_MAX} parts with commas in between")))?.copy_from_slice(atoms);
+        room.ok_or_else(|| NoMeasure(format!("a measure has at most {MEASURE_MAX} parts, separated by commas")))?.copy_from_slice(atoms);
         Ok(measure)
     }
 
@@ -39,7 +39,7 @@ impl Measure {
         &self.atoms[..self.count]
     }
 
-    /// Whether all states are equally far.
+    /// Whether there is no measure, so that all states are in one layer.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -72,7 +72,7 @@ fn of_sum(program: &Verified, sum: &[Signed], given: &mut dyn Iterator<Item = u3
     for Signed { negative, term } in sum {
         match term {
             Term::Expression(text) => {
-                made.push((*negative, MeasurePart::Atom(given.next().ok_or_else(|| NoMeasure(format!("`{text}` is no expression")))?)));
+                made.push((*negative, MeasurePart::Atom(given.next().ok_or_else(|| NoMeasure(format!("`{text}` is not an expression")))?)));
             }
             Term::Array(name) => {
                 let found = declared.globals.iter().position(|global| global.name == *name && global.length.is_some());
@@ -85,7 +85,7 @@ fn of_sum(program: &Verified, sum: &[Signed], given: &mut dyn Iterator<Item = u3
                 let before = made.len();
                 made.extend(numbers.map(|(pid, _)| (*negative, MeasurePart::Order(pid as u32))));
                 if made.len() == before {
-                    return Err(NoMeasure(format!("no process `{name}` is there from the beginning, so it has no order")));
+                    return Err(NoMeasure(format!("no process `{name}` exists from the start, so there is no order of it")));
                 }
             }
         }

@@ -25,7 +25,7 @@ pub struct Shrunk {
     pub slice_off: Option<String>,
 }
 
-/// A smaller program, and how to tell its traces.
+/// A smaller program, and the translation of its traces.
 pub(crate) struct Smaller {
     optimised: Optimised,
 }
@@ -36,8 +36,8 @@ impl Smaller {
         &self.optimised.program
     }
 
-    /// The outcome of a search of the smaller program as one of the original. A violation whose
-    /// trace cannot be told is none.
+    /// Translates the outcome of a search of the smaller program to one of the original. A
+    /// violation whose trace cannot be translated is not reported.
     pub fn retell(&self, narrator: &Narrator, mut outcome: Outcome, temporal: bool, enough: Enough) -> Outcome {
         let Verdict::Violated(violation) = &mut outcome.verdict else { return outcome };
         let Some(initial) = narrator.initial().0 else { return outcome };
@@ -70,7 +70,8 @@ impl Relation for Smaller {
 
 /// What is searched for deadlocks and faults.
 pub(crate) fn for_faults(subject: &dyn Subject, plan: &Plan) -> (Shrunk, Option<Smaller>) {
-    // After a fault that nobody looks for, others may do what was thought impossible.
+    // The passes assume that a fault ends the search. If faults are not looked for, code after a
+    // fault may do what the passes take for impossible.
     if plan.property.is_some_and(|safety| !safety.faults) {
         return (Shrunk::default(), None);
     }
@@ -81,7 +82,7 @@ pub(crate) fn for_faults(subject: &dyn Subject, plan: &Plan) -> (Shrunk, Option<
 /// What is searched for a run that violates a temporal property.
 pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, claim: &Claim) -> (Shrunk, Option<Smaller>) {
     if plan.shortest && plan.passes != Passes::default() {
-        // A state of the smaller program may come again sooner than those it stands for.
+        // A state of the smaller program may repeat sooner than the states that it stands for.
         return (Shrunk { off: Some("the shortest run is one of the program as it is".to_owned()), ..Shrunk::default() }, None);
     }
     let counts = counts_steps(subject, stated);
@@ -90,7 +91,7 @@ pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, cla
         Proposition::Accepting | Proposition::NonProgress => None,
     };
     let atoms: Vec<AtomId> = claim.propositions.iter().filter_map(atom).collect();
-    // Fairness speaks of single steps.
+    // Fairness is about single steps.
     let single = counts || plan.fairness != Fair::Any;
     let goal = match stated.kind {
         _ if single => Goal::Steps(&atoms),
@@ -113,7 +114,7 @@ fn counts_steps(subject: &dyn Subject, stated: &Stated) -> bool {
 
 fn smaller(subject: &dyn Subject, plan: &Plan, goal: Goal<'_>) -> (Shrunk, Option<Smaller>) {
     if plan.order.is_directed() && plan.passes != Passes::default() {
-        // Estimates, marks and expressions of the user speak of the program as it is.
+        // Estimates, labels and the user's expressions refer to the program as it is written.
         return (Shrunk { off: Some("a directed search counts single steps".to_owned()), ..Shrunk::default() }, None);
     }
     let (Some(program), true) = (subject.byte_code(), plan.passes != Passes::default()) else { return (Shrunk::default(), None) };

@@ -1,7 +1,6 @@
-//! What to do, as plain data: the options of a run after their names were understood.
-//!
-//! A plan has a text form in each of its choices (the names users type), so it can be written in a
-//! test or read from a command line without any part being built.
+//! What to do, as plain data: the options of a run after their names were parsed. Each choice of a
+//! plan has a text form (the name that users type), so a test or the command line can make a plan
+//! without building any part.
 
 use crate::choice::choice;
 use crate::guide::Guide;
@@ -16,7 +15,7 @@ choice! {
     /// What computes successors.
     Engine, "engine" {
         #[cfg_attr(feature = "native", default)]
-        Native = "jit", "Native code; the interpreter where there is none";
+        Native = "jit", "Native code; the interpreter where native code is missing";
         #[cfg_attr(not(feature = "native"), default)]
         Interpreter = "vm", "The reference interpreter";
     }
@@ -73,11 +72,11 @@ pub struct Plan {
     pub engine: Engine,
     /// The order of the search.
     pub order: Order,
-    /// For the sweep: the measure of progress. Without one, all states are equally far.
+    /// For the sweep: the measure of progress. Without one, all states are in one layer.
     pub measure: Measure,
     /// The store of visited states.
     pub store: StoreKind,
-    /// What must never happen; nothing, to explore the whole state space.
+    /// The violations to look for; nothing, to explore the whole state space.
     pub property: Option<Safety>,
     /// The only part of what the model states that is asked for; everything if not given.
     pub only: Option<Only>,
@@ -97,8 +96,8 @@ pub struct Plan {
     pub threads: usize,
     /// What the run may use.
     pub limits: Limits,
-    /// Whether the search begins only when all native code is there, instead of using it as it
-    /// comes.
+    /// Whether the search begins only when all native code is there, instead of using each piece as
+    /// soon as it is there.
     pub code_first: bool,
     /// Whether it is recorded which statements are executed.
     pub coverage: bool,
@@ -106,8 +105,8 @@ pub struct Plan {
     pub guide: Guide,
     /// For directed search: the atom of the model whose value is the estimate, instead.
     pub guide_atom: Option<u32>,
-    /// For directed search: what the path counts in hundredths, beside the estimate; what the order
-    /// has if not given.
+    /// For directed search: the weight of the path in hundredths, against the estimate; if not
+    /// given, the default of the order.
     pub weight: Option<u32>,
     /// For beam search: the most states of a level that are followed.
     pub width: u32,
@@ -121,14 +120,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Refuses combinations of parts that would not give a sound answer, or none at all. `saved`
-    /// says whether the search is to be saved, or was. What a temporal property needs beyond that
-    /// is known once the property is.
+    /// Refuses combinations of parts that would give an unsound answer, or no answer. `saved` says
+    /// whether the search is to be saved, or was saved. The needs of a temporal property are
+    /// checked later, when the property is known.
     pub fn refuse(&self, saved: bool) -> Result<(), Refusal> {
         Combination::new(self, Method::Exploration, saved).guarantee().map(drop)
     }
 
-    /// Look for deadlocks and faults, as the defaults have it.
+    /// Looks for deadlocks and faults, with the default options.
     pub fn check() -> Plan {
         Plan {
             engine: Engine::default(),
@@ -157,7 +156,7 @@ impl Plan {
         }
     }
 
-    /// Explore everything: no property.
+    /// Explores all states, without a property.
     pub fn space() -> Plan {
         Plan { property: None, por: Por::Off, passes: Passes::default(), ..Plan::check() }
     }

@@ -1,12 +1,11 @@
-//! A short depth-first search before the breadth-first one.
-//!
-//! A violation that lies deep is often found at once depth-first, and not at all breadth-first:
-//! there are too many states before it. So the order `auto` begins with a probe. If that sees all
-//! states, it is the answer. If it comes to its bounds and has found nothing, the breadth-first
-//! search gives the answer as if there had been no probe. If it finds something, the breadth-first
-//! search looks for the shortest path among a bounded number of states, and only if that is not
-//! enough the path of the probe is shortened and shown. All bounds are numbers of states, not
-//! times: one worker gives the same answer every time.
+//! A short depth-first search before the breadth-first one. A depth-first search often finds a deep
+//! violation at once, and a breadth-first search does not find it: there are too many states before
+//! it. So the order `auto` begins with a probe. If the probe sees all states, its result is the
+//! answer. If it reaches its bounds without a violation, the breadth-first search gives the answer
+//! as if there had been no probe. If it finds a violation, the breadth-first search looks for a
+//! shortest path among a bounded number of states. Only if it finds none, the path of the probe is
+//! shortened and shown. All bounds are numbers of states, not times, so one worker gives the same
+//! answer every time.
 
 use crate::plan::Plan;
 use crate::stores;
@@ -17,17 +16,17 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 use store::Plain;
 
-/// States a probe visits, about.
+/// The approximate number of states that a probe visits.
 const STATES: u64 = 1 << 15;
-/// Memory it may take, and which part of the budget at most.
+/// The memory that it may take, and its largest share of the budget.
 const BYTES: u64 = 32 << 20;
 const SHARE: u64 = 8;
-/// States the breadth-first search visits, about, once a violation is known.
+/// The approximate number of states that the breadth-first search visits once a violation is known.
 const SHORTEST_STATES: u64 = 1 << 19;
-/// States that are expanded to make the path of a probe shorter.
+/// The number of states that are expanded to shorten the path of a probe.
 const SHORTENING: u64 = 1 << 17;
 
-/// What a depth-first probe before the search has done.
+/// The result of a depth-first probe before the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// States it visited.
@@ -38,14 +37,13 @@ pub struct Probe {
     pub elapsed: Duration,
     /// The number of steps to the violation it found, if it found one.
     pub found: Option<u64>,
-    /// Whether the answer is its own, with its numbers: it has seen all states, or the
-    /// breadth-first search met no violation within its bounds. In the second case the path is
-    /// shorter than the one that was found, as far as that was possible, and perhaps not the
-    /// shortest.
+    /// Whether the answer and its statistics are those of the probe: it has seen all states, or the
+    /// breadth-first search found no violation within its bounds. In the second case the path of
+    /// the probe was shortened, but it may not be a shortest one.
     pub answers: bool,
 }
 
-/// Searches as the plan has it, with a probe before it if the order wants one.
+/// Searches as the plan says, with a probe before it if the order has one.
 pub(crate) fn search<S: System + Clone>(
     system: &S,
     plan: &Plan,
@@ -61,7 +59,7 @@ pub(crate) fn search<S: System + Clone>(
         Probe { states: statistics.states, transitions: statistics.transitions, elapsed: statistics.elapsed, found: None, answers: false };
     let rest = Task { limits: Limits { time: clock.left(), ..task.limits }, ..task.clone() };
     if verdict == Verdict::Holds && plan.store.is_exact() {
-        // It has seen everything, through an exact store: there is nothing left to search.
+        // The probe has seen all states, with an exact store.
         probe.answers = true;
         return Ok((Outcome { verdict, statistics }, Some(probe)));
     }
@@ -84,8 +82,8 @@ pub(crate) fn search<S: System + Clone>(
 
 fn probe<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome {
     let bytes = plan.limits.memory.map_or(BYTES, |budget| BYTES.min(budget / SHARE));
-    // The tables are small; that the whole process keeps its budget is seen to by the search that
-    // follows.
+    // The tables of the probe are small. The search that follows makes sure that the whole process
+    // stays within its budget.
     let limits = Limits { memory: Some(bytes), ..task.limits };
     let task = Task { states: Some(STATES), limits, threads: 1, checkpoints: None, spill: None, resident: None, ..task.clone() };
     search::depth_first(system, &Plain::with_budget(bytes), &task)
@@ -94,7 +92,7 @@ fn probe<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome
 /// The same violation at the end of a path that is not longer.
 fn shorter<S: System + Clone>(system: &S, violation: Violation, clock: &Clock) -> Violation {
     let Violation { fault, trace } = violation;
-    // A deadlock is a matter of the last state, everything else of the last step.
+    // A deadlock depends on the last state, every other violation on the last step.
     let fixed = fault.kind != ViolationKind::Deadlock;
     let mut system = system.clone();
     let inside = clock.clone();
@@ -131,17 +129,17 @@ impl Probe {
         if self.answers { Order::Depth } else { Order::Breadth }
     }
 
-    /// What is worth knowing about a violation that is shown after `steps` steps.
+    /// A remark about a violation that is shown after `steps` steps.
     pub fn remark(&self, steps: usize) -> Option<String> {
         let found = self.found?;
         if !self.answers {
             return (found > steps as u64).then(|| {
-                format!("a depth-first probe met a violation after {found} steps; the breadth-first search found this shorter path")
+                format!("a depth-first probe found a violation after {found} steps; the breadth-first search found this shorter path")
             });
         }
         let shortened = if found > steps as u64 { format!(", shortened from {found} steps to {steps}") } else { String::new() };
         Some(format!(
-            "found by a depth-first probe{shortened}; the breadth-first search met no violation within its bounds, so a shorter path \
+            "found by a depth-first probe{shortened}; the breadth-first search found no violation within its bounds, so a shorter path \
              may exist: `--search bfs` looks for the shortest. The numbers are those of the probe"
         ))
     }

@@ -1,14 +1,14 @@
-//! The properties of a run, by name, and what the run says about each.
+//! The properties of a run, by name, and the verdict of each.
 //!
-//! A model states more than one thing: assertions, end states, formulas, claims. One exploration
-//! answers for several of them. A property that is stated and that nothing looks at is *unknown*,
-//! and so is then the whole run: a warning beside *holds* would be overlooked.
+//! A model states several properties: assertions, end states, formulas, claims. One exploration
+//! decides several of them. A property that is stated and not checked is *unknown*, and then the
+//! whole run is *unknown*: a user would overlook a warning beside *holds*.
 
 use crate::plan::{Only, Plan};
 use bytecode::{Op, Origin, Program, Verified};
 use contract::{Judged, Position, PropertyKind, Safety, Stated, StopReason, Verdict};
 
-/// What a program states, in the order in which it is told.
+/// The properties that a program states, in the order of the report.
 pub(crate) fn of_program(program: &Verified) -> Vec<Stated> {
     let program = program.program();
     let mut stated = Vec::new();
@@ -49,13 +49,13 @@ fn is_asked(plan: &Plan, kind: PropertyKind) -> bool {
     match kind {
         PropertyKind::EndStates => deadlocks,
         PropertyKind::Assertions | PropertyKind::Errors => faults,
-        // What happens on channels is a matter of finite runs.
+        // A finite run decides a property about channel events.
         PropertyKind::Trace | PropertyKind::Notrace => true,
         _ => plan.only != Some(Only::Safety),
     }
 }
 
-/// What a plan asks for of what a model states.
+/// The stated properties that a plan asks for.
 pub(crate) fn asked(plan: &Plan, mut stated: Vec<Stated>) -> Vec<Stated> {
     if plan.non_progress {
         stated.push(Stated::of_kind(PropertyKind::Progress));
@@ -63,7 +63,7 @@ pub(crate) fn asked(plan: &Plan, mut stated: Vec<Stated>) -> Vec<Stated> {
     stated.into_iter().filter(|property| is_asked(plan, property.kind)).collect()
 }
 
-/// What an exploration that ended with `explored` says of a property that it decides.
+/// The verdict of a property that is decided by an exploration that ended with `explored`.
 pub(crate) fn explored(property: Stated, explored: &Verdict) -> Judged {
     let verdict = match explored {
         Verdict::Violated(violation) if PropertyKind::violated_by(violation.fault.kind) != property.kind => {

@@ -1,9 +1,9 @@
-//! Proposes measures of progress: what the code suggests, tried on a sample of the states.
+//! Proposes measures of progress: candidates from the code, tried on a sample of the states.
 //!
-//! Pieces of measures are variables, sums of arrays and the control-flow order of processes. On a
-//! sample of states and steps it is seen which of them never fall, or hardly ever. From these,
-//! candidates are made: single pieces, sums, lists. Each candidate then drives a sweep over a
-//! bounded number of states, and they are ranked by how few states it had to store.
+//! Pieces of measures are variables, sums of arrays and the control-flow order of processes. A
+//! sample of states and steps shows which of them never or seldom fall. These are combined to
+//! candidates: single pieces, sums, lists. Each candidate then drives a sweep over a bounded number
+//! of states. The candidates are ranked by the number of states that the sweep had to store.
 
 use crate::measure::Measure;
 use crate::plan::Engine;
@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 use store::{Layers, Plain};
 use vm::Interpreter;
 
-/// How much is tried.
+/// The bounds of the trials.
 #[derive(Clone, Debug)]
 pub struct Sampling {
-    /// States of the sample on which pieces are looked at.
+    /// The number of states in the sample on which pieces are examined.
     pub states: usize,
-    /// States that a trial sweep visits, about.
+    /// The approximate number of states that a trial sweep visits.
     pub trial: u64,
     /// How long everything may take.
     pub time: Duration,
@@ -42,7 +42,7 @@ impl Default for Sampling {
 /// A measure, and how a sweep by it went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
-    /// The measure as it can be given by a user.
+    /// The measure in the form that users type.
     pub text: String,
     /// Why it is proposed.
     pub reason: String,
@@ -52,16 +52,17 @@ pub struct Proposal {
     pub measure: Measure,
     /// Whether the sweep saw all states.
     pub complete: bool,
-    /// States that were met as new in the sweep.
+    /// States that were new to the sweep.
     pub states: u64,
     /// How the sweep went.
     pub sweep: contract::Sweep,
 }
 
 impl Proposal {
-    /// The share of the states that had to be stored at a time, the lower the better.
+    /// The share of the states that had to be stored at one time; lower is better.
     pub fn share(&self) -> f64 {
-        // Of a sweep with steps back it is not known how many different states it met.
+        // A sweep with regress steps may visit a state several times, so the number of different
+        // states is not known.
         self.sweep.peak_states as f64 / (self.states.saturating_sub(self.sweep.persistent_states)).max(1) as f64
     }
 
@@ -71,17 +72,17 @@ impl Proposal {
     }
 }
 
-/// Most pieces that are looked at, and most values in all.
+/// The largest number of pieces that are examined, and of their values together.
 const PIECES: usize = 400;
 const VALUES: usize = 1 << 21;
 
 /// Most candidates that drive a sweep.
 const TRIALS: usize = 16;
 
-/// A step back among so many is still worth a trial.
+/// A piece is still tried if at most one in so many steps is a regress step.
 const SELDOM: usize = 8;
 
-/// A measure by which more than this share of the states must be stored is of no use.
+/// A measure is not proposed if more than this share of the states must be stored.
 const WORTHWHILE: f64 = 0.9;
 
 /// Proposes measures for a program, the best first.
@@ -130,7 +131,7 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
             proposals.push(proposal);
         }
     }
-    // A share of a few in a hundred more is not worth expanding many states again.
+    // A slightly smaller share does not make up for expanding many states again.
     let cost = |proposal: &Proposal| proposal.share() * proposal.again();
     proposals.sort_by(|a, b| cost(a).total_cmp(&cost(b)).then(a.text.len().cmp(&b.text.len())));
     proposals.dedup_by(|a, b| a.text == b.text);
@@ -162,8 +163,8 @@ impl Sample {
         out.iter().filter_map(|(_, state)| state).for_each(|state| {
             add(state, &mut states);
         });
-        // Every other turn is a step of a long walk: what is near the beginning is not all there
-        // is.
+        // Every second step belongs to a long walk, because states near the initial state are not
+        // representative.
         let (mut next, mut walker) = (0, 0);
         for turn in 0_u64.. {
             if states.len() >= most || next >= states.len() || over() {
@@ -175,11 +176,11 @@ impl Sample {
             let Some(state) = states.get(from).cloned() else { break };
             out.clear();
             system.successors(&state, &mut out);
-            // No two steps of a walk are chosen alike, and every run chooses the same.
+            // The choices along a walk vary, and they are the same in every run.
             let random = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize / 7;
             let chosen = random % out.len().max(1);
-            // A walk that cannot go on begins anew where the breadth-first search has not been
-            // yet.
+            // A walk that cannot continue begins again at a state that the breadth-first search has
+            // not reached yet.
             let mut last = states.len() - 1;
             for (index, (_, target)) in out.iter().enumerate() {
                 let Some(target) = target else { continue };
@@ -227,7 +228,7 @@ struct Candidate {
 type Ranked = (usize, (bool, MeasurePart), String);
 
 fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sample) -> Vec<Candidate> {
-    // What never falls, by how often it rises; and what seldom does.
+    // Pieces that never fall, by how often they rise; and pieces that seldom fall.
     let (mut good, mut fair): (Vec<Ranked>, Vec<Ranked>) = (Vec::new(), Vec::new());
     let seen = sample.steps.len();
     for (number, (piece, known)) in found.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! A race: depth-first, breadth-first and directed search side by side, each over a store of its
+//! A race: depth-first, breadth-first and directed search run in parallel, each over a store of its
 //! own. The first answer ends them all.
 //!
-//! Nobody knows beforehand which order meets a violation first, and they differ by orders of
-//! magnitude. The memory that is allowed is shared alike. One that comes to its limit leaves the
-//! others alone.
+//! It is not known beforehand which order finds a violation first, and their times differ by orders
+//! of magnitude. Each search gets the same share of the memory budget. A search that reaches its
+//! limit does not end the others.
 
 use crate::plan::Plan;
 use crate::stores;
@@ -12,10 +12,10 @@ use contract::{Limits, Observer, Outcome, StopReason, System, Verdict};
 use search::{CheckpointError, Task};
 use std::sync::mpsc;
 
-/// Who runs.
+/// The orders that take part.
 const RUNNERS: [Order; 3] = [Order::Breadth, Order::Depth, Order::BestFirst];
 
-/// Tells notices and keeps progress to itself: one runner is enough to watch.
+/// Passes on notices but no progress: the progress of one search is enough.
 struct Notices<'a>(&'a dyn Observer);
 
 impl Observer for Notices<'_> {
@@ -37,11 +37,11 @@ pub(crate) fn search<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>
             scope.spawn(move || {
                 let quiet = Notices(task.observer);
                 let observer: &dyn Observer = if lane == 0 { task.observer } else { &quiet };
-                // The stack of one runner must not go where another's is.
+                // Two searches must not move their stacks to the same file.
                 let task = Task { limits, cancel, observer, threads: 1, spill: None, checkpoints: None, resident: None, ..task.clone() };
                 let plan = Plan { order, threads: 1, limits, ..*plan };
                 let outcome = stores::search(&system, &plan, &task, None);
-                // Nobody listens any more if the race is over.
+                // If the race is over, the receiver is gone.
                 let _ = told.send((lane, outcome));
             });
         }
@@ -65,8 +65,8 @@ pub(crate) fn search<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>
     })
 }
 
-/// Whether nothing better can come: a search that came to its end over a store that is not exact
-/// knows no more than another one would.
+/// Whether no later answer can be better. If a search completes over a store that is not exact,
+/// another search would not know more.
 fn is_decided(verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Holds | Verdict::Violated(_) => true,

@@ -1,8 +1,8 @@
 //! Whether a statement can be executed, and a path that does it.
 //!
 //! The system is searched with one more kind of fault: a transition that executes a statement of
-//! the wanted line. Faults of the model do not end the search. A path that is found is executed by
-//! the reference interpreter, and its last step must contain the statement.
+//! the wanted line. Faults of the model do not end the search. The reference interpreter executes a
+//! path that is found, and the last step must contain the statement.
 
 use crate::coverage::leading_to;
 use crate::plan::{Plan, Por};
@@ -34,7 +34,7 @@ pub enum Reach {
         /// Its steps in words.
         steps: Vec<Step>,
     },
-    /// No path does.
+    /// No path executes it.
     Never,
     /// It is not known, for this reason.
     Unknown(StopReason),
@@ -97,8 +97,8 @@ fn is_there(step: &Step, file: Option<&str>, line: u32) -> bool {
     places.any(|at| at.line == line && file.is_none_or(|file| at.file.ends_with(file)))
 }
 
-/// The path with the state after its last step, which a step with a fault that ends the search may
-/// not have.
+/// The path with the state after its last step. The trace of a search may lack it, because a fault
+/// ended the search there.
 fn with_states(system: &Reaching, mut trace: Trace) -> Option<Trace> {
     let before = trace.steps.len().checked_sub(1)?;
     if trace.steps[before].state.is_none() {
@@ -123,7 +123,7 @@ fn targets(program: &Verified, file: Option<&str>, line: u32) -> HashSet<u32> {
     steps.filter(|&at| tables.span_at(Addr(at)).is_some_and(here) || tables.origin_at(Addr(at)).is_some_and(here)).collect()
 }
 
-/// Ends the search where the statement is executed, and nowhere else.
+/// Ends the search only where the statement is executed.
 struct OnlyReached;
 
 impl Property for OnlyReached {

@@ -1,4 +1,4 @@
-//! The reduction of a run: whether there is one, and what is said of it.
+//! The reduction of a run: whether there is one, and what the report says about it.
 
 use crate::claim::Claim;
 use crate::plan::{Fair, Plan, Por};
@@ -10,20 +10,20 @@ use std::sync::{Mutex, PoisonError};
 /// Whether a search left out orders of independent steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reduced {
-    /// It did.
+    /// It left them out.
     Yes,
-    /// Nobody asked for it.
+    /// The plan did not ask for it.
     #[default]
     NotAsked,
-    /// It did not, because of this.
+    /// It did not, for this reason.
     Not(String),
 }
 
-/// The reduction of a plan's search for deadlocks and faults, and what is to be said of it.
+/// The reduction of a plan's search for deadlocks and faults, and whether there is one.
 pub(crate) fn reduction<'s>(subject: &'s dyn Subject, plan: &Plan) -> (Reduced, Chosen<'s>) {
     chosen(subject, plan, || {
-        // What is new to a store that forgets may have been visited, so nothing could be put off
-        // safely.
+        // A state that is new to a store that forgets may have been visited, so no step can be
+        // postponed safely.
         if plan.store.forgets() {
             return Err("the store forgets states".to_owned());
         }
@@ -34,8 +34,8 @@ pub(crate) fn reduction<'s>(subject: &'s dyn Subject, plan: &Plan) -> (Reduced, 
     })
 }
 
-/// The reduction of a plan's search for runs that violate a temporal property, and what is to be
-/// said of it.
+/// The reduction of a plan's search for runs that violate a temporal property, and whether there is
+/// one.
 pub(crate) fn of_claim<'s>(subject: &'s dyn Subject, plan: &Plan, claim: &Claim) -> (Reduced, Chosen<'s>) {
     chosen(subject, plan, || {
         if plan.fairness != Fair::Any {
@@ -51,8 +51,8 @@ pub(crate) fn of_claim<'s>(subject: &'s dyn Subject, plan: &Plan, claim: &Claim)
     })
 }
 
-/// Why a claim may tell runs apart that differ only in how many steps go by while its propositions
-/// stay as they are. With and without reduction these numbers differ.
+/// Why a claim may distinguish runs that differ only in the number of steps in which no proposition
+/// changes. A reduction changes these numbers.
 fn counts_steps(claim: &Claim) -> Option<&'static str> {
     let labels = |proposition: &Proposition| matches!(proposition, Proposition::Accepting | Proposition::NonProgress);
     match &claim.formula {
@@ -67,7 +67,8 @@ fn chosen<'s>(subject: &'s dyn Subject, plan: &Plan, find: impl FnOnce() -> Resu
     if plan.por == Por::Off {
         return off(Reduced::NotAsked);
     }
-    // What is new to a sweep may have been visited and deleted, so nothing could be put off safely.
+    // A state that is new to a sweep may have been visited and deleted, so no step can be postponed
+    // safely.
     let found = if plan.order == Order::Sweep { Err("the sweep deletes states".to_owned()) } else { find() };
     match found {
         Ok(inner) => (Reduced::Yes, Chosen { inner, subject: (plan.por == Por::Checked).then_some(subject), flaw: Mutex::default() }),
@@ -75,7 +76,7 @@ fn chosen<'s>(subject: &'s dyn Subject, plan: &Plan, find: impl FnOnce() -> Resu
     }
 }
 
-/// A reduction whose choices are examined if that is wanted.
+/// A reduction whose choices are examined if the plan asks for it.
 pub(crate) struct Chosen<'s> {
     inner: Box<dyn Reduction>,
     subject: Option<&'s dyn Subject>,
@@ -84,7 +85,7 @@ pub(crate) struct Chosen<'s> {
 }
 
 impl Chosen<'_> {
-    /// The verdict of a search with this reduction: nothing is known if a choice was wrong.
+    /// The verdict of a search with this reduction: *unknown* if a choice was wrong.
     pub fn confirm(&self, verdict: Verdict) -> Verdict {
         match self.flaw.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(flaw) => Verdict::Unknown(StopReason::Reduction(flaw)),
@@ -115,7 +116,7 @@ mod tests {
     use replay::Narrator;
     use std::sync::Arc;
 
-    /// A program whose reduction is careless.
+    /// A program with an unsound reduction.
     struct Careless(Arc<bytecode::Verified>);
 
     impl Subject for Careless {

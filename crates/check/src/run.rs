@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// An outcome, and the steps of its trace in the user's words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// Verdict and numbers.
+    /// The verdict and the statistics.
     pub outcome: Outcome,
     /// The steps to the violation; empty unless there is one.
     pub steps: Vec<Step>,
@@ -54,7 +54,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// An outcome, and nothing known about how it came to be.
+    /// An outcome, without anything about the way it was found.
     fn new(outcome: Outcome, steps: Vec<Step>) -> Checked {
         Checked {
             outcome,
@@ -75,7 +75,7 @@ impl Checked {
 /// Why a plan is not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The parts do not fit together; the sentence says why and what to choose instead.
+    /// The parts cannot be combined; the sentence says why and what to choose instead.
     Combination(&'static str),
 }
 
@@ -94,7 +94,7 @@ impl std::error::Error for Refusal {}
 pub enum ResumeError {
     /// The plan is not carried out at all.
     Refused(Refusal),
-    /// The checkpoint is no good, or of another search.
+    /// The checkpoint is damaged, or belongs to another search.
     Checkpoint(CheckpointError),
 }
 
@@ -121,45 +121,43 @@ impl From<CheckpointError> for ResumeError {
     }
 }
 
-/// What a run has to do with the world around it.
+/// What connects a run with its caller.
 #[derive(Clone)]
 pub struct Surroundings<'a> {
     /// How to interrupt it.
     pub cancel: Cancel,
-    /// Who hears of its progress.
+    /// The observer that gets reports of its progress.
     pub observer: &'a dyn Observer,
-    /// Who wants checkpoints. Each is to be preceded by the bytes of a [`Saved`](crate::Saved) if
-    /// it shall be complete in itself.
+    /// The receiver of checkpoints. To be complete in itself, each must be preceded by the bytes of
+    /// a [`Saved`](crate::Saved).
     pub checkpoints: Option<&'a dyn Checkpoints>,
-    /// Where a depth-first stack may go when it gets large.
+    /// The place to which a large depth-first stack may be moved.
     pub spill: Option<Spill<'a>>,
-    /// How much memory the process holds, if the system tells: with it the memory limit is one of
-    /// the process, not of its tables.
+    /// How much memory the process holds, if the system reports it. With it the memory limit
+    /// applies to the process, not only to its tables.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
 }
 
 impl Default for Surroundings<'_> {
-    /// Nobody listens, and there is nowhere to go but memory.
+    /// No observer and no checkpoints; everything stays in memory.
     fn default() -> Self {
         Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, resident: None }
     }
 }
 
-/// Carries out a plan.
-///
-/// The answer is *violated* only with a trace that the reference interpreter has run through, and
-/// *holds* only if the search saw everything through an exact store.
+/// Carries out a plan. The answer is *violated* only with a trace that the reference interpreter
+/// has executed, and *holds* only if the search visited all states with an exact store.
 pub fn run(subject: &dyn Subject, plan: &Plan, cancel: &Cancel, observer: &dyn Observer) -> Result<Checked, Refusal> {
     run_in(subject, plan, &Surroundings { cancel: cancel.clone(), observer, ..Surroundings::default() })
 }
 
-/// As [`run`], with checkpoints and a place for large stacks if there are such.
+/// As [`run`], with checkpoints and a place for large stacks, if there are any.
 pub fn run_in(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Checked, Refusal> {
     run_with(subject, plan, listener(plan), surroundings)
 }
 
-/// Goes on from a checkpoint of the same program, property, order and reduction, which begins at
-/// `from`, to the answer the search would have had.
+/// Continues from a checkpoint of the same program, property, order and reduction, which begins at
+/// `from`, to the answer that the uninterrupted search would have.
 pub fn resume(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>, from: &mut dyn Read) -> Result<Checked, ResumeError> {
     plan.refuse(true)?;
     carry_out(subject, plan, listener(plan), surroundings, Some(from))
@@ -172,7 +170,7 @@ fn listener(plan: &Plan) -> &dyn Property {
     }
 }
 
-/// Carries out a plan with a property of the caller's instead of the plan's.
+/// Carries out a plan with the caller's property instead of the plan's.
 pub(crate) fn run_with(
     subject: &dyn Subject,
     plan: &Plan,
@@ -181,7 +179,7 @@ pub(crate) fn run_with(
 ) -> Result<Checked, Refusal> {
     carry_out(subject, plan, property, surroundings, None).map_err(|error| match error {
         ResumeError::Refused(refusal) => refusal,
-        // Nothing was to be resumed, so nothing can be wrong with it.
+        // No checkpoint was read, so this error cannot occur.
         ResumeError::Checkpoint(_) => Refusal::Combination("there is no checkpoint"),
     })
 }
@@ -194,9 +192,9 @@ fn carry_out(
     from: Option<&mut dyn Read>,
 ) -> Result<Checked, ResumeError> {
     plan.refuse(surroundings.checkpoints.is_some())?;
-    // A measure is about the program as it is written.
+    // A measure refers to the program as it is written.
     let mut passes = if plan.order == Order::Sweep { Passes::default() } else { plan.passes };
-    // Statements that are never executed are told, not cut.
+    // Statements that are never executed are reported, so they must not be left out.
     if plan.coverage {
         passes = Passes { unused: false, slice: false, ..passes };
     }
@@ -232,19 +230,20 @@ fn carry_out(
         ..Task::default()
     };
     let clock = Clock { cancel: surroundings.cancel.clone(), deadline };
-    // If temporal properties alone are asked for, the searches for them are all there is to do.
+    // If only temporal properties are asked for, there is no exploration.
     let explores = questions.iter().any(|question| matches!(question, Question::Explored)) || questions.is_empty();
     let mut checked = if explores {
         let (mut system, notes) = noting(searched.system(plan.engine, Arc::default(), observer), searched, plan);
         get_ready(&mut system, plan, &clock);
         let searched = probe::search(&system, plan, &task, from);
         let (outcome, probe) = match searched {
-            // The time was up before all of the checkpoint was read.
+            // The time was over before all of the checkpoint was read.
             Err(CheckpointError::GivenUp(outcome)) => (*outcome, None),
             searched => searched?,
         };
         let outcome = Outcome { verdict: reduction.confirm(outcome.verdict), ..outcome };
-        // What a probe found was known before the time was up, and its path is not long.
+        // A violation that the probe found was known before the time was over, and its path is not
+        // long.
         let known = probe.as_ref().is_some_and(|probe| probe.answers);
         let mut outcome = outcome;
         if let Some(smaller) = &smaller {
@@ -294,17 +293,17 @@ fn carry_out(
     Ok(checked)
 }
 
-/// What it takes to answer for a property.
+/// How a property is decided.
 enum Question {
     /// The exploration decides it.
     Explored,
-    /// A run that an automaton accepts must not exist.
+    /// No run may be accepted by an automaton.
     Claim(Claim),
     /// The events on channels must be followed.
     Events(Box<Watched>),
     /// A formula of branching time must be decided.
     Branching(Ctl),
-    /// There is no way to.
+    /// It cannot be checked.
     Unchecked(NotChecked),
 }
 
@@ -326,7 +325,8 @@ impl Question {
     }
 }
 
-/// Searches for a run that violates a temporal property, and the steps of the one that was found.
+/// Searches for a run that violates a temporal property. Returns the verdict and the steps of the
+/// run.
 #[allow(clippy::too_many_arguments)]
 fn temporal(
     subject: &dyn Subject,
@@ -351,14 +351,15 @@ fn temporal(
     let closing = |state: &[u8]| guide::closing(searched, state);
     let mut found = temporal::search(&system, claim, plan, &closing, &Task { heuristic: &*heuristic, ..task.clone() });
     if let Some(notes) = notes {
-        // A run that the claim does not follow is not searched to its end.
+        // The product leaves out runs that the claim does not follow, so the coverage is not
+        // complete.
         coverage::merge(&mut checked.coverage, notes.tell(false, is_reduced));
     }
     if let Some(smaller) = &smaller {
         found = smaller.retell(narrator, found, true, clock.enough(plan, false));
         if matches!(found.verdict, Verdict::Unknown(StopReason::TraceLost(_))) && !clock.is_over() {
-            // What comes again in the smaller program takes too long to come again in the original
-            // one: a counter that nobody needs goes round, for example.
+            // A loop of the smaller program takes too long to close in the original one: for
+            // example, a counter that is not needed must first overflow.
             checked.reduced_for.pop();
             checked.shrunk_for.pop();
             let whole = &Plan { passes: Passes::default(), ..*plan };
@@ -380,7 +381,8 @@ fn temporal(
     (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search }, steps)
 }
 
-/// The system, which takes notes if the plan wants that and the model has statements.
+/// The system, which records executed statements if the plan asks for it and the model has
+/// statements.
 fn noting(system: Box<dyn CloneSystem>, searched: &dyn Subject, plan: &Plan) -> (Box<dyn CloneSystem>, Option<Arc<Notes>>) {
     match searched.byte_code().filter(|_| plan.coverage) {
         Some(program) => {
@@ -396,7 +398,7 @@ fn is_complete(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Holds | Verdict::Unknown(StopReason::Unchecked(_)))
 }
 
-/// Waits for native code, if that is what the plan wants, and while there is time.
+/// Waits for native code, if the plan asks for it, as long as there is time.
 fn get_ready(system: &mut impl System, plan: &Plan, clock: &Clock) {
     while plan.code_first && !clock.is_over() && !system.get_ready(READY_EVERY) {}
 }
@@ -415,8 +417,8 @@ impl Clock {
         self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// When whoever looks for the steps of a path is to give up. What is `known` is told although
-    /// the time is up.
+    /// When the search for the steps of a path must end. A `known` violation is reported even if
+    /// the time is over.
     fn enough(&self, plan: &Plan, known: bool) -> Enough {
         let (cancel, memory) = (self.cancel.clone(), plan.limits.memory);
         let deadline = self.deadline.filter(|_| !known);
@@ -427,8 +429,8 @@ impl Clock {
     }
 }
 
-/// When whoever tells of steps is to give one up: the time of the run is over, its memory used up,
-/// or somebody asks to stop.
+/// When the description of a step must be abandoned: the time of the run is over, its memory is
+/// used up, or the caller asks to stop.
 pub(crate) fn enough(plan: &Plan, cancel: &Cancel) -> Enough {
     let (began, limits, cancel) = (Instant::now(), plan.limits, cancel.clone());
     Enough::when(move |bytes| {
@@ -437,8 +439,8 @@ pub(crate) fn enough(plan: &Plan, cancel: &Cancel) -> Enough {
     })
 }
 
-/// Lets a violation pass only if the reference interpreter finds it too. If not, an engine is
-/// wrong, and the honest verdict is that we do not know.
+/// Keeps a violation only if the reference interpreter finds it too. If not, an engine is wrong,
+/// and the verdict is *unknown*.
 fn confirm(narrator: &Narrator, mut outcome: Outcome, stop: &dyn Fn() -> bool) -> Checked {
     let mut steps = Vec::new();
     if let Verdict::Violated(violation) = &mut outcome.verdict {
@@ -475,8 +477,7 @@ mod tests {
         confirm(&narrator(), outcome, &|| false).outcome.verdict
     }
 
-    /// A search for deadlocks alone finds one behind a failed assertion, and its trace is no worse
-    /// for that.
+    /// A search for deadlocks only finds one after a failed assertion, and its trace is confirmed.
     #[test]
     fn a_deadlock_behind_a_fault_is_confirmed() {
         let text = "process P() {\n ;: assert(false)\n LDC 0\n ASSERT\n STEP N\n ;: false\n LDC 0\n NEXZ\n STEP N\n STEP T\n}\nstart P\n";
@@ -491,7 +492,7 @@ mod tests {
         }
     }
 
-    /// No engine is believed: a violation that the reference interpreter does not find is none.
+    /// A violation that the reference interpreter does not find is not reported.
     #[test]
     fn only_true_violations_pass() {
         let narrator = narrator();

@@ -1,11 +1,11 @@
-//! What a saved search is about, written before the search itself: the program, and the choices
-//! that decide what the search will say.
+//! The head of a saved search, written before the search itself: the program, and the choices that
+//! decide its result.
 //!
-//! A checkpoint is complete in itself. Whoever goes on from it needs neither the model nor the
-//! options again, and cannot go on with others by mistake: the search behind these bytes is marked
-//! with their digest. What may differ from run to run (engine, workers, memory, time) is not part
-//! of it; the store, the depth limit and the number of runs over bit arrays are, as what to use if
-//! nothing else is said.
+//! A checkpoint is complete in itself. To resume it, a user needs neither the model nor the options
+//! again, and cannot resume it with others by mistake: the search after these bytes contains their
+//! digest. Options that may differ from run to run (engine, workers, memory, time) are not part of
+//! it. The store, the depth limit and the number of runs over bit arrays are part of it, as
+//! defaults.
 
 use crate::plan::{Only, Plan, Por};
 use crate::subject::{Enclosed, Subject};
@@ -16,11 +16,12 @@ use search::CheckpointError;
 use std::io::{self, Read};
 
 const MAGIC: &[u8; 16] = b"everypath-saved5";
-/// What all versions begin with.
+/// The first bytes of all versions.
 const KIND: &[u8] = b"everypath-saved";
-/// No name or program is longer; a length beyond is a sign of damage, not a reason to allocate.
+/// The greatest length of a name or a program. A greater length is a sign of damage, so nothing is
+/// allocated for it.
 const BYTES_MAX: u32 = 1 << 28;
-/// What stands for a limit that is none.
+/// The number that is written if there is no limit.
 const NO_LIMIT: u64 = u64::MAX;
 
 /// What a saved search is about.
@@ -28,16 +29,16 @@ const NO_LIMIT: u64 = u64::MAX;
 pub struct Saved {
     /// The model's name, as the user typed it.
     pub model: String,
-    /// The way from the folder of the saved search to the one from which names of files start;
+    /// The path from the folder of the saved search to the folder that file names are relative to;
     /// empty if there is none.
     pub folder: String,
-    /// What is worth knowing about the model, a line each: the program does not tell it any more.
+    /// Warnings about the model, one per line. They cannot be found in the compiled program.
     pub warnings: String,
-    /// The ending that tells the language of the program.
+    /// The file name extension of the program's language.
     pub ending: String,
     /// The program, in binary form, or another model. It is verified like any other before it runs.
     pub program: Vec<u8>,
-    /// What must never happen.
+    /// The violations that the search looks for.
     pub property: Option<Safety>,
     /// The only part of the model's properties that was asked for.
     pub only: Option<Only>,
@@ -56,7 +57,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// What a search of `program` by `plan` is about.
+    /// The head of a search of `subject` by `plan`.
     pub fn new(model: &str, warnings: &[String], subject: &dyn Subject, plan: &Plan) -> Saved {
         let Enclosed { ending, contents } = subject.bytes();
         Saved {
@@ -76,13 +77,12 @@ impl Saved {
         }
     }
 
-    /// Whether a file that begins with `bytes` is meant to be a saved search, of this version or
-    /// another.
+    /// Whether a file that begins with `bytes` is a saved search, of this version or another.
     pub fn is_one(bytes: &[u8]) -> bool {
         bytes.starts_with(KIND)
     }
 
-    /// `plan` with everything that is not free to choose when the search goes on.
+    /// `plan` with the choices that must not change when the search is resumed.
     pub fn plan(&self, plan: Plan) -> Plan {
         let por = match (self.por, plan.por) {
             (false, _) => Por::Off,
@@ -149,8 +149,8 @@ impl Saved {
     }
 }
 
-/// Marks a search: equal for programs that behave the same and plans that ask the same, wherever
-/// the model was read from.
+/// The digest of a search. It is equal for programs that behave the same and plans that ask the
+/// same, wherever the model was read from.
 pub(crate) fn digest(subject: &dyn Subject, plan: &Plan) -> [u8; 16] {
     let mut bytes = subject.behaviour();
     bytes.extend(choices(plan.property, plan.only, plan.order, plan.por != Por::Off, plan.passes).as_bytes());
@@ -160,7 +160,7 @@ pub(crate) fn digest(subject: &dyn Subject, plan: &Plan) -> [u8; 16] {
     digest
 }
 
-/// The choices that decide what a search says.
+/// The choices that decide the result of a search.
 struct Choices {
     property: Option<Safety>,
     only: Option<Only>,
@@ -169,8 +169,8 @@ struct Choices {
     passes: Passes,
 }
 
-/// The choices in words: the names that users type, and `reduced`, the names of passes,
-/// `deadlocks`, `faults` where they are wanted.
+/// The choices in words: the names that users type, and `reduced`, the names of passes, `deadlocks`
+/// and `faults`, where they apply.
 fn choices(property: Option<Safety>, only: Option<Only>, order: Order, por: bool, passes: Passes) -> String {
     let mut words = vec![order.of_search().name()];
     words.extend(por.then_some("reduced"));
@@ -222,7 +222,7 @@ impl Reader<'_> {
             return Err(CheckpointError::Damaged);
         }
         let mut part = Vec::new();
-        // Grows with what is really there, whatever the length says.
+        // The memory grows with the bytes that were read, whatever the length says.
         if self.from.take(len.into()).read_to_end(&mut part)? != len as usize {
             return Err(CheckpointError::Read(io::ErrorKind::UnexpectedEof.into()));
         }

@@ -1,9 +1,9 @@
-//! Runs over bit arrays, one after the other, each with other hash functions: what one overlooks
-//! another may find.
+//! Runs over bit arrays, one after the other, each with other hash functions. A run may find states
+//! that another one overlooks.
 //!
-//! A series ends with the first run that finds a violation or is stopped, or when there were as
-//! many as the plan wants. It is saved in the middle of a run: the array of that run, the sketch of
-//! what all have found, and a note on the runs before.
+//! A series ends with the first run that finds a violation or is stopped, or after as many runs as
+//! the plan asks for. It is saved in the middle of a run: the array of that run, a sketch of the
+//! states that all runs have found, and the results of the earlier runs.
 
 use crate::plan::Plan;
 use crate::stores::{Manner, SEED, go};
@@ -13,10 +13,11 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 use store::{Bits, BitsReport, Joined, Union};
 
-/// A bit array does not grow, so it takes what it may at once; but no more than this.
+/// A bit array does not grow, so it is allocated with its full size; but it is not larger than
+/// this.
 const BIT_ARRAY_MAX: u64 = 1 << 30;
 
-/// What the program itself takes, roughly.
+/// The approximate memory of the program itself.
 const OWN_BYTES: u64 = 10 << 20;
 
 /// Makes the runs of a series, or those that are left of one that was saved.
@@ -37,7 +38,8 @@ pub(crate) fn bits<S: System + Clone>(
     let mut reopened = None;
     if let Some(from) = from {
         reopened = Some(search::reopen(&mut store, task, from)?);
-        // What any store can read has no note, and the one the store was made with is still there.
+        // A checkpoint that any store can read has no note. Then the store still has the note with
+        // which it was made.
         series = Series::from_bytes(store.note()).ok_or(CheckpointError::Damaged)?;
     }
     loop {
@@ -58,20 +60,20 @@ pub(crate) fn bits<S: System + Clone>(
             return Ok(outcome);
         }
         let seed = SEED + series.runs.len() as u64;
-        // The old array goes before the new one comes.
+        // The old array is freed before the new one is allocated.
         drop(store);
         store = Joined::new(Bits::new(bytes, functions, seed), &union, series.to_bytes());
     }
 }
 
-/// The size of the array: half of the budget, or of what the program itself leaves of it if that
-/// counts too. It is not asked how much that is just now, so that the same call gives the same
-/// answer.
+/// The size of the array: half of the budget, or half of the rest if the program itself counts too.
+/// The program counts with a constant, not with its present memory, so that the same call gives the
+/// same answer.
 pub(crate) fn array_bytes(budget: u64, own_counts: bool) -> u64 {
     ((budget - own_bytes(budget, own_counts)) / 2).min(BIT_ARRAY_MAX)
 }
 
-/// What the program itself takes of the budget, if that counts.
+/// The share of the program itself in the budget, if it counts.
 pub(crate) fn own_bytes(budget: u64, own_counts: bool) -> u64 {
     if own_counts { OWN_BYTES.min(budget / 2) } else { 0 }
 }
@@ -86,8 +88,9 @@ struct Series {
 }
 
 impl Series {
-    /// Adds a run, and gives what is to be reported if it was the last: this one if it ended the
-    /// series, or else the one that found more; with what is known of all.
+    /// Adds a run, and returns the outcome of the series if this was the last run: that of this run
+    /// if it ended the series, or else that of the run with the most states; with the statistics of
+    /// all.
     fn add(&mut self, latest: Outcome, union: &Union) -> Outcome {
         let Outcome { verdict, statistics } = latest;
         let elapsed = self.best.elapsed + statistics.elapsed;
@@ -105,7 +108,7 @@ impl Series {
         Outcome { verdict, statistics: self.best.clone() }
     }
 
-    /// As a row of numbers; what follows from others is left out.
+    /// As a list of numbers; numbers that can be computed from others are left out.
     fn to_bytes(&self) -> Vec<u8> {
         let Statistics { states, transitions, depth, elapsed, store_bytes, store_peak_bytes, search_bytes, .. } = self.best;
         let omission = self.best.omission.clone().unwrap_or_default();
@@ -153,7 +156,7 @@ impl Series {
     }
 }
 
-/// Adds to reports of progress how full the bit array must be by now.
+/// Adds to reports of progress an estimate of how full the bit array is.
 struct Filling<'a> {
     inner: &'a dyn Observer,
     bits: f64,
@@ -204,7 +207,7 @@ mod tests {
         for len in 0..bytes.len() {
             assert_eq!(Series::from_bytes(&bytes[..len]), None, "cut at {len}");
         }
-        // No length is believed.
+        // A length in the input is never trusted.
         assert_eq!(Series::from_bytes(&[0xff; 256]), None);
     }
 }

@@ -1,5 +1,5 @@
-//! From the name of a store and of an order to a search over concrete types, and what a store of
-//! hashes says of itself afterwards.
+//! Maps the names of a store and of an order to a search over concrete types, and adds the
+//! probability of omissions to its statistics.
 
 use crate::plan::{Fair, Plan};
 use crate::race;
@@ -14,7 +14,8 @@ use store::{Bits, Cache, Compact, Hashes, Layers, Marked, Plain};
 /// Bits kept of each hash: with ten million states, the chance that any of them is overlooked is
 /// below one in a thousand.
 pub(crate) const HASH_BITS: u32 = 56;
-/// What a cached state takes beside its bytes, roughly, and the most states that are kept.
+/// The approximate memory of a cached state besides its bytes, and the largest number of states
+/// that are kept.
 const CACHED_BYTES: u64 = 72;
 const CACHED_MAX: u64 = 1 << 24;
 /// Hash functions are the same in every run: one worker gives the same answer every time.
@@ -36,7 +37,7 @@ pub(crate) fn search<S: System + Clone>(
         _ => {}
     }
     match plan.store {
-        // States that are found again by their names are kept whole.
+        // A* needs names that do not change, so states are stored whole.
         StoreKind::Auto if plan.order == Order::AStar => with(system, &mut Plain::with_budget(budget), order, task, from),
         StoreKind::Auto => with(system, &mut Compact::when_needed(budget), order, task, from),
         StoreKind::Plain => with(system, &mut Plain::with_budget(budget), order, task, from),
@@ -55,8 +56,8 @@ pub(crate) fn search<S: System + Clone>(
     }
 }
 
-/// How many states a cache has room for, if they are as long as the initial ones. The rest of the
-/// room is for the path.
+/// How many states fit in a cache, if they are as long as the initial ones. The rest of the memory
+/// is for the path.
 fn cached<S: System + Clone>(system: &S, room: u64) -> u64 {
     let mut out = Successors::new();
     system.clone().initial(&mut out);
@@ -78,7 +79,7 @@ fn with<S: System + Clone, T: Store>(
     }
 }
 
-/// An order, and what else decides in which order states are visited.
+/// An order with its parameters.
 #[derive(Clone, Copy)]
 pub(crate) struct Manner {
     order: Order,
@@ -87,17 +88,18 @@ pub(crate) struct Manner {
 }
 
 impl Manner {
-    /// An order as it is without further ado.
+    /// An order with default parameters.
     pub(crate) fn of(order: Order) -> Manner {
         Manner { order, ..Manner::of_plan(&Plan::check()) }
     }
 
-    /// As a plan has it.
+    /// The order and parameters of a plan.
     pub(crate) fn of_plan(plan: &Plan) -> Manner {
         Manner { order: plan.order, weight: plan.weight, width: plan.width }
     }
 
-    /// What path and estimate count, given the hundredths for the path or else as it is usual.
+    /// The weights of path and estimate: from the hundredths for the path if given, or else the
+    /// usual ones.
     fn weights(self, usual: Weights) -> Weights {
         self.weight.map_or(usual, |path| Weights { path, estimate: 100_u32.saturating_sub(path) })
     }
@@ -109,16 +111,17 @@ pub(crate) fn go<S: System + Clone, T: Store>(system: &S, store: &T, manner: Man
         Order::Auto | Order::Breadth => search::breadth_first(system, store, task),
         Order::Depth => search::depth_first(system, store, task),
         Order::DepthShared => search::depth_first_shared(system, store, task),
-        // It needs a store in layers; whoever comes here has another.
+        // A sweep needs a store with layers, and this store has none.
         Order::Sweep => unreachable_store(),
         Order::AStar => search::best_first(system, store, manner.weights(Weights::EQUAL), task),
-        // Those with several stores have their own way; of one alone this is the nearest.
+        // The last two need several stores and are handled elsewhere. With one store, best first is
+        // the closest.
         Order::BestFirst | Order::IdaStar | Order::Race => search::best_first(system, store, Weights::GREEDY, task),
         Order::Beam => search::beam(system, store, manner.width as usize, task),
     }
 }
 
-/// Addresses that one layer may use, whatever the budget is: there are many layers.
+/// The address space that one layer may use, whatever the budget is: there are many layers.
 const LAYER_BYTES: u64 = 1 << 38;
 
 /// Searches by the measure of the plan.
@@ -149,13 +152,13 @@ fn rounds<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcom
     }
 }
 
-/// States that one worker visits before others are called, and the memory for them.
+/// The number of states that one worker visits before other workers start, and the memory for them.
 const ALONE: u64 = 1 << 15;
 const ALONE_BYTES: u64 = 32 << 20;
 
-/// Looks for accepted cycles by components. Several workers are called where they can help: for a
-/// few states they are not worth it, and one worker finds the same run every time. One worker that
-/// searches in two stages is faster than two that do not (`docs/performance.md`).
+/// Looks for accepted cycles by components. Several workers are used only where they help: for few
+/// states they cost more than they gain, and one worker finds the same run every time. One worker
+/// that searches in two stages is faster than two that do not (`docs/performance.md`).
 pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, task: &Task<'_>) -> Outcome {
     let budget = plan.limits.memory.unwrap_or(u64::MAX);
     let fairness = plan.fairness.into();
@@ -200,7 +203,7 @@ pub(crate) fn nested<S: System + Clone>(product: &Product<S>, plan: &Plan, task:
     }
 }
 
-/// Goes by estimates to where cycles can be accepted; nothing if the plan is not for it.
+/// Searches for accepted cycles by estimates; nothing if the plan's order and store cannot do it.
 pub(crate) fn toward_cycles<S: System + Clone>(
     product: &Product<S>,
     plan: &Plan,
@@ -224,6 +227,6 @@ pub(crate) fn toward_cycles<S: System + Clone>(
 }
 
 fn unreachable_store() -> Outcome {
-    let verdict = Verdict::Unknown(StopReason::Storage("the store cannot carry what the search needs".to_owned()));
+    let verdict = Verdict::Unknown(StopReason::Storage("the store cannot do what the search needs".to_owned()));
     Outcome { verdict, statistics: Statistics::default() }
 }

@@ -1,7 +1,7 @@
-//! What can be checked: anything that is a system, has words, and knows what it states.
+//! What can be checked: a system that can describe its steps and has properties.
 //!
 //! Byte-code programs and explicit graphs are subjects. An embedder's own system becomes one with a
-//! few lines; nothing from here on asks what is behind it.
+//! few lines. The rest of this crate does not depend on the kind of subject.
 
 use crate::claim::{Claim, NotChecked};
 use crate::ctl::Ctl;
@@ -18,32 +18,32 @@ use source::FileId;
 use std::sync::Arc;
 use vm::Interpreter;
 
-/// How many states are looked at to examine one choice of a reduction.
+/// How many states are explored to examine one choice of a reduction.
 const EXAMINED: usize = 200;
 
-/// A model as a file that can travel with a trace or a saved search.
+/// A model as a file that is stored with a trace or a saved search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enclosed {
-    /// The ending by which its language is known.
+    /// The file name extension of its language.
     pub ending: String,
-    /// What is in the file.
+    /// The contents of the file.
     pub contents: Vec<u8>,
 }
 
 /// A model to be checked, replayed and reported.
 pub trait Subject: Send + Sync {
-    /// The system that a search explores, which evaluates these propositions. `observer` is told if
-    /// it is not the one that was asked for.
+    /// The system that a search explores, which evaluates these propositions. `observer` gets a
+    /// notice if another engine than the requested one is used.
     fn system(&self, engine: Engine, propositions: Arc<[Proposition]>, observer: &dyn Observer) -> Box<dyn CloneSystem>;
 
-    /// Who tells its steps and confirms its traces.
+    /// Describes its steps and confirms its traces.
     fn narrator(&self) -> Narrator;
 
-    /// What it states.
+    /// The properties that it states.
     fn stated(&self) -> Vec<Stated>;
 
-    /// What a search must refute to show a property that it states; nothing if a plain exploration
-    /// decides the property.
+    /// The claim that a search must refute to decide a stated property; nothing if a plain
+    /// exploration decides the property.
     fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>>;
 
     /// Bytes that are equal for two subjects if they have the same states, steps and properties,
@@ -58,20 +58,20 @@ pub trait Subject: Send + Sync {
         self.text()
     }
 
-    /// What may be left out of a search for deadlocks and faults, or why nothing may.
+    /// The reduction of a search for deadlocks and faults, or why there is none.
     fn reduction(&self) -> Result<Box<dyn Reduction>, String> {
         Err("the model is not made of processes".to_owned())
     }
 
-    /// What may be left out of a search for runs that a property over these propositions refuses,
-    /// if it cannot tell how many steps something takes; or why nothing may.
+    /// The reduction of a search for runs that violate a property over these propositions, or why
+    /// there is none. The property must not count steps.
     fn reduction_for(&self, propositions: &[Proposition]) -> Result<Box<dyn Reduction>, String> {
         let _ = propositions;
         Err("the model is not made of processes".to_owned())
     }
 
-    /// Says how a choice of its [`reduction`](Self::reduction) in a state is wrong, if it is: tried
-    /// out by brute force.
+    /// Examines a choice of its [`reduction`](Self::reduction) in a state by brute force. Says what
+    /// is wrong with the choice, if it is wrong.
     fn examine(&self, reduction: &dyn Reduction, state: &[u8]) -> Option<String> {
         let _ = (reduction, state);
         None
@@ -82,20 +82,19 @@ pub trait Subject: Send + Sync {
         None
     }
 
-    /// The measure of progress that it states itself, and what it is called.
+    /// The measure of progress that the model states, and its name.
     fn own_measure(&self) -> Option<(Measure, String)> {
         None
     }
 
-    /// The formula of branching time that a property is, if it is one.
+    /// The formula of branching time of a property, if the property is one.
     fn branching(&self, stated: &Stated) -> Option<Ctl> {
         let _ = stated;
         None
     }
 }
 
-/// Whether two subjects have the same states and steps, whatever they are called and wherever their
-/// text stands.
+/// Whether two subjects have the same states and steps, whatever their names and source positions.
 pub fn same_behaviour(a: &dyn Subject, b: &dyn Subject) -> bool {
     a.behaviour() == b.behaviour()
 }
@@ -185,7 +184,7 @@ fn native(
         Engine::Native => match jit::Native::new(Arc::clone(program)) {
             Ok(native) => Some(Box::new(native.watching(Arc::clone(propositions)))),
             Err(error) => {
-                observer.notice(&format!("{error}; the interpreter takes its place"));
+                observer.notice(&format!("{error}; the interpreter is used instead"));
                 None
             }
         },
@@ -196,7 +195,7 @@ fn native(
 #[cfg(not(feature = "native"))]
 fn native(_: &Arc<Verified>, engine: Engine, _: &Arc<[Proposition]>, observer: &dyn Observer) -> Option<Box<dyn CloneSystem>> {
     if engine == Engine::Native {
-        observer.notice("this build makes no native code; the interpreter takes its place");
+        observer.notice("this build makes no native code; the interpreter is used instead");
     }
     None
 }
@@ -240,7 +239,7 @@ impl Subject for Arc<Lts> {
     }
 }
 
-/// A subject of which only some properties are asked for, by their names; and others that it does
+/// A subject with a selection of its properties, by name, and with further properties that it does
 /// not state itself.
 pub struct Selected {
     /// The subject.

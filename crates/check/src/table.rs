@@ -1,9 +1,10 @@
-//! The one table of what goes together: search order, store, and what a property asks of a search.
+//! The one table of valid combinations: search order, store, and the kind of search that a property
+//! needs.
 //!
-//! A row for each order and each store says what it can do. [`RULES`] says what a combination must
-//! not lack. Refusals come from here, the command line lists these names with their help, and a
-//! test walks every combination: each is refused with its sentence, or it is run on small models
-//! and keeps its [`Guarantee`].
+//! A row for each order and each store says what it can do. [`RULES`] has the conditions that a
+//! combination must meet. Refusals come from here, the command line lists these names with their
+//! help, and a test tries every combination: it is refused with its sentence, or it runs on small
+//! models and keeps its [`Guarantee`].
 
 use crate::choice::choice;
 use crate::plan::{Fair, Plan};
@@ -14,15 +15,15 @@ choice! {
     Order, "search order" {
         #[default]
         Auto = "auto", "A short depth-first probe, then breadth first; without a property, breadth first at once";
-        Breadth = "bfs", "Breadth first: traces are the shortest there are";
+        Breadth = "bfs", "Breadth first: traces are shortest";
         Depth = "dfs", "Strictly depth first, one worker: finds deep violations early, keeps few states waiting";
         DepthShared = "dfs-shared", "Depth first with a stack for each worker: traces are neither shortest nor always the same";
-        Sweep = "sweep", "Least progress first by a measure, deleting what lies behind: little memory where a model makes progress";
-        BestFirst = "best-first", "Directed: the state that seems nearest to a violation first, one worker";
-        AStar = "astar", "Directed: least path plus estimate first, one worker; shortest traces if the estimate is a lower bound";
-        IdaStar = "ida-star", "A* by depth-first rounds with a growing bound: again and again, in less memory";
-        Beam = "beam", "Directed, level by level: of each level the most promising states only; may overlook violations";
-        Race = "race", "Breadth-first, depth-first and best-first search side by side; the first answer ends them all";
+        Sweep = "sweep", "Least progress first by a measure, deleting states that it has passed: little memory if the model makes progress";
+        BestFirst = "best-first", "Directed: states that seem nearest to a violation first, one worker";
+        AStar = "astar", "Directed: states with the least path plus estimate first, one worker; shortest traces if the estimate is a lower bound";
+        IdaStar = "ida-star", "A* as depth-first rounds with a growing bound: repeats work, needs less memory";
+        Beam = "beam", "Directed, level by level: only the most promising states of each level; may overlook violations";
+        Race = "race", "Breadth-first, depth-first and best-first search in parallel; the first answer ends them all";
     }
 }
 
@@ -34,7 +35,7 @@ choice! {
         Plain = "plain", "Exact: whole states. The fastest";
         Compact = "compact", "Exact: a few bytes a state, from early on";
         Hashes = "hash", "A hash of each state: a few bytes, and a very small chance to overlook a state";
-        Bits = "bits", "A few bits of each state in an array of at most a gigabyte: overlooks states as it fills";
+        Bits = "bits", "A few bits for each state in an array of at most a gigabyte: overlooks states as it fills";
         Cache = "cache", "Exact, but forgets states when memory is short and visits them again. Depth first only";
     }
 }
@@ -45,17 +46,17 @@ choice! {
         #[default]
         Components = "scc", "Strongly connected components: each state is expanded once, and fairness costs little";
         Nested = "ndfs", "Two nested depth-first searches";
-        Young = "owcty", "Breadth first: states that cannot lie on an accepting cycle are taken out until none is left";
+        Young = "owcty", "Breadth first: states that cannot lie on an accepting cycle are removed until nothing changes";
     }
 }
 
 /// What an order can do.
 struct OrderRow {
-    /// It knows when it has left a state for good.
+    /// It knows when it is finished with a state.
     leaves: bool,
     /// It can be saved and resumed.
     saved: bool,
-    /// It goes by estimates.
+    /// It uses estimates.
     directed: bool,
     /// It finds known states again by their names.
     reopens: bool,
@@ -83,15 +84,15 @@ const fn order(order: Order) -> OrderRow {
 
 /// What a store promises.
 struct StoreRow {
-    /// It never takes a new state for a seen one.
+    /// It never reports a new state as known.
     exact: bool,
-    /// It may take a state that was left for new.
+    /// It may report a state as new again after the search has left it.
     forgets: bool,
     /// A search for components can run over it.
     components: bool,
     /// States can carry marks.
     marks: bool,
-    /// Layers of states can be given back.
+    /// Layers of states can be deleted.
     layers: bool,
     /// Names of states never change.
     names: bool,
@@ -109,8 +110,7 @@ const fn store(store: StoreKind) -> StoreRow {
 }
 
 impl Order {
-    /// The order in which a search goes through the states: that of the main search, if a probe
-    /// comes before it.
+    /// The order of the main search, if a probe comes before it.
     pub const fn of_search(self) -> Order {
         match self {
             Order::Auto => Order::Breadth,
@@ -118,7 +118,7 @@ impl Order {
         }
     }
 
-    /// Whether it goes by estimates of the distance to a violation.
+    /// Whether it uses estimates of the distance to a violation.
     pub const fn is_directed(self) -> bool {
         order(self).directed
     }
@@ -141,19 +141,18 @@ impl Order {
 }
 
 impl StoreKind {
-    /// Whether the store tells states apart without a mistake. A search that completes over another
-    /// one never says *holds*.
+    /// Whether the store never confuses two states. A search over another store never says *holds*.
     pub const fn is_exact(self) -> bool {
         store(self).exact
     }
 
-    /// Whether it may take a state that was left for new.
+    /// Whether it may report a state as new again after the search has left it.
     pub(crate) const fn forgets(self) -> bool {
         store(self).forgets
     }
 }
 
-/// What a property asks of a search.
+/// The kind of search that a property needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Method {
     /// Visit all states: deadlocks, assertions, run-time errors.
@@ -164,32 +163,33 @@ pub(crate) enum Method {
     Cycles(Cycles),
 }
 
-/// What is to go together.
+/// The parts of a search that are to be combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Combination {
     pub order: Order,
     pub store: StoreKind,
     pub method: Method,
     pub fairness: Fair,
-    /// Whether the search is to be saved, or was.
+    /// Whether the search is to be saved, or was saved.
     pub saved: bool,
 }
 
-/// What an answer is worth.
+/// How much an answer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guarantee {
-    /// A search that completes says *holds* or *violated*, and its numbers are those of the model.
+    /// A search that completes says *holds* or *violated*, and its statistics are those of the
+    /// model.
     Full,
     /// As `Full`, but states that were forgotten or deleted are counted again.
     Revisits,
-    /// A violation is one, but a search that finds none does not know.
+    /// A violation is real, but a search that finds none says *unknown*.
     FindsOnly,
 }
 
 /// A rule that some combinations break.
 struct Rule {
     broken: fn(&Combination) -> bool,
-    /// Why they make no sense, and what to choose instead.
+    /// Why they are refused, and what to choose instead.
     refusal: &'static str,
 }
 
@@ -211,7 +211,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         broken: |c| c.order == Order::Sweep && matches!(c.method, Method::Cycles(_)) && c.fairness != Fair::Any,
-        refusal: "a sweep forgets what fairness is about: leave out `--search sweep`",
+        refusal: "a sweep deletes the states that fairness depends on: leave out `--search sweep`",
     },
     Rule {
         broken: |c| c.order == Order::Sweep && matches!(c.method, Method::Cycles(Cycles::Nested | Cycles::Young)),
@@ -219,11 +219,11 @@ const RULES: &[Rule] = &[
     },
     Rule {
         broken: |c| c.saved && !order(c.order).saved,
-        refusal: "a depth-first search that is shared has no one place to be saved from: use `--search bfs` or `--search dfs`",
+        refusal: "a shared depth-first search has no single point at which it could be saved: use `--search bfs` or `--search dfs`",
     },
     Rule {
         broken: |c| matches!(c.method, Method::Cycles(_)) && !store(c.store).components,
-        refusal: "a search for cycles needs a store that never takes a new state for a known one or forgets a state it is still on: \
+        refusal: "a search for cycles needs a store that never takes a new state for a known one and never forgets a state on the search path: \
                   use `plain`, `compact` or `hash`",
     },
     Rule {
@@ -233,27 +233,27 @@ const RULES: &[Rule] = &[
     },
     Rule {
         broken: |c| c.method == Method::Cycles(Cycles::Young) && !store(c.store).names,
-        refusal: "a breadth-first search for cycles comes back to states by their names, and those of this store change: use `--cycles \
+        refusal: "a breadth-first search for cycles finds states again by their names, and in this store names change: use `--cycles \
                   scc`, or the store `plain`",
     },
     Rule {
         broken: |c| matches!(c.method, Method::Cycles(Cycles::Nested | Cycles::Young)) && c.fairness != Fair::Any,
-        refusal: "fairness is a matter of components: use `--cycles scc`",
+        refusal: "fairness is decided on strongly connected components: use `--cycles scc`",
     },
 ];
 
 const FORGETS: &str =
-    "only a strict depth-first search over a store that forgets is sure to end: use `--search dfs`, or the store `compact`";
+    "over a store that forgets, only a strict depth-first search is sure to end: use `--search dfs`, or the store `compact`";
 
-const RENAMES: &str = "A* finds a known state again by its name when a shorter path leads there, and this store has no names that stay: use \
-                       the store `plain`, or `--search best-first`, which looks at no state twice";
+const RENAMES: &str = "A* finds a known state again by its name when a shorter path leads there, and in this store names change: use \
+                       the store `plain`, or `--search best-first`, which expands no state twice";
 
-/// Refuses orders that need not end over a store that may forget.
+/// Refuses orders that may never end over a store that forgets.
 pub(crate) fn refuse_forgetting(forgets: bool, by: Order) -> Result<(), Refusal> {
     if forgets && !order(by).leaves { Err(Refusal::Combination(FORGETS)) } else { Ok(()) }
 }
 
-/// Refuses orders that a store of the caller's cannot do.
+/// Refuses orders that are impossible over the caller's store.
 pub(crate) fn refuse_store(forgets: bool, names: bool, by: Order) -> Result<(), Refusal> {
     refuse_forgetting(forgets, by)?;
     match by {
@@ -269,7 +269,7 @@ impl Combination {
         Combination { order: plan.order, store: plan.store, method, fairness: plan.fairness, saved }
     }
 
-    /// What the answer is worth, or why there is none.
+    /// The guarantee of the answer, or why there is none.
     pub(crate) fn guarantee(&self) -> Result<Guarantee, Refusal> {
         if let Some(rule) = RULES.iter().find(|rule| (rule.broken)(self)) {
             return Err(Refusal::Combination(rule.refusal));

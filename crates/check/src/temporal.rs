@@ -1,10 +1,8 @@
 //! Checks one temporal property: the product of the system and the claim's automaton is searched
-//! for a run that the automaton accepts.
-//!
-//! Where a finite run settles the matter, every search order will do, and the plan's own is taken.
-//! Otherwise the search is one for cycles. What it finds is shown only after the reference
-//! interpreter has run through it and the property was seen to be violated: a formula is evaluated
-//! on the run from its definition, without any automaton.
+//! for a run that the automaton accepts. If a finite run decides the property, any search order
+//! works, and the plan's order is used. Otherwise the search looks for cycles. A run is shown only
+//! after the reference interpreter has executed it and the violation is confirmed: a formula is
+//! evaluated on the run by its definition, without any automaton.
 
 use crate::claim::Claim;
 use crate::guide::LARGEST_AUTOMATON;
@@ -24,7 +22,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use store::Plain;
 
-/// States and edges that are looked at to find the shortest run.
+/// The number of states and edges that are visited to find the shortest run.
 const SHORTEST_WORK: u64 = 1 << 28;
 
 /// Searches the product of the automaton and what the task's reduction leaves of the system. The
@@ -53,8 +51,8 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
         Method::Cycles(Cycles::Young) => {
             search::catch_them_young(&product, &Plain::with_budget(plan.limits.memory.unwrap_or(u64::MAX)), &task)
         }
-        // Breadth first, the first run that is found is a shortest one. Nothing is saved, so
-        // nothing can be wrong with what was.
+        // Breadth first, the first run that is found is a shortest one. No checkpoint is read, so
+        // there is no such error.
         Method::Exploration | Method::FiniteRun => {
             let measure = Measure::new(&of_product(plan)).unwrap_or(plan.measure);
             let plan = Plan { bit_runs: 1, order: order(plan, claim), measure, ..*plan };
@@ -73,8 +71,8 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
     outcome
 }
 
-/// The measure of a product: that of the system, if there is one, and how far the automaton is,
-/// which never falls.
+/// The measure of a product: that of the system, if there is one, and how far the automaton has
+/// come, which never falls.
 fn of_product(plan: &Plan) -> Vec<u32> {
     let mut atoms = plan.measure.atoms().to_vec();
     if atoms.len() < MEASURE_MAX {
@@ -89,14 +87,13 @@ fn shorter<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, found: &Tr
         return None;
     }
     if plan.fairness != Fair::Any {
-        task.observer.notice("the run is not made as short as possible: that is done without fairness only");
+        task.observer.notice("the run is not shortened: `--shortest` has no effect under fairness");
         return None;
     }
     let (begun, limit, cancel) = (Instant::now(), task.limits.time, task.cancel.clone());
     let stop = || cancel.is_cancelled() || limit.is_some_and(|limit| begun.elapsed() >= limit);
     let product = Product::new(system.clone(), Arc::clone(&claim.buchi));
-    // The automaton with accepting states may need more steps around than the one that was
-    // followed.
+    // The loop may be longer with accepting states than with accepting edges.
     let shortest = shortest_lasso(&product, found.steps.len().saturating_mul(4).max(64), SHORTEST_WORK, &stop)?;
     if !shortest.exact {
         task.observer.notice("the run may not be the shortest: looking for it took too long");
@@ -104,7 +101,7 @@ fn shorter<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, found: &Tr
     Some(product.project(&shortest.trace))
 }
 
-/// What a claim asks of a search that goes about it as the plan says.
+/// The kind of search that a claim needs, with the options of the plan.
 pub(crate) fn method(plan: &Plan, claim: &Claim) -> Method {
     if automaton(plan, claim).is_terminal() { Method::FiniteRun } else { Method::Cycles(plan.cycles) }
 }
@@ -115,8 +112,8 @@ pub(crate) fn order(plan: &Plan, claim: &Claim) -> Order {
     if plan.shortest && method(plan, claim) == Method::FiniteRun { Order::Breadth } else { plan.order }
 }
 
-/// Whether a directed search goes for accepted cycles. Fairness is a matter of components, and
-/// other orders and stores have the plan's own search for cycles.
+/// Whether a directed search looks for accepted cycles. With fairness, and with other orders and
+/// stores, the plan's usual search for cycles is used.
 fn is_directed(plan: &Plan, claim: &Claim) -> bool {
     let order = matches!(plan.order, Order::AStar | Order::BestFirst);
     let store = matches!(plan.store, StoreKind::Auto | StoreKind::Plain);
@@ -129,7 +126,7 @@ fn unsearched() -> Outcome {
     Outcome { verdict, statistics: contract::Statistics::default() }
 }
 
-/// What kind of search there was for a claim, in words.
+/// The kind of search for a claim, in words.
 pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'static str {
     if is_directed(plan, claim) && matches!(method(plan, claim), Method::Cycles(_)) {
         return "directed to accepting components, nested depth first inside them";
@@ -141,7 +138,7 @@ pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'st
         Method::Cycles(Cycles::Nested) => "nested depth-first searches",
         Method::Cycles(Cycles::Young) => "breadth first, one way catch them young",
         Method::Exploration | Method::FiniteRun => match order(plan, claim) {
-            // A probe is for deadlocks and faults.
+            // A probe looks only for deadlocks and faults.
             Order::Auto => Order::Breadth.words(),
             order => order.words(),
         },
@@ -160,7 +157,7 @@ pub(crate) fn automaton<'c>(plan: &Plan, claim: &'c Claim) -> &'c Arc<Automaton>
     }
 }
 
-/// Lets a violation pass only if the reference interpreter can make this run and the run violates
+/// Keeps a violation only if the reference interpreter can execute this run and the run violates
 /// the property.
 pub(crate) fn confirm(
     narrator: &Narrator,
@@ -191,7 +188,7 @@ fn confirmed(
     let trace = &violation.trace;
     let steps = narrator.replay_until(trace, stop).ok()?;
     if violation.fault.kind != ViolationKind::Property {
-        // A proposition that cannot be evaluated in the last state.
+        // The violation is that a proposition cannot be evaluated in the last state.
         return reference.atoms(trace.last_state()).is_err().then_some(steps);
     }
     let mut letters = Vec::with_capacity(trace.steps.len() + 1);
@@ -199,8 +196,8 @@ fn confirmed(
         letters.push(reference.atoms(trace.state_after(index)?).ok()?);
     }
     let Some(start) = trace.loop_start else {
-        // The last state settles the matter: the automaton can read up to it and then accepts
-        // whatever comes.
+        // The last state decides: the automaton can read all letters up to it and then accepts
+        // whatever follows.
         return settles(&claim.automaton, &letters).then_some(steps);
     };
     if start == trace.steps.len() {
@@ -214,7 +211,7 @@ fn confirmed(
         if trace.state_after(start)? != trace.last_state() {
             return None;
         }
-        // The last letter is the first of the loop once more.
+        // The last letter is the first letter of the loop again.
         letters.pop();
     }
     let violated = match &claim.formula {
@@ -237,8 +234,8 @@ fn by_atom(letter: u64, numbers: &[u32]) -> u64 {
         .fold(0, |word, (_, &atom)| word | 1_u64.checked_shl(atom).unwrap_or(0))
 }
 
-/// Cuts a finite run behind the first state that settles the matter. One that was told anew may go
-/// on for some steps.
+/// Cuts a finite run after the first state that decides. A run that was translated from a smaller
+/// program may be some steps too long.
 pub(crate) fn cut(reference: &mut dyn System, claim: &Claim, trace: &mut Trace) {
     if trace.loop_start.is_some() {
         return;
@@ -270,7 +267,7 @@ fn settled(automaton: &Automaton, letters: &[u64]) -> Option<usize> {
     None
 }
 
-/// A run as a system of its own: its states are positions.
+/// A run as a system, whose states are positions.
 #[derive(Clone)]
 struct Word {
     letters: Arc<[u64]>,
@@ -303,7 +300,8 @@ impl System for Word {
     }
 }
 
-/// Whether the automaton accepts a run of these letters, from number `start` on again and again.
+/// Whether the automaton accepts the run of these letters in which those from number `start` on
+/// repeat for ever.
 fn accepts(automaton: &Arc<Automaton>, letters: &[u64], start: usize) -> bool {
     let product = Product::new(Word { letters: letters.into(), start }, Arc::clone(automaton));
     let outcome = components(&product, Fairness::None, &Plain::new(), &Task::new(&Refutation));
@@ -338,10 +336,10 @@ pub(crate) fn remaining(plan: &Plan, begun: Instant) -> Limits {
     Limits { time: plan.limits.time.map(|time| time.saturating_sub(begun.elapsed())), ..plan.limits }
 }
 
-/// Says which property it is that a run violates.
+/// Names the property that a run violates.
 pub(crate) fn tell(fault: &mut Fault, stated: &Stated, fair: Fair) {
     if fault.kind != ViolationKind::Property {
-        // A proposition that cannot be evaluated; its place is known.
+        // A proposition cannot be evaluated; its position is known.
         fault.message = format!("{} in `{}`", fault.message, stated.name);
         return;
     }

@@ -1,5 +1,5 @@
-//! A series of runs over bit arrays: what one overlooks another finds, the first violation ends it,
-//! and it can be saved in any of its runs.
+//! Tests a series of runs over bit arrays: runs find states that others overlook, the first
+//! violation ends the series, and it can be saved in any of its runs.
 
 use bytecode::Verified;
 use check::{Checked, Checkpoints, Order, Plan, StoreKind, Surroundings};
@@ -48,7 +48,7 @@ fn a_violation_ends_the_series() {
     assert!(array.runs.len() < 6);
 }
 
-/// Takes a checkpoint from time to time, and keeps them all.
+/// Takes a checkpoint from time to time, and keeps all of them.
 #[derive(Default)]
 struct Album {
     asked: AtomicU64,
@@ -68,7 +68,7 @@ impl Checkpoints for Album {
     }
 }
 
-/// All that does not depend on the time.
+/// The parts of a result that do not depend on time.
 fn essence(checked: &Checked) -> Checked {
     let mut checked = checked.clone();
     let statistics = &mut checked.outcome.statistics;
@@ -88,7 +88,7 @@ fn a_series_is_resumed_from_any_of_its_runs() {
         assert!(saved.len() > 3, "{} checkpoints", saved.len());
         let array = whole.outcome.statistics.omission.as_ref().and_then(|omission| omission.bits.as_ref()).expect("numbers of the array");
         assert!(array.runs.len() == 2 && array.runs[0] != array.runs[1], "each must overlook others, or this shows little: {array:?}");
-        // The array is what it was, whatever a new one would be like.
+        // The array has its old size, even if a new one would be larger.
         let roomier = Limits { memory: Some(3 << 20), ..plan.limits };
         let other = Plan { limits: roomier, bit_functions: 5, ..plan };
         for bytes in &saved {

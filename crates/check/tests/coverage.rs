@@ -1,5 +1,5 @@
-//! Coverage is what the reference interpreter executes in all reachable states, however the search
-//! goes.
+//! Coverage consists of the statements that the reference interpreter executes in all reachable
+//! states, whatever the search.
 
 use bytecode::Verified;
 use check::{Engine, Order, Passes, Plan};
@@ -68,7 +68,7 @@ fn covered(coverage: &Coverage) -> BTreeSet<Statement> {
         let executed = process.statements.iter().filter(|statement| statement.executed);
         let told = executed.map(move |statement| {
             let (line, column) = statement.position.as_ref().map_or((0, 0), |at| (at.line, at.column));
-            assert!(statement.reached, "{statement:?} was executed where nobody was");
+            assert!(statement.reached, "{statement:?} was executed but not reached");
             (name.clone(), line, column, statement.text.clone())
         });
         told.collect::<Vec<_>>()
@@ -147,6 +147,6 @@ fn what_never_happens_is_told() {
     assert!(of("x == 1").reached && !of("x == 1").executed);
     assert!(!of("c!1").reached && of("else").executed);
     assert!(coverage.processes[0].started && !coverage.processes[1].started);
-    // Nothing is recorded that nobody wants to know.
+    // Without the option nothing is recorded.
     assert!(check::run(&program, &Plan::check(), &Cancel::default(), &Quiet).expect("a sound plan").coverage.is_none());
 }

@@ -1,4 +1,4 @@
-//! Explicit graphs through every order and store: nothing behind a subject needs byte-code.
+//! Explicit graphs with every order and store: the crate needs no byte-code.
 
 use check::{Checked, EdgeSink, Order, Plan, StoreKind, Subject, Surroundings, run_with_edges};
 use contract::{Cancel, Limits, Observer, PropertyKind, Quiet, StopReason, Verdict};
@@ -97,7 +97,7 @@ impl EdgeSink for Full {
     }
 }
 
-/// A graph that grows too large ends its own search, and asks nobody else to stop.
+/// A graph that grows too large ends its own search and no other.
 #[test]
 fn a_full_sink_leaves_the_caller_alone() {
     struct Silent;

@@ -1,5 +1,5 @@
-//! Steps that only are long run on, on both engines; a limit or a request to stop reaches into them
-//! and ends in *unknown*.
+//! A long step is not an error on either engine. A limit or a request to stop takes effect inside a
+//! step, and the verdict is *unknown*.
 
 use bytecode::Verified;
 use check::{Engine, Order, Plan};
@@ -14,13 +14,14 @@ fn program(text: &str) -> Arc<Verified> {
     Arc::new(loaded.model.into_program().expect("a program"))
 }
 
-/// Counts through all values of an `int` before a state comes back: for as long as anybody waits.
+/// Each counts through all values of an `int` before a state repeats, which takes longer than any
+/// test.
 const COUNTING: [&str; 4] = [
     "int x; active proctype P() { d_step { do :: x++ od } }",
     "int x; active proctype P() { atomic { do :: x++ od } }",
     // A choice at each step, and very many outcomes.
     "int x; active proctype P() { atomic { do :: x++ :: x = x + 2 :: break od } }",
-    // The question whether another process can move goes through a long step too.
+    // The evaluation of `enabled` executes a long step too.
     "int x; active proctype P() { d_step { do :: x++ od } } active proctype Q() { atomic { do :: enabled(0) -> x++ od } }",
 ];
 
@@ -77,7 +78,7 @@ fn a_way_without_a_choice_needs_no_memory() {
     let limits = Limits { memory: Some(8 << 20), ..Limits::default() };
     let endless = "int x; active proctype P() { atomic { do :: x = (x + 1) % 300000 od } }";
     let long = "int x; active proctype P() { atomic { do :: x < 600000 -> x++ :: else -> break od }; assert(x == 600000) }";
-    // The choice comes late, and one of its ways leads back to the beginning.
+    // The choice comes late, and one of its branches leads back to the beginning.
     let late = "int x, n; active proctype P() { atomic { do :: x < 3000 -> x++ :: x == 3000 -> n = (n + 1) % 3; x = 0; \
                 if :: n = 0 :: skip fi :: n == 2 -> break od } assert(n != 2) }";
     for engine in [Engine::Native, Engine::Interpreter] {
@@ -104,8 +105,8 @@ fn a_request_to_stop_is_heard_inside_a_step() {
     }
 }
 
-/// What native code finds in no time may take the interpreter long to confirm: that is not known
-/// then, and what was found is told.
+/// The interpreter may need too long to confirm a violation that native code found quickly. The
+/// verdict is then *unknown*, with the fault.
 #[test]
 fn a_violation_that_takes_long_to_confirm_is_told_as_such() {
     let text =

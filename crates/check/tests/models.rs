@@ -1,10 +1,10 @@
-//! Every model of the project, through every combination of parts: what its header promises must be
-//! found.
+//! Every model of the project is checked with every combination of parts. The results must be those
+//! in its header.
 //!
 //! A header has one line `expect: states=… transitions=… verdict=… violation=…` in a comment: the
 //! numbers are those of the whole state space, verdict and violation those of a check. The
 //! combinations are those that a plan does not refuse, so a new order, store or engine is tested
-//! here without a line more.
+//! here without a change.
 
 use bytecode::Verified;
 use check::{Checked, Engine, Only, Order, Plan, Refusal, StoreKind};
@@ -14,16 +14,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A model goes through one combination in so many, another share for each model, so that all
-/// models together go through all.
+/// Each model is tried with one combination in so many, another selection for each model, so that
+/// all models together cover all combinations.
 const SHARE: usize = 8;
 /// The same for a model with more states than this.
 const SHARE_OF_MIDDLING: usize = 16;
 const MIDDLING: u64 = 500;
-/// A model with more states than this goes through one combination of each engine and number of
+/// A model with more states than this is tried with one combination for each engine and number of
 /// workers.
 const LARGE: u64 = 10_000;
-/// Iterative deepening begins anew for each bound, so its work is that of a model with so many
+/// Iterative deepening begins again for each bound, so its work is that of a model with so many
 /// times the states.
 const BOUNDS: u64 = 40;
 
@@ -86,7 +86,7 @@ fn run(model: &Model, plan: &Plan) -> Result<Checked, Refusal> {
     check::run(&model.program, plan, &Cancel::default(), &Quiet)
 }
 
-/// What is different from what was promised.
+/// The differences from the expected results.
 fn differences(model: &Model, plan: Plan) -> Vec<String> {
     let Plan { engine, order, store, threads, .. } = plan;
     let mut found = Vec::new();
@@ -100,18 +100,18 @@ fn differences(model: &Model, plan: Plan) -> Vec<String> {
         }
     };
     let space = run(model, &Plan { property: None, ..plan }).expect("a sound plan").outcome;
-    // A store that is not exact may overlook states. It does not in models this small, but it may
-    // not say so. One that forgets counts visits, which are as many as states only where there is
-    // room for all. Two workers that meet at a state in the bit array may both take it for new,
-    // because its bits are not set in one stroke.
-    // So does a beam that has to leave out states.
+    // A store that is not exact may overlook states. In models this small it does not, but it must
+    // not say *holds*. A store that forgets counts visits, which are as many as states only if all
+    // states fit. Two workers that reach the same state may both see it as new in a bit array,
+    // because its bits are not set atomically. A beam that left out states does not say *holds*
+    // either.
     let narrowed = Verdict::Unknown(StopReason::Narrow);
     let counts_exactly = (store != StoreKind::Bits || threads == 1) && space.verdict != narrowed;
     if counts_exactly && (store != StoreKind::Cache || model.states < LARGE) {
         compare("states", space.statistics.states.to_string());
         compare("transitions", space.statistics.transitions.to_string());
     }
-    // Where a formula needs more than the store can do, the rest is still there to be checked.
+    // If the store cannot be used for a formula, the safety properties are still checked.
     let checked = run(model, &plan).or_else(|_| run(model, &Plan { only: Some(Only::Safety), ..plan })).expect("a sound plan");
     if checked.outcome.verdict == narrowed {
         return found;
@@ -161,7 +161,7 @@ fn through_everything(folders: &[&str], engine: Engine, threads: usize) -> usize
                 (plan.order, plan.store) == (Order::Breadth, StoreKind::Plain)
             };
             if chosen {
-                // Enough for every model; and a bit array takes what it gets.
+                // This is enough for every model, and a bit array uses all of it.
                 let memory = if model.states > MIDDLING { 64 << 20 } else { 4 << 20 };
                 wrong.extend(differences(&model, Plan { limits: Limits { memory: Some(memory), ..Limits::default() }, ..plan }));
                 runs += 1;
@@ -177,7 +177,7 @@ const LF: [&str; 1] = ["lf"];
 const PROMELA: [&str; 6] =
     ["promela/language", "promela/classic", "promela/differences", "promela/chains", "promela/directed", "promela/progress"];
 
-/// One test for each engine and number of workers, so that they run beside each other.
+/// One test for each engine and number of workers, so that they run in parallel.
 macro_rules! through_everything {
     ($($name:ident: $folders:ident, $engine:ident, $threads:literal, $least:literal;)*) => {
         $(#[test]

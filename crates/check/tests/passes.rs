@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::promela_gen::{self, Stmt};
 
-/// What the formulas speak of.
+/// The atoms of the formulas.
 const ATOMS: &str = "#define p0 (x == 1)\n#define p1 (y == 0)\n#define p2 (x > y)\n";
 
 fn program(text: &str) -> Option<Arc<Verified>> {

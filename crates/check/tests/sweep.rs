@@ -1,5 +1,5 @@
-//! Sweeps through the front door: the stop-and-wait protocol with all its parameters, the table of
-//! the thesis that the method is from, its file formats and its small graphs.
+//! Tests sweeps through the public interface: the stop-and-wait protocol with all its parameters,
+//! the table of the thesis that describes the method, its file formats and its small graphs.
 
 use check::{Claim, Ctl, CtlForm, Engine, Measure, Order, Plan, Selected, StoreKind, Subject};
 use contract::{Cancel, Judged, Quiet, StopReason, Successors, System, Verdict};
@@ -43,7 +43,7 @@ fn variant(loss: bool, all: bool, max: bool) -> [(&'static str, &'static str); 3
 
 #[test]
 fn six_variants_of_the_protocol_have_their_numbers() {
-    // Loss, all, greatest; states, steps, steps back, peak, persistent.
+    // Loss, all, greatest; states, steps, regress steps, peak, persistent.
     let table = [
         (false, false, true, 1_208, 3_159, 0),
         (false, true, true, 3_785, 10_200, 0),
@@ -62,13 +62,13 @@ fn six_variants_of_the_protocol_have_their_numbers() {
             let outcome = space(Plan { store, ..plan(Order::Sweep, measure) });
             assert_eq!(outcome.verdict, Verdict::Holds);
             let told = outcome.statistics.sweep.expect("it was a sweep");
-            // Also where some states are kept for good because steps lead back to them.
+            // This is so even if some states are persistent.
             assert!(told.peak_states * 2 < states, "{told:?}");
             if back == 0 {
                 assert_eq!((outcome.statistics.states, outcome.statistics.transitions), (states, steps));
                 assert_eq!((told.expanded_states, told.sweeps, told.persistent_states, told.regress_steps), (states, 1, 0, 0));
             } else {
-                // States are expanded again, so that steps back are met again.
+                // States are expanded again, so regress steps are taken again.
                 assert!(told.regress_steps >= back && told.sweeps > 1 && told.persistent_states > 0, "{told:?}");
                 assert!(told.expanded_states > states && told.expanded_states < 2 * states);
             }
@@ -138,7 +138,8 @@ fn the_table_of_the_thesis_is_reproduced() {
     let monotonic = variant(true, true, true);
     let falls = variant(true, true, false);
     let rows = [
-        // EF all received, and two ahead, by formula and by automaton, with and without steps back.
+        // EF all received, and two ahead, by formula and by automaton, with and without regress
+        // steps.
         ("received", monotonic, "EF", true),
         ("received", falls, "EF", true),
         ("ahead", monotonic, "EF", false),
@@ -200,7 +201,7 @@ fn always_and_for_ever_are_decided_too() {
     }
 }
 
-/// A measure that falls is refused where it must not, with the step.
+/// Where a measure must not fall, one that falls is refused, with the step.
 #[test]
 fn a_measure_that_falls_is_refused_with_the_step() {
     let loaded = load("sw.pml", STOP_AND_WAIT, &variant(true, true, false), "progress", &["received"]);
@@ -214,7 +215,7 @@ fn a_measure_that_falls_is_refused_with_the_step() {
 /// The lines of the thesis' file formats, and its graphs.
 #[test]
 fn state_spaces_and_automata_are_read_as_they_are_printed() {
-    // Its figure 2.1: three layers and a step back; its figure 6.4: a path into a component.
+    // Its figure 2.1: three layers and a regress step; its figure 6.4: a path into a component.
     let back = "1 0 1 !p * 2\n2 1 1 !p * 3 * 4\n3 1 1 !p * 5\n4 1 1 p * 5\n5 2 1 !p * 1\n";
     let loaded = load("back.ss", back, &[], "progress", &["p"]);
     assert_eq!(loaded.subject.own_measure().map(|(measure, _)| measure), Some(loaded.measure));
@@ -271,7 +272,8 @@ fn state_spaces_and_automata_are_read_as_they_are_printed() {
     }
 }
 
-/// Two processes that are not kept apart: nine states, and the automaton of the thesis finds it.
+/// Two processes without mutual exclusion: nine states, and the automaton of the thesis finds the
+/// violation.
 #[test]
 fn two_processes_meet_in_the_critical_section() {
     let text = "byte crit; active [2] proctype P() { crit++; end: crit-- }\n";
@@ -282,7 +284,7 @@ fn two_processes_meet_in_the_critical_section() {
     assert!(shown && judged.verdict == Verdict::Holds);
 }
 
-/// A protocol that begins again: its accepting cycle goes through all layers and a step back.
+/// A protocol that begins again: its accepting cycle goes through all layers and a regress step.
 #[test]
 fn cycles_across_layers_are_found_in_a_program() {
     let text = "byte n; bool done;\nactive proctype P() { do :: n < 5 -> n++ :: n == 5 -> n = 0; done = 1 od }\n";
@@ -300,8 +302,8 @@ fn cycles_across_layers_are_found_in_a_program() {
     }
 }
 
-/// What lies beyond a depth limit is not known: nothing that ends there is a component that cannot
-/// be left.
+/// The states beyond a depth limit are not known, so a component that reaches the limit is not
+/// terminal.
 #[test]
 fn a_depth_limit_decides_nothing() {
     let text = "byte n; active proctype P() { do :: n < 20 -> n++ :: else -> n = 0 od }\n";
@@ -318,8 +320,8 @@ fn a_depth_limit_decides_nothing() {
     }
 }
 
-/// The protocol that sends message after message: every cycle passes the step back from the last
-/// layer to the first, so that none lies in a layer.
+/// The protocol that sends message after message: every cycle contains the regress step from the
+/// last layer to the first, so no cycle lies within a layer.
 #[test]
 fn the_protocol_that_starts_anew_has_its_cycles_across_layers() {
     let defines = [&variant(false, true, true)[..], &[("AGAIN", "1"), ("LIMIT", "2")]].concat();
@@ -334,7 +336,7 @@ fn the_protocol_that_starts_anew_has_its_cycles_across_layers() {
                 (Verdict::Holds, true) => {}
                 (Verdict::Violated(violation), false) => {
                     let start = violation.trace.loop_start.expect("a loop");
-                    // Six packets are sent and acknowledged on the way round.
+                    // Six packets are sent and acknowledged in one round.
                     assert!(violation.trace.steps.len() - start > 24, "{formula}: {start}");
                     lengths.push(violation.trace.steps.len());
                 }
@@ -345,7 +347,7 @@ fn the_protocol_that_starts_anew_has_its_cycles_across_layers() {
     }
 }
 
-/// A model with a step back in each round says which measure it has and which properties hold.
+/// A model with a regress step in each round; its header has the measure and the expected verdicts.
 #[test]
 fn a_model_with_steps_back_is_decided_as_it_says() {
     let text = include_str!("../../../models/promela/temporal/rounds.pml");
@@ -360,7 +362,7 @@ fn a_model_with_steps_back_is_decided_as_it_says() {
                 (Verdict::Holds, "holds") => {}
                 (Verdict::Violated(violation), "violated") => {
                     let start = violation.trace.loop_start.expect("a loop");
-                    // All stations are asked on the way round.
+                    // All stations are asked in one round.
                     assert!(violation.trace.steps.len() - start >= 10, "{name}: {start}");
                 }
                 (found, _) => panic!("{name}, {order}: {found:?}"),

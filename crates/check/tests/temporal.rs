@@ -73,7 +73,7 @@ fn every_model_has_the_verdicts_its_header_says() {
     assert!(compared > 80, "{compared}");
 }
 
-/// A store of hashes finds runs, but does not say *holds* where cycles decide.
+/// With a store of hashes, a search for cycles finds violations but never says *holds*.
 #[test]
 fn a_store_that_may_overlook_states_finds_only() {
     let text = "byte x; active proctype P() { do :: x = 1 - x od }\nltl a { [] <> (x == 1) }\nltl b { <> [] (x == 1) }\n";
@@ -82,7 +82,7 @@ fn a_store_that_may_overlook_states_finds_only() {
     assert!(matches!(found["b"], Verdict::Violated(_)));
 }
 
-/// Combinations that cannot look for cycles are refused, unless a finite run settles the matter.
+/// Combinations that cannot look for cycles are refused, unless a finite run decides the property.
 #[test]
 fn what_cannot_look_for_cycles_is_refused() {
     let with = |formula: &str| {
@@ -104,7 +104,7 @@ fn what_cannot_look_for_cycles_is_refused() {
     }
 }
 
-/// A proposition that cannot be evaluated is an error of the property, and is not passed over.
+/// A proposition that cannot be evaluated is reported as an error of the property.
 #[test]
 fn a_proposition_can_fail() {
     let text = "byte x; active proctype P() { do :: x < 5 -> x++ :: else -> x = 0 od }\nltl f { [] (10 / (x - 3) < 100) }\n";

@@ -1,4 +1,4 @@
-//! The table, walked: every combination is refused with its sentence, or gives the right verdicts
+//! Tests of the table: every combination is refused with its sentence, or gives the right verdicts
 //! on small models.
 
 use super::*;
@@ -28,7 +28,7 @@ active proctype P() { do :: x < 4 -> x++; ASSERTION :: x == 4 -> x = 0 od }
 active [2] proctype Q() { y++; y--; y++ }
 ";
 
-/// What is asked of the model, which holds or not.
+/// A model and a property for `method`, which holds or does not.
 fn model(method: Method, holds: bool) -> Arc<Verified> {
     let (assertion, formula) = match (method, holds) {
         (Method::Exploration, true) => ("assert(x < 5)", None),
@@ -63,7 +63,7 @@ fn counted(program: &Arc<Verified>) -> (u64, u64) {
     (seen.len() as u64, transitions)
 }
 
-/// Somebody who wants checkpoints, but none yet.
+/// A receiver of checkpoints that never asks for one.
 struct Later;
 
 impl Checkpoints for Later {
@@ -103,8 +103,8 @@ fn every_combination_is_refused_or_right() {
                     for saved in [false, true] {
                         let combination = Combination { order, store, method, fairness, saved };
                         for (holds, program) in &models {
-                            // What two workers do is seen once: neither fairness nor saving changes
-                            // it.
+                            // Two workers are tried only once: neither fairness nor saving changes
+                            // what they do.
                             let alone = saved || fairness != Fair::Any;
                             for threads in if alone { 1..=1 } else { 1..=2 } {
                                 let checked = run(program, &combination, threads);

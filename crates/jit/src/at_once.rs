@@ -1,44 +1,44 @@
 //! Short sequences of invisible steps, followed where they begin (S-INVISIBLE of
 //! `docs/bytecode.md`).
 //!
-//! Most such sequences are a step or two long. So when native code ends a path with an invisible
-//! step, the code of the state reached is called there and then, and what it gives goes to the
-//! search in the order the rules demand. Sequences that are long or come back to where they were
-//! are not tried here: all that the process has given is taken back, and [`follow`](crate::follow)
-//! begins again, which can do everything.
+//! Most such sequences have one or two steps. So when native code ends a path with an invisible
+//! step, the code of the next state is called at once, and its successors go to the search in the
+//! order of the rules. Sequences that are long or come back to a state are given up here: all
+//! successors of the process are taken back, and [`follow`](crate::follow), which handles every
+//! case, begins again.
 
 use crate::context::{Context, View, view_of};
 use crate::expanded::ExpandedState;
 
-/// Longest sequence followed at once.
+/// The greatest length of a sequence that is followed at once.
 const MAX_DEPTH: usize = 8;
-/// Most steps followed at once from one state; fewer than the rules allow before they demand more
-/// than this way can do (S-ENDLESS).
+/// The largest number of steps followed at once from one state. It is below the number from which
+/// the rules ask for more than is done here (S-ENDLESS).
 const MAX_STEPS: u32 = 1024;
-/// How many steps followed at once outweigh having given up.
+/// The cost of giving up, as a number of steps that were followed at once.
 const PRICE: i32 = 16;
-/// What following at once can save up for later.
+/// The greatest credit that following at once can collect.
 const MAX_CREDIT: i32 = 64 * PRICE;
 
-/// How it goes with following at once.
+/// Whether sequences are followed at once.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Following {
     /// Not tried: the ends of paths are kept.
     #[default]
     Later,
     AtOnce,
-    /// Tried and given up; nothing counts until the process is begun again.
+    /// Tried and given up: nothing is recorded until the process is executed again.
     GivenUp,
 }
 
-/// A state passed through, and whose step led there.
+/// A state that the sequence passed through, and the process whose step led there.
 #[derive(Clone, Default)]
 struct OnTheWay {
     process: u32,
     state: ExpandedState,
 }
 
-/// The sequence under way.
+/// The sequence that is being followed.
 #[derive(Default)]
 pub(crate) struct AtOnce {
     pub following: Following,
@@ -46,12 +46,12 @@ pub(crate) struct AtOnce {
     /// How many steps were followed from the state asked about.
     steps: u32,
     way: Vec<OnTheWay>,
-    /// What following at once was worth so far; below zero it is not tried any more.
+    /// The gain from following at once so far; below zero it is no longer tried.
     credit: i32,
 }
 
 impl Context {
-    /// Before the expansion of a state: whether sequences are followed at once.
+    /// Decides, before the expansion of a state, whether sequences are followed at once.
     #[inline]
     pub(crate) fn begin_at_once(&mut self) {
         let worth_it = !self.uses_priorities && self.at_once.credit >= 0;
@@ -59,7 +59,8 @@ impl Context {
         self.at_once.steps = 0;
     }
 
-    /// After a process was run: whether it must be run again, keeping the ends of its paths.
+    /// Says, after a process was executed, whether it must be executed again with the ends of its
+    /// paths kept.
     #[inline]
     pub(crate) fn gave_up(&mut self) -> bool {
         if self.at_once.following != Following::GivenUp {
@@ -71,8 +72,8 @@ impl Context {
         true
     }
 
-    /// Goes on after an invisible step of `process` to the state in the copy, `len` bytes long;
-    /// leaves a fresh copy.
+    /// Continues after an invisible step of `process` from the state in the copy, which is `len`
+    /// bytes long; leaves a fresh copy.
     pub(crate) fn go_on(&mut self, process: u32, len: usize, fault: u32, step: u32) {
         // SAFETY: the copy holds the state that just ended.
         let state = unsafe { std::slice::from_raw_parts(self.view.dst, len) };
@@ -91,7 +92,7 @@ impl Context {
         let len_before = self.view.src_len;
         let passed = &mut self.at_once.way[depth];
         passed.process = process;
-        // A path that leaves the length alone leaves the components where they are.
+        // A path that does not change the length does not move the components.
         let view = if len == len_before {
             passed.state.take_in(state);
             Ok(passed.state.bytes.as_ptr())
@@ -102,7 +103,7 @@ impl Context {
             return;
         };
         let before = self.emitted();
-        // Going on may make an offer while another is being answered.
+        // The continuation may make an offer while another is being answered.
         let pending = (self.offering > 0).then_some((self.offer_channel, self.offer));
         self.at_once.depth += 1;
         let go_on = |ctx: &mut Context| {
@@ -130,7 +131,7 @@ impl Context {
         self.renew_dst();
     }
 
-    /// Nothing counts any more until the process is begun again.
+    /// Gives up: nothing is recorded until the process is executed again.
     fn give_up(&mut self) {
         self.at_once.following = Following::GivenUp;
         self.unfinished = 1;

@@ -1,11 +1,9 @@
-//! Making native code while searches run.
-//!
-//! A thread of its own translates one location after the other. Those where processes stood without
-//! code come first, the most often missed before the others; then the rest, in the order of the
-//! program. Code goes into the tables in batches, because making memory executable takes time.
-//! Whoever holds the program as a [`System`](contract::System) never waits for this thread: the
-//! tables say what there is, and when the last holder goes, the thread ends after the function it
-//! is at.
+//! Makes native code while searches run. A separate thread translates one location after the other.
+//! Locations whose code was needed and missing come first, those that were missed most often before
+//! the others; then the rest, in the order of the program. Code goes into the tables in batches,
+//! because making memory executable takes time. A [`System`](contract::System) of the program never
+//! waits for this thread: the tables say which code exists. When the last of these systems is
+//! dropped, the thread ends after its present function.
 
 use crate::compile::{CodeMemory, CompileError, Compiler, Made, host};
 use crate::tables::Tables;
@@ -15,10 +13,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long functions are made before their code goes into the tables.
+/// For how long functions are made before their code goes into the tables.
 const BATCH: Duration = Duration::from_millis(20);
-/// The most memory that code may take. What a large program has beyond it is left to the
-/// interpreter; what is missed most often comes first.
+/// The largest amount of memory for code. The rest of a large program is left to the interpreter;
+/// locations that are missed most often come first.
 pub(crate) const CODE_MAX: u64 = 256 << 20;
 /// The stack of the thread: expressions are translated recursively.
 const STACK: usize = 64 << 20;
@@ -51,7 +49,7 @@ impl Drop for Translation {
     }
 }
 
-/// What the translation and its thread have in common.
+/// What the translation and its thread share.
 struct Shared {
     stop: AtomicBool,
     progress: Mutex<Progress>,
@@ -63,7 +61,7 @@ struct Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Some(memory) = lock(&self.memory).take() {
-            // SAFETY: neither the thread nor the translation is there any more. Whoever could call
+            // SAFETY: neither the thread nor the translation exists any more, and every caller of
             // the code holds the translation.
             unsafe { memory.free() };
         }
@@ -87,7 +85,7 @@ impl Translation {
         });
         let (for_thread, places) = (Arc::clone(&shared), Arc::clone(&tables));
         let work = move || {
-            // However the thread ends, nobody waits for it for ever.
+            // Whichever way the thread ends, no caller waits for it for ever.
             let ended = Ended(&for_thread);
             if let Ok(compiler) = Compiler::new(&program, isa, places.longest, budget) {
                 let mut worker = Worker { compiler, program: &program, tables: &places, shared: ended.0 };
@@ -100,8 +98,8 @@ impl Translation {
         Ok(Translation { tables, shared })
     }
 
-    /// Waits until nothing more will be translated, or for a time; gives how far translation is
-    /// then.
+    /// Waits until nothing more will be translated, or until the time is over; returns the
+    /// progress.
     pub fn wait(&self, most: Option<Duration>) -> Progress {
         let until = most.map(|most| Instant::now() + most);
         let mut progress = lock(&self.shared.progress);
@@ -149,7 +147,7 @@ impl Worker<'_> {
     fn run(&mut self, selection: Selection) {
         let mut left = self.items(selection);
         lock(&self.shared.progress).total = left.len();
-        // The last one is the next one.
+        // Items are taken from the end.
         left.reverse();
         while !left.is_empty() {
             self.sort(&mut left);
@@ -163,7 +161,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Everything there is to be translated. A process is never seen in the middle of a
+    /// Everything that must be translated. No state shows a process in the middle of a
     /// deterministic sequence.
     fn items(&self, selection: Selection) -> Vec<Item> {
         let types = || (0..self.program.program().processes.len()).filter_map(ProcessId::new);
@@ -178,7 +176,7 @@ impl Worker<'_> {
         items
     }
 
-    /// Puts what is missed most to the end.
+    /// Sorts the items so that those missed most often are at the end.
     fn sort(&self, left: &mut Vec<Item>) {
         let missed = |item: &Item| match item {
             Item::Prologue(_) | Item::Atom(_) => u32::MAX,
@@ -193,7 +191,7 @@ impl Worker<'_> {
         left.extend(wanted.into_iter().map(|(_, item)| item));
     }
 
-    /// Translates for a while. Nothing, if it is not to go on.
+    /// Translates for a while. Returns nothing if translation must end.
     fn batch(&mut self, left: &mut Vec<Item>) -> Option<()> {
         let shared = self.shared;
         let go_on = || !shared.stop.load(Ordering::Relaxed);
@@ -208,7 +206,7 @@ impl Worker<'_> {
                 Item::Atom(atom) => self.compiler.atom(atom, &go_on),
                 Item::Location(ty, location) => self.compiler.location(ty, location, &go_on),
             };
-            // A generator that failed once is not asked again: the interpreter does the rest.
+            // A generator that failed once is not used again: the interpreter does the rest.
             match functions.ok()? {
                 Made::Functions(functions) => made.push((item, functions)),
                 Made::LeftOut => left_out += 1,

@@ -1,7 +1,6 @@
-//! Native code for sending and receiving.
-//!
-//! Where the channel is known when the code is made, a FIFO send or receive is inline; anything
-//! else goes through helpers, which look first and act after the copy exists.
+//! Native code for sending and receiving. If the channel is known when the code is made, a FIFO
+//! send or receive is inline. All other cases call helpers: one tests the channel, another changes
+//! it after the state was copied.
 
 use crate::emit::{Emitter, Env, Kind, TooMuchCode, field, trusted};
 use crate::helpers;
@@ -11,8 +10,8 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use stepgraph::{Effect, ExprId, NodeId, Temp};
 
 impl Emitter<'_, '_, '_> {
-    /// Sends; `false` if the rest of the path was made here, once for a rendezvous and once for a
-    /// buffer.
+    /// Code for a send. Returns `false` if the rest of the path was compiled here, once for a
+    /// rendezvous and once for a buffer.
     #[allow(clippy::too_many_arguments)]
     pub fn send(
         &mut self,
@@ -193,8 +192,8 @@ impl Emitter<'_, '_, '_> {
         }
     }
 
-    /// Looks for a message; the values to match have been passed. Goes to the fault if there is
-    /// one.
+    /// Code that looks for a message; the values to match are already passed. It jumps to the fault
+    /// if there is one.
     #[allow(clippy::too_many_arguments)]
     pub fn find(&mut self, number: Value, fields: u8, mask: u32, how_code: u32, addr: Addr, env: &Env, next: Block) -> Value {
         let memory = self.memory(env);
@@ -206,7 +205,7 @@ impl Emitter<'_, '_, '_> {
         let at = self.int(addr.0 as i32);
         let answer = self.call("find", &[self.ctx, memory, count, number, fields, mask, how, self.pid, answering, at]);
         if env.answering && how_code & helpers::POLL == 0 {
-            // What is wrong with the offer is a fault of the one who answers it.
+            // A fault of the offer belongs to the process that answers it.
             let taken = Env { answering: false, ..env.clone() };
             self.fault_if_large(answer, &taken, next);
         } else {
@@ -216,8 +215,8 @@ impl Emitter<'_, '_, '_> {
         answer
     }
 
-    /// The type and offset of a static channel that carries messages of so many fields, if that is
-    /// known.
+    /// The type and offset of the channel, if it is known to be a static channel with so many
+    /// fields.
     pub fn known_channel(&self, channel: ExprId, fields: usize) -> Option<(usize, usize)> {
         let number = usize::try_from(self.graph.pool().constant(channel)?).ok()?;
         let (ty, at) = *self.program.layout().channels.get(number.checked_sub(1)?)?;

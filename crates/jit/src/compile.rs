@@ -1,11 +1,9 @@
-//! From the steps of a location to native code: one function for all of them, one more if it can
-//! answer an offer.
-//!
-//! A location inside a deterministic sequence is part of the functions of the locations from which
-//! the sequence is entered: no state of a search shows a process there. What would be too much code
-//! for one function becomes several (`parts`), because a code generator needs more than linear time
-//! for large ones. So each call here takes a few milliseconds, and whether to go on can be asked in
-//! between.
+//! Compiles the steps of a location to native code: one function for all of them, and one more if
+//! the location can answer an offer. A location inside a deterministic sequence is part of the
+//! functions of the locations from which the sequence is entered: no state of a search shows a
+//! process there. Code that is too large for one function becomes several functions (`parts`),
+//! because a code generator needs more than linear time for large ones. So each call here takes a
+//! few milliseconds, and the translation can be stopped in between.
 
 use crate::emit::{Emitter, Kind, TooMuchCode};
 use crate::helpers::HELPERS;
@@ -23,7 +21,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use stepgraph::{Effect, Facts, Node, NodeId, StepGraph};
 
-/// Why there is no native code. The interpreter runs the program all the same.
+/// Why there is no native code. The interpreter can still execute the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CompileError {
     /// No code can be made for this machine.
@@ -65,12 +63,12 @@ impl From<CompileError> for Refused {
     }
 }
 
-/// What came of making functions.
+/// The result of making functions.
 pub(crate) enum Made {
     Functions(Functions),
-    /// There are none: this is left to the interpreter.
+    /// No function was made: the interpreter is used instead.
     LeftOut,
-    /// It was not to go on. Nothing more may be made or finished.
+    /// The translation was stopped. Nothing more may be made or finished.
     Stopped,
 }
 
@@ -85,7 +83,7 @@ pub(crate) struct CodeMemory(JITModule);
 
 impl CodeMemory {
     /// # Safety
-    /// Nobody calls the code any more, or ever will.
+    /// The code is never called again.
     pub unsafe fn free(self) {
         // SAFETY: as the caller promises.
         unsafe { self.0.free_memory() };
@@ -105,12 +103,12 @@ pub(crate) struct Compiler<'p> {
     /// The functions of deterministic sequences that were cut, and those of them still to be made.
     sequences: HashMap<Sequence, FuncId>,
     open_sequences: Vec<(Sequence, FuncId)>,
-    /// About how much memory the code takes that was made, and how much it may take.
+    /// The approximate memory of the code made so far, and its limit.
     made: u64,
     budget: u64,
 }
 
-/// What a function takes besides its code, roughly.
+/// The approximate memory of a function besides its code.
 const PER_FUNCTION: u64 = 256;
 
 impl<'p> Compiler<'p> {
@@ -146,12 +144,13 @@ impl<'p> Compiler<'p> {
         })
     }
 
-    /// Whether no more code is made. What code that was made calls is then left to the interpreter.
+    /// Whether no more code is made. Calls to functions that were not made are then left to the
+    /// interpreter.
     pub fn is_full(&self) -> bool {
         self.made >= self.budget
     }
 
-    /// Makes the functions of a location, as long as `go_on` says so.
+    /// Makes the functions of a location, as long as `go_on` returns true.
     pub fn location(&mut self, ty: ProcessId, location: Location, go_on: &dyn Fn() -> bool) -> Result<Made, CompileError> {
         let Ok(graph) = StepGraph::at(self.program, &self.facts, ty, location, Parts::LIMIT as u64) else { return Ok(Made::LeftOut) };
         let node = graph.location(ty, location);
@@ -183,13 +182,14 @@ impl<'p> Compiler<'p> {
     /// Makes the function that gives the value of an atom.
     pub fn atom(&mut self, atom: AtomId, go_on: &dyn Fn() -> bool) -> Result<Made, CompileError> {
         let code = self.program.program().code_of_atom(atom);
-        // Whether others can move is not asked for in the middle of nowhere.
+        // An atom has no active process, so questions about which processes can move are left to
+        // the interpreter.
         let asks = |op: &Op| matches!(op, Op::Enabled {} | Op::Timeout {});
         if self.program.program().code[code.start as usize..code.end as usize].iter().any(asks) {
             return Ok(Made::LeftOut);
         }
         let Ok((graph, expr)) = StepGraph::of_atom(self.program, &self.facts, atom) else { return Ok(Made::LeftOut) };
-        // An atom belongs to no process, and its code asks for none.
+        // An atom belongs to no process, and its code uses none.
         let mut parts = Parts::of(&graph, ProcessId(0));
         let value = self.module.declare_anonymous_function(&value_signature(self.convention)).map_err(generator)?;
         match self.function(&graph, &mut parts, value, Kind::Value, &Part::Value { expr, dirty: false }, false) {
@@ -204,7 +204,8 @@ impl<'p> Compiler<'p> {
         Ok(if done { Made::Functions(Functions { expand: value, answer: None }) } else { Made::Stopped })
     }
 
-    /// Makes the functions that those made so far call. `false` if it was not to go on.
+    /// Makes the functions that those made so far call. Returns `false` if the translation was
+    /// stopped.
     fn rest(&mut self, graph: &StepGraph, parts: &mut Parts, creates: bool, go_on: &dyn Fn() -> bool) -> Result<bool, CompileError> {
         while let Some((part, kind, id)) = parts.open.pop() {
             if !go_on() {
@@ -215,8 +216,8 @@ impl<'p> Compiler<'p> {
         Ok(true)
     }
 
-    /// Makes the functions of the sequences that functions made so far go on with. `false` if it
-    /// was not to go on.
+    /// Makes the functions of the sequences with which functions made so far continue. Returns
+    /// `false` if the translation was stopped.
     fn sequences(&mut self, go_on: &dyn Fn() -> bool) -> Result<bool, CompileError> {
         while let Some((sequence, id)) = self.open_sequences.pop() {
             if !go_on() {
@@ -228,7 +229,7 @@ impl<'p> Compiler<'p> {
                 continue;
             };
             let mut parts = Parts::of(&graph, ty);
-            // What came before may have created something.
+            // The code before the sequence may have created something.
             let creates = self.type_creates(ty);
             self.make(&graph, &mut parts, id, Kind::Expand, &Part::Sequence { location, saves }, creates)?;
             if !self.rest(&graph, &mut parts, creates, go_on)? {
@@ -238,8 +239,7 @@ impl<'p> Compiler<'p> {
         Ok(true)
     }
 
-    /// Makes a function that others call, or one in its place that leaves the state to the
-    /// interpreter.
+    /// Makes a function that others call, or a substitute that leaves the state to the interpreter.
     fn make(
         &mut self,
         graph: &StepGraph,
@@ -304,7 +304,7 @@ impl<'p> Compiler<'p> {
         channels
     }
 
-    /// The channels without a buffer that an expression may mean.
+    /// The channels without a buffer that an expression may refer to.
     fn rendezvous(&self, graph: &StepGraph, channel: stepgraph::ExprId) -> ChannelSet {
         let layout = self.program.layout();
         let none = |ty: &bytecode::ChannelLayout| ty.capacity == 0;
@@ -345,7 +345,7 @@ impl<'p> Compiler<'p> {
         };
         let emitter = Emitter::new(&mut builder, self.program, graph, &mut imports, kind, part);
         if let Err(too_much) = emitter.function(part, creates, self.longest) {
-            // A half-made function is not finished; its builder's memory starts over.
+            // A partly built function is dropped, so the builder's memory must be new.
             self.builders = FunctionBuilderContext::new();
             return Err(too_much.into());
         }
@@ -360,8 +360,7 @@ impl<'p> Compiler<'p> {
         Ok(())
     }
 
-    /// Makes a function that leaves the state to the interpreter, in place of one that is too
-    /// large.
+    /// Makes a function that leaves the state to the interpreter, instead of one that is too large.
     fn substitute(&mut self, id: FuncId, value: bool) -> Result<(), CompileError> {
         use cranelift_codegen::ir::InstBuilder;
         let signature = if value { value_signature(self.convention) } else { signature(self.convention) };

@@ -1,10 +1,10 @@
 //! What native code and the run time share.
 //!
 //! A [`Context`] belongs to one worker. Its first part has a fixed shape that native code reads and
-//! writes by offset; what only the run time needs follows. Three [`ExpandedState`]s hold the states
-//! that can be under expansion at once: the state the search asked about, a state inside a sequence
-//! of invisible steps, and the half-done state of a rendezvous. Queries about other processes use a
-//! fourth.
+//! writes by offset; the fields that only the run time needs follow. Three [`ExpandedState`]s hold
+//! the states that can be under expansion at once: the state the search asked about, a state inside
+//! a sequence of invisible steps, and the state in the middle of a rendezvous. Queries about other
+//! processes use a fourth.
 
 use crate::expanded::{ChannelAt, ExpandedState, ProcessAt};
 use crate::helpers::Cursor;
@@ -32,14 +32,14 @@ pub(crate) struct View {
     /// Counts in the copy.
     pub dst_process_count: u32,
     pub dst_channel_count: u32,
-    /// What TIMEOUT gives.
+    /// The value of TIMEOUT.
     pub timeout: u32,
     /// The fault the transition carries already.
     pub fault_in: u32,
     /// The number of the transition's first step, if that is complete; see [`Successor::step`].
     pub step: u32,
-    /// The channels from which some process may receive where it stands, and perhaps more; all of
-    /// them as long as nobody has asked.
+    /// A superset of the channels from which some process may receive at its location; all channels
+    /// until this was computed.
     pub receivers: ChannelSet,
 }
 
@@ -68,7 +68,7 @@ impl Default for View {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(u32)]
 pub(crate) enum Purpose {
-    /// Hand them to the search as they come, as long as none has to go on first.
+    /// Pass them to the search at once, as long as no earlier one must be continued first.
     #[default]
     Direct,
     /// Keep them in order.
@@ -80,7 +80,7 @@ pub(crate) enum Purpose {
 /// The end of a path, kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    /// The process that goes on.
+    /// The process that continues.
     pub process: u32,
     /// The mode's code; [`FATAL`] for a fault without a state.
     pub mode: u8,
@@ -89,11 +89,11 @@ pub(crate) struct End {
     pub fault: u32,
     /// The number of the transition's first step.
     pub step: u32,
-    /// Whether the components are where they are in the state asked about.
+    /// Whether the components have the same offsets as in the state asked about.
     pub like_asked: bool,
 }
 
-/// In place of a mode: a fatal fault.
+/// Used instead of a mode: a fatal fault.
 pub(crate) const FATAL: u8 = 255;
 
 /// The working memory of one worker.
@@ -111,7 +111,7 @@ pub(crate) struct Context {
     /// The process whose transitions are looked for, and how many of them there are so far.
     pub initiator: u32,
     pub choice: u32,
-    /// Whether the process is not done with: the ends of its paths were kept, it must be begun
+    /// Whether the process is not finished: the ends of its paths were kept, it must be executed
     /// again, or code is missing.
     pub unfinished: u32,
     /// Between a function and one that was cut out of it: the fault carried, how many paths
@@ -121,7 +121,7 @@ pub(crate) struct Context {
     pub part_steps: u32,
     /// The number of the step it began with.
     pub part_first_step: u32,
-    /// The function with which a deterministic sequence goes on; 0 if there is none.
+    /// The function with which a deterministic sequence continues; 0 if there is none.
     pub next_part: u64,
     /// Values to and from helpers: arguments, fields.
     pub values: [i32; 32],
@@ -130,12 +130,12 @@ pub(crate) struct Context {
     pub purpose: Purpose,
     /// How many paths succeeded, for [`Purpose::Probe`].
     pub hits: u32,
-    // From here on for the run time only.
+    // The fields from here on are for the run time only.
     pub program: Arc<Verified>,
     pub tables: Arc<Tables>,
-    /// The search's buffer; null unless an expansion is under way.
+    /// The search's buffer; null unless an expansion is running.
     pub out: *mut Successors,
-    /// Whether code was missing: what was given is not complete, and the interpreter must expand
+    /// Whether code was missing: the successors are not complete, and the interpreter must expand
     /// the state.
     pub code_is_missing: bool,
     pub ends: Vec<End>,
@@ -143,12 +143,12 @@ pub(crate) struct Context {
     pub at_once: crate::at_once::AtOnce,
     /// How many offers are being answered, one inside another.
     pub offering: u32,
-    /// Room for the levels of a sequence of invisible steps.
+    /// Memory for the levels of a sequence of invisible steps.
     pub levels: Vec<crate::follow::Level>,
-    /// And for the states it passes through.
+    /// Memory for the states that the sequence passes through.
     pub passed: InnerStates,
     pub asked: ExpandedState,
-    /// The privilege as it is in the state asked about, even while it is set aside.
+    /// The privilege in the state asked about, also while it is ignored (S-PRIVILEGE).
     pub asked_exclusive: u8,
     pub inside: ExpandedState,
     /// For each depth of a sequence followed at once.
@@ -160,7 +160,7 @@ pub(crate) struct Context {
     pub saved: Vec<(Vec<u8>, u32, u32)>,
     /// Where the copies of the innermost native code begin.
     pub save_base: usize,
-    /// The state kept to find endless deterministic sequences.
+    /// The stored state that is compared to find endless deterministic sequences.
     pub kept: Option<Vec<u8>>,
     pub kept_steps: u32,
     /// How long a step may take.
@@ -229,8 +229,8 @@ impl Context {
         }
     }
 
-    /// Code is missing: the expansion ends as soon as possible, and the interpreter takes the
-    /// state.
+    /// Records that code is missing: the expansion ends as soon as possible, and the interpreter
+    /// expands the state.
     #[cold]
     pub fn leave_to_interpreter(&mut self) {
         (self.code_is_missing, self.unfinished) = (true, 1);
@@ -253,8 +253,8 @@ impl Context {
         self.uses_priorities && self.is_outranked(source, process, timeout)
     }
 
-    /// The control location from which the transition under way started: reported with sequences
-    /// that never end.
+    /// The control location from which the present transition started; it is reported with
+    /// sequences that never end.
     pub fn start_addr(&self) -> bytecode::Addr {
         let program = &self.program;
         let Some(process) = self.asked.processes.get(self.initiator as usize) else { return bytecode::Addr::default() };
@@ -278,7 +278,7 @@ impl Context {
     }
 }
 
-/// The view of a source; the copy is set by whoever starts native code.
+/// The view of a source. The caller that starts native code sets the copy.
 pub(crate) fn view_of(source: &mut ExpandedState) -> View {
     View {
         src: source.bytes.as_ptr(),
@@ -293,8 +293,8 @@ pub(crate) fn view_of(source: &mut ExpandedState) -> View {
     }
 }
 
-/// The view of a source whose processes and channels are where they are in the state of another
-/// view.
+/// The view of a source whose processes and channels have the same offsets as in the state of
+/// another view.
 #[inline]
 pub(crate) fn view_like(source: &ExpandedState, shape: &View) -> View {
     View {

@@ -2,11 +2,11 @@
 //!
 //! One function tries all alternatives of one control location. Guards read the state under
 //! expansion; the first effect of an alternative copies it, and from there on the copy is read and
-//! written. Where a path ends, blocked or complete, control goes on to the next alternative, which
-//! is known when the code is made: so there is no stack of alternatives at run time. Sequences of
-//! deterministic steps are compiled into the function, loops and all; invisible steps and answers
-//! to offers return to the run time through helpers. What would make a function too large is cut
-//! out of it and called (`parts`).
+//! written. When a path ends, blocked or complete, control continues with the next alternative,
+//! which is known when the code is made. So there is no stack of alternatives at run time.
+//! Sequences of deterministic steps, including their loops, are compiled into the function;
+//! invisible steps and answers to offers return to the run time through helpers. Code that would
+//! make a function too large is moved to other functions (`parts`).
 
 use crate::compile::Imports;
 use crate::helpers;
@@ -18,8 +18,8 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use std::collections::HashMap;
 use stepgraph::{Effect, ExprId, Node, NodeId, StepGraph, Temp};
 
-/// Most nodes and operations compiled into one function: alternatives that share their rest are
-/// compiled several times.
+/// The largest number of nodes and operations in one function. Code that several alternatives share
+/// is compiled several times.
 const MAX_WEIGHT: u32 = 20_000;
 
 /// A function that would take too much code; what it does is left to the interpreter.
@@ -39,17 +39,17 @@ pub(crate) enum Kind {
     Value,
 }
 
-/// What is known where code is made.
+/// What is known at a point of the code.
 #[derive(Clone)]
 pub(crate) struct Env {
     /// Whether the copy exists and is to be read.
     pub dirty: bool,
-    /// Whether the offer has still to be received.
+    /// Whether the offer is not yet received.
     pub answering: bool,
     /// Whether this path has made an offer.
     pub offered: bool,
-    /// Where to go when a deterministic sequence ends, and how many copies were kept when it began;
-    /// `None` outside of one.
+    /// The block after the end of a deterministic sequence, and how many copies were kept when it
+    /// began; `None` outside a sequence.
     pub deterministic: Option<(Block, u32)>,
     /// Values kept on this path.
     pub temps: HashMap<Temp, Value>,
@@ -58,8 +58,7 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Whether nothing has happened on this path but tests: what follows can be a function of its
-    /// own.
+    /// Whether this path has only tests so far, so that the rest can be a function of its own.
     fn is_fresh(&self) -> bool {
         !self.dirty && !self.offered && self.deterministic.is_none() && self.temps.is_empty()
     }
@@ -86,11 +85,14 @@ pub(crate) struct Emitter<'a, 'b, 'm> {
     /// The number of the step with which a deterministic sequence began: several may lead into the
     /// same code.
     pub first_step: Variable,
-    /// The code of locations inside deterministic sequences, by where they go on afterwards.
+    /// The code of locations inside deterministic sequences, by the block that follows the
+    /// sequence.
     pub regions: HashMap<(Location, Block, u32), Block>,
-    /// Where faults go, by what comes next, and whether they end a deterministic sequence.
+    /// The blocks that handle faults, by the block that follows and by whether they end a
+    /// deterministic sequence.
     pub failures: HashMap<(Block, bool), Block>,
-    /// Where the functions with which deterministic sequences go on are called, by what comes next.
+    /// The blocks that call the functions with which deterministic sequences continue, by the block
+    /// that follows.
     pub continuations: HashMap<Block, Block>,
     /// How much code was made, in nodes and operations.
     weight: u32,
@@ -98,7 +100,7 @@ pub(crate) struct Emitter<'a, 'b, 'm> {
     root: Option<ExprId>,
     /// Where the function ends.
     pub done: Block,
-    /// Whether it is one with which a sequence goes on.
+    /// Whether a sequence continues in this function.
     pub is_sequence: bool,
     /// Whether this function can change which components exist.
     pub creates: bool,
@@ -233,7 +235,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             self.b.ins().store(trusted(), succeeded, self.ctx, field!(part_succeeded));
         }
         if self.kind == Kind::Value {
-            // Faults return by themselves, so nobody comes here.
+            // Faults return by themselves, so this block is never reached.
             let zero = self.b.ins().iconst(types::I64, 0);
             self.b.ins().return_(&[zero]);
         } else {
@@ -258,7 +260,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         Ok(())
     }
 
-    /// Calls functions for the alternatives below a node, and goes to `next`.
+    /// Calls functions for the alternatives below a node, and jumps to `next`.
     fn cut_out(&mut self, id: NodeId, env: &Env, next: Block) -> Result<(), TooMuchCode> {
         let fault = self.b.use_var(self.fault);
         for nodes in groups(self.graph, id) {
@@ -291,7 +293,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
     pub fn call_value(&mut self, id: ExprId, env: &Env, next: Block) -> Value {
         let part = Part::Value { expr: id, dirty: env.dirty };
         let Ok(function) = self.imports.part(part, Kind::Value, self.b.func) else {
-            // Nothing more can be declared: the function is given up.
+            // Nothing more can be declared, so the function is abandoned.
             self.weight = MAX_WEIGHT + 1;
             return self.int(0);
         };
@@ -305,7 +307,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         self.b.ins().ireduce(types::I32, result)
     }
 
-    /// Code for a node; every path ends by going to `next`, the following alternative.
+    /// Code for a node; every path ends with a jump to `next`, the following alternative.
     pub fn node(&mut self, start: NodeId, mut env: Env, next: Block) -> Result<(), TooMuchCode> {
         let mut id = start;
         loop {
@@ -377,8 +379,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         }
     }
 
-    /// Whether what comes at a node goes into functions of its own: there is too much of it, or
-    /// there is too much already.
+    /// Whether the code of a node becomes functions of its own: it is too large, or the present
+    /// function is.
     fn is_too_much(&self, id: NodeId, env: &Env) -> bool {
         let weight = self.graph.weight(id);
         let full = match self.graph.node(id) {
@@ -388,7 +390,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         full && weight >= Parts::LEAST && self.kind != Kind::Prologue && env.is_fresh()
     }
 
-    /// Tries `first`; what is emitted afterwards happens only if nothing there succeeded.
+    /// Tries `first`; the code that is emitted afterwards runs only if no path of `first`
+    /// succeeded.
     fn conditional(&mut self, first: NodeId, env: &mut Env, next: Block) -> Result<(), TooMuchCode> {
         let tried = self.b.create_block();
         let before = self.b.use_var(self.succeeded);
@@ -406,11 +409,11 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         Ok(())
     }
 
-    /// Prepares for coming back after `first` was tried: keeps the fault and, if something was
+    /// Prepares for the return after `first` was tried: keeps the fault and, if something was
     /// written before, the state.
     fn keep(&mut self, env: &mut Env, first: NodeId) -> (Value, Option<u32>) {
         let fault = self.b.use_var(self.fault);
-        // In a deterministic sequence a path that completes never comes back.
+        // In a deterministic sequence a path that completes never returns.
         let needed = env.dirty && (env.deterministic.is_none() || self.writes_before_blocking(first));
         let slot = needed.then(|| {
             let slot = env.saves;
@@ -462,7 +465,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         false
     }
 
-    /// Something a step does; `false` if the rest of the path has been dealt with.
+    /// Code for an effect of a step. Returns `false` if the rest of the path is already compiled.
     fn effect(&mut self, effect: &Effect, after: NodeId, env: &mut Env, next: Block) -> Result<bool, TooMuchCode> {
         match effect {
             Effect::Let(temp, e) => {
@@ -548,7 +551,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         Ok(true)
     }
 
-    /// After a helper created something: `number` is it, or minus a fault.
+    /// Code after a helper has created something: `number` is the new number, or minus a fault.
     fn created(&mut self, number: Value, into: Temp, env: &mut Env, next: Block) {
         self.reload_copy();
         let failed = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, number, 0);
@@ -571,8 +574,8 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         self.b.def_var(self.succeeded, new);
     }
 
-    /// What TIMEOUT gives: in the first path of a transition, and in the deterministic sequence it
-    /// begins, what the view says.
+    /// The value of TIMEOUT: that of the view in the first path of a transition and in the
+    /// deterministic sequence that it begins.
     pub fn timeout(&mut self) -> Value {
         match self.kind {
             Kind::Prologue => self.int(0),
@@ -591,7 +594,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
         }
     }
 
-    /// Calls a helper; gives its result, if it has one.
+    /// Calls a helper; returns its result, if it has one.
     pub fn call(&mut self, name: &'static str, args: &[Value]) -> Value {
         let function = self.imports.get(name, self.b.func);
         let call = self.b.ins().call(function, args);

@@ -1,10 +1,9 @@
-//! States under expansion: their bytes, and where their processes and channels are.
-//!
-//! A state is copied once, into a buffer with room behind it, so that native code can copy it on in
-//! whole words. Most states have the same components in the same places as the one before them. So
-//! what was found for one state is kept, together with a pattern of the bytes that tell what a
-//! component is: who comes with these bytes in these places is described already, which is seen
-//! while copying.
+//! States under expansion: their bytes, and where their processes and channels are. A state is
+//! copied once, into a buffer with padding, so that native code can copy it again in whole words.
+//! Most states have the same components at the same offsets as the state before. So the description
+//! of a state is kept, together with a pattern of the bytes that say what a component is. If the
+//! next state has the same bytes at these offsets, which is tested while it is copied, the
+//! description is right for it.
 
 use crate::tables::{AnswerCell, ChannelSet, Code, CodeCell, Tables};
 use bytecode::{Layout, LayoutError, Verified};
@@ -12,7 +11,7 @@ use bytecode::{Layout, LayoutError, Verified};
 /// Bytes past the end of a state that native code may read or write when it copies.
 pub(crate) const PADDING: usize = 128;
 
-/// What is copied at once, if a state is that long.
+/// The number of bytes that are copied at once, if a state is that long.
 const PIECE: usize = 16;
 const HALF: usize = PIECE / 2;
 
@@ -26,7 +25,8 @@ pub(crate) struct ProcessAt {
     pub offset: u32,
     /// Where its control location is in the state.
     pub location: u32,
-    /// Which bits of the two bytes there are the location: no more than there are places in `code`.
+    /// Which bits of the two bytes there are the location. Every number with these bits is an index
+    /// into `code`.
     pub mask: u32,
     pub ty: u32,
 }
@@ -38,30 +38,30 @@ impl Default for ProcessAt {
 }
 
 impl ProcessAt {
-    /// The place in the tables of its type for the location where a process stands.
+    /// The index in the tables of its type for the location of a process.
     ///
     /// # Safety
     /// This describes a process of the state at `state`, which has padding, by the tables of its
     /// program.
     #[inline(always)]
     pub unsafe fn place(&self, state: *const u8) -> usize {
-        // SAFETY: the location lies inside the state, and what comes after it inside the padding.
+        // SAFETY: the location lies inside the state, and the byte after it at least inside the
+        // padding.
         let found = unsafe { state.add(self.location as usize).cast::<u16>().read_unaligned() };
         (u16::from_le(found) as u32 & self.mask) as usize
     }
 
-    /// The code for the location where the process stands.
+    /// The code for the location of the process.
     ///
     /// # Safety
     /// As for [`place`](Self::place).
     #[inline(always)]
     pub unsafe fn code(&self, state: *const u8) -> Code {
-        // SAFETY: as the caller promises; the mask lets no number pass that has no place in the
-        // table.
+        // SAFETY: as the caller promises; every number within the mask is an index into the table.
         unsafe { &*self.code.add(self.place(state)) }.get()
     }
 
-    /// The channels from which the process may receive where it stands.
+    /// The channels from which the process may receive at its location.
     ///
     /// # Safety
     /// As for [`place`](Self::place).
@@ -71,7 +71,7 @@ impl ProcessAt {
         unsafe { &*self.answers.add(self.place(state)) }.channels()
     }
 
-    /// The code with which the process may answer an offer on a channel where it stands.
+    /// The code with which the process may answer an offer on a channel at its location.
     ///
     /// # Safety
     /// As for [`place`](Self::place).
@@ -101,11 +101,11 @@ pub(crate) struct ExpandedState {
     pub channel_count: u32,
     /// The length of the state that the tables describe.
     described: Option<usize>,
-    /// Whether the view of the state before this one is still right, but for what may be written;
-    /// see [`Native`](crate::Native).
+    /// Whether the view of the state before this one is still right, except for the copy; see
+    /// [`Native`](crate::Native).
     pub is_in_view: bool,
-    /// The bytes that tell what a component is in it, and which bytes these are; both have a piece
-    /// at least.
+    /// The bytes of that state that say what a component is, and a mask of these bytes; both have
+    /// at least one piece.
     shapes: Vec<u8>,
     shape_mask: Vec<u8>,
 }
@@ -129,7 +129,7 @@ fn copy(state: &[u8], bytes: &mut [u8]) {
 }
 
 impl ExpandedState {
-    /// Takes in the bytes of a state alone; for [`view_like`](crate::context::view_like).
+    /// Copies only the bytes of a state; for [`view_like`](crate::context::view_like).
     #[inline]
     pub fn take_in(&mut self, state: &[u8]) {
         if self.bytes.len() < state.len() + PADDING {
@@ -139,17 +139,17 @@ impl ExpandedState {
         self.len = state.len();
     }
 
-    /// Takes in a state, and finds its processes and channels.
+    /// Copies a state, and finds its processes and channels.
     #[inline(always)]
     pub fn load(&mut self, program: &Verified, tables: &Tables, state: &[u8]) -> Result<(), LayoutError> {
         if self.take_in_alike(state) { Ok(()) } else { self.load_anew(program, tables, state) }
     }
 
-    /// Takes in a state if the tables are right for it.
+    /// Copies a state if the tables are right for it.
     #[inline(always)]
     pub fn take_in_alike(&mut self, state: &[u8]) -> bool {
         let len = state.len();
-        // As long as a state before it, for which there was room.
+        // An earlier state had this length, so the buffer is large enough.
         if self.described != Some(len) {
             return false;
         }
@@ -239,7 +239,8 @@ impl ExpandedState {
     }
 }
 
-/// Copies a piece of a state, and says in which of the wanted bytes it differs from others.
+/// Copies a piece of a state, and returns in which bytes of the mask it differs from the expected
+/// ones.
 #[inline(always)]
 fn copy_and_compare(from: &[u8; PIECE], to: &mut [u8; PIECE], others: &[u8; PIECE], wanted: &[u8; PIECE]) -> u128 {
     *to = *from;

@@ -20,8 +20,8 @@ fn comparison(op: Binary) -> Option<IntCC> {
 }
 
 impl Emitter<'_, '_, '_> {
-    /// Goes to `yes` if the condition is not zero, else to `no`. Faults on the way are followed by
-    /// `next`.
+    /// Jumps to `yes` if the condition is not zero, else to `no`. After a fault, control continues
+    /// at `next`.
     pub fn branch(&mut self, condition: ExprId, env: &Env, next: Block, yes: Block, no: Block) {
         let graph = self.graph;
         if self.is_cut_out(condition) {
@@ -70,12 +70,12 @@ impl Emitter<'_, '_, '_> {
         self.b.ins().icmp(condition, left, right)
     }
 
-    /// The value of an expression. A fault ends the path, which is followed by `next`.
+    /// The value of an expression. A fault ends the path, and control continues at `next`.
     pub fn expr(&mut self, id: ExprId, env: &Env, next: Block) -> Value {
         if self.is_cut_out(id) { self.call_value(id, env, next) } else { self.operation(id, env, next) }
     }
 
-    /// The same, made here.
+    /// The same, compiled into this function.
     fn operation(&mut self, id: ExprId, env: &Env, next: Block) -> Value {
         let graph = self.graph;
         match graph.pool().get(id) {
@@ -244,7 +244,7 @@ impl Emitter<'_, '_, '_> {
         let left = self.expr(a, env, next);
         let right = self.expr(b, env, next);
         match self.graph.pool().constant(b) {
-            // Nothing to check: native division is right for these.
+            // No check is needed: native division is right for these.
             Some(divisor) if divisor != 0 && divisor != -1 => {}
             _ => {
                 let zero = self.b.ins().icmp_imm_s(IntCC::Equal, right, 0);
@@ -283,7 +283,7 @@ impl Emitter<'_, '_, '_> {
         self.load_if_found(at, slot.ty, env)
     }
 
-    /// What lies at an offset, or 0 if that is negative.
+    /// The value at an offset, or 0 if the offset is negative.
     fn load_if_found(&mut self, at: Value, ty: bytecode::Type, env: &Env) -> Value {
         let missing = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, at, 0);
         let found = self.b.create_block();

@@ -1,5 +1,5 @@
-//! Native code for faults: a path that goes wrong ends there, or carries what went wrong to its end
-//! (F-FATAL, F-CONTINUE of `docs/bytecode.md`).
+//! Native code for faults: a fault ends its path, or the path carries it to its end (F-FATAL,
+//! F-CONTINUE of `docs/bytecode.md`).
 
 use crate::emit::{Emitter, Env, Kind, field, trusted};
 use crate::helpers;
@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
 impl Emitter<'_, '_, '_> {
-    /// Takes over a fault that a helper noted, unless there is one already.
+    /// Takes over a fault that a helper recorded, unless there is one already.
     pub fn note_fault(&mut self) {
         let noted = self.b.ins().load(types::I32, trusted(), self.ctx, field!(noted));
         let old = self.b.use_var(self.fault);
@@ -20,7 +20,8 @@ impl Emitter<'_, '_, '_> {
         self.b.ins().store(trusted(), zero, self.ctx, field!(noted));
     }
 
-    /// Where faults go whose path is followed by `next`: a block that takes the fault's code.
+    /// The block that handles faults of paths that are followed by `next`. Its parameter is the
+    /// fault's code.
     pub fn failure(&mut self, next: Block, in_sequence: bool) -> Block {
         if let Some(&block) = self.failures.get(&(next, in_sequence)) {
             return block;
@@ -32,7 +33,7 @@ impl Emitter<'_, '_, '_> {
         block
     }
 
-    /// The code of the blocks faults go to.
+    /// The code of the blocks that handle faults.
     pub fn fill_failures(&mut self) {
         let mut failures: Vec<_> = self.failures.iter().map(|(&(next, in_sequence), &block)| (next, in_sequence, block)).collect();
         failures.sort_unstable();
@@ -66,22 +67,22 @@ impl Emitter<'_, '_, '_> {
         self.b.ins().jump(next, &[]);
     }
 
-    /// Goes to the fault if the condition holds.
+    /// Jumps to the fault if the condition holds.
     pub fn fault_if(&mut self, condition: Value, fault: Fault, env: &Env, next: Block) {
         let code = self.int(fault.code() as i32);
         self.fault_with(condition, code, env, next);
     }
 
-    /// Goes to the fault with this code if the condition holds.
+    /// Jumps to the fault with this code if the condition holds.
     pub fn fault_with(&mut self, condition: Value, code: Value, env: &Env, next: Block) {
         if env.answering {
-            // F-FATAL: only blocked.
+            // F-FATAL: the path is only blocked.
             let go_on = self.b.create_block();
             self.b.ins().brif(condition, next, &[], go_on, &[]);
             self.b.switch_to_block(go_on);
             return;
         }
-        // In a deterministic sequence a fault is the end of it: no other alternative is tried.
+        // A fault ends a deterministic sequence: no other alternative is tried.
         let failure = self.failure(env.deterministic.map_or(next, |(outer, _)| outer), env.deterministic.is_some());
         let go_on = self.b.create_block();
         self.b.ins().brif(condition, failure, &[BlockArg::Value(code)], go_on, &[]);

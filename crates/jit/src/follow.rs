@@ -1,4 +1,4 @@
-//! What happens between native functions: sequences of invisible steps (S-INVISIBLE, S-ENDLESS of
+//! Follows sequences of invisible steps between native functions (S-INVISIBLE, S-ENDLESS of
 //! `docs/bytecode.md`).
 //!
 //! Native code keeps the ends of paths; here they are followed in order, exactly as the reference
@@ -8,7 +8,7 @@ use crate::context::{Context, End, FATAL, Purpose, View, view_like, view_of};
 use bytecode::{Fault, FaultKind, Mode};
 use vm::{FOLLOW_ONCE_AFTER, InnerStates};
 
-/// A state of a sequence: which kept ends are its own, and which of them are left to follow.
+/// A state of a sequence: its kept ends, and which of them are left to follow.
 pub(crate) struct Level {
     /// Where its ends and their states begin.
     first: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Level {
     /// The next end to follow, and the last.
     next: usize,
     until: usize,
-    /// How many states have been passed through since the level before, this one included.
+    /// How many states the sequence has passed since the level before, including this one.
     passed: usize,
 }
 
@@ -25,7 +25,7 @@ impl Context {
         &self.end_bytes[end.start..end.start + end.len]
     }
 
-    /// Follows everything native code kept, in order, and forgets it.
+    /// Follows all ends that native code kept, in order, and removes them.
     pub fn follow_kept(&mut self) {
         let mut first = 0;
         let kept = self.ends.len();
@@ -39,7 +39,7 @@ impl Context {
         self.unfinished = 0;
     }
 
-    /// Hands a kept end to the search.
+    /// Passes a kept end to the search.
     fn show(&mut self, end: &End) {
         if end.mode == FATAL {
             self.commit_failure(end.fault, end.step);
@@ -68,7 +68,7 @@ impl Context {
         levels.clear();
         passed.clear();
         (self.levels, self.passed) = (levels, passed);
-        // A sequence that was given up leaves its ends behind.
+        // A sequence that was given up has left its ends.
         self.ends.truncate(before.0);
         self.end_bytes.truncate(before.1);
     }
@@ -89,8 +89,8 @@ impl Context {
             } else {
                 let level = Level { first: self.ends.len(), bytes: self.end_bytes.len(), next: self.ends.len(), until: 0, passed: 1 };
                 self.go_inside(&end);
-                // Each end has an outcome or a fault or is cut, sooner or later: so only a state
-                // without ends is blocked.
+                // Each end leads to an outcome or a fault, or is cut. So only a state without ends
+                // is blocked.
                 if self.ends.len() == level.first {
                     fruitful = true;
                     passed.leave(1);
@@ -124,9 +124,8 @@ impl Context {
         }
     }
 
-    /// Puts a level with the youngest ends on the stack. One of which nothing is left to follow
-    /// gives it its place, so that a sequence without alternatives needs one level, however long it
-    /// is.
+    /// Puts a level with the youngest ends on the stack. It replaces a level of which no end is
+    /// left to follow, so a sequence without alternatives needs one level, however long it is.
     fn push_level(&mut self, mut level: Level, levels: &mut Vec<Level>) {
         if let Some(done) = levels.pop_if(|above| above.next == above.until) {
             self.ends.drain(done.first..level.first);
@@ -137,7 +136,7 @@ impl Context {
         levels.push(Level { until: self.ends.len(), ..level });
     }
 
-    /// Memory of the kept ends, and of what the search's buffer has.
+    /// The memory of the kept ends and of the search's buffer.
     fn held(&self) -> u64 {
         // SAFETY: the search's buffer, exclusively ours during the expansion.
         let out = unsafe { &*self.out }.bytes();
@@ -165,7 +164,7 @@ impl Context {
     /// The view of a state inside a sequence.
     fn look_inside(&mut self, end: &End) -> Option<View> {
         let state = &self.end_bytes[end.start..end.start + end.len];
-        // Who compares priorities needs the tables of this very state.
+        // A comparison of priorities needs the tables of this state.
         if end.like_asked && !self.uses_priorities {
             self.inside.take_in(state);
             return Some(view_like(&self.inside, &view_of(&mut self.asked)));

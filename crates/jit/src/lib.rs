@@ -1,15 +1,15 @@
-//! Native code for programs, without a C compiler: the step graph goes through Cranelift, in
+//! Native code for programs, without a C compiler: Cranelift compiles the step graph in
 //! milliseconds.
 //!
 //! [`Native`] is a [`System`] like the reference interpreter and gives the same successors in the
-//! same order. It differs in how: each control location is a function that writes successors
-//! straight into the search's buffer (`emit`); what is rare or large is left to helpers
-//! (`helpers`); what joins several steps to one transition happens in between (`at_once`, and
-//! `follow` for what is long).
+//! same order. Each control location is a function that writes successors directly into the
+//! search's buffer (`emit`). Rare or large operations are calls of helpers (`helpers`). The run
+//! time joins several steps to one transition (`at_once` for short sequences, `follow` for long
+//! ones).
 //!
-//! A search does not wait for code. It is made in the background (`background`), and a state for
-//! which some of it is missing is expanded by the interpreter as a whole: the successors are the
-//! same, so it makes no difference to a search when which code comes.
+//! A search does not wait for code. The code is made in the background (`background`). If some code
+//! for a state is missing, the interpreter expands the whole state. The successors are the same, so
+//! the result of a search does not depend on when code becomes available.
 
 mod at_once;
 mod background;
@@ -42,17 +42,17 @@ use vm::Interpreter;
 /// translated by then.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A program in native code, as far as that is there yet.
+/// A program in native code, as far as the code is available.
 pub struct Native {
-    // It points into the tables and the code, which the translation keeps; so it is declared before
-    // that and dropped before it.
+    // The context points into the tables and the code, which the translation keeps. So it is
+    // declared before the translation, and dropped before it.
     context: Box<Context>,
     translation: Arc<Translation>,
     program: Arc<Verified>,
     /// For states for which code is missing.
     interpreter: Interpreter,
     division: Division,
-    /// What a search asks of states.
+    /// The propositions that a search evaluates in states.
     propositions: Arc<[Proposition]>,
     /// For each type, which of its locations have accept labels and which have progress labels.
     labels: Arc<[Vec<LabelKind>]>,
@@ -61,12 +61,12 @@ pub struct Native {
 }
 
 // SAFETY: the context's pointers lead into the shared tables, which are Sync and which it keeps
-// alive, and into buffers it owns; `out` is null and `view` is not read while no expansion is under
-// way.
+// alive, and into buffers it owns; `out` is null and `view` is not read while no expansion is
+// running.
 unsafe impl Send for Native {}
 
 impl Native {
-    /// Starts to translate a program, and waits a moment for it.
+    /// Starts to translate a program, and waits a short time for it.
     pub fn new(program: Arc<Verified>) -> Result<Native, CompileError> {
         let native = Native::selected(program, |_, _| true)?;
         native.translation.wait(Some(PATIENCE));
@@ -89,7 +89,7 @@ impl Native {
     /// The same, with code of about `budget` bytes at most. Locations are left to the interpreter
     /// when it is used up.
     pub fn within(program: Arc<Verified>, selection: Selection, budget: u64) -> Result<Native, CompileError> {
-        // Parameters are handed over through a place of fixed size.
+        // Parameters are passed in an array of fixed size.
         let (most, processes) = (bytecode::MAX_FIELDS, &program.program().processes);
         if processes.iter().any(|p| p.params as usize > most) {
             return Err(CompileError::Generator(format!("a process has more than {most} parameters")));
@@ -149,7 +149,7 @@ impl Native {
         }
     }
 
-    /// The same if some may keep others from moving.
+    /// The same if a process may prevent others from moving.
     #[cold]
     fn processes_by_priority(&mut self, timeout: bool) {
         for process in 0..self.context.asked.process_count {
@@ -159,7 +159,7 @@ impl Native {
         }
     }
 
-    /// Goes on where native code left a process unfinished.
+    /// Finishes a process that native code left unfinished.
     #[cold]
     fn finish(&mut self, process: u32, timeout: bool) {
         if self.context.code_is_missing {
@@ -171,8 +171,8 @@ impl Native {
         }
     }
 
-    /// Takes back what a process gave and runs it once more, keeping the ends of its paths and
-    /// following them afterwards.
+    /// Takes back the successors of a process and executes it again: keeps the ends of its paths
+    /// and then follows them.
     fn begin_again(&mut self, process: u32, timeout: bool) {
         let given = self.context.choice as usize;
         let out = self.context.out();
@@ -241,7 +241,7 @@ impl Native {
                 self.processes(false);
                 let others = self.context.emitted() - before;
                 if others > 0 {
-                    // They are parts of their own.
+                    // The processes are parts of their own.
                     let out = self.context.out();
                     out.rollback(out.mark_before(others));
                 } else if !self.context.code_is_missing {
@@ -275,9 +275,8 @@ impl Native {
 }
 
 impl Native {
-    /// Expands states as long as nothing unusual comes up: each has the components of the one
-    /// before it, all of its code is there, and no step is given up. Gives how many states that
-    /// were.
+    /// Expands states as long as each has the components of the one before it, all of its code is
+    /// available, and no step is abandoned. Returns the number of states expanded.
     #[inline]
     fn run(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
         self.context.out = out;
@@ -288,14 +287,14 @@ impl Native {
                 break;
             }
             let before = context.emitted();
-            // SAFETY: set above from an exclusive reference, which nobody uses meanwhile.
+            // SAFETY: set above from an exclusive reference, which has no other use meanwhile.
             unsafe { &mut *context.out }.begin_source(source + number as u32);
             context.cursor.source = source + number as u32;
             context.begin_at_once();
             context.begin_with_asked_alike();
             self.processes(false);
             if self.context.code_is_missing || self.context.effort.is_over() {
-                // Begun again in the way that can do everything.
+                // The state is expanded again by the general method.
                 self.context.settle();
                 self.context.effort.begin();
                 self.take_back(before, out);
@@ -308,14 +307,14 @@ impl Native {
         number
     }
 
-    /// Takes back what was given for a part of a state, and lets the interpreter expand it.
+    /// Takes back the successors of a part of a state, and lets the interpreter expand it.
     #[cold]
     fn interpret(&mut self, state: &[u8], part: Part, before: usize, out: &mut Successors) {
         self.take_back(before, out);
         self.interpreter.expand_part(state, part.number(), out);
     }
 
-    /// Takes back what was given for a part of a state.
+    /// Takes back the successors of a part of a state.
     #[cold]
     fn take_back(&mut self, before: usize, out: &mut Successors) {
         let context = &mut *self.context;
@@ -336,7 +335,7 @@ impl Native {
             context.view = view_of(&mut context.asked);
             context.asked.is_in_view = true;
         }
-        // The state before may have been one in which nothing else could move.
+        // TIMEOUT may have been 1 in the state before.
         context.view.timeout = 0;
     }
 
@@ -374,7 +373,7 @@ impl Native {
         Some(Ok(()))
     }
 
-    /// Whether some process of the state asked about stands at a location with such a label.
+    /// Whether some process of the state asked about is at a location with such a label.
     fn some_process_at(&self, mark: fn(&LabelKind) -> bool) -> bool {
         let asked = &self.context.asked;
         asked.processes[..asked.process_count as usize].iter().any(|process| {
@@ -402,7 +401,7 @@ fn native_value(context: &mut Context, atom: u32) -> Option<Result<i32, FaultCod
     })
 }
 
-/// For each type, what the labels of its locations say.
+/// For each type, the label marks of its locations.
 fn labels(program: &Verified) -> Arc<[Vec<LabelKind>]> {
     let types = (0..program.program().processes.len()).filter_map(bytecode::ProcessId::new);
     let of_type = |ty| program.locations().addresses(ty).iter().map(|&at| program.program().label_kind_at(at)).collect();

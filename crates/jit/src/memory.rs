@@ -10,10 +10,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
 use stepgraph::{ExprId, Var};
 
-/// What is copied at once.
+/// The number of bytes that are copied at once.
 const CHUNK: usize = 16;
 
-/// The length of the states in which the processes of the beginning exist, and nothing else.
+/// The length of the states in which only the initial processes exist.
 pub(crate) fn usual_length(program: &Verified) -> usize {
     let layout = program.layout();
     layout.fixed + program.program().instances.iter().map(|ty| layout.processes[ty.index()].size).sum::<usize>()
@@ -22,15 +22,15 @@ pub(crate) fn usual_length(program: &Verified) -> usize {
 /// An element of an array.
 #[derive(Clone, Copy)]
 pub(crate) enum Element {
-    /// Its place is known when the code is made: so far from where its variable's offset counts
-    /// from.
+    /// An element whose position is known when the code is made: its offset from the base of its
+    /// variable.
     Known(i32),
-    /// So many bytes from the start of the array.
+    /// An element at so many bytes from the start of the array.
     Found(Value),
 }
 
 impl Emitter<'_, '_, '_> {
-    /// From here on the copy is written: makes it, if it does not exist.
+    /// Makes the copy, if it does not exist. From here on the copy is written.
     pub fn write_to_copy(&mut self, env: &mut Env) {
         if env.dirty {
             return;
@@ -44,8 +44,8 @@ impl Emitter<'_, '_, '_> {
             let channels = self.b.ins().load(types::I32, trusted(), self.ctx, view!(channel_count));
             self.b.ins().store(trusted(), channels, self.ctx, view!(dst_channel_count));
         }
-        // Sixteen bytes at a time, without a loop as far as a state is usually long; both buffers
-        // have room for more than the state.
+        // Sixteen bytes at a time, without a loop up to the usual length of a state; both buffers
+        // have padding after the state.
         self.reload_copy();
         let dst = self.b.use_var(self.dst);
         let chunk = |e: &mut Self, from: Value, to: Value, offset: usize| {
@@ -76,7 +76,7 @@ impl Emitter<'_, '_, '_> {
         self.b.switch_to_block(done);
     }
 
-    /// The length of what is read at this point.
+    /// The length of the state that is read at this point.
     pub fn present_length(&mut self, env: &Env) -> Value {
         let place = if env.dirty && (self.creates || self.kind == Kind::Prologue) { view!(dst_len) } else { view!(src_len) };
         self.b.ins().load(types::I64, trusted(), self.ctx, place)
@@ -105,7 +105,7 @@ impl Emitter<'_, '_, '_> {
         self.b.def_var(self.dst, place);
     }
 
-    /// What is read at this point: the copy once it exists.
+    /// The memory that is read at this point: the copy if it exists.
     pub fn memory(&mut self, env: &Env) -> Value {
         if env.dirty { self.b.use_var(self.dst) } else { self.src }
     }
@@ -122,7 +122,7 @@ impl Emitter<'_, '_, '_> {
         self.b.ins().load(types::I32, trusted(), self.ctx, place)
     }
 
-    /// A variable's slot, and what its offset counts from.
+    /// A variable's slot, and the base of its offset.
     pub fn slot(&mut self, var: Var, dirty: bool) -> (bytecode::Slot, Value) {
         let layout = self.program.layout();
         match var {
@@ -143,7 +143,7 @@ impl Emitter<'_, '_, '_> {
         }
     }
 
-    /// Which element of an array is meant; checks that there is such a one.
+    /// The element of an array; the code checks that the index is within the array.
     pub fn element(&mut self, var: Var, index: ExprId, addr: Addr, env: &Env, next: Block) -> Element {
         let (slot, _) = self.slot(var, env.dirty);
         let number = self.graph.pool().constant(index).and_then(|number| usize::try_from(number).ok());

@@ -1,9 +1,8 @@
-//! What is cut out of a large function.
-//!
-//! Three things can be: alternatives that are tried before anything was written, expressions, and
-//! the continuation of a deterministic sequence at a location. Each becomes a function of its own.
-//! Functions of the usual size are left whole, since a call costs time; an expression that a large
-//! graph needs in several places is made once and called there.
+//! The parts into which a large function is divided. Three kinds of code can become functions of
+//! their own: alternatives that are tried before anything was written, expressions, and the
+//! continuation of a deterministic sequence at a location. Functions of the usual size are not
+//! divided, because a call costs time. An expression that a large graph needs in several places is
+//! compiled once and called there.
 
 use crate::emit::Kind;
 use bytecode::{Location, ProcessId};
@@ -14,9 +13,9 @@ use stepgraph::{ExprId, Node, NodeId, StepGraph};
 /// A part of the code of a location.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Part {
-    /// Everything below a node: nothing is cut out yet.
+    /// Everything below a node: nothing is moved out yet.
     Whole(NodeId),
-    /// These alternatives, one after the other; whether an offer has still to be received.
+    /// These alternatives, one after the other; whether an offer is not yet received.
     Alternatives { nodes: Vec<NodeId>, answering: bool },
     /// An expression; whether the copy is to be read.
     Value { expr: ExprId, dirty: bool },
@@ -24,7 +23,7 @@ pub(crate) enum Part {
     Sequence { location: Location, saves: u32 },
 }
 
-/// Where a deterministic sequence that was cut goes on.
+/// Where a deterministic sequence continues in another function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Sequence {
     pub ty: ProcessId,
@@ -44,11 +43,11 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// How many nodes and operations a function has at most before parts are cut out of it.
+    /// The largest number of nodes and operations of a function that is not divided.
     pub const LIMIT: u32 = 3000;
-    /// Least weight of what is cut out.
+    /// The least weight of a part.
     pub const LEAST: u32 = 64;
-    /// Least weight of an expression that is made once for several places.
+    /// The least weight of an expression that is compiled once for several places.
     const LEAST_SHARED: u32 = 100;
 
     pub fn of(graph: &StepGraph, ty: ProcessId) -> Parts {

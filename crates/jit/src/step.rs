@@ -1,7 +1,6 @@
-//! Native code for the ends of steps.
-//!
-//! A step ends a path: its state is handed over, an offer is put to the other processes, or the
-//! sequence of deterministic steps that it belongs to goes on, within the same function.
+//! Native code for the ends of steps. A step ends a path: its state is passed on, an offer is made
+//! to the other processes, or its sequence of deterministic steps continues within the same
+//! function.
 
 use crate::context::Purpose;
 use crate::emit::{Emitter, Env, TooMuchCode, field, trusted, view};
@@ -11,7 +10,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use std::collections::HashMap;
 
-/// From how many deterministic steps on each is checked for having come back.
+/// The number of deterministic steps from which on each step checks whether a state has come back.
 pub(crate) const LONG_SEQUENCE: u32 = 4096;
 
 impl Emitter<'_, '_, '_> {
@@ -33,8 +32,8 @@ impl Emitter<'_, '_, '_> {
             self.b.ins().brif(last, go_on, &[], next, &[]);
             self.b.switch_to_block(go_on);
         }
-        // Where nobody comes or goes, it is known before the state is copied whether somebody may
-        // answer.
+        // If no process is created or removed, it is known before the state is copied whether a
+        // process may answer.
         if env.offered && mode != Mode::Deterministic && !self.creates {
             let receivers = self.b.ins().load(types::I64, trusted(), self.ctx, view!(receivers));
             let channel = self.b.ins().load(types::I32, trusted(), self.ctx, field!(offer_channel));
@@ -97,7 +96,7 @@ impl Emitter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Who only asks whether a path succeeds does not wait for the sequence it begins.
+    /// For the question whether a path succeeds, the sequence that it begins need not be executed.
     fn end_probe(&mut self, next: Block) {
         let purpose = self.b.ins().load(types::I32, trusted(), self.ctx, field!(purpose));
         let probing = self.b.ins().icmp_imm_s(IntCC::Equal, purpose, Purpose::Probe as i64);
@@ -112,7 +111,7 @@ impl Emitter<'_, '_, '_> {
         self.b.switch_to_block(go_on);
     }
 
-    /// Goes on within a deterministic sequence.
+    /// Continues a deterministic sequence.
     pub fn deterministic_step(&mut self, addr: Addr, env: Env, next: Block) -> Result<(), TooMuchCode> {
         let Some(location) = self.program.locations().after_step(addr) else { return Err(TooMuchCode) };
         let (outer, saves) = match env.deterministic {
@@ -140,7 +139,7 @@ impl Emitter<'_, '_, '_> {
         self.region(location, outer, Env { deterministic: Some((outer, saves)), temps: HashMap::new(), saves, ..env })
     }
 
-    /// Goes to where a sequence may have been before, unless it is endless.
+    /// Jumps to a location that the sequence may have passed before, unless it is endless.
     fn go_to(&mut self, region: Block, steps: Value, outer: Block) {
         let long = self.b.create_block();
         self.b.set_cold_block(long);
@@ -165,7 +164,7 @@ impl Emitter<'_, '_, '_> {
         let node = self.graph.location(self.process, location);
         self.node(node, env, blocked)?;
         self.b.switch_to_block(blocked);
-        // What went wrong on a path that blocked has not happened.
+        // A fault on a path that blocked did not happen.
         self.b.def_var(self.fault, carried);
         let at = self.program.locations().address(self.process, location).unwrap_or_default();
         let first = self.b.use_var(self.first_step);
@@ -173,8 +172,9 @@ impl Emitter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Leaves the rest of a sequence to another function. That one is not called here but named: a
-    /// loop through several functions must not need more of the stack with each turn.
+    /// Leaves the rest of a sequence to another function. The function is not called here; its
+    /// address is passed to the caller. So a loop through several functions does not need more
+    /// stack in each round.
     fn cut_sequence(&mut self, location: Location, saves: u32, steps: Value, outer: Block) -> Result<(), TooMuchCode> {
         let leave = self.b.create_block();
         self.go_to(leave, steps, outer);
@@ -192,8 +192,8 @@ impl Emitter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Where the functions of a sequence are called, one after the other, before going to `outer`.
-    /// They themselves only return.
+    /// The block that calls the functions of a sequence, one after the other, and then jumps to
+    /// `outer`. The functions only return.
     fn continuation(&mut self, outer: Block) -> Block {
         if self.is_sequence {
             return outer;

@@ -1,9 +1,7 @@
-//! Where the code of each control location is.
-//!
-//! The tables are there before any code is. Each place first holds code that marks the expansion as
-//! one for the interpreter ([`untranslated`]); the translator replaces it while searches run. A
-//! worker reads a place with one load, so code is used as soon as it is there, and nothing waits
-//! for it.
+//! Tables with the code of each control location. The tables exist before the code. Each entry
+//! first has code that leaves the expansion to the interpreter ([`untranslated`]); the translator
+//! replaces it while searches run. A worker reads an entry with one load. So code is used as soon
+//! as it is available, and no worker waits for it.
 
 use crate::context::Context;
 use crate::expanded::ProcessAt;
@@ -38,8 +36,9 @@ impl CodeCell {
     }
 }
 
-/// The code with which a location answers offers, and on which channels. The two may be read before
-/// and after a change: code that is called for a channel that it does not answer finds that out.
+/// The code with which a location answers offers, and on which channels. A worker may read one of
+/// the two before a change and the other after it. This is safe: code that is called for a channel
+/// that it does not answer does nothing.
 #[derive(Debug)]
 pub(crate) struct AnswerCell {
     channels: AtomicU64,
@@ -60,8 +59,7 @@ impl AnswerCell {
     }
 }
 
-/// A set of channels that has all of those meant, and perhaps some more: numbers are taken modulo
-/// 64.
+/// A superset of a set of channels: numbers are taken modulo 64.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(transparent)]
 pub(crate) struct ChannelSet(pub u64);
@@ -82,15 +80,15 @@ impl ChannelSet {
     }
 }
 
-/// The code of one process type. Its tables have as many places as a location's number has values
-/// with the bits of a mask, so that no number in a state leads outside.
+/// The code of one process type. Its tables have an entry for each number within the mask of a
+/// location, so no number in a state leads outside the table.
 struct TypeCode {
     /// Where the control location is in the component.
     location: u32,
     mask: u32,
     expand: Box<[CodeCell]>,
     answer: Box<[AnswerCell]>,
-    /// For each location, how often a process stood there and there was no code.
+    /// For each location, how often its code was needed and missing.
     missed: Box<[AtomicU32]>,
 }
 
@@ -101,8 +99,8 @@ pub(crate) struct Tables {
     /// first.
     pub shape_sizes: [u32; 256],
     pub process_types: usize,
-    /// The length of the longest state that the code is for: none is longer in a search if nothing
-    /// is ever created.
+    /// The length of the longest state for which the code is made, if the program creates nothing:
+    /// no state of a search is longer then.
     pub longest: Option<usize>,
     /// For each type, its prologue.
     prologues: Box<[Option<CodeCell>]>,
@@ -186,14 +184,15 @@ impl Tables {
         of_type.expand[location.index()].set(expand);
     }
 
-    /// How often a process stood at a location and there was no code.
+    /// How often the code of a location was needed and missing.
     pub fn missed(&self, ty: ProcessId, location: Location) -> u32 {
         self.types[ty.index()].missed[location.index()].load(Ordering::Relaxed)
     }
 
     fn miss(&self, ty: u32, location: usize) {
         if let Some(count) = self.types[ty as usize].missed.get(location) {
-            // Not exact if several workers count at once, and it need not be.
+            // The count is not exact if several workers count at once; an approximate count is
+            // enough.
             count.store(count.load(Ordering::Relaxed).saturating_add(1), Ordering::Relaxed);
         }
     }
@@ -202,13 +201,13 @@ impl Tables {
 /// Never answers an offer.
 extern "C" fn nothing(_: *mut Context, _offset: u64, _process: u32) {}
 
-/// Stands for code that is not there: the interpreter must expand this state.
+/// Used instead of missing code: the interpreter must expand this state.
 ///
 /// # Safety
 /// As for every compiled function: called with the context of a state under expansion and one of
 /// its processes.
 pub(crate) unsafe extern "C" fn untranslated(ctx: *mut Context, _offset: u64, process: u32) {
-    // SAFETY: the caller's context, used by nobody else now.
+    // SAFETY: the caller's context, which has no other user now.
     let ctx = unsafe { &mut *ctx };
     ctx.leave_to_interpreter();
     if process < ctx.view.process_count {

@@ -17,7 +17,7 @@ const SELECTIONS: [Selection; 4] = [
     |_, _| false,
 ];
 
-/// How much was compared, or the first state in which the two differ and what they say there.
+/// How much was compared, or the first state in which the two differ, with their successors.
 fn difference(program: &Arc<Verified>, most: usize, selection: Selection) -> Result<Extent, String> {
     let asked = testkit::engines::propositions(program);
     let mut native = Native::selected(program.clone(), selection).map_err(|error| error.to_string())?.watching(Arc::clone(&asked));
@@ -51,7 +51,7 @@ fn random_programs() {
     assert!(count < 300 || all.states > 1000, "the programs had only {} states together", all.states);
 }
 
-/// What a system says of a state: who moves how, with what fault, and where to.
+/// The successors of a state: action, fault and target.
 type Steps = Vec<(Action, Option<FaultCode>, Option<Vec<u8>>)>;
 
 fn steps(system: &mut dyn System, state: &[u8]) -> Steps {
@@ -84,8 +84,8 @@ impl Case {
     }
 }
 
-/// No search shows a process in the middle of a deterministic sequence, but a state made by hand
-/// can. There is no code for it.
+/// In a search no process is in the middle of a deterministic sequence, but in a state made by hand
+/// it can be. There is no code for it.
 #[test]
 fn processes_wherever_they_may_stand() {
     let mut inside = 0;
@@ -105,8 +105,8 @@ fn processes_wherever_they_may_stand() {
     assert!(inside > 20, "only {inside} places inside of sequences were tried");
 }
 
-/// Where nothing is ever created, code is made for states as long as the initial one, and not for
-/// longer ones made by hand.
+/// If a program creates nothing, its code is made for states as long as the initial one, and not
+/// for longer ones made by hand.
 #[test]
 fn more_processes_than_a_search_meets() {
     let mut tried = 0;
@@ -137,8 +137,8 @@ fn large(family: Family, instructions: usize) -> Arc<Verified> {
     }
 }
 
-/// Programs whose functions are cut into parts. Nothing is left to the interpreter, and the answers
-/// are the same.
+/// Programs whose functions are divided into parts. Nothing is left to the interpreter, and the
+/// successors are the same.
 #[test]
 fn large_programs() {
     for family in Family::ALL {
@@ -154,7 +154,8 @@ fn large_programs() {
     }
 }
 
-/// The code of a search that ends is no longer made: the thread goes when its last holder has gone.
+/// When a search ends, its code is no longer made: the thread ends after the last system is
+/// dropped.
 #[test]
 fn translation_ends_with_its_last_holder() {
     let program = large(Family::Body, 100_000);
@@ -168,7 +169,7 @@ fn translation_ends_with_its_last_holder() {
     }
 }
 
-/// Code is made up to a budget. The interpreter does the rest, with the same answers.
+/// Code is made up to a budget. The interpreter does the rest, with the same successors.
 #[test]
 fn code_has_a_budget() {
     let mut left_out = 0;

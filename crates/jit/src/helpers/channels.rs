@@ -1,13 +1,13 @@
-//! Channels found at run time: looking into them, sending, receiving.
+//! Helpers for channels that are known only at run time: queries, sending, receiving.
 
 use super::{Ctx, context};
 use crate::context::{Context, View};
 use crate::expanded::ChannelAt;
 use bytecode::{ChannelLayout, Fault, FaultKind, FieldMask, Receive, Verified};
 
-/// Answers of [`can_send`] and [`find`] below this are not faults.
+/// A result of [`can_send`] and [`find`]: the operation is blocked.
 pub(crate) const BLOCKED: u32 = 0;
-/// There is room, or a message.
+/// The channel has room for a message, or a message was found.
 pub(crate) const BUFFERED: u32 = 1;
 /// The channel is a rendezvous: an offer can be made, or was taken.
 pub(crate) const OFFERED: u32 = 2;
@@ -59,7 +59,7 @@ fn existing(ctx: &Context, count: u32, number: i32, addr: u32) -> Result<Channel
     channel(&ctx.view, count, number).ok_or(Fault { kind: FaultKind::Channel, addr: bytecode::Addr(addr) }.code())
 }
 
-/// Notes a fault if another process has claimed this side of a channel.
+/// Records a fault if another process has claimed this side of a channel.
 fn check_claim(ctx: &mut Context, state: *const u8, at: ChannelAt, process: u32, side: usize, addr: u32) {
     if let Some(claims) = layout_of(&ctx.program, at).claims {
         // SAFETY: the claims are part of the channel.
@@ -71,7 +71,7 @@ fn check_claim(ctx: &mut Context, state: *const u8, at: ChannelAt, process: u32,
     }
 }
 
-/// Added to the code of a receive for [`find`]: nothing is received.
+/// Added to the code of a receive for [`find`]: the operation is a poll.
 pub(crate) const POLL: u32 = 1 << 7;
 /// Added to the number of fields for [`can_send`]: every send is blocked here.
 pub(crate) const NO_SEND: u32 = 1 << 8;

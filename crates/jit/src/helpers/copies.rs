@@ -1,4 +1,4 @@
-//! The copies that native code writes: room for them, and those kept for alternatives that come
+//! The copies that native code writes: their memory, and those kept for alternatives that come
 //! after a write.
 
 use super::{Ctx, context, fail};
@@ -22,7 +22,7 @@ impl Context {
         self.view.dst_len = self.view.src_len;
     }
 
-    /// Makes the copy longer, contents kept; the new bytes are zero.
+    /// Makes the copy longer and keeps its contents; the new bytes are zero.
     pub(super) fn extend_dst(&mut self, by: usize) {
         let old = self.view.dst_len;
         let size = old + by + PADDING;
@@ -67,7 +67,7 @@ pub(super) extern "C" fn save(ctx: Ctx, slot: u32) {
     ctx.saved[slot] = (kept, ctx.view.dst_process_count, ctx.view.dst_channel_count);
 }
 
-/// Makes the copy again what it was at [`save`]; gives its place.
+/// Restores the copy as it was at [`save`]; returns its address.
 pub(super) extern "C" fn restore(ctx: Ctx, slot: u32) -> *mut u8 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
@@ -81,10 +81,10 @@ pub(super) extern "C" fn restore(ctx: Ctx, slot: u32) -> *mut u8 {
     ctx.view.dst
 }
 
-/// Whether a deterministic sequence of `steps` steps is not to be followed further; asked at each
-/// step once it is long. If it goes on for ever (S-ENDLESS), fails. Nothing counts if the step is
-/// given up. The states are compared as Brent's cycle finding does: the one kept is renewed at each
-/// power of two. `step` is the number of its first step.
+/// Whether a deterministic sequence of `steps` steps must not be followed further; called at each
+/// step of a long sequence. If the sequence never ends (S-ENDLESS), this records the fault. If the
+/// step is abandoned, its results do not count. States are compared as in Brent's cycle finding:
+/// the stored state is replaced at each power of two. `step` is the number of the first step.
 pub(super) extern "C" fn endless(ctx: Ctx, process: u32, steps: u32, step: u32) -> u32 {
     // SAFETY: see the module's head.
     let context = unsafe { context(ctx) };

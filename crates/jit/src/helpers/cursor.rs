@@ -1,17 +1,16 @@
-//! Where the next transitions go.
-//!
-//! A transition in the usual case is an entry of the search's buffer, written in place: the cursor
-//! knows where the next one is, and how many more can follow without asking. Whoever uses the
-//! buffer otherwise goes through [`Context::out`], which first tells it of the entries made since.
-//! A cursor without room, because the buffer is used or because transitions are not to go there
-//! now, sends native code the unusual way.
+//! The position at which the next transitions are written. Usually a transition is an entry of the
+//! search's buffer, written in place: the cursor has the address of the next entry and the number
+//! of entries for which memory is reserved. All other uses of the buffer go through
+//! [`Context::out`], which first commits the entries written since. If the cursor has no reserved
+//! entries, because the buffer is full or because transitions must not go there now, native code
+//! calls the general helpers.
 
 use crate::at_once::Following;
 use crate::context::{Context, Purpose};
 use crate::expanded::PADDING;
 use contract::{Action, Successor, Successors};
 
-/// How many entries can be made without asking for more room.
+/// How many entries are reserved at once.
 const AHEAD: usize = 64;
 
 /// The part of the search's buffer that entries are written into.
@@ -19,17 +18,17 @@ const AHEAD: usize = 64;
 pub(crate) struct Cursor {
     /// The next entry.
     entry: *mut Successor,
-    /// How many more there is room for.
+    /// How many more entries are reserved.
     left: usize,
     /// The arena of states, and where in it the state of the next entry begins.
     arena: *mut u8,
     start: usize,
     pub source: u32,
-    /// How many there was room for when the buffer was last told of entries, and where the next
-    /// state began.
+    /// How many entries were reserved at the last commit, and where the next state began.
     told_left: usize,
     told_start: usize,
-    /// The length of the states there is room for, and that length with the tail that follows each.
+    /// The length of the states for which memory is reserved, and that length with the tail that
+    /// follows each.
     state_len: usize,
     stride: usize,
 }
@@ -41,14 +40,14 @@ impl Default for Cursor {
     }
 }
 
-/// What a cursor that was shut was like before.
+/// The cursor as it was before it was shut.
 pub(crate) struct Open {
     left: usize,
     told_left: usize,
 }
 
 impl Cursor {
-    /// Lets no more entries be written.
+    /// Prevents further entries.
     pub fn shut(&mut self) -> Open {
         let open = Open { left: self.left, told_left: self.told_left };
         self.told_left -= self.left;
@@ -56,12 +55,12 @@ impl Cursor {
         open
     }
 
-    /// Makes the cursor what it was before it was shut; nothing may have used the buffer since.
+    /// Restores the cursor as it was before it was shut; the buffer must not have been used since.
     pub fn open_again(&mut self, before: Open) {
         (self.left, self.told_left) = (before.left, before.told_left);
     }
 
-    /// How many entries the buffer does not know of.
+    /// How many entries are not yet committed to the buffer.
     #[inline]
     fn pending(&self) -> usize {
         self.told_left - self.left
@@ -69,7 +68,7 @@ impl Cursor {
 }
 
 impl Context {
-    /// Tells the search's buffer of all entries; leaves the cursor without room.
+    /// Commits all entries to the search's buffer; leaves the cursor without reserved entries.
     #[inline]
     pub(crate) fn settle(&mut self) {
         let cursor = &mut self.cursor;
@@ -82,7 +81,8 @@ impl Context {
         }
     }
 
-    /// The search's buffer. The cursor is without room until there is a fresh copy to write.
+    /// The search's buffer. The cursor has no reserved entries until there is a fresh copy to
+    /// write.
     #[inline]
     pub(crate) fn out(&mut self) -> &mut Successors {
         self.settle();
@@ -90,19 +90,19 @@ impl Context {
         unsafe { &mut *self.out }
     }
 
-    /// How many transitions the search's buffer has, with those it does not know of.
+    /// How many transitions the search's buffer has, including those not yet committed.
     #[inline]
     pub(crate) fn emitted(&self) -> usize {
         // SAFETY: as in `settle`.
         unsafe { &*self.out }.len() + self.cursor.pending()
     }
 
-    /// A fresh copy to write in the search's buffer, and room for transitions from the present
-    /// state if they are to go there.
+    /// Makes a fresh copy in the search's buffer, and reserves entries for transitions from the
+    /// present state if they may go there.
     #[inline(always)]
     pub(crate) fn open(&mut self) {
         if self.cursor.left > 0 && self.cursor.state_len == self.view.src_len {
-            // SAFETY: there is room for a state behind every entry that there is room for.
+            // SAFETY: memory for one state more than the reserved entries was asked for.
             self.view.dst = unsafe { self.cursor.arena.add(self.cursor.start) };
         } else {
             self.open_anew();
@@ -116,7 +116,7 @@ impl Context {
             && !self.has_scratch
             && self.asked_exclusive == 0;
         let state_len = self.view.src_len;
-        // A transition in the usual way is no longer than the state it leaves.
+        // A transition that is written in place is not longer than its source.
         let out = self.out();
         let stride = state_len + out.tail();
         let room = out.room(AHEAD, (AHEAD + 1) * stride + PADDING);
@@ -127,8 +127,8 @@ impl Context {
         self.cursor = Cursor { entry, left, arena, start, source, told_left: left, told_start: start, state_len, stride };
     }
 
-    /// Makes the copy a transition, if the cursor has room: the one way that counts, free of calls.
-    /// Gives whether it had.
+    /// Makes the copy a transition, if the cursor has a reserved entry, and returns whether it had.
+    /// This is the fast path, without calls.
     #[inline(always)]
     pub(super) fn commit_in_place(&mut self, fault: u32, step: u32) -> bool {
         let cursor = &mut self.cursor;
@@ -138,7 +138,7 @@ impl Context {
         cursor.left -= 1;
         let stride = cursor.stride;
         let action = Action::new(self.initiator, self.choice);
-        // SAFETY: in the room that `open_anew` asked for.
+        // SAFETY: within the memory that `open_anew` reserved.
         unsafe {
             cursor.entry.write(Successor::in_room(cursor.start, stride, action, cursor.source, fault, step));
             cursor.entry = cursor.entry.add(1);

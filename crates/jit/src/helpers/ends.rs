@@ -1,4 +1,4 @@
-//! The ends of paths: what they reached goes to the search, is kept, or goes on.
+//! The ends of paths: the state reached is passed to the search, kept, or continued from.
 
 use super::{Ctx, SAVES, context};
 use crate::at_once::Following;
@@ -24,7 +24,7 @@ impl Context {
         }
     }
 
-    /// Hands a finished state to the search.
+    /// Passes a finished state to the search.
     pub(crate) fn commit(&mut self, len: usize, holder: Option<u32>, fault: u32, step: u32) {
         if self.must_finish {
             self.finish_dst(len, holder);
@@ -34,7 +34,7 @@ impl Context {
         self.out().commit(len, action, FaultCode::new(fault), step);
     }
 
-    /// Hands a fatal fault to the search.
+    /// Passes a fatal fault to the search.
     pub(crate) fn commit_failure(&mut self, fault: u32, step: u32) {
         let action = Action::new(self.initiator, self.choice);
         self.choice += 1;
@@ -56,8 +56,8 @@ impl Context {
         self.ends.push(End { process, mode, start, len, fault, step, like_asked });
     }
 
-    /// As [`visit`](Self::visit), over a state whose components are where they are in the present
-    /// one, and which is as long: most visits are such, and little of the view is another.
+    /// As [`visit`](Self::visit), for a state with the same length and the same offsets of
+    /// components as the present one. Most visits are of this kind, and little of the view changes.
     #[inline(always)]
     pub(crate) fn visit_alike(&mut self, state: *const u8, fault: u32, step: u32, body: impl FnOnce(&mut Context)) {
         let view = &mut self.view;
@@ -75,8 +75,8 @@ impl Context {
         (view.dst, view.dst_len) = written;
     }
 
-    /// Runs native code over another state and comes back to the present one; if the search's
-    /// buffer was used, a fresh copy to write is needed.
+    /// Runs native code over another state and returns to the present one; if the search's buffer
+    /// was used, a fresh copy is needed.
     pub(crate) fn visit(&mut self, view: View, body: impl FnOnce(&mut Context)) {
         let before = std::mem::replace(&mut self.view, view);
         self.renew_dst();
@@ -87,8 +87,8 @@ impl Context {
     }
 }
 
-/// The end of a path of a process without an offer, which creates nothing, and gives nobody a
-/// privilege; `step` is its number.
+/// The end of a path without an offer that creates nothing and does not change the privilege;
+/// `step` is its number.
 pub(super) extern "C" fn end(ctx: Ctx, process: u32, fault: u32, step: u32) {
     // SAFETY: see the module's head.
     let context = unsafe { context(ctx) };
@@ -113,7 +113,7 @@ impl Context {
         if self.view.step == Successor::NO_STEP { step } else { self.view.step }
     }
 
-    /// The end of a path, whatever is to be done with it.
+    /// The end of a path, in the general case.
     #[inline(never)]
     fn end(&mut self, process: u32, mode: u8, len: usize, fault: u32, step: u32) {
         match self.purpose {
@@ -135,8 +135,8 @@ impl Context {
     }
 }
 
-/// A fatal fault; what the transition carries is reported in its place (F-CONTINUE). `step` is the
-/// number of the path if its first step was complete.
+/// A fatal fault; a fault that the transition carries is reported instead (F-CONTINUE). `step` is
+/// the number of the path if its first step was complete.
 pub(super) extern "C" fn fail(ctx: Ctx, process: u32, carried: u32, fatal: u32, step: u32) {
     let fault = if carried == 0 { fatal } else { carried };
     // SAFETY: see the module's head.

@@ -1,4 +1,4 @@
-//! Offers: the end of a path that sends on a channel without a buffer lets every other process
+//! Offers: at the end of a path that sends on a channel without a buffer, every other process may
 //! answer (S-RENDEZVOUS).
 
 use super::{Ctx, context};
@@ -6,10 +6,10 @@ use crate::context::{Context, Purpose, View, view_of};
 use crate::expanded::ExpandedState;
 use crate::tables::{ChannelSet, Code};
 
-/// Whether a process stands where it may receive the pending offer, though that may be the one that
-/// makes it: most offers are made while nobody does. Asked before the sender's state is copied, if
-/// that is possible; and only as long as it is not known from which channels somebody receives in
-/// this state.
+/// Whether a process is at a location where it may receive the pending offer. (The process may be
+/// the sender itself.) For most offers there is none. If possible, this is called before the
+/// sender's state is copied, and only as long as the channels on which processes receive in this
+/// state are not known.
 pub(super) extern "C" fn has_answer(ctx: Ctx) -> u32 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
@@ -19,18 +19,17 @@ pub(super) extern "C" fn has_answer(ctx: Ctx) -> u32 {
     ctx.view.receivers.meets(ChannelSet::one(ctx.offer_channel)) as u32
 }
 
-/// The end of a path with an offer: lets every other process answer. Gives whether one did.
+/// The end of a path with an offer: lets every other process answer. Returns whether one did.
 pub(super) extern "C" fn offer(ctx: Ctx, process: u32, fault: u32, step: u32, len: usize) -> u32 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    // A path makes a state longer or shorter or leaves its components where they are.
+    // A path that does not change the length of a state does not move its components.
     let same_shape = len == ctx.view.src_len;
     ctx.view.dst_len = len;
     let step = ctx.first_step(step);
     // SAFETY: as in `Context::dst`.
     let state = unsafe { std::slice::from_raw_parts(ctx.view.dst, len) };
-    // A question about another process may be asked while an offer is being answered: it has a
-    // place of its own.
+    // ENABLED may be evaluated while an offer is being answered, so it has a buffer of its own.
     let depth = ctx.at_once.depth;
     if ctx.half_done.len() <= depth {
         ctx.half_done.resize(depth + 1, ExpandedState::default());

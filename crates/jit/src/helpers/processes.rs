@@ -1,4 +1,4 @@
-//! Processes: their code, questions about them, new ones.
+//! Helpers for processes: executing their code, queries about them, new ones.
 
 use super::{Ctx, context};
 use crate::context::{Context, Purpose, View, view_of};
@@ -17,15 +17,16 @@ impl Context {
         unsafe { at.code(self.view.src)(self, at.offset as u64, process) };
     }
 
-    /// Runs the code of the processes of the present view, beginning with one, until one is not
-    /// done with. Gives the number of the one after that, or how many there are. Most processes
-    /// cannot move in most states and find that out in a few instructions: so is this loop.
+    /// Runs the code of the processes of the present view, from a given one on, until one is not
+    /// finished. Returns the number of the one after that, or the number of processes. Most
+    /// processes cannot move in most states, and their code needs a few instructions to find that
+    /// out. So this loop must be short too.
     #[inline]
     pub(crate) fn expand_from(&mut self, first: u32) -> u32 {
         let View { src, processes, process_count, .. } = self.view;
         for process in first..process_count {
             (self.initiator, self.choice) = (process, 0);
-            // SAFETY: as in `call`; whoever changes the view brings it back.
+            // SAFETY: as in `call`; code that changes the view restores it.
             unsafe {
                 let at = &*processes.add(process as usize);
                 at.code(src)(self, at.offset as u64, process);
@@ -93,7 +94,7 @@ pub(super) extern "C" fn instance(ctx: Ctx, count: u32, process: i32, ty: u32) -
     }
     // SAFETY: below the count.
     let ProcessAt { offset, ty: found, .. } = unsafe { *ctx.view.processes.add(number as usize) };
-    // The type 255 stands for any.
+    // The type 255 means any type.
     if ty != 255 && found != ty { -1 } else { offset as i64 }
 }
 
@@ -125,7 +126,8 @@ pub(super) extern "C" fn no_progress(ctx: Ctx, state: *const u8, count: u32) -> 
     1
 }
 
-/// RUN: appends a process with the parameters in `values`; gives its number, or minus a fault code.
+/// RUN: appends a process with the parameters in `values`; returns its number, or minus a fault
+/// code.
 pub(crate) extern "C" fn run(ctx: Ctx, ty: u32, args: u32, addr: u32) -> i64 {
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };

@@ -1,8 +1,7 @@
-//! Fewer acceptance sets: what the components of an automaton really need.
-//!
-//! A set matters only inside a component, and there not if another set is a part of it. So each
-//! component gets its own numbering of the sets it needs, and the automaton has as many as the
-//! neediest component (as in Spot's `scc_filter`).
+//! Reduces the acceptance sets to those that the components of an automaton need. A set matters
+//! only inside a component, and not there if it contains another set. So each component gets its
+//! own numbering of the sets that it needs, and the automaton has as many sets as the component
+//! that needs most (as in Spot's `scc_filter`).
 
 use crate::automaton::{Component, all_marks};
 use crate::graph::{Components, Graph};
@@ -34,7 +33,7 @@ pub fn simplify(graph: &mut Graph) {
             }
             let needed = &needed[components.of[state] as usize];
             let old = edge.marks;
-            // A component that needs fewer sets is in the others throughout.
+            // In a component that needs fewer sets, all edges are in the other sets.
             edge.marks = all_marks(sets) & !all_marks(needed.len() as u32);
             for (new, set) in needed.iter().enumerate() {
                 edge.marks |= (old >> set & 1) << new;
@@ -44,7 +43,7 @@ pub fn simplify(graph: &mut Graph) {
     graph.sets = sets;
 }
 
-/// The sets that are not implied: a set that contains another one is.
+/// The sets that are not implied. A set that contains another one is implied by it.
 fn needed(marks: &[u64], sets: u32) -> Vec<u32> {
     let contains = |large: u32, small: u32| marks.iter().all(|m| m >> small & 1 == 0 || m >> large & 1 == 1);
     let mut kept: Vec<u32> = Vec::new();

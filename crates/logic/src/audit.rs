@@ -1,8 +1,7 @@
-//! Every stage of the translation compared with the definition of the logic, on words.
-//!
-//! The judge is [`Lasso::satisfies`], which knows nothing of automata, and [`Lasso::accepted_by`],
-//! which knows nothing of how they were made. Stages are compared one by one, so that a mistake is
-//! found where it was made.
+//! Compares every stage of the translation with the definition of the logic, on words. The oracles
+//! are [`Lasso::satisfies`], which does not use automata, and [`Lasso::accepted_by`], which does
+//! not use the code that makes automata. Stages are compared one by one, so an error is found in
+//! the stage where it was made.
 
 use crate::acceptance;
 use crate::degeneralise::{Place, degeneralise};
@@ -28,7 +27,8 @@ pub struct Audited {
     pub automata: usize,
 }
 
-/// Bounds for automata before they are reduced: an audit is about being right, not about size.
+/// Bounds for automata before they are reduced. They are small, because an audit is about
+/// correctness, not about size.
 const BOUNDS: Bounds = Bounds { states: 2000, edges: 20_000 };
 const BUDGET: u64 = 2_000_000;
 

@@ -1,5 +1,5 @@
-//! Büchi automata as plain data: what the translation gives, what the formats read and write, what
-//! a search walks on.
+//! Büchi automata as plain data: the translation makes them, the formats read and write them, and a
+//! search uses them.
 //!
 //! Acceptance is generalised and on the edges: a run is accepted if it passes through each
 //! acceptance set again and again. A plain Büchi automaton has one set, and all edges of a state
@@ -35,7 +35,7 @@ impl Guard {
         self.cubes.iter().any(|cube| cube.allows(letter))
     }
 
-    /// Whether it allows every letter and says so.
+    /// Whether it is written as a guard that allows every letter.
     pub fn is_true(&self) -> bool {
         self.cubes.contains(&Cube::default())
     }
@@ -72,7 +72,8 @@ pub struct Automaton {
     pub initial: usize,
     /// How many acceptance sets there are; at most 64.
     pub sets: u32,
-    /// Acceptance is a matter of states: one set, and the edges of a state agree.
+    /// Whether acceptance is on states: there is one set, and all edges of a state are in it or
+    /// none is.
     pub state_based: bool,
 }
 
@@ -84,7 +85,7 @@ pub enum Component {
     Rejecting,
     /// Every cycle in it is accepted.
     Accepting,
-    /// Some are, some are not: only here a search must look for a cycle with care.
+    /// Some are and some are not: only here a search must test whether a cycle is accepted.
     Mixed,
 }
 
@@ -99,16 +100,16 @@ impl Component {
     }
 }
 
-/// The strength of an automaton: what a search for accepted runs has to do.
+/// The strength of an automaton decides what a search for accepted runs has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
-    /// The accepting components accept whatever comes: reaching one is enough.
+    /// The accepting components accept every continuation: reaching one is enough.
     Terminal,
     /// Each component is a single state, and none is mixed.
     VeryWeak,
-    /// No component is mixed: any cycle in an accepting one will do.
+    /// No component is mixed: any cycle in an accepting one is accepted.
     Weak,
-    /// Neither.
+    /// None of the above.
     Strong,
 }
 

@@ -1,10 +1,8 @@
-//! Sets of letters as reduced ordered binary decision diagrams (Bryant 1986).
-//!
-//! Guards are compared, joined and subtracted all the time, and equal ones must be equal numbers;
-//! that is what these diagrams are for. There are few atoms and small guards, so a table and two
-//! caches are enough. A limit on the table stands in for an error at every operation: beyond it
-//! results are meaningless, and [`Bdds::overflowed`] says so. Whoever gives a result away asks
-//! first.
+//! Sets of letters as reduced ordered binary decision diagrams (Bryant 1986). Guards are often
+//! compared, joined and subtracted, and equal guards must have equal numbers. These diagrams
+//! provide that. There are few atoms and small guards, so a table and two caches are enough. The
+//! table has a limit. Operations return no errors: beyond the limit their results are meaningless,
+//! and [`Bdds::overflowed`] says so. Callers must ask for it before they use a result.
 
 use crate::automaton::{Cube, Guard};
 use rustc_hash::FxHashMap;
@@ -32,12 +30,12 @@ struct Node {
     high: Bdd,
 }
 
-/// Steps of work for each node of the limit.
+/// The number of steps of work for each node of the limit.
 const STEPS_A_NODE: usize = 4;
 /// A guard of more cubes than this counts as an overflow.
 const CUBES: usize = 20_000;
 
-/// The atom of the two constants: behind all others.
+/// The atom of the two constants; it comes after all others.
 const LEAF: u32 = u32::MAX;
 
 /// The diagrams.
@@ -69,8 +67,8 @@ impl Bdds {
         self.overflowed
     }
 
-    /// Forgets that the limit was reached and moves it. What was made before that is right still,
-    /// what was made since is not.
+    /// Clears the overflow and raises the limit. Sets from before the overflow are still right,
+    /// later ones are not.
     pub fn recover(&mut self) {
         if self.overflowed {
             self.overflowed = false;
@@ -78,7 +76,8 @@ impl Bdds {
         }
     }
 
-    /// Counts a step of work: each is an entry of the cache, so the limit bounds the work, too.
+    /// Counts a step of work. Each step is an entry of the cache, so the limit also bounds the
+    /// work.
     fn remember(&mut self) {
         if self.ands.len() >= self.limit.saturating_mul(STEPS_A_NODE) {
             self.overflowed = true;
@@ -203,7 +202,7 @@ impl Bdds {
         at == Bdd::ALL
     }
 
-    /// The set as a short list of cubes, none of which could be left out (Minato 1992).
+    /// The set as a short list of cubes, of which none can be left out (Minato 1992).
     pub fn cubes(&mut self, set: Bdd) -> Guard {
         let mut cubes = Vec::new();
         let covered = self.between(set, set, Cube::default(), &mut cubes);
@@ -212,7 +211,7 @@ impl Bdds {
         Guard { cubes }
     }
 
-    /// Cubes whose union lies between `least` and `most`; gives the union.
+    /// Appends cubes whose union lies between `least` and `most`; returns the union.
     fn between(&mut self, least: Bdd, most: Bdd, prefix: Cube, cubes: &mut Vec<Cube>) -> Bdd {
         if cubes.len() > CUBES {
             self.overflowed = true;

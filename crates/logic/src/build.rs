@@ -1,5 +1,4 @@
-//! Formulas put together with the simplifications that need no thought, and negation pushed to the
-//! atoms.
+//! Builds formulas with the simple simplifications, and pushes negation to the atoms.
 
 use crate::formula::{Formulas, Id, Node};
 use rustc_hash::FxHashMap;
@@ -95,7 +94,7 @@ impl Formulas {
     /// The formula, or its negation, with `!` only before atoms and without `->` and `<->`.
     pub fn normal_form(&mut self, root: Id, negated: bool) -> Id {
         let mut made: FxHashMap<(Id, bool), Id> = FxHashMap::default();
-        // Children come first, in both polarities: a negation under an equivalence needs both.
+        // Subformulas come first, in both polarities: an equivalence needs both.
         for id in self.below(root) {
             for negated in [false, true] {
                 let node = self.node(id).clone();

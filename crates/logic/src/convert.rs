@@ -1,5 +1,5 @@
-//! What can be asked of an automaton that came from elsewhere, and its conversion to one with
-//! accepting states.
+//! Analyses automata that were read from files, and converts them to automata with accepting
+//! states.
 
 use crate::automaton::{Automaton, Component, Strength};
 use crate::bdd::{Bdd, Bdds};
@@ -8,12 +8,12 @@ use crate::formula::{Formulas, Id, Node};
 use crate::graph::{Components, Graph, Work};
 use crate::translate::TooLarge;
 
-/// Nodes of the guards of an automaton that is looked at.
+/// The largest number of nodes of the guards of an automaton that is analysed.
 const NODES_MAX: usize = 1 << 20;
-/// States of an automaton that is converted.
+/// The largest number of states of a converted automaton.
 const STATES_MAX: usize = 100_000;
 
-/// What an automaton is like.
+/// The properties of an automaton.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// It has at most one run for each word.
@@ -29,7 +29,7 @@ pub struct Facts {
     pub kinds: Vec<Component>,
 }
 
-/// What the automaton is like.
+/// Analyses an automaton.
 pub fn facts(automaton: &Automaton) -> Result<Facts, TooLarge> {
     let mut bdds = Bdds::new(NODES_MAX);
     let graph = Graph::from_open(automaton, &mut bdds);

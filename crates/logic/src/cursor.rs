@@ -1,5 +1,5 @@
-//! A place in a text that is being read, for the formats: blanks, words, strings, and errors that
-//! say where.
+//! A position in a text, for the readers of formats: blanks, words, strings, and errors with
+//! positions.
 
 use source::{Diagnostic, FileId, Span};
 
@@ -23,7 +23,7 @@ impl<'a> Cursor<'a> {
         Diagnostic::error(Span::new(self.file, start, self.at.max(start)), message)
     }
 
-    /// An error about what stands here.
+    /// An error about the text at this position.
     pub fn error_here(&self, message: impl Into<String>) -> Diagnostic {
         let length = self.rest().chars().next().map_or(0, char::len_utf8);
         Diagnostic::error(Span::new(self.file, self.at, self.at + length), message)
@@ -52,14 +52,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes `sign` if it stands here.
+    /// Takes `sign` if the text continues with it.
     pub fn take(&mut self, sign: &str) -> bool {
         let found = self.rest().starts_with(sign);
         self.at += if found { sign.len() } else { 0 };
         found
     }
 
-    /// Takes `sign` or says that it is missing.
+    /// Takes `sign` or returns an error that it is missing.
     pub fn expect(&mut self, sign: &str) -> Result<(), Diagnostic> {
         if self.take(sign) { Ok(()) } else { Err(self.error_here(format!("`{sign}` is missing here"))) }
     }

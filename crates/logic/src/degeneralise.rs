@@ -1,15 +1,14 @@
-//! From generalised acceptance on edges to one set, on states or on edges.
-//!
-//! The classic construction walks through the sets in some order: a copy of each state for each
-//! level, and a state that has passed all levels accepts. Two things keep it small (Babiak, Badie,
-//! Duret-Lutz, Křetínský, Strejček 2013): levels matter only inside components that accept
-//! something, and on entering such a component any level will do, so one that is there already is
+//! Converts generalised acceptance on edges to one set, on states or on edges. The classic
+//! construction goes through the sets in some order: there is a copy of each state for each level,
+//! and a state that has passed all levels accepts. Two ideas keep the automaton small (Babiak,
+//! Badie, Duret-Lutz, Křetínský, Strejček 2013). Levels matter only inside components that accept
+//! something. On entering such a component any level is right, so a level that exists already is
 //! taken.
 
 use crate::graph::{Edge, Graph, Work};
 use rustc_hash::FxHashMap;
 
-/// Where acceptance is noted.
+/// Where acceptance is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// On states: all edges of a state agree.
@@ -24,7 +23,7 @@ pub fn degeneralise(graph: &Graph, order: &[u32], place: Place, limit: usize, wo
     let components = graph.components();
     let sets = order.len();
     let mut known: FxHashMap<(u32, usize), u32> = FxHashMap::default();
-    // Levels at which a state is there already, the first that was made first.
+    // The levels at which a state exists already, the oldest first.
     let mut levels: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
     let mut open: Vec<(u32, usize)> = Vec::new();
     let mut result = Graph { edges: Vec::new(), initial: 0, sets: 1 };
@@ -53,8 +52,8 @@ pub fn degeneralise(graph: &Graph, order: &[u32], place: Place, limit: usize, wo
                 match place {
                     Place::States => ((edge.target, reached), u64::from(accepting)),
                     Place::Edges if reached == sets => {
-                        // What this edge is in beyond its turn counts for the next round, but never
-                        // for the same set twice.
+                        // Sets of this edge that come later in the order count for the next round,
+                        // but no set counts twice.
                         let mut next = 0;
                         while next < level && edge.marks >> order[next] & 1 == 1 {
                             next += 1;

@@ -3,7 +3,8 @@
 //! Equal subformulas have the same number, so that comparing is cheap, and everything that is
 //! computed for a formula is computed once. Children have smaller numbers than their parents: a
 //! loop over the numbers visits a formula from the leaves up. A formula that looks large as a tree
-//! may be small here, so nothing may walk over the tree without remembering where it was.
+//! may be small here, so no algorithm may visit the tree without recording which formulas it has
+//! visited.
 
 use rustc_hash::FxHashMap;
 
@@ -78,7 +79,7 @@ impl Node {
     }
 }
 
-/// What is known of a formula from its shape.
+/// What the shape of a formula shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shape {
     /// Levels of operators.
@@ -91,7 +92,7 @@ pub struct Shape {
     pub universal: bool,
 }
 
-/// The table of formulas, and the atoms they speak of.
+/// The table of formulas, and their atoms.
 #[derive(Clone, Debug)]
 pub struct Formulas {
     nodes: Vec<Node>,
@@ -107,7 +108,7 @@ impl Default for Formulas {
     }
 }
 
-/// Printed formulas end here; what is longer ends in dots.
+/// The greatest length of a printed formula; longer ones end in dots.
 const PRINTED: usize = 20_000;
 
 impl Formulas {
@@ -130,7 +131,7 @@ impl Formulas {
         table
     }
 
-    /// The formula with this node, as it stands: nothing is simplified.
+    /// The formula with this node; nothing is simplified.
     pub fn intern(&mut self, node: Node) -> Id {
         if let Some(&id) = self.known.get(&node) {
             return id;
@@ -160,8 +161,8 @@ impl Formulas {
             Node::Next(_) => shape.boolean = false,
             Node::Eventually(_) => (shape.boolean, shape.eventual) = (false, true),
             Node::Always(_) => (shape.boolean, shape.universal) = (false, true),
-            // After `b` has come, a universal `b` stays; before that, the formula still waits for
-            // it. `V` is the dual.
+            // After `b` has become true, a universal `b` stays true; before that, the formula still
+            // waits for it. `V` is the dual.
             Node::Until(_, b) | Node::Release(_, b) => {
                 (shape.boolean, shape.eventual, shape.universal) = (false, of(b).eventual, of(b).universal);
             }
@@ -176,7 +177,7 @@ impl Formulas {
         &self.nodes[id.index()]
     }
 
-    /// What is known of its shape.
+    /// What its shape shows.
     pub fn shape(&self, id: Id) -> Shape {
         self.shapes[id.index()]
     }
@@ -234,7 +235,7 @@ impl Formulas {
         atoms
     }
 
-    /// Whether `X` occurs in `root`. Without it, a formula does not tell a state from its
+    /// Whether `X` occurs in `root`. A formula without it does not distinguish a state from its
     /// repetition.
     pub fn has_next(&self, root: Id) -> bool {
         self.below(root).into_iter().any(|id| matches!(self.node(id), Node::Next(_)))
@@ -334,14 +335,14 @@ impl Formulas {
     }
 }
 
-/// An atom's text where an operand may stand: in parentheses unless it is one word.
+/// An atom's text as an operand: in parentheses unless it is one word.
 pub fn quoted(atom: &str) -> String {
     let word = atom.chars().all(|c| c.is_alphanumeric() || c == '_');
     if word { atom.to_owned() } else { format!("({atom})") }
 }
 
-/// An atom's text in a formula. What would be read as something else, an atom with an operator in
-/// it for example, is in braces.
+/// An atom's text in a formula. A text that would be read as something else, for example one with
+/// an operator in it, is in braces.
 fn written(atom: &str) -> String {
     let mut formulas = Formulas::new();
     let read = crate::parse::parse(&mut formulas, atom, source::FileId::default(), 0);

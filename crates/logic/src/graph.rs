@@ -1,9 +1,7 @@
-//! Automata while they are worked on: guards are numbers of decision diagrams, and everything is a
-//! table.
-//!
-//! Here are the things every reduction needs: components, what can be left out because it is not
-//! reached or accepts nothing, edges that can be joined, and the count of work done, which bounds
-//! every algorithm without looking at a clock.
+//! Automata during the translation: guards are numbers of decision diagrams, and everything is a
+//! table. This module has what every reduction needs: components, the removal of states that are
+//! not reachable or accept nothing, the joining of edges, and the count of work, which bounds every
+//! algorithm without a clock.
 
 use crate::automaton::{Automaton, Component, Edge as OpenEdge, State, Strength, all_marks};
 use crate::bdd::{Bdd, Bdds};
@@ -27,7 +25,7 @@ pub struct Graph {
 /// The diagrams and how much work may still be done.
 pub struct Work {
     pub bdds: Bdds,
-    /// Steps left for optional reductions: at zero they stop where they are.
+    /// Steps left for optional reductions: at zero they stop.
     pub left: u64,
 }
 
@@ -48,9 +46,9 @@ pub struct Components {
     /// The component of each state; numbered so that edges lead to the same or a smaller number.
     /// Unreachable states are in none, which is [`Components::NONE`].
     pub of: Vec<u32>,
-    /// For each component, what it is.
+    /// For each component, its kind.
     pub kind: Vec<Component>,
-    /// For each component, whether it holds a cycle at all.
+    /// For each component, whether it has a cycle.
     pub cyclic: Vec<bool>,
 }
 
@@ -86,7 +84,8 @@ impl Graph {
         all_marks(self.sets)
     }
 
-    /// Strongly connected components of what can be reached, by Tarjan's search without recursion.
+    /// The strongly connected components of the reachable states, by Tarjan's algorithm without
+    /// recursion.
     pub fn partition(&self) -> (Vec<u32>, u32) {
         let count = self.len();
         let mut of = vec![Components::NONE; count];
@@ -128,7 +127,7 @@ impl Graph {
         (of, found)
     }
 
-    /// The components and what each is.
+    /// The components with their kinds.
     pub fn components(&self) -> Components {
         let (of, found) = self.partition();
         let all = self.all_marks();
@@ -141,8 +140,8 @@ impl Graph {
         }
         let mut kind: Vec<Component> =
             marks.iter().map(|seen| if *seen == Some(all) { Component::Mixed } else { Component::Rejecting }).collect();
-        // A component whose every cycle is accepted: without the edges of any one set no cycle is
-        // left.
+        // Every cycle of a component is accepted if, for each set, no cycle is left without the
+        // edges of that set.
         let mut fully: Vec<bool> = kind.iter().map(|kind| *kind == Component::Mixed).collect();
         for set in 0..self.sets {
             let without = |from: usize, edge: &Edge| edge.marks >> set & 1 == 0 && of[edge.target as usize] == of[from];
@@ -154,8 +153,8 @@ impl Graph {
         Components { of, kind, cyclic: marks.iter().map(Option::is_some).collect() }
     }
 
-    /// Clears the flag of each component that has a cycle of the chosen edges, by taking away what
-    /// has no successor.
+    /// Clears the flag of each component that has a cycle of the chosen edges, by repeatedly
+    /// removing states without successors.
     fn mark_cyclic(&self, of: &[u32], flags: &mut [bool], chosen: impl Fn(usize, &Edge) -> bool) {
         let mut degree = vec![0usize; self.len()];
         let mut back: Vec<Vec<u32>> = vec![Vec::new(); self.len()];
@@ -180,8 +179,8 @@ impl Graph {
         }
     }
 
-    /// Keeps only what can be reached and can still accept, renumbered in the order of a
-    /// breadth-first walk. Joins edges between the same states with the same marks.
+    /// Keeps only states that are reachable and from which something is accepted, renumbered in
+    /// breadth-first order. Joins edges between the same states with the same marks.
     pub fn trim(&mut self, work: &mut Work) {
         for list in &mut self.edges {
             list.retain(|edge| !edge.guard.is_none());
@@ -228,7 +227,7 @@ impl Graph {
     }
 
     /// Gives every edge between components the marks `outside`, and none to edges inside components
-    /// that accept nothing. The language stays.
+    /// that accept nothing. The language does not change.
     pub fn clear_marks(&mut self, outside: u64) {
         let components = self.components();
         for state in 0..self.len() {
@@ -309,8 +308,8 @@ impl Graph {
         Graph { edges, initial: automaton.initial as u32, sets: automaton.sets }
     }
 
-    /// Keeps only what can be reached through edges that some letter takes, in the order in which
-    /// it is there.
+    /// Keeps only the states that are reachable through edges that some letter takes, in their
+    /// order.
     pub fn keep_reachable(&mut self, bdds: &mut Bdds) {
         for list in &mut self.edges {
             list.retain(|edge| !edge.guard.is_none());
@@ -333,7 +332,7 @@ impl Graph {
     }
 }
 
-/// More edges between the same two states are not compared with each other.
+/// If there are more edges than this between two states, they are not compared with each other.
 const COMPARED: usize = 256;
 
 /// Joins edges with the same target and marks.
@@ -349,8 +348,8 @@ fn join_equal(mut list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
     joined
 }
 
-/// Joins edges with the same target and marks, and takes from each what another edge to the same
-/// target reads with more marks.
+/// Joins edges with the same target and marks, and removes from each the letters that another edge
+/// to the same target reads with more marks.
 pub fn join(list: Vec<Edge>, bdds: &mut Bdds) -> Vec<Edge> {
     let mut joined = join_equal(list, bdds);
     // Edges to one target lie together.

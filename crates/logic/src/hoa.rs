@@ -1,10 +1,9 @@
-//! Reading the Hanoi format (HOA, version 1: Babiak and others 2015), as far as Büchi automata go.
-//!
-//! Read are nondeterministic automata with Büchi, generalised Büchi or no acceptance condition, on
+//! Reads Büchi automata in the Hanoi format (HOA, version 1: Babiak and others 2015). The reader
+//! accepts nondeterministic automata with Büchi, generalised Büchi or no acceptance condition, on
 //! states or edges, with labels on edges, on states, or implied by the order of edges; aliases;
-//! several initial states. Refused, with the place, are alternating automata and other conditions.
-//! Headers that begin with a capital letter carry meaning, so one that is not known is refused;
-//! others are passed over, as the format wants it.
+//! several initial states. It refuses alternating automata and other conditions, with the position.
+//! Headers that begin with a capital letter change the meaning, so an unknown one is refused;
+//! others are skipped, as the format demands.
 
 use crate::automaton::{Automaton, Cube, Edge, Guard, State};
 use crate::bdd::{Bdd, Bdds};
@@ -12,7 +11,7 @@ use crate::cursor::Cursor;
 use rustc_hash::FxHashMap;
 use source::{Diagnostic, FileId};
 
-/// At most so many states, edges and acceptance sets are read.
+/// The largest numbers of states, edges and acceptance sets.
 const STATES_MAX: usize = 100_000;
 const EDGES_MAX: usize = 1_000_000;
 const SETS_MAX: usize = 64;
@@ -52,13 +51,13 @@ struct Reader<'a> {
     atoms: Option<Vec<String>>,
     states: Option<usize>,
     starts: Vec<usize>,
-    /// How many sets the automaton names, and which of them the condition asks for.
+    /// The number of sets of the automaton, and the sets in the condition.
     sets: Option<(usize, Vec<usize>)>,
     depth: u32,
     edges: usize,
 }
 
-/// A label and marks as they stand in the text.
+/// A label and marks as written in the text.
 #[derive(Default)]
 struct Decoration {
     label: Option<Bdd>,
@@ -93,7 +92,7 @@ impl<'a> Reader<'a> {
             let start = self.cursor.at;
             let name = self.cursor.run(word);
             if name.is_empty() || !self.cursor.take(":") {
-                return Err(self.cursor.error_here("a header such as `States:`, or `--BODY--`, must stand here"));
+                return Err(self.cursor.error_here("a header such as `States:`, or `--BODY--`, is expected here"));
             }
             self.skip()?;
             match name {
@@ -107,7 +106,7 @@ impl<'a> Reader<'a> {
                 "Acceptance" => self.acceptance()?,
                 "Alias" => {
                     if !self.cursor.take("@") {
-                        return Err(self.cursor.error_here("a name such as `@a` must stand here"));
+                        return Err(self.cursor.error_here("a name such as `@a` is expected here"));
                     }
                     let name = self.cursor.run(word);
                     self.skip()?;
@@ -118,7 +117,7 @@ impl<'a> Reader<'a> {
                     return Err(self
                         .cursor
                         .error(start, format!("the header `{name}` is not known here"))
-                        .with_hint("headers with a capital letter change the meaning, so it cannot be passed over"));
+                        .with_hint("headers with a capital letter change the meaning, so this one cannot be skipped"));
                 }
                 _ => self.pass_over()?,
             }
@@ -178,7 +177,7 @@ impl<'a> Reader<'a> {
 
     fn read_atoms(&mut self, start: usize) -> Result<(), Diagnostic> {
         if self.atoms.is_some() {
-            return Err(self.cursor.error(start, "`AP:` is there already"));
+            return Err(self.cursor.error(start, "there is already an `AP:`"));
         }
         let count = self.cursor.number("the number of atoms", ATOMS_MAX)?;
         let mut atoms = Vec::with_capacity(count);
@@ -187,7 +186,7 @@ impl<'a> Reader<'a> {
             let start = self.cursor.at;
             let atom = self.string()?;
             if atoms.contains(&atom) {
-                return Err(self.cursor.error(start, "this atom is there already"));
+                return Err(self.cursor.error(start, "this atom is already defined"));
             }
             atoms.push(atom);
         }
@@ -301,7 +300,7 @@ impl<'a> Reader<'a> {
             let name = self.cursor.run(word);
             match self.aliases.get(name) {
                 Some(set) => *set,
-                None => return Err(self.cursor.error(start, "this alias is not defined before")),
+                None => return Err(self.cursor.error(start, "this alias is not defined above")),
             }
         } else if self.cursor.rest().starts_with(|c: char| c.is_ascii_digit()) {
             let atom = self.cursor.number("the number of an atom", ATOMS_MAX)?;
@@ -314,7 +313,7 @@ impl<'a> Reader<'a> {
             match self.cursor.run(word) {
                 "t" => Bdd::ALL,
                 "f" => Bdd::NONE,
-                _ => return Err(self.cursor.error_here("a label must stand here: a number of an atom, `t`, `f`, `!`, or `(`")),
+                _ => return Err(self.cursor.error_here("a label is expected here: a number of an atom, `t`, `f`, `!`, or `(`")),
             }
         };
         Ok(if negated { self.bdds.not(set) } else { set })
@@ -332,7 +331,7 @@ impl<'a> Reader<'a> {
         Ok(Some(label))
     }
 
-    /// `{0 2}` if there are any: only the sets that the condition asks for, in its order.
+    /// `{0 2}` if there are any: only the sets in the condition, in its order.
     fn marks(&mut self) -> Result<u64, Diagnostic> {
         self.skip()?;
         let mut marks = 0;
@@ -364,11 +363,11 @@ impl<'a> Reader<'a> {
                 break;
             }
             if self.cursor.take("--ABORT--") {
-                return Err(self.cursor.error_here("the automaton was given up by who wrote it (`--ABORT--`)"));
+                return Err(self.cursor.error_here("the program that wrote this automaton aborted it (`--ABORT--`)"));
             }
             let start = self.cursor.at;
             if !self.cursor.take("State:") {
-                return Err(self.cursor.error_here("`State:` or `--END--` must stand here"));
+                return Err(self.cursor.error_here("`State:` or `--END--` is expected here"));
             }
             let common_label = self.label()?;
             self.skip()?;
@@ -379,7 +378,7 @@ impl<'a> Reader<'a> {
             }
             states.resize(states.len().max(number + 1), None);
             if states[number].is_some() {
-                return Err(self.cursor.error(start, format!("state {number} is there already")));
+                return Err(self.cursor.error(start, format!("state {number} is already defined")));
             }
             self.skip()?;
             if self.cursor.rest().starts_with('"') {
@@ -393,10 +392,10 @@ impl<'a> Reader<'a> {
         let count = self.states.unwrap_or(states.len()).max(states.len());
         if furthest.0 >= count && self.edges > 0 {
             self.cursor.at = furthest.1;
-            return Err(self.cursor.error_here(format!("an edge leads to state {}, which is not there", furthest.0)));
+            return Err(self.cursor.error_here(format!("an edge leads to state {}, which is not defined", furthest.0)));
         }
         if let Some(start) = self.starts.iter().find(|start| **start >= count) {
-            return Err(self.cursor.error_here(format!("the initial state {start} is not there")));
+            return Err(self.cursor.error_here(format!("the initial state {start} is not defined")));
         }
         states.resize(count, None);
         let mut states: Vec<State> = states.into_iter().map(Option::unwrap_or_default).collect();
@@ -410,14 +409,13 @@ impl<'a> Reader<'a> {
         Ok(Automaton { atoms, states, initial, sets, state_based })
     }
 
-    /// The state where runs begin: a new one if there are several, one without edges if there is
-    /// none.
+    /// The initial state: a new one if there are several, one without edges if there is none.
     fn initial(&self, states: &mut Vec<State>, state_based: &mut bool) -> usize {
         if let [one] = self.starts.as_slice() {
             return *one;
         }
         let edges: Vec<Edge> = self.starts.iter().flat_map(|start| states[*start].edges.clone()).collect();
-        // It is left at once, so its marks do not matter.
+        // A run leaves it at once, so its marks do not matter.
         let edges = edges.into_iter().map(|edge| Edge { marks: if *state_based { 0 } else { edge.marks }, ..edge }).collect();
         states.push(State { edges, accepting: false });
         states.len() - 1

@@ -2,9 +2,9 @@
 //! languages.
 //!
 //! The rules on shapes are those of Somenzi and Bloem (2000) and of Babiak and others (2012), with
-//! pure eventualities and universal formulas (Etessami and Holzmann 2000). They are quick and never
-//! wrong, but do not see everything. The automaton of `f && !g` sees everything: it is empty
-//! exactly if `g` follows from `f`.
+//! pure eventualities and universal formulas (Etessami and Holzmann 2000). They are fast and sound,
+//! but not complete. The automaton of `f && !g` is complete: it is empty exactly if `g` follows
+//! from `f`.
 
 use crate::convert::letters_of;
 use crate::formula::{Formulas, Id, Node};
@@ -19,15 +19,15 @@ pub struct Implication {
     negations: FxHashMap<Id, Id>,
     /// How many more questions may be answered by automata.
     questions: u32,
-    /// How many more steps may be spent; without any, nothing follows from anything that is not
-    /// known already.
+    /// How many more steps may be spent. At zero, only implications that are already known are
+    /// found.
     steps: u64,
 }
 
 /// Steps for one formula.
 const STEPS: u64 = 4_000_000;
 
-/// Questions are put to automata only if both formulas together have at most so many subformulas.
+/// Automata answer a question only if both formulas together have at most so many subformulas.
 const SMALL: usize = 24;
 
 impl Implication {
@@ -126,7 +126,7 @@ impl Implication {
             return matches!(sets, (Some(a), Some(b)) if work.bdds.within(a, b)) && !work.bdds.overflowed();
         }
         let mut follows = |a: Id, b: Id| self.by_shape(formulas, a, b, work);
-        // What splits the question without loss comes first.
+        // Rules that split the question into equivalent parts come first.
         match (formulas.node(f), formulas.node(g)) {
             (Node::Or(list), _) => return list.iter().all(|a| follows(*a, g)),
             (_, Node::And(list)) => return list.iter().all(|b| follows(f, *b)),
@@ -152,7 +152,7 @@ impl Implication {
         let left = match formulas.node(f) {
             Node::And(list) => list.iter().any(|a| follows(*a, g)),
             Node::Always(a) => follows(*a, g),
-            // An eventuality that follows from `a` follows from `a` later, too.
+            // An eventuality that follows from `a` also follows from a later `a`.
             Node::Eventually(a) | Node::Next(a) => shape_g.eventual && follows(*a, g),
             Node::Until(a, b) => follows(*b, g) && (shape_g.eventual || follows(*a, g)),
             Node::WeakUntil(a, b) => follows(*b, g) && follows(*a, g),

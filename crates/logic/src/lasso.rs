@@ -1,8 +1,9 @@
-//! Words that end in a loop, and what formulas and automata say of them.
+//! Words that end in a loop, and the evaluation of formulas and automata on them.
 //!
 //! Two automata over the same letters have the same language exactly if they agree on all such
-//! words, and a formula can be evaluated on one of them from its definition alone. That makes them
-//! the judge of every translation and reduction in this crate: nothing here uses what it judges.
+//! words, and a formula can be evaluated on one of them from its definition alone. So they are the
+//! oracle for every translation and reduction in this crate. This module uses nothing that it
+//! tests.
 
 use crate::automaton::Automaton;
 use crate::formula::{Formulas, Id, Node};
@@ -24,7 +25,7 @@ impl Lasso {
         Lasso { prefix: prefix.len(), letters: [prefix, cycle].concat() }
     }
 
-    /// The positions that differ: the prefix and one round of the cycle.
+    /// The different positions: the prefix and one round of the cycle.
     pub fn letters(&self) -> &[Letter] {
         &self.letters
     }
@@ -69,8 +70,8 @@ impl Lasso {
     }
 
     /// The least (`start` false) or greatest solution of `value(at) = rule(at, value(next(at)))`.
-    /// From the end backwards, twice: the first round settles the cycle's beginning, the second
-    /// everything.
+    /// It goes backwards from the end, twice: after the first round the value at the beginning of
+    /// the cycle is right, after the second all values are.
     fn fixpoint(&self, start: bool, rule: impl Fn(usize, bool) -> bool) -> Vec<bool> {
         let mut value = vec![start; self.letters.len()];
         for _ in 0..2 {
@@ -82,7 +83,7 @@ impl Lasso {
     }
 
     /// Whether the automaton accepts the word: whether, in its product with the word, some
-    /// component that can be reached holds a cycle with every acceptance set.
+    /// reachable component has a cycle with every acceptance set.
     pub fn accepted_by(&self, automaton: &Automaton) -> bool {
         let (count, states) = (self.letters.len(), automaton.states.len());
         let node = |state: usize, at: usize| state * count + at;

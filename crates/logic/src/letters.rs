@@ -1,13 +1,12 @@
-//! Letters told apart only as far as an automaton tells them apart.
-//!
-//! The guards of an automaton cut the letters into classes. A guard is then a set of classes, a few
-//! machine words, and the inner loops of the simulations need no diagrams.
+//! Classes of letters that an automaton does not distinguish. The guards of an automaton divide the
+//! letters into classes. A guard is then a set of classes, a few machine words, and the inner loops
+//! of the simulations need no diagrams.
 
 use crate::bdd::Bdd;
 use crate::graph::{Graph, Work};
 use rustc_hash::FxHashMap;
 
-/// More classes than this are not handled.
+/// The largest number of classes.
 pub const CLASSES: usize = 256;
 
 /// A set of classes.

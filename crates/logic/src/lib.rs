@@ -1,8 +1,7 @@
-//! Linear temporal logic: formulas, and their translation to small Büchi automata.
-//!
-//! A formula over atoms comes in, an automaton comes out, as plain data: nothing here knows states
-//! of a program or byte-code. What an atom means is the caller's business; here it is a text and a
-//! bit of a letter.
+//! Linear temporal logic: formulas, and their translation to small Büchi automata. The input is a
+//! formula over atoms, the output an automaton, both as plain data. This crate knows no states of a
+//! program and no byte-code. Only the caller knows what an atom means; here it is a text and a bit
+//! of a letter.
 #![forbid(unsafe_code)]
 
 mod acceptance;

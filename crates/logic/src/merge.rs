@@ -1,16 +1,15 @@
-//! States merged wherever the language allows it.
+//! Merges states wherever the language stays the same.
 //!
-//! Merging states of an automaton, or letting more of its states accept, can only add words. With
-//! an automaton for the complement at hand, whether a word was added is a question of emptiness,
-//! and for automata as small as these it is cheap enough to ask for every pair of states. This
-//! finds whatever any quotient by simulation would find, and more, and no step is believed without
-//! that check.
+//! Merging states of an automaton, or letting more of its states accept, can only add words.
+//! Whether a word was added is decided by a test of emptiness with an automaton for the complement.
+//! For automata as small as these the test is cheap enough to be made for every pair of states.
+//! This finds every quotient that simulation would find, and more.
 
 use crate::graph::{Graph, Work};
 use crate::product::Product;
 
-/// Merges states of `graph` as far as it has no word in common with `complement` afterwards. The
-/// order in which pairs are tried decides what is found: `backwards` tries the last states first.
+/// Merges states of `graph` as long as it has no word in common with `complement`. The result
+/// depends on the order in which pairs are tried: `backwards` tries the last states first.
 pub fn merge(graph: &Graph, complement: &Graph, state_based: bool, backwards: bool, work: &mut Work) -> Option<Graph> {
     let count = graph.len();
     let product = Product::new(graph, complement, work)?;
@@ -33,8 +32,8 @@ pub fn merge(graph: &Graph, complement: &Graph, state_based: bool, backwards: bo
             if product.empty(&trial, &marks, work)? {
                 class = trial;
                 merged = true;
-                // States before this one were tried with it already, but the class is new: go on
-                // with the next state.
+                // Earlier states were tried with this one already. The class is new, so the loop
+                // continues with the next state.
                 break;
             }
         }

@@ -1,9 +1,9 @@
-//! Reading never claims of the shape that translators write: labels, `if` or `do` with guards and
+//! Reads never claims of the form that translators write: labels, `if` or `do` with guards and
 //! `goto`, `skip`.
 //!
-//! A statement is a state; a label that begins with `accept` makes it accepting. A claim that comes
-//! to its end has matched, whatever follows, so its end is a state that accepts everything. So is
-//! the `assert` with which SPIN ends a claim early.
+//! A statement is a state; a label that begins with `accept` makes it accepting. A claim that
+//! reaches its end has matched, whatever follows, so its end is a state that accepts everything.
+//! The `assert` with which SPIN ends a claim early is such a state too.
 
 use crate::automaton::{Automaton, State};
 use crate::bdd::{Bdd, Bdds};
@@ -23,7 +23,7 @@ const NODES_MAX: usize = 1 << 20;
 #[derive(Clone, Copy)]
 enum Target<'a> {
     Label(&'a str, usize),
-    /// The statement behind this one.
+    /// The statement after this one.
     Next,
     /// This statement again.
     Same,
@@ -34,7 +34,7 @@ enum Target<'a> {
 enum Statement<'a> {
     /// Guards and where they lead.
     Choice(Vec<(Bdd, Target<'a>)>),
-    /// Another statement in this one's place.
+    /// A jump to another statement.
     Goto(&'a str, usize),
 }
 
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         self.cursor.skip(true)
     }
 
-    /// The word that stands here, without taking it.
+    /// The next word, without taking it.
     fn peek_word(&self) -> &'a str {
         let rest = self.cursor.rest();
         &rest[..rest.find(|c| !word(c)).unwrap_or(rest.len())]
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
             self.skip()?;
             self.cursor.take(":");
             if self.labels.insert(name, self.statements.len()).is_some() {
-                return Err(self.cursor.error(start, format!("the label `{name}` is there already")));
+                return Err(self.cursor.error(start, format!("the label `{name}` is already defined")));
             }
             if name.starts_with("accept") {
                 self.accepting.insert(self.statements.len());
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if !self.cursor.take("::") {
-                return Err(self.cursor.error_here(format!("`::` or `{end}` must stand here")));
+                return Err(self.cursor.error_here(format!("`::` or `{end}` is expected here")));
             }
             self.skip()?;
             let atomic = self.take_word("atomic");
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The letters of the expression that stands here.
+    /// The letters of the next expression.
     fn guard(&mut self) -> Result<Bdd, Diagnostic> {
         let start = self.cursor.at;
         let bytes = self.cursor.text.as_bytes();
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
         self.atoms = formulas.atoms().to_vec();
         match letters_of(&formulas, parsed.root, &mut self.bdds) {
             Some(letters) => Ok(letters),
-            None => Err(self.cursor.error(start, "a temporal operator has no place in the guard of a claim")),
+            None => Err(self.cursor.error(start, "a temporal operator is not allowed in the guard of a claim")),
         }
     }
 
@@ -281,8 +281,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// For each statement the one that is executed in its place; the end of the claim stands for
-    /// itself.
+    /// For each statement, the statement that is executed after all jumps; the end of the claim is
+    /// mapped to itself.
     fn resolved(&self) -> Result<Vec<usize>, Diagnostic> {
         let end = self.statements.len();
         let mut known: Vec<Option<usize>> = vec![None; end + 1];
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
                     (None, Some(Statement::Goto(label, at))) => {
                         path.push(place);
                         if path.len() > end {
-                            return Err(self.cursor.error_here("the claim runs through `goto` for ever"));
+                            return Err(self.cursor.error_here("the claim follows `goto` for ever"));
                         }
                         place = self.place(label, *at)?;
                     }

@@ -2,7 +2,7 @@
 //!
 //! An obligation is a Boolean combination of safety and guarantee formulas; those are exactly the
 //! languages of deterministic weak automata, and among these there is one smallest, found like the
-//! smallest finite automaton (Löding 2001). Whether a formula is an obligation is not asked
+//! smallest finite automaton (Löding 2001). Whether a formula is an obligation is not known
 //! beforehand: the automaton is made as if it were, and then compared with automata for the formula
 //! and for its negation.
 
@@ -14,15 +14,15 @@ use rustc_hash::FxHashMap;
 
 /// The smallest deterministic weak automaton of an obligation.
 pub struct Obligation {
-    /// It, with one acceptance set, on states; complete unless trimmed.
+    /// The automaton, with one acceptance set, on states; complete unless trimmed.
     pub graph: Graph,
-    /// It is a safety formula: what violates it does so after finitely many letters.
+    /// Whether it is a safety formula: every violation shows after finitely many letters.
     pub safety: bool,
-    /// It is a guarantee: what satisfies it does so after finitely many letters.
+    /// Whether it is a guarantee: every satisfaction shows after finitely many letters.
     pub guarantee: bool,
 }
 
-/// More sets of states than this are not looked at.
+/// The largest number of sets of states.
 const SUBSETS: usize = 600;
 
 /// The automaton, if the language of `graph` is that of an obligation. `complement` accepts what
@@ -140,8 +140,8 @@ fn cycle_through(table: &[Vec<u32>], of: &[u32], start: usize) -> Option<Vec<usi
 
 /// Whether, from one of the states, reading the cycle for ever is accepted.
 fn accepts_for_ever(graph: &Graph, letters: &Letters, starts: &[u32], cycle: &[usize], work: &mut Work) -> Option<bool> {
-    // The word as an automaton, with a first state that guesses where to begin would need several
-    // initial states: one search for each start instead.
+    // An automaton of the word would need several initial states to guess where to begin. So there
+    // is one search for each start.
     let length = cycle.len();
     let mut word = Graph { edges: Vec::new(), initial: 0, sets: 0 };
     for (place, &class) in cycle.iter().enumerate() {
@@ -157,8 +157,8 @@ fn accepts_for_ever(graph: &Graph, letters: &Letters, starts: &[u32], cycle: &[u
     Some(false)
 }
 
-/// Which states accept, as a mark each. States on no cycle get what makes the most states alike
-/// (Löding).
+/// Which states accept, as a mark for each. States on no cycle get the mark that makes most states
+/// equivalent (Löding).
 fn colours(table: &[Vec<u32>], of: &[u32], accepts: &[Option<bool>]) -> Vec<u64> {
     let top = (accepts.len() as u32 + 1) * 2;
     let mut colour = vec![top; accepts.len()];

@@ -2,8 +2,8 @@
 //!
 //! From loose to tight: `->` and `<->`, `||`, `&&`, then `U`, `W` and `V`, then the operators of
 //! Promela's expressions; `[]`, `<>`, `X` and `!` bind tightest. All binary operators group to the
-//! left. What stands between the temporal and logical operators is an atom, and its text is left to
-//! the caller: `x == 0`, `P[1]@crit`, `len(q) > 2`, `q?[ack]`, or any text in braces. (SPIN's
+//! left. The operands of the temporal and logical operators are atoms, and the caller interprets
+//! their texts: `x == 0`, `P[1]@crit`, `len(q) > 2`, `q?[ack]`, or any text in braces. (SPIN's
 //! option `-f` reads formulas by other rules, in which the four logical operators bind equally; we
 //! have one grammar.)
 
@@ -24,8 +24,8 @@ pub struct Parsed {
     pub spans: Vec<Option<Span>>,
 }
 
-/// Reads a formula. `offset` is the text's place in `file`, so that positions are right when it is
-/// a part of it.
+/// Reads a formula. `offset` is the text's position in `file`, so that positions are right if the
+/// text is a part of the file.
 pub fn parse(formulas: &mut Formulas, text: &str, file: FileId, offset: usize) -> Result<Parsed, Diagnostic> {
     let place = |start: usize, end: usize| Span::new(file, offset + start, offset + end);
     if text.len() > TEXT_MAX {
@@ -62,7 +62,7 @@ struct Token {
     sign: &'static str,
 }
 
-/// Operators and other signs; a longer one stands before its beginning.
+/// Operators and other signs. A longer sign comes before its prefixes.
 const SIGNS: [&str; 39] = [
     "<->", "[]", "<>", "->", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "??", "(", ")", "[", "]", "!", "<", ">", "+", "-", "*", "/",
     "%", "&", "|", "^", "~", "?", "@", ":", ".", ",", "=", ";", "#", "$", "'",
@@ -133,7 +133,7 @@ fn tokens(text: &str, place: &dyn Fn(usize, usize) -> Span) -> Result<Vec<Token>
             let c = rest.chars().next().unwrap_or(' ');
             return Err(Diagnostic::error(
                 place(start, start + c.len_utf8()),
-                format!("`{}` has no place in a formula", c.escape_default()),
+                format!("`{}` is not allowed in a formula", c.escape_default()),
             )
             .with_hint("operators are [] <> ! U W V X -> <-> && ||; put other text of an atom in braces"));
         };
@@ -158,7 +158,7 @@ struct Entry {
 enum Shape {
     /// An atom: its text as written.
     Atom,
-    /// An atom whose text stands in braces.
+    /// An atom whose text is in braces.
     Braced,
     Constant(bool),
     Unary(&'static str, Tree),
@@ -178,7 +178,7 @@ struct Parser<'a> {
     place: &'a dyn Fn(usize, usize) -> Span,
 }
 
-/// How tightly a binary operator binds; nothing for what is none.
+/// How tightly a binary operator binds; nothing if the sign is not one.
 fn binding(sign: &str) -> Option<u32> {
     Some(match sign {
         "->" | "<->" => 1,
@@ -216,7 +216,7 @@ impl Parser<'_> {
 
     fn unexpected(&self, token: &Token) -> Diagnostic {
         let written = self.token_text(token);
-        let error = self.error(token.start, token.end, format!("`{written}` cannot stand here"));
+        let error = self.error(token.start, token.end, format!("`{written}` is not allowed here"));
         let hint = match (token.kind, token.sign) {
             (Kind::Sign, ")") => Some("no parenthesis is open here".to_owned()),
             (Kind::Sign, "=") => Some("`==` compares".to_owned()),
@@ -323,7 +323,11 @@ impl Parser<'_> {
                 let (end, depth, temporal) = (entry.end, entry.depth + 1, entry.temporal);
                 if matches!(token.sign, "-" | "~") {
                     if temporal {
-                        return Err(self.error(token.start, token.end, format!("`{}` cannot stand before a temporal formula", token.sign)));
+                        return Err(self.error(
+                            token.start,
+                            token.end,
+                            format!("`{}` is not allowed before a temporal formula", token.sign),
+                        ));
                     }
                     return self.push(token.start, end, false, 1, Shape::Atom);
                 }
@@ -363,8 +367,8 @@ impl Parser<'_> {
         }
     }
 
-    /// What may follow a name in an atom: indices, arguments, members, labels, polls. Gives where
-    /// it ends.
+    /// Skips what may follow a name in an atom: indices, arguments, members, labels, polls. Returns
+    /// the position after it.
     fn postfix(&mut self, name: &Token) -> Result<usize, Diagnostic> {
         let mut end = name.end;
         let numeric = self.token_text(name).starts_with(|c: char| c.is_ascii_digit());
@@ -396,7 +400,7 @@ impl Parser<'_> {
         Ok(end)
     }
 
-    /// Skips from an opening bracket to the closing one. Gives where that ends.
+    /// Skips from an opening bracket to the closing one. Returns the position after it.
     fn balanced(&mut self, open: &Token) -> Result<usize, Diagnostic> {
         let mut depth = 0;
         while let Some(token) = self.peek().cloned() {
@@ -413,7 +417,7 @@ impl Parser<'_> {
         Err(self.error(open.start, open.end, "this bracket is not closed"))
     }
 
-    /// The formula of a tree. The depth is bounded, so recursion is, too.
+    /// The formula of a tree. The depth is bounded, and so is the recursion.
     fn formula(&self, tree: Tree, formulas: &mut Formulas, spans: &mut Vec<Option<Span>>) -> Result<Id, Diagnostic> {
         let entry = &self.trees[tree];
         Ok(match &entry.shape {
@@ -558,13 +562,13 @@ mod tests {
             ("", 0, "missing"),
             ("p U", 3, "missing"),
             ("(p && q", 0, "not closed"),
-            ("p q", 2, "cannot stand"),
-            ("p)", 1, "cannot stand"),
+            ("p q", 2, "not allowed"),
+            ("p)", 1, "not allowed"),
             ("[] x == 0", 0, "operand"),
-            ("p § q", 2, "no place"),
+            ("p § q", 2, "not allowed"),
             ("[] {p", 3, "not closed"),
             ("a[1", 1, "not closed"),
-            ("p = q", 2, "cannot stand"),
+            ("p = q", 2, "not allowed"),
             ("[]{ }", 2, "empty"),
             ("P@", 1, "must follow"),
         ] {

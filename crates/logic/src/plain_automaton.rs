@@ -9,7 +9,7 @@ use source::{Diagnostic, FileId, Span};
 /// An automaton over named propositions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlainAutomaton {
-    /// Where it begins.
+    /// The initial state.
     pub initial: usize,
     /// Whether each state accepts.
     pub accepting: Vec<bool>,
@@ -20,7 +20,7 @@ pub struct PlainAutomaton {
     pub edges: Vec<Vec<(u64, u64, usize)>>,
 }
 
-/// Most propositions: they are the bits of a word.
+/// The largest number of propositions: they are the bits of a word.
 const ATOMS_MAX: usize = 64;
 
 /// Reads an automaton. Its states are numbered in the order in which they are first named.
@@ -66,7 +66,7 @@ pub fn parse_plain_automaton(text: &str, file: FileId) -> Result<PlainAutomaton,
     Ok(made)
 }
 
-/// What a label requires and what it forbids.
+/// The propositions that a label requires and those that it forbids.
 fn literals(label: &str, atoms: &mut Vec<String>) -> Result<(u64, u64), String> {
     let (mut required, mut forbidden) = (0, 0);
     if label == "true" {
@@ -79,7 +79,7 @@ fn literals(label: &str, atoms: &mut Vec<String>) -> Result<(u64, u64), String> 
         let length = behind.find(['!', '&']).unwrap_or(behind.len());
         let (name, behind) = behind.split_at(length);
         if name.is_empty() {
-            return Err(format!("`{label}` is no list of propositions"));
+            return Err(format!("`{label}` is not a list of propositions"));
         }
         rest = behind;
         let atom = atoms.iter().position(|known| known == name).unwrap_or_else(|| {

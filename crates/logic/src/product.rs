@@ -1,13 +1,12 @@
 //! Whether two automata have a word in common.
 //!
-//! With an automaton for a formula and one for its negation this answers every question about
-//! languages that the reductions ask: what is added to the one must have no word in common with the
-//! other.
+//! With an automaton for a formula and one for its negation, this test decides every question about
+//! languages in the reductions: after a change to one automaton, it must still have no word in
+//! common with the other.
 
 use crate::graph::{Graph, Work};
 
-/// Two automata whose letters were compared once; one of them may have its states merged
-/// afterwards.
+/// Two automata whose letters are compared once; states of the left one may be merged afterwards.
 pub struct Product<'a> {
     left: &'a Graph,
     right: &'a Graph,
@@ -39,8 +38,8 @@ impl<'a> Product<'a> {
     }
 
     /// Whether the quotient of the left automaton by `class` and the right automaton have no word
-    /// in common. `marks` gives the marks of a left edge: its state, its place among the state's
-    /// edges. Nothing when the budget is used up.
+    /// in common. `marks` returns the marks of a left edge, which is given by its state and its
+    /// index among the state's edges. Nothing when the budget is used up.
     pub fn empty(&self, class: &[u32], marks: &dyn Fn(usize, usize) -> u64, work: &mut Work) -> Option<bool> {
         let classes = class.iter().max().map_or(0, |max| *max as usize + 1);
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); classes];

@@ -1,10 +1,8 @@
-//! Smaller formulas with the same meaning.
-//!
-//! The formula is put together anew from its leaves, and each operator looks at its operands for a
-//! rule that applies: the rules of Somenzi and Bloem (2000), Etessami and Holzmann (2000), Babiak
-//! and others (2012), and of Spot's documentation. `M` is strong release here: `a M b` is
-//! `b U (a && b)`. A rule needs a reason, not a proof, in this file: each is tried on random
-//! formulas and words by the audit.
+//! Rewrites formulas to smaller ones with the same meaning. The formula is built again from its
+//! leaves, and for each operator a rule that fits its operands is applied: the rules of Somenzi and
+//! Bloem (2000), Etessami and Holzmann (2000), Babiak and others (2012), and of Spot's
+//! documentation. `M` is strong release here: `a M b` is `b U (a && b)`. This file has no proofs of
+//! its rules: the audit tests each rule on random formulas and words.
 
 use crate::formula::{Formulas, Id, Node};
 use crate::graph::Work;
@@ -15,13 +13,13 @@ pub struct Simplifier<'a> {
     formulas: &'a mut Formulas,
     work: &'a mut Work,
     known: Implication,
-    /// Rules that may still be applied.
+    /// How many more rules may be applied.
     fuel: u32,
 }
 
-/// Rules applied to one formula at most.
+/// The largest number of rules that are applied to one formula.
 const FUEL: u32 = 20_000;
-/// Rounds at most.
+/// The largest number of rounds.
 const ROUNDS: u32 = 6;
 /// Longer conjunctions and disjunctions are not compared part by part.
 const LONG: usize = 40;
@@ -109,7 +107,7 @@ impl<'a> Simplifier<'a> {
     /// of one.
     fn split(&self, id: Id, and: bool, wanted: impl Fn(Id) -> bool) -> (Vec<Id>, Vec<Id>) {
         let (yes, no): (Vec<Id>, Vec<Id>) = self.parts(id, and).unwrap_or_else(|| vec![id]).into_iter().partition(|part| wanted(*part));
-        // Nothing is gained if nothing is left.
+        // If no other part is left, a split gains nothing.
         if no.is_empty() { (Vec::new(), yes) } else { (yes, no) }
     }
 
@@ -287,7 +285,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// What has to hold while `b` is waited for, without what `b` makes needless.
+    /// What has to hold while the formula waits for `b`, without the parts that `b` makes
+    /// unnecessary.
     fn waiting(&mut self, a: Id, b: Id) -> Option<Id> {
         match self.formulas.node(a).clone() {
             Node::Or(list) => {
@@ -298,7 +297,8 @@ impl<'a> Simplifier<'a> {
                 let kept: Vec<Id> = list.iter().copied().filter(|part| !self.exhaust(*part, b)).collect();
                 (kept.len() < list.len()).then(|| self.and(kept))
             }
-            // While `c U d` is waited with and `c` gives `b`, only `d` counts.
+            // If `b` follows from `c`, then of `c U d` only `d` matters while the formula waits for
+            // `b`.
             Node::Until(c, d) if self.follows(c, b) => Some(d),
             _ => None,
         }
@@ -387,7 +387,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// What releases `b`, without what `b` makes needless.
+    /// What releases `b`, without the parts that `b` makes unnecessary.
     fn releasing(&mut self, a: Id, b: Id) -> Option<Id> {
         match self.formulas.node(a).clone() {
             Node::And(list) => {
@@ -458,8 +458,9 @@ impl<'a> Simplifier<'a> {
                 }
             }
         }
-        // In a conjunction, a part of a disjunction that the other parts exclude goes. In a
-        // disjunction, a part of a conjunction goes if it holds wherever the other parts do not.
+        // In a conjunction, a part of a disjunction is removed if the other conjuncts exclude it.
+        // In a disjunction, a part of a conjunction is removed if it holds wherever the other
+        // disjuncts do not.
         for i in 0..list.len() {
             let Some(inner) = self.parts(list[i], !and) else { continue };
             let others: Vec<Id> = list.iter().copied().filter(|other| *other != list[i]).collect();
@@ -502,7 +503,7 @@ impl<'a> Simplifier<'a> {
         None
     }
 
-    /// One formula in the place of two.
+    /// One formula that replaces two.
     fn joined_pair(&mut self, f: Id, g: Id, and: bool) -> Option<Id> {
         let (x, y) = (self.formulas.node(f).clone(), self.formulas.node(g).clone());
         Some(match (x, y) {

@@ -1,11 +1,11 @@
-//! Reductions by simulation: states that can stand for each other become one, edges that another
-//! edge makes needless go.
+//! Reductions by simulation: states that simulate each other become one, and edges that another
+//! edge makes unnecessary are removed.
 //!
 //! *Direct* simulation: whatever one state can read, the other can read with at least the same
 //! marks, for ever. *Reverse* simulation is the same backwards, from the initial state (Somenzi and
-//! Bloem 2000). Both allow quotients, and both allow to leave out an edge beside one that leads to,
-//! or comes from, a strictly better state (Clemente and Mayr 2013). *Delayed* simulation lets the
-//! answer to an accepting state come later (Etessami, Wilke, Schuller 2001); it allows only
+//! Bloem 2000). Both allow quotients. Both also allow the removal of an edge if another edge leads
+//! to, or comes from, a strictly better state (Clemente and Mayr 2013). *Delayed* simulation lets
+//! the answer to an accepting state come later (Etessami, Wilke, Schuller 2001); it allows only
 //! quotients.
 
 use crate::graph::{Edge, Graph, Work};
@@ -19,7 +19,7 @@ struct Step {
     to: u32,
 }
 
-/// A relation between states: `self.0[p][q]` says that `q` does all that `p` does.
+/// A relation between states: `self.0[p][q]` says that `q` simulates `p`.
 struct Relation(Vec<Vec<bool>>);
 
 impl Relation {
@@ -83,7 +83,7 @@ fn forward_steps(graph: &Graph, letters: &Letters) -> Vec<Vec<Step>> {
     graph.edges.iter().map(|list| list.iter().map(step).collect()).collect()
 }
 
-/// The quotient by direct simulation, without edges that a better one makes needless.
+/// The quotient by direct simulation, without edges that a better one makes unnecessary.
 pub fn direct(graph: &Graph, work: &mut Work) -> Option<Graph> {
     let letters = Letters::of(&[graph], work)?;
     let steps = forward_steps(graph, &letters);
@@ -109,8 +109,8 @@ pub fn direct(graph: &Graph, work: &mut Work) -> Option<Graph> {
     Some(reduced)
 }
 
-/// The quotient by reverse simulation, without edges that a better source makes needless. States
-/// that accept and states that do not are kept apart where acceptance is a matter of states.
+/// The quotient by reverse simulation, without edges that a better source makes unnecessary. If
+/// acceptance is on states, accepting and other states are kept apart.
 pub fn reverse(graph: &Graph, state_based: bool, work: &mut Work) -> Option<Graph> {
     let letters = Letters::of(&[graph], work)?;
     let count = graph.len();
@@ -143,7 +143,7 @@ pub fn reverse(graph: &Graph, state_based: bool, work: &mut Work) -> Option<Grap
     Some(reduced)
 }
 
-/// More states than this are not played with.
+/// The largest number of states for which the simulation game is solved.
 const PLAYED: usize = 60;
 
 /// The quotient by delayed simulation of an automaton whose states accept or do not.
@@ -159,11 +159,11 @@ pub fn delayed(graph: &Graph, work: &mut Work) -> Option<Graph> {
     // has not since.
     let at = |p: usize, q: usize, debt: bool| (p * count + q) * 2 + usize::from(debt);
     let debt_after = |p: usize, q: usize, debt: bool| (debt || accepting[p]) && !accepting[q];
-    // The answerer wins where it can come to a position without debt again and again: the largest
-    // set from which such a position of the set is reached whatever the other does.
+    // The duplicator wins where it can reach a position without debt again and again. This is the
+    // largest set from which it can reach such a position of the set, whatever the spoiler does.
     let mut winning = vec![true; count * count * 2];
     loop {
-        // Positions from which the answerer reaches, in one step or more, a position without debt
+        // Positions from which the duplicator reaches, in one step or more, a position without debt
         // that is still winning.
         let mut reached = vec![false; count * count * 2];
         loop {
@@ -220,7 +220,7 @@ pub fn delayed(graph: &Graph, work: &mut Work) -> Option<Graph> {
     Some(reduced)
 }
 
-/// Takes the marks from states that lie on no accepted cycle; acceptance stays a matter of states.
+/// Removes the marks of states that lie on no accepted cycle; acceptance stays on states.
 pub fn clear_states(graph: &mut Graph) {
     let components = graph.components();
     for state in 0..graph.len() {
@@ -230,8 +230,8 @@ pub fn clear_states(graph: &mut Graph) {
     }
 }
 
-/// Direct and reverse simulation, again and again while they help. When the budget is used up, what
-/// was reached so far.
+/// Applies direct and reverse simulation as long as they help. If the budget is used up, returns
+/// the automaton reached so far.
 pub fn reduce(mut graph: Graph, state_based: bool, work: &mut Work) -> Graph {
     loop {
         let before = (graph.len(), graph.edge_count());

@@ -1,7 +1,7 @@
 //! An automaton as a picture: states on a circle, edges as arcs between them, loops outside.
 //!
 //! Automata of formulas are small, so a circle needs no layout algorithm and no edge runs through a
-//! state. Edges between the same two states share an arc, and their labels stand below each other.
+//! state. Edges between the same two states share an arc, and their labels are below each other.
 
 use crate::automaton::Automaton;
 use crate::write::{marks, named};
@@ -13,7 +13,7 @@ const RADIUS: f64 = 20.0;
 const LINE: f64 = 14.0;
 /// Room around the circle, for loops and labels.
 const MARGIN: f64 = 160.0;
-/// Labels are cut here; the other formats have them whole.
+/// The greatest length of a label; longer ones are cut. The other formats have whole labels.
 const LABEL: usize = 48;
 
 /// A point of the picture.
@@ -71,7 +71,7 @@ pub fn svg(automaton: &Automaton, name: &str) -> String {
     out
 }
 
-/// An arc that leaves room for the one in the other direction, and where its label stands.
+/// An arc that leaves room for the one in the other direction, and the position of its label.
 fn arc(from: Point, to: Point) -> (String, Point) {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx.hypot(dy).max(1.0);
@@ -84,7 +84,7 @@ fn arc(from: Point, to: Point) -> (String, Point) {
     (path, ((start.0 + 2.0 * control.0 + end.0) / 4.0, (start.1 + 2.0 * control.1 + end.1) / 4.0))
 }
 
-/// A loop on the outer side of a state, and where its label stands.
+/// A loop on the outer side of a state, and the position of its label.
 fn round(at: Point, middle: f64) -> (String, Point) {
     let (dx, dy) = (at.0 - middle, at.1 - middle);
     let length = dx.hypot(dy);

@@ -1,12 +1,11 @@
-//! From a formula to an automaton with generalised acceptance on edges.
+//! Translates a formula to an automaton with generalised acceptance on edges.
 //!
-//! A state is a set of formulas that must hold from here on. Each formula says what it wants of the
-//! next letter and of the rest: a list of moves (letters, formulas for the next position,
-//! promises). A conjunction combines the moves of its parts, a disjunction lists them all. `a U b`
-//! postponed is a promise of `b`; an accepted run is free of each promise again and again. This is
-//! Couvreur's construction (1999) with the lists of moves of Gastin and Oddoux (2001) in place of
-//! one large decision diagram: a move that asks for more than another and promises more is left out
-//! at once.
+//! A state is a set of formulas that must hold from here on. Each formula has a list of moves:
+//! letters that may come next, formulas for the next position, and promises. A conjunction combines
+//! the moves of its parts, a disjunction lists them all. A postponed `a U b` is a promise of `b`;
+//! in an accepted run, each promise is absent again and again. This is Couvreur's construction
+//! (1999) with the lists of moves of Gastin and Oddoux (2001) instead of one large decision
+//! diagram: a move that requires and promises more than another is left out at once.
 //!
 //! Formulas are in negation normal form.
 
@@ -22,7 +21,7 @@ struct Move {
     letters: Bdd,
     /// What must hold at the next position, sorted.
     next: Vec<Id>,
-    /// What is still owed, a bit for each.
+    /// The promises of this move, a bit for each.
     promises: u64,
 }
 
@@ -35,7 +34,7 @@ pub struct Bounds {
     pub edges: usize,
 }
 
-/// More pairs of moves than this are not combined.
+/// The largest number of pairs of moves that are combined.
 const PAIRS: usize = 400_000;
 
 struct Tableau<'a> {
@@ -93,8 +92,8 @@ pub fn translate(formulas: &Formulas, root: Id, bounds: Bounds, work: &mut Work)
 }
 
 impl Tableau<'_> {
-    /// What a formula promises when it is postponed. Formulas that wait for the same thing share
-    /// the promise: they all get it at the same position.
+    /// What a formula promises when it is postponed. Formulas that wait for the same formula share
+    /// the promise: it is fulfilled for all at the same position.
     fn promise_of(&self, id: Id) -> Option<Id> {
         match *self.formulas.node(id) {
             Node::Eventually(b) | Node::Until(_, b) => Some(b),
@@ -108,9 +107,9 @@ impl Tableau<'_> {
         owed.map_or(0, |at| 1 << at)
     }
 
-    /// The parts of a conjunction of formulas, without what another part brings back at every
-    /// position: `<>p` beside `[]<>p`. (Leaving out what merely follows from another part would
-    /// lose promises.)
+    /// The parts of a conjunction of formulas, without those that another part implies at every
+    /// position: `<>p` beside `[]<>p`. (A part that follows from another only now must stay, or
+    /// promises would be lost.)
     fn conjuncts(&self, list: &[Id]) -> Vec<Id> {
         let mut parts = Vec::with_capacity(list.len());
         let mut open: Vec<Id> = list.to_vec();
@@ -183,7 +182,7 @@ impl Tableau<'_> {
                 let held = self.moves_of(b)?;
                 self.both(&held, &released)?
             }
-            // Constants and literals are Boolean, and the others have no place in a negation normal
+            // Constants and literals are Boolean, and the others do not occur in a negation normal
             // form.
             _ => return None,
         };
@@ -215,8 +214,8 @@ impl Tableau<'_> {
         self.without_worse(moves)
     }
 
-    /// Joins moves that differ only in their letters, and takes from each the letters for which
-    /// another asks less.
+    /// Joins moves that differ only in their letters, and removes from each the letters for which
+    /// another move requires less.
     fn without_worse(&mut self, moves: Vec<Move>) -> Option<Vec<Move>> {
         if moves.len() > self.bounds.edges {
             return None;
@@ -232,7 +231,7 @@ impl Tableau<'_> {
                 }
             }
         }
-        // Quadratic, so bounded more tightly than the rest.
+        // This loop is quadratic, so its bound is tighter than the others.
         self.work.left = self.work.left.saturating_sub((joined.len() * joined.len()) as u64);
         if self.work.left == 0 {
             return None;

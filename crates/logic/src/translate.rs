@@ -1,8 +1,10 @@
-//! From a formula to small automata: several ways are tried, and the smallest result is kept.
+//! Translates a formula to small automata: several methods are tried, and the smallest result is
+//! kept.
 //!
-//! Both the formula and its negation are translated. Each is then the complement of the other, and
-//! the reductions that ask about languages have an answer. All work is counted and bounded; when a
-//! budget is used up, what was reached by then is the result, the same on every machine.
+//! Both the formula and its negation are translated. Each is the complement of the other, so
+//! questions of the reductions about languages can be decided. All work is counted and bounded.
+//! When a budget is used up, the automaton reached so far is the result, and it is the same on
+//! every machine.
 
 use crate::acceptance;
 use crate::automaton::{Automaton, Strength};
@@ -16,20 +18,20 @@ use crate::simulation;
 use crate::tableau::{self, Bounds};
 use std::fmt;
 
-/// At most so many atoms in a formula.
+/// The largest number of atoms in a formula.
 pub const ATOMS_MAX: usize = 64;
-/// States of an automaton before it is reduced.
+/// The largest number of states of an automaton before it is reduced.
 const STATES_MAX: usize = 4000;
-/// Edges of an automaton before it is reduced.
+/// The largest number of edges of an automaton before it is reduced.
 const EDGES_MAX: usize = 40_000;
-/// Nodes of guards.
+/// The largest number of nodes of guards.
 const NODES_MAX: usize = 1 << 20;
-/// Questions of implication that automata answer while a formula is simplified.
+/// The number of questions of implication that automata answer while a formula is simplified.
 pub(crate) const QUESTIONS: u32 = 150;
 /// Larger automata are not merged pair by pair.
 const MERGED_MAX: usize = 70;
 
-/// Where a property stands in the hierarchy of Manna and Pnueli, as far as the translation shows
+/// The class of a property in the hierarchy of Manna and Pnueli, as far as the translation shows
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
@@ -86,7 +88,7 @@ impl fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// What came of a formula.
+/// The result of translating a formula.
 #[derive(Clone, Debug)]
 pub struct Translation {
     /// The automaton with generalised acceptance on edges.
@@ -97,7 +99,7 @@ pub struct Translation {
     pub deterministic: bool,
     /// What the Büchi automaton asks of a search.
     pub strength: Strength,
-    /// Where the formula stands in the hierarchy of properties.
+    /// The class of the formula in the hierarchy of properties.
     pub class: Class,
     /// The formula as it was translated.
     pub simplified: Id,
@@ -109,7 +111,7 @@ pub fn translate(formulas: &mut Formulas, root: Id) -> Result<Translation, TooLa
     if atoms.len() > ATOMS_MAX {
         return Err(TooLarge(format!("the formula has {} atoms; at most {ATOMS_MAX} can be translated", atoms.len())));
     }
-    // Numbered anew, so that the automaton knows the formula's own atoms and no others.
+    // The atoms get new numbers, so that the automaton has only those of the formula.
     let mut own = Formulas::new();
     let names: Vec<String> = atoms.iter().map(|atom| formulas.atoms()[*atom as usize].clone()).collect();
     for name in &names {
@@ -118,7 +120,7 @@ pub fn translate(formulas: &mut Formulas, root: Id) -> Result<Translation, TooLa
     let copied = formulas.copy(root, &mut own);
     let mut work = Work::new(NODES_MAX, 0);
     let found = Search { formulas: &mut own, work: &mut work, left: STEPS }.run(copied)?;
-    // Something that was tried and dropped may have met the limit.
+    // An attempt whose result was dropped may have reached the limit.
     work.bdds.recover();
     let deterministic = found.buchi.deterministic(&mut work.bdds);
     let strength = found.buchi.strength(&mut work.bdds);
@@ -149,7 +151,7 @@ struct Search<'a> {
 const STEPS: u64 = 12_000_000;
 const ATTEMPT: u64 = 4_000_000;
 
-/// The automaton of a formula in negation normal form, reduced by what needs no complement.
+/// The automaton of a formula in negation normal form, with the reductions that need no complement.
 pub(crate) fn base(formulas: &Formulas, root: Id, work: &mut Work) -> Option<Graph> {
     work.left = 20_000_000;
     let mut graph = tableau::translate(formulas, root, Bounds { states: STATES_MAX, edges: EDGES_MAX }, work)?;
@@ -163,7 +165,7 @@ pub(crate) fn base(formulas: &Formulas, root: Id, work: &mut Work) -> Option<Gra
     (!work.bdds.overflowed()).then_some(graph)
 }
 
-/// What is smaller: states, then transitions, then a deterministic automaton.
+/// The cost by which automata are compared: states, then transitions, then determinism.
 fn cost(graph: &Graph, work: &mut Work) -> (usize, usize, bool) {
     let pairs = graph.edges.iter().map(|list| {
         let mut targets: Vec<u32> = list.iter().map(|edge| edge.target).collect();
@@ -186,7 +188,7 @@ fn keep(best: &mut Option<Graph>, graph: Graph, work: &mut Work) {
 }
 
 impl Search<'_> {
-    /// Does something with a part of the budget.
+    /// Calls `act` with a part of the budget.
     fn within<T>(&mut self, act: impl FnOnce(&mut Work) -> T) -> T {
         let granted = ATTEMPT.min(self.left);
         self.work.left = granted;
@@ -205,7 +207,8 @@ impl Search<'_> {
 
         let weak = complement.as_ref().and_then(|complement| self.within(|work| obligation(&first, complement, work)));
         let mut starts = vec![first.clone()];
-        // Simplifying helps nearly always; where it does not, the formula as it stands may.
+        // Simplification nearly always helps. If it does not, the original formula may give a
+        // smaller automaton.
         if plain != simplified {
             starts.extend(base(self.formulas, plain, self.work));
         }
@@ -231,7 +234,7 @@ impl Search<'_> {
         }
         for start in &plain_starts {
             for order in orders(start.sets) {
-                // The first one must be there; the others are tried while the budget lasts.
+                // One result is needed; the other orders are tried while the budget lasts.
                 if buchi.is_some() && self.left == 0 {
                     break;
                 }
@@ -285,7 +288,8 @@ impl Search<'_> {
     }
 }
 
-/// Orders in which acceptance sets are waited for: all of a few, some of many.
+/// Orders of the acceptance sets for degeneralisation: all orders if there are few sets, otherwise
+/// some.
 pub(crate) fn orders(sets: u32) -> Vec<Vec<u32>> {
     let first: Vec<u32> = (0..sets).collect();
     match sets {

@@ -5,7 +5,7 @@ use crate::automaton::{Automaton, Cube, Guard, State};
 use crate::formula::quoted;
 use std::fmt::Write;
 
-/// What is worth telling beside the automaton itself.
+/// Further facts that are written with an automaton.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remarks<'a> {
     /// A name: the formula, or where the automaton comes from.
@@ -87,13 +87,13 @@ pub(crate) fn named(automaton: &Automaton, letters: &Guard) -> String {
     if one { text } else { format!("({text})") }
 }
 
-/// Whether the state accepts whatever comes.
+/// Whether the state accepts every continuation.
 fn accepts_all(number: usize, state: &State) -> bool {
     state.accepting && matches!(state.edges.as_slice(), [edge] if edge.target == number && edge.guard.is_true())
 }
 
-/// A never claim. The automaton must have accepting states, not edges; the first state of a claim
-/// is where it begins.
+/// A never claim. The automaton must have accepting states, not edges. A claim begins in its first
+/// state.
 pub fn never(automaton: &Automaton, name: &str) -> String {
     let label = |number: usize| {
         let state = &automaton.states[number];
@@ -107,8 +107,8 @@ pub fn never(automaton: &Automaton, name: &str) -> String {
     };
     let comment = name.replace("*/", "* /").replace(['\n', '\r'], " ");
     let mut out = format!("never {{    /* {comment} */\n");
-    // What accepts everything comes last, because `skip` goes on with what follows; the end of a
-    // claim is a match.
+    // A state that accepts everything comes last, because `skip` continues with the next statement,
+    // and the end of a claim is a match.
     let everything = |number: &usize| *number != automaton.initial && accepts_all(*number, &automaton.states[*number]);
     let ordinary = (0..automaton.states.len()).filter(|number| *number != automaton.initial && !everything(number));
     for number in [automaton.initial].into_iter().chain(ordinary) {

@@ -1,5 +1,5 @@
-//! The Hanoi format and never claims: what is written is read again with the same language, and bad
-//! text is refused with a place.
+//! The Hanoi format and never claims: what is written is read again with the same language, and
+//! wrong text is refused with a position.
 
 use logic::random::Random;
 use logic::{Automaton, Formulas, Lasso, Remarks, read_hoa, read_never, translate, write_hoa, write_never};
@@ -86,18 +86,18 @@ fn bad_text_is_refused_with_its_place() {
         (format!("{head}Acceptance: 1 Inf(1) --BODY--"), "only 1"),
         (format!("{head}Acceptance: 0 t Controllable: 0 --BODY--"), "not known"),
         (format!("{head}Acceptance: 0 t --BODY-- State: 0 [1] 0 --END--"), "only 1 atoms"),
-        (format!("{head}Acceptance: 0 t --BODY-- State: 0 [0] 5 --END--"), "not there"),
+        (format!("{head}Acceptance: 0 t --BODY-- State: 0 [0] 5 --END--"), "not defined"),
         (format!("{head}Acceptance: 0 t --BODY-- State: 7 [0] 0 --END--"), "announced"),
         (format!("{head}Acceptance: 0 t --BODY-- State: 0 [0] 0 State: 0 --END--"), "already"),
         (format!("{head}Acceptance: 0 t --BODY-- State: 0 [0] 0&0 --END--"), "alternating"),
         (format!("{head}Acceptance: 0 t --BODY-- State: 0 [0 0 --END--"), "missing"),
         (format!("{head}Acceptance: 0 t --BODY-- State: 0 [@x] 0 --END--"), "alias"),
         (format!("{head}Acceptance: 0 t --BODY-- State: 0 0 --END--"), "without labels"),
-        (format!("{head}Acceptance: 0 t --BODY-- State: 0 [0] 0"), "must stand"),
+        (format!("{head}Acceptance: 0 t --BODY-- State: 0 [0] 0"), "is expected here"),
         (format!("{head}Acceptance: 0 t --BODY-- State: 0 [{}0] 0", "(".repeat(5000)), "nested"),
         ("HOA: v1 AP: 1 \"a".to_owned(), "not closed"),
         ("HOA: v1 States: 99999999999999999999".to_owned(), "at most"),
-        ("HOA: v1 Start: 3 Acceptance: 0 t --BODY-- --END--".to_owned(), "not there"),
+        ("HOA: v1 Start: 3 Acceptance: 0 t --BODY-- --END--".to_owned(), "not defined"),
     ] {
         let error = read_hoa(&text, FileId::default()).expect_err(&text);
         assert!(error.message.contains(word), "{text}: {}", error.message);

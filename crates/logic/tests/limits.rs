@@ -1,4 +1,4 @@
-//! Large and strange formulas: each ends in an automaton or in an error, and soon.
+//! Large and unusual formulas: each becomes an automaton or an error within a short time.
 
 use logic::{DEPTH_MAX, Formulas, TooLarge, Translation, parse, translate};
 use source::FileId;
@@ -29,7 +29,7 @@ fn large_formulas_end() {
         format!("<>(p && {}q)", "X ".repeat(40)),
         format!("[](p -> {}q)", "X ".repeat(20)),
     ] {
-        // Either is an answer; that there is one is the test.
+        // An automaton and an error are both right: the test is that the call returns.
         let _ = run(&text);
     }
 }

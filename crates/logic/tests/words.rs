@@ -1,5 +1,5 @@
-//! Random formulas and words: every stage of the translation says of each word what the definition
-//! of the logic says. `cargo xtask ltl --random N` runs the long form.
+//! Random formulas and words: every stage of the translation agrees with the definition of the
+//! logic on each word. `cargo xtask ltl --random N` runs the long form.
 
 use logic::random::Random;
 use logic::{Formulas, Lasso, audit, parse};

@@ -1,14 +1,12 @@
-//! Dead variables: a local that will be written before it is read again has its initial value.
-//!
-//! Where a process rests, the values of such locals tell nothing, and states that differ in them
-//! alone behave the same. So whatever leads to such a place sets them back. They are set to their
-//! initial values, not to zero: a variable that was never touched has its initial value, and the
-//! two shall not be told apart. (Bozga, Fernandez and Ghirvu, "State space reduction based on live
-//! variables analysis", SAS 1999; SPIN does it with zero.)
-//!
-//! Liveness is the usual analysis, backwards over the instructions of a process type. What others
-//! look at is always alive. Nothing else changes, so the graph of the smaller program is that of
-//! the original one, with states that behave the same made one.
+//! Dead variables: a local that will be written before it is read again is reset to its initial
+//! value. At a control location the values of such locals make no difference, and states that
+//! differ only in them behave the same. So the steps that lead to the location reset them. They are
+//! set to their initial values, not to zero: a variable that was not used yet has its initial
+//! value, and both cases must give the same state. (Bozga, Fernandez and Ghirvu, "State space
+//! reduction based on live variables analysis", SAS 1999; SPIN does it with zero.) Liveness is the
+//! usual analysis, backwards over the instructions of a process type. Variables that others read
+//! are always live. Nothing else changes, so the graph of the smaller program is that of the
+//! original one, in which some states that behave the same are one state.
 
 use crate::rewrite::Rewriting;
 use crate::scan::Mode2;
@@ -17,17 +15,18 @@ use crate::watched::Watched;
 use bytecode::{LocalId, Mode, Op, ProcessId, Variable, Verified};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest array that is set back.
+/// The length of the longest array that is reset.
 const ARRAY_MAX: u32 = 8;
-/// Types for which more would be computed are left as they are: instructions times words of bits.
+/// The largest amount of work for a type, in instructions times words of bits; types that need more
+/// are not changed.
 const WORK_MAX: usize = 1 << 22;
-/// Rounds over the code until nothing changes; a type that needs more is left as it is.
+/// The largest number of rounds over the code; a type that needs more is not changed.
 const ROUNDS_MAX: usize = 64;
 
-/// For each type and location the locals that have their initial value there.
+/// For each type and location, the locals that have their initial value there.
 pub(crate) type Resets = Vec<Vec<Vec<LocalId>>>;
 
-/// Which locals are set back where, and the code that does it.
+/// Which locals are reset where, and the code that does it.
 pub(crate) fn resets(survey: &Survey<'_>, watched: &Watched) -> (Resets, Rewriting) {
     let (mut all, mut rewriting) = (Vec::new(), Rewriting::default());
     for (id, _) in types(survey.program()) {
@@ -60,8 +59,9 @@ fn of_type(survey: &Survey<'_>, watched: &Watched, id: ProcessId) -> Vec<BTreeSe
     let rests = rests(survey, id);
     let written_first = |local: &LocalId| survey.prologues[id.index()].as_ref().is_some_and(|scan| scan.local_writes.contains(local));
     let dead = |at: usize, local: &LocalId| !live.at(addresses[at].index(), *local);
-    // What a process is created with is not set back at its entry. If it comes there again, the two
-    // must not be told apart by that.
+    // The values with which a process begins (parameters, and what its prologue writes) are not
+    // reset at its entry. If the process can come back to its entry, those that are dead there are
+    // not reset anywhere, or the two visits would give different states.
     let returns = survey.edges[id.index()].iter().flatten().any(|edge| edge.target.is_some_and(|to| to.index() == entry));
     let begins = |local: &LocalId| local.0 < process.params || written_first(local);
     let kept = |local: &LocalId| returns && begins(local) && dead(entry, local);
@@ -71,8 +71,8 @@ fn of_type(survey: &Survey<'_>, watched: &Watched, id: ProcessId) -> Vec<BTreeSe
     resets
 }
 
-/// For each location of a type whether it is no part of a deterministic sequence. Such a sequence
-/// is never seen in the middle, so nothing is set back in it.
+/// For each location of a type, whether it is outside deterministic sequences. No state shows a
+/// process in the middle of such a sequence, so nothing is reset there.
 fn rests(survey: &Survey<'_>, id: ProcessId) -> Vec<bool> {
     let edges = &survey.edges[id.index()];
     let mut rests = vec![true; edges.len()];
@@ -82,8 +82,8 @@ fn rests(survey: &Survey<'_>, id: ProcessId) -> Vec<bool> {
     rests
 }
 
-/// Puts in what sets locals back, before the steps that lead to where they are dead. What has its
-/// initial value already is left alone.
+/// Inserts code that resets locals before the steps that lead to locations where they are dead.
+/// Locals that have their initial value already are not reset.
 fn insert(survey: &Survey<'_>, id: ProcessId, resets: &[BTreeSet<LocalId>], rewriting: &mut Rewriting) {
     let process = &survey.program().processes[id.index()];
     // Locations may share a step.
@@ -114,7 +114,7 @@ fn insert(survey: &Survey<'_>, id: ProcessId, resets: &[BTreeSet<LocalId>], rewr
     }
 }
 
-/// Which locals of a type are alive before which instruction: a bit for each.
+/// Which locals of a type are live before which instruction: a bit for each.
 struct Liveness {
     start: usize,
     words: usize,
@@ -122,7 +122,7 @@ struct Liveness {
 }
 
 impl Liveness {
-    /// Nothing, if it takes too long.
+    /// Nothing if the analysis takes too long.
     fn of(verified: &Verified, id: ProcessId) -> Option<Liveness> {
         let program = verified.program();
         let range = program.code_of(id);
@@ -172,7 +172,7 @@ impl Liveness {
         }
     }
 
-    /// Whether a local is alive before the instruction at an address.
+    /// Whether a local is live before the instruction at an address.
     fn at(&self, at: usize, local: LocalId) -> bool {
         let word = (at - self.start) * self.words + local.index() / 64;
         self.bits.get(word).is_none_or(|bits| bits >> (local.index() % 64) & 1 != 0)

@@ -1,10 +1,9 @@
-//! Static reductions: passes that take a verified program and give one with fewer states.
-//!
-//! A pass looks at the whole program and at what a search is to find out ([`Goal`]), and changes
-//! the code where that makes no difference to the answer. States of the smaller program are images
-//! of states of the original one ([`Optimised::image`]), and its transitions stand for sequences of
-//! transitions of the original one. So a trace that is found can be told, and confirmed, as a trace
-//! of the program that the user wrote. `docs/passes.md` says what each pass preserves and why.
+//! Static reductions: passes that transform a verified program to one with fewer states. A pass
+//! analyses the whole program and the goal of the search ([`Goal`]), and changes the code where
+//! that makes no difference to the answer. States of the smaller program are images of states of
+//! the original one ([`Optimised::image`]), and each of its transitions is a sequence of
+//! transitions of the original one. So a trace can be translated to the program that the user
+//! wrote, and confirmed there. `docs/passes.md` says what each pass preserves and why.
 #![forbid(unsafe_code)]
 
 mod cut;
@@ -24,25 +23,25 @@ use std::sync::Arc;
 use survey::Survey;
 use watched::Watched;
 
-/// What a search is to find out, and so what passes must preserve.
+/// The goal of a search, which decides what passes must preserve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal<'a> {
     /// Faults, and deadlocks.
     Faults,
     /// Faults alone.
     Errors,
-    /// Whether a formula without *next* over these atoms holds of every run.
+    /// Whether every run satisfies a formula without *next* over these atoms.
     Formula(&'a [AtomId]),
-    /// The same for a formula that does not hold of a run only if a finite part of it shows that.
+    /// The same for a formula of which a finite part of a run shows every violation.
     Prefix(&'a [AtomId]),
-    /// What there is to say about accept labels and progress labels.
+    /// Cycles with accept labels or without progress labels.
     Labels,
     /// Anything about these atoms and about single steps.
     Steps(&'a [AtomId]),
 }
 
 impl<'a> Goal<'a> {
-    /// The atoms that it asks for.
+    /// The atoms that it refers to.
     fn atoms(self) -> &'a [AtomId] {
         match self {
             Goal::Formula(atoms) | Goal::Prefix(atoms) | Goal::Steps(atoms) => atoms,
@@ -51,30 +50,30 @@ impl<'a> Goal<'a> {
     }
 }
 
-/// Which passes are wanted.
+/// Which passes are applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Passes {
-    /// Leave out variables, channels and code that nobody needs.
+    /// Leave out variables, channels and code that are not needed.
     pub unused: bool,
-    /// Leave out all that the property does not depend on.
+    /// Leave out everything that the property does not depend on.
     pub slice: bool,
-    /// Take steps that nobody else can see together with the step before.
+    /// Merge steps that no other process can observe with the step before.
     pub merge: bool,
-    /// Set variables back whose values are not needed any more.
+    /// Reset variables whose values are no longer needed.
     pub dead: bool,
 }
 
 impl Passes {
-    /// All that are applied without being asked for.
+    /// The passes that are applied by default.
     pub const ALL: Passes = Passes { unused: true, slice: false, merge: true, dead: true };
 
-    /// The names of those that are wanted, in the order in which they are applied.
+    /// The names of the chosen passes, in the order in which they are applied.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let all = [(self.unused, UNUSED), (self.slice, SLICE), (self.merge, MERGE), (self.dead, DEAD)];
         all.into_iter().filter_map(|(wanted, name)| wanted.then_some(name))
     }
 
-    /// Adds the one with a name. `false` if there is none, or it is wanted already.
+    /// Adds the pass with a name. Returns `false` if there is none, or if it is chosen already.
     pub fn add(&mut self, name: &str) -> bool {
         let wanted = match name {
             UNUSED => &mut self.unused,
@@ -87,13 +86,13 @@ impl Passes {
     }
 }
 
-/// The name of the pass that leaves out what nobody needs.
+/// The name of the pass that leaves out parts that are not needed.
 const UNUSED: &str = "unused";
-/// The name of the pass that leaves out what the property does not depend on.
+/// The name of the pass that leaves out parts that the property does not depend on.
 const SLICE: &str = "slice";
 /// The name of the pass that merges steps.
 const MERGE: &str = "merge";
-/// The name of the pass that sets variables back.
+/// The name of the pass that resets variables.
 const DEAD: &str = "dead";
 
 /// What a pass did.
@@ -139,7 +138,7 @@ pub enum CutKind {
     Constant,
     /// A field of the messages of a channel, whose values make no difference.
     Field,
-    /// A channel that nobody uses.
+    /// A channel that is not used.
     Channel,
     /// An assignment to something that was left out.
     Statement,
@@ -193,7 +192,7 @@ pub enum Off {
     Privilege,
     /// The program has subroutines, or its locations share too much code.
     Code,
-    /// The property speaks of single steps, or asks whether or which processes can move.
+    /// The property depends on single steps, or on which processes can move.
     Property,
 }
 
@@ -205,12 +204,12 @@ impl fmt::Display for Off {
             Off::Enabled => "the model uses `enabled` or `pc_value`",
             Off::Privilege => "the model keeps the privilege to run from one transition to the next",
             Off::Code => "the model has subroutines, or its locations share too much code",
-            Off::Property => "the property depends on single steps, or on more than variables, channels and places",
+            Off::Property => "the property depends on single steps, or on more than variables, channels and locations",
         })
     }
 }
 
-/// A smaller program, and how it goes with the original one.
+/// A smaller program, and its relation to the original one.
 #[derive(Clone, Debug)]
 pub struct Optimised {
     /// The smaller program.
@@ -219,31 +218,31 @@ pub struct Optimised {
     pub applied: Vec<Applied>,
     /// What was left out.
     pub cuts: Vec<Cut>,
-    /// Why no processes were left out, if that was wanted.
+    /// Why no processes were left out, if slicing was asked for.
     pub slice_off: Option<String>,
-    /// Why steps were not merged, if that was wanted.
+    /// Why steps were not merged, if merging was asked for.
     pub merge_off: Option<Off>,
     original: Arc<Verified>,
-    /// How the original program goes with what is left of it.
+    /// The relation of the original program to the cut one.
     left: Option<Left>,
-    /// What is left, before steps are merged and variables set back.
+    /// The cut program, before steps are merged and variables reset.
     base: Arc<Verified>,
-    /// The steps of what is left with which a transition of the smaller program does not end.
+    /// The steps of the cut program that do not end a transition of the smaller program.
     merged: BTreeSet<Addr>,
-    /// For each type and location the locals that have their initial value in the smaller program.
+    /// For each type and location, the locals that have their initial value in the smaller program.
     resets: Resets,
 }
 
-/// How a program goes with what is left of it.
+/// The relation of a program to the cut one.
 #[derive(Clone, Debug)]
 struct Left {
     image: Image,
-    /// Where each step is now.
+    /// The new address of each step.
     steps: BTreeMap<Addr, Addr>,
 }
 
 impl Optimised {
-    /// Applies the passes that are wanted, as far as they preserve what the goal needs.
+    /// Applies the chosen passes, as far as they preserve what the goal needs.
     pub fn of(original: &Arc<Verified>, goal: Goal<'_>, passes: Passes) -> Result<Optimised, Off> {
         let mut survey = Survey::of(original).map_err(|_| Off::Code)?;
         let (mut base, mut left, mut applied, mut cuts) = (Arc::clone(original), None, Vec::new(), Vec::new());
@@ -291,7 +290,7 @@ impl Optimised {
         &self.original
     }
 
-    /// Whether the smaller program goes on where the original one ends a transition with the step
+    /// Whether the smaller program continues where the original one ends a transition with the step
     /// at this address.
     pub fn goes_on(&self, step: Addr) -> bool {
         match &self.left {
@@ -300,13 +299,13 @@ impl Optimised {
         }
     }
 
-    /// The state of the smaller program that stands for a state of the original one.
+    /// The image of a state of the original program in the smaller one.
     pub fn image(&self, state: &[u8]) -> Vec<u8> {
         let mut image = match &self.left {
             None => state.to_vec(),
             Some(left) => match left.image.of(state) {
                 Some(image) => image,
-                // No state of the smaller program is empty.
+                // An empty state equals no state of the smaller program.
                 None => return Vec::new(),
             },
         };

@@ -1,25 +1,19 @@
-//! Merging: a step that others can neither see nor prevent is taken together with the one before.
-//!
-//! A location is *quiet* if nothing that its steps do, and nothing that decides whether they can be
-//! taken, is of concern to other processes or to the property. Then nothing is lost by taking such
-//! a step at once when the location is reached: whatever the others do can as well be done after
-//! it. So every step that leads to a quiet location becomes invisible (`STEP I`), and the process
-//! goes on within the same transition. If it is blocked there, the machine shows the state as it
-//! is.
-//!
-//! No step is put off for ever: of each cycle of quiet locations one step stays as it was. So a
-//! transition is finite, and in the states that are left all processes can move. This is
-//! partial-order reduction with the choices made before the search (Kurshan, Levin, Minea, Peled,
-//! Yenigün, "Static partial order reduction", TACAS 1998), and the path compression of Weber's
-//! virtual machine; with steps on local variables alone it is statement merging as in SPIN
-//! (Holzmann, "The engineering of a model checker", SPIN 1999).
-//!
-//! Quiet are:
-//!
-//! - steps that touch nothing but variables of the process itself, also globals that no other
-//!   process touches or that nobody writes: `skip`, `goto`, `break` and the like among them;
-//! - a send to a buffered channel, if nobody else sends to it or asks about it, and a receive, if
-//!   nobody else receives: others can only make room or add messages behind;
+//! Merging: a step that others can neither observe nor prevent is merged with the step before. A
+//! location is *quiet* if neither the effects of its steps nor the conditions under which they can
+//! be taken matter to other processes or to the property. Then nothing is lost if such a step is
+//! taken at once when the location is reached: the steps of the others can be taken after it with
+//! the same result. So every step that leads to a quiet location becomes invisible (`STEP I`), and
+//! the process continues within the same transition. If it is blocked there, the machine shows this
+//! state. No step is postponed for ever: of each cycle of quiet locations one step stays visible.
+//! So a transition is finite, and in the states that are left all processes can be scheduled. This
+//! is partial-order reduction with the choices made before the search (Kurshan, Levin, Minea,
+//! Peled, Yenigün, "Static partial order reduction", TACAS 1998), and the path compression of
+//! Weber's virtual machine; with steps on local variables only it is statement merging as in SPIN
+//! (Holzmann, "The engineering of a model checker", SPIN 1999). These are quiet:
+//! - steps that use only variables of the process itself, or globals that no other process uses or
+//!   that are never written; also `skip`, `goto`, `break` and the like;
+//! - a send to a buffered channel, if no other process sends to it or tests it, and a receive, if
+//!   no other process receives: others can only take older messages or append newer ones;
 //! - a claim (`xr`, `xs`) made before the process does anything else.
 
 use crate::scan::{Mode2, Scan, Use, Value};
@@ -28,18 +22,18 @@ use crate::watched::Watched;
 use bytecode::{Location, Mode, Op, ProcessId, Program};
 use std::collections::BTreeSet;
 
-/// What kind of quiet a location is.
+/// Why a location is quiet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Quiet {
-    /// Its steps touch what belongs to the process.
+    /// Its steps use only what belongs to the process.
     Own,
-    /// Its steps send or receive on a channel that is the process's own at this end.
+    /// Its steps send or receive on a channel, and the process alone uses this end of it.
     Message,
     /// Its steps claim channels.
     Claim,
 }
 
-/// The steps that become invisible, by their addresses, and how many locations that hides.
+/// The steps that become invisible, by their addresses.
 pub(crate) fn merged(survey: &Survey<'_>, watched: &Watched) -> Vec<usize> {
     let mut steps = Vec::new();
     for (id, _) in types(survey.program()) {
@@ -51,9 +45,8 @@ pub(crate) fn merged(survey: &Survey<'_>, watched: &Watched) -> Vec<usize> {
     steps
 }
 
-/// The quiet locations at which a process waits again and again: where it receives, on a cycle. If
-/// a cycle must have a place where the process rests, this is the best, because it may have to rest
-/// there anyway.
+/// The quiet locations on a cycle at which a process receives. If a cycle must have a visible
+/// location, such a location is the best one, because the process may have to wait there anyway.
 fn resting(survey: &Survey<'_>, id: ProcessId, quiet: &[bool]) -> Vec<usize> {
     let receives = |scan: &Scan| scan.channels.iter().any(|(used, _)| *used == Use::Receive);
     let repeated = repeated(&survey.edges[id.index()]);
@@ -69,7 +62,7 @@ pub(crate) fn apply(program: &mut Program, steps: &[usize]) {
     }
 }
 
-/// For each location of a type whether it is quiet.
+/// For each location of a type, whether it is quiet.
 fn quiet_locations(survey: &Survey<'_>, watched: &Watched, id: ProcessId) -> Vec<bool> {
     let (scans, edges) = (&survey.scans[id.index()], &survey.edges[id.index()]);
     let addresses = survey.verified.locations().addresses(id);
@@ -82,7 +75,8 @@ fn quiet_locations(survey: &Survey<'_>, watched: &Watched, id: ProcessId) -> Vec
     let only_at_first = at_first(edges, &kinds, survey.entry(id));
     let mut quiet: Vec<bool> =
         kinds.iter().zip(&only_at_first).map(|(kind, first)| kind.is_some_and(|kind| kind != Quiet::Claim || *first)).collect();
-    // What goes on by itself must be quiet too, and must not go on for ever.
+    // The locations with which an invisible or deterministic sequence continues must be quiet too,
+    // and the sequence must end.
     let goes_on = |edge: &&Edge| matches!(edge.end.mode, Mode2::Invisible | Mode2::Deterministic);
     let endless = leads_to_cycle(edges, |edge| goes_on(&edge));
     loop {
@@ -97,7 +91,7 @@ fn quiet_locations(survey: &Survey<'_>, watched: &Watched, id: ProcessId) -> Vec
     }
 }
 
-/// What kind of quiet a location could be by what its own code does.
+/// Why a location may be quiet, judged by its own code.
 fn kind(survey: &Survey<'_>, watched: &Watched, id: ProcessId, scan: &Scan, claimed: &BTreeSet<(Use, Value)>) -> Option<Quiet> {
     let process = &survey.program().processes[id.index()];
     let own_global = |global: &bytecode::GlobalId| survey.is_private(id, *global) && !survey.program().globals[global.index()].scratch;
@@ -128,11 +122,11 @@ fn kind(survey: &Survey<'_>, watched: &Watched, id: ProcessId, scan: &Scan, clai
     alone.then_some(Quiet::Message)
 }
 
-/// Whether a use of a channel is of no concern to others, for who can.
+/// Whether no other process can interfere with a use of a channel.
 fn is_alone(survey: &Survey<'_>, watched: &Watched, id: ProcessId, used: Use, value: Value, claimed: &BTreeSet<(Use, Value)>) -> bool {
     let program = survey.program();
     let (same_end, claim): (&[Use], Use) = match used {
-        // Whoever sends by size may get in front of what is there.
+        // A sorted send may insert its message before others.
         Use::Send => (&[Use::Send, Use::SendSorted, Use::Test], Use::ClaimSend),
         Use::Receive => (&[Use::Receive, Use::ReceiveAny, Use::Test, Use::SendSorted], Use::ClaimReceive),
         _ => return false,
@@ -144,8 +138,8 @@ fn is_alone(survey: &Survey<'_>, watched: &Watched, id: ProcessId, used: Use, va
     if let Some(channel) = survey.channels(id, value).one(program) {
         return buffered(channel) && !survey.others_use(id, channel, same_end);
     }
-    // Who has claimed the channel is alone, or somebody's use of it is a fault: which is found,
-    // because it is one whenever it comes.
+    // A process that has claimed the channel is its only user. Any other use is a fault, and the
+    // search finds it, because it is a fault whenever it happens.
     let all_buffered = !survey.creates && program.channel_types.iter().all(|ty| ty.capacity > 0);
     let fixed = matches!(value, Value::Local(local) if survey.is_fixed(id, local));
     watched.trusts_claims
@@ -155,17 +149,17 @@ fn is_alone(survey: &Survey<'_>, watched: &Watched, id: ProcessId, used: Use, va
         && !survey.anybody_uses(&[Use::Test, Use::SendSorted])
 }
 
-/// For each location the claims that were made on every way there.
+/// For each location, the claims that were made on every path to it.
 fn claims(survey: &Survey<'_>, id: ProcessId) -> Vec<BTreeSet<(Use, Value)>> {
     let (scans, edges) = (&survey.scans[id.index()], &survey.edges[id.index()]);
     let own = |scan: &Scan| -> BTreeSet<(Use, Value)> {
         let claim = |used: &Use| matches!(used, Use::ClaimReceive | Use::ClaimSend);
-        // Of several ways through a location not all may claim.
+        // If a location has several paths, not all of them may make the claim.
         if scan.ends.len() == 1 { scan.channels.iter().filter(|(used, _)| claim(used)).copied().collect() } else { BTreeSet::new() }
     };
     let entry = survey.entry(id);
     let mut made: Vec<Option<BTreeSet<(Use, Value)>>> = vec![None; scans.len()];
-    // What a prologue claims is claimed from the start, if the prologue has one way through.
+    // The claims of a prologue hold from the start, if the prologue has a single path.
     let straight = |at: bytecode::Addr| {
         let code = &survey.program().code[at.index()..];
         code.iter().take_while(|op| !matches!(op, Op::Ret {})).all(|op| op.target().is_none())
@@ -192,12 +186,12 @@ fn claims(survey: &Survey<'_>, id: ProcessId) -> Vec<BTreeSet<(Use, Value)>> {
     made.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// For each location whether a process comes to it through steps on its own variables and claims
-/// alone: then it claims before it does anything that others can see.
+/// For each location, whether a process reaches it only through steps on its own variables and
+/// claims. Then it claims before it does anything that others can observe.
 fn at_first(edges: &[Vec<Edge>], kinds: &[Option<Quiet>], entry: usize) -> Vec<bool> {
     let silent = |at: usize| matches!(kinds[at], Some(Quiet::Own | Quiet::Claim));
     let mut reached = vec![false; edges.len()];
-    // Everything that comes behind something else is not at first.
+    // A location that can be reached after another kind of step is not among the first.
     let mut open: Vec<usize> = (0..edges.len()).filter(|&at| !silent(at)).collect();
     let mut late = vec![false; edges.len()];
     while let Some(at) = open.pop() {
@@ -241,9 +235,9 @@ fn leads_to_cycle(edges: &[Vec<Edge>], of_kind: impl Fn(&Edge) -> bool) -> Vec<b
     left
 }
 
-/// The steps to quiet locations, but for one on each cycle of quiet locations: those that a
-/// depth-first walk finds to lead back. The walk begins at the places given first, so what leads
-/// back leads to these where that is possible.
+/// The steps to quiet locations, except for one on each cycle of quiet locations: the back edges of
+/// a depth-first walk. The walk begins at the locations in `first`, so that back edges lead to
+/// these if possible.
 fn invisible(edges: &[Vec<Edge>], quiet: &[bool], first: &[usize], entry: usize) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Seen {

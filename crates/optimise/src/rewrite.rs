@@ -1,16 +1,15 @@
-//! Code with instructions put in before others, and everything that names an address moved along.
-//!
-//! Whoever came to an instruction comes to what stands before it now: jumps, labels, positions.
-//! The order of addresses stays, so control locations keep their numbers.
+//! Inserts instructions into code, and adjusts everything that names an address. Jumps, labels and
+//! positions that named an instruction now name the code inserted before it. The order of addresses
+//! does not change, so control locations keep their numbers.
 
 use bytecode::{Addr, Op, Program};
 
-/// What is to be changed: for each instruction what comes before it, and what stands in its place.
+/// The changes: for each instruction, the code before it and its replacement.
 #[derive(Debug, Default)]
 pub(crate) struct Rewriting {
-    /// Addresses and what is put in there, in the order of addresses.
+    /// Addresses and the instructions that are inserted there, in the order of addresses.
     pub before: Vec<(usize, Vec<Op>)>,
-    /// Addresses and what stands there instead.
+    /// Addresses and the replacements of their instructions.
     pub instead: Vec<(usize, Op)>,
 }
 
@@ -25,7 +24,7 @@ impl Rewriting {
         }
         self.before.sort_by_key(|(at, _)| *at);
         let mut code = Vec::with_capacity(program.code.len() + self.before.len());
-        // Where each address is now; one more for the end.
+        // The new address for each address, and one more for the end.
         let mut moved = Vec::with_capacity(program.code.len() + 1);
         let mut before = self.before.into_iter().peekable();
         for (at, op) in program.code.iter().enumerate() {

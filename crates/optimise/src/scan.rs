@@ -1,13 +1,12 @@
-//! What the steps of one control location touch, read from the code.
-//!
-//! The code of a location is walked once, along all its paths, with a stack of abstract values: a
-//! constant, a variable, or anything. So it is known which channel an operation works on where the
-//! code says it plainly, and which variables are read and written. Paths that meet are joined.
+//! Finds out what the steps of one control location use. The code of a location is executed
+//! abstractly, along all its paths, with a stack of abstract values: a constant, a variable, or
+//! anything. This shows which variables are read and written and, where the code names it directly,
+//! which channel an operation uses. Paths that meet are joined.
 
 use bytecode::{Addr, GlobalId, LocalId, Mode, Op, ProcessId, Program, Receive};
 use std::collections::{BTreeSet, HashMap};
 
-/// What is known of a value on the stack.
+/// What is known about a value on the stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Value {
     /// This number.
@@ -16,7 +15,7 @@ pub(crate) enum Value {
     Local(LocalId),
     /// The value of a global, or of one of its elements.
     Global(GlobalId),
-    /// Nothing.
+    /// Nothing is known.
     Any,
 }
 
@@ -29,13 +28,13 @@ pub(crate) enum Use {
     SendSorted,
     /// The oldest message is received or read.
     Receive,
-    /// A message further behind may be received or read.
+    /// A message behind the oldest may be received or read.
     ReceiveAny,
-    /// Its length or its messages are looked at.
+    /// Its length or its messages are tested.
     Test,
-    /// The process says that it alone receives.
+    /// The process claims to be the only receiver.
     ClaimReceive,
-    /// The process says that it alone sends.
+    /// The process claims to be the only sender.
     ClaimSend,
 }
 
@@ -72,7 +71,7 @@ impl From<Mode> for Mode2 {
     }
 }
 
-/// What the code of a location, a prologue or an atom touches.
+/// What the code of a location, a prologue or an atom uses.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Scan {
     pub global_reads: BTreeSet<GlobalId>,
@@ -81,31 +80,31 @@ pub(crate) struct Scan {
     pub local_writes: BTreeSet<LocalId>,
     /// Locals of other processes.
     pub remote: BTreeSet<(ProcessId, LocalId)>,
-    /// Places that are asked about.
+    /// Control locations that are tested.
     pub places: BTreeSet<(ProcessId, Addr)>,
     pub channels: BTreeSet<(Use, Value)>,
-    /// Processes that are started, with what is handed over.
+    /// Processes that are started, with their arguments.
     pub runs: Vec<(ProcessId, Vec<Value>)>,
     /// Values stored in locals.
     pub stored: BTreeSet<(LocalId, Value)>,
     pub ends: BTreeSet<End>,
     /// It creates channels.
     pub creates: bool,
-    /// It asks or does something that has to do with all processes: which there are, who moved
-    /// last, who can move, priorities, the privilege.
+    /// It depends on all processes or affects them: which processes exist, which moved last, which
+    /// can move, priorities, the privilege.
     pub entangled: bool,
-    /// It asks about control locations in general.
+    /// It reads control locations in general.
     pub looks_at_places: bool,
-    /// It takes one way because another is not possible.
+    /// It takes a branch because another is not possible.
     pub otherwise: bool,
 }
 
-/// More instructions than this are not walked for one program, each counted as often as a location
-/// reaches it.
+/// The number of instructions that may still be visited for one program, each counted as often as a
+/// location reaches it.
 #[derive(Debug)]
 pub(crate) struct Budget(pub usize);
 
-/// Walks the code from `start`. Nothing, if that takes too long or the code has calls.
+/// Visits the code from `start` on. Nothing if that takes too long or the code has calls.
 pub(crate) fn scan(program: &Program, start: Addr, budget: &mut Budget) -> Option<Scan> {
     let mut found = Scan::default();
     let mut known: HashMap<(Addr, u8), Vec<Value>> = HashMap::new();
@@ -131,7 +130,7 @@ pub(crate) fn scan(program: &Program, start: Addr, budget: &mut Budget) -> Optio
     Some(found)
 }
 
-/// Executes one instruction abstractly, and says where the path goes on.
+/// Executes one instruction abstractly, and adds the addresses at which the path continues.
 fn walk(
     program: &Program,
     at: Addr,

@@ -1,18 +1,19 @@
-//! What is known of a whole program: who uses what, how many of each type there are, which
-//! channels a variable can name.
+//! Facts about a whole program: which processes use what, how many instances of each type exist,
+//! which channels a variable can name.
 
 use crate::scan::{Budget, End, Mode2, Scan, Use, Value, scan};
 use bytecode::{Addr, GlobalId, LocalId, Location, ProcessId, Program, Verified};
 use std::collections::{BTreeSet, HashMap};
 
-/// Instructions that are walked at most, for each that the program has, and besides.
+/// The largest number of instructions that are visited: for each instruction of the program, and in
+/// addition.
 const WALKED_PER_INSTRUCTION: usize = 8;
 const WALKED_MORE: usize = 1 << 12;
-/// As many different channels are told apart for one variable.
+/// The largest number of different channels that are distinguished for one variable.
 const CHANNELS_MAX: usize = 64;
-/// As many rounds are made to find what variables can name.
+/// The largest number of rounds to find the channels that variables can name.
 const ROUNDS_MAX: usize = 64;
-/// More than one; how many does not matter.
+/// More than one; the exact number does not matter.
 const MANY: u8 = 2;
 
 /// An edge of the control flow of a process type.
@@ -63,29 +64,29 @@ impl Channels {
     }
 }
 
-/// What is known of a program.
+/// Facts about a program.
 pub(crate) struct Survey<'p> {
     pub verified: &'p Verified,
-    /// For each type and location what its code touches.
+    /// For each type and location, what its code uses.
     pub scans: Vec<Vec<Scan>>,
     /// The same, as edges.
     pub edges: Vec<Vec<Vec<Edge>>>,
     pub prologues: Vec<Option<Scan>>,
     /// How many instances of each type there can ever be: none, one, or more.
     bounds: Vec<u8>,
-    /// Who touches a global: a type, or somebody else.
+    /// The users of a global: a process type, or other code.
     global_users: Vec<BTreeSet<Option<ProcessId>>>,
     written: Vec<bool>,
     /// Locals that the process itself writes.
     written_locals: BTreeSet<(ProcessId, LocalId)>,
-    /// Locals that are looked at from outside.
+    /// Locals that other processes read.
     pub remote: BTreeSet<(ProcessId, LocalId)>,
-    /// Locations that other processes ask about, by type and address.
+    /// Locations that other processes test, by type and address.
     pub places: BTreeSet<(ProcessId, Addr)>,
-    /// For each use of channels, by whom.
+    /// All uses of channels, with the process type.
     uses: Vec<(ProcessId, Use, Channels)>,
     locals: HashMap<(ProcessId, LocalId), Channels>,
-    /// Channels are made while the program runs.
+    /// Whether channels are made while the program runs.
     pub creates: bool,
 }
 
@@ -149,7 +150,7 @@ impl<'p> Survey<'p> {
         self.scans[id.index()].iter().chain(self.prologues[id.index()].as_ref())
     }
 
-    /// How many instances there can be: those of the start, and what each RUN can add.
+    /// Counts how many instances there can be: the initial ones, and those that each RUN can add.
     fn count(&mut self) {
         let program = self.program();
         let repeated: Vec<Vec<bool>> = self.edges.iter().map(|edges| repeated(edges)).collect();
@@ -198,7 +199,7 @@ impl<'p> Survey<'p> {
         }
     }
 
-    /// Which channels the locals can name: what is handed over and stored, until nothing new comes.
+    /// Finds the channels that locals can name, from arguments and stores, until nothing changes.
     fn name_channels(&mut self) {
         for round in 0.. {
             let mut next: HashMap<(ProcessId, LocalId), Channels> = HashMap::new();
@@ -242,8 +243,9 @@ impl<'p> Survey<'p> {
             let inside = self.inside_sequences(id);
             for (at, scan) in self.of_type(id).enumerate() {
                 uses.extend(scan.channels.iter().map(|&(used, value)| (id, used, self.channels(id, value))));
-                // Where one way is taken because another is not possible, to receive or to send is
-                // also to ask. In deterministic sequences the first possible way is taken.
+                // If a branch is taken because another is not possible, a send or receive is also a
+                // test of the channel. In deterministic sequences the first possible branch is
+                // taken.
                 if scan.otherwise || inside.get(at) == Some(&true) {
                     uses.extend(scan.channels.iter().map(|&(_, value)| (id, Use::Test, self.channels(id, value))));
                 }
@@ -252,7 +254,7 @@ impl<'p> Survey<'p> {
         self.uses = uses;
     }
 
-    /// For each location whether a deterministic sequence passes it.
+    /// For each location, whether a deterministic sequence passes it.
     fn inside_sequences(&self, id: ProcessId) -> Vec<bool> {
         let mut inside = vec![false; self.scans[id.index()].len()];
         for edge in self.edges[id.index()].iter().flatten().filter(|edge| edge.end.mode == Mode2::Deterministic) {
@@ -285,14 +287,15 @@ impl<'p> Survey<'p> {
         self.bounds[id.index()] <= 1
     }
 
-    /// Whether a global is of no concern to other processes than those of a type: nobody writes it,
-    /// or there is one such process and nobody else touches it.
+    /// Whether a global does not matter to processes of other types: it is never written, or one
+    /// process of this type is its only user.
     pub fn is_private(&self, id: ProcessId, global: GlobalId) -> bool {
         let users = &self.global_users[global.index()];
         !self.written[global.index()] || (self.is_single(id) && users.iter().all(|user| *user == Some(id)))
     }
 
-    /// Whether anybody else than the one instance of a type may use a channel in one of these ways.
+    /// Whether a process other than the single instance of a type may use a channel in one of these
+    /// ways.
     pub fn others_use(&self, id: ProcessId, channel: i32, ways: &[Use]) -> bool {
         let mine = |user: ProcessId| user == id && self.is_single(id);
         self.uses.iter().any(|(user, used, channels)| ways.contains(used) && !mine(*user) && channels.may_be(channel))
@@ -303,13 +306,13 @@ impl<'p> Survey<'p> {
         self.uses.iter().any(|(_, used, _)| ways.contains(used))
     }
 
-    /// The value of a global that nobody writes.
+    /// The value of a global that is never written.
     pub fn constant(&self, global: GlobalId) -> Option<i32> {
         let variable = &self.program().globals[global.index()];
         (!self.written[global.index()] && variable.length.is_none()).then(|| variable.ty.truncate(variable.initial(0)))
     }
 
-    /// The value of a local that nobody writes.
+    /// The value of a local that is never written.
     pub fn local_constant(&self, id: ProcessId, local: LocalId) -> Option<i32> {
         let process = &self.program().processes[id.index()];
         let variable = &process.locals[local.index()];
@@ -322,12 +325,12 @@ impl<'p> Survey<'p> {
         self.bounds[id.index()] > 0
     }
 
-    /// Every use of channels, by whom.
+    /// All uses of channels, with the process type.
     pub fn uses(&self) -> &[(ProcessId, Use, Channels)] {
         &self.uses
     }
 
-    /// Whether processes of a type can go on for ever, as far as its locations tell.
+    /// Whether processes of a type may move for ever, judged by its locations.
     pub fn has_cycle(&self, id: ProcessId) -> bool {
         repeated(&self.edges[id.index()]).contains(&true)
     }
@@ -343,8 +346,8 @@ pub(crate) fn types(program: &Program) -> impl Iterator<Item = (ProcessId, &byte
     program.processes.iter().enumerate().filter_map(|(number, process)| Some((ProcessId::new(number)?, process)))
 }
 
-/// Which locations may lie on a cycle: those that are left when all that have no way in, and all
-/// that have no way out, are taken away again and again.
+/// Which locations may lie on a cycle: those that are left after repeatedly removing locations
+/// without predecessors and locations without successors.
 pub(crate) fn repeated(edges: &[Vec<Edge>]) -> Vec<bool> {
     let count = edges.len();
     let mut forwards: Vec<Vec<usize>> = vec![Vec::new(); count];

@@ -1,39 +1,39 @@
-//! What a property looks at, beside faults and deadlocks.
+//! What a property depends on, besides faults and deadlocks.
 
 use crate::scan::{Budget, Scan, scan};
 use crate::survey::Survey;
 use bytecode::{Addr, AtomId, GlobalId, LocalId, ProcessId, Verified};
 use std::collections::BTreeSet;
 
-/// What a property looks at.
+/// What a property depends on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
     globals: BTreeSet<GlobalId>,
     locals: BTreeSet<(ProcessId, LocalId)>,
     places: BTreeSet<(ProcessId, Addr)>,
-    /// It asks about the lengths or messages of channels.
+    /// Whether it depends on the lengths or messages of channels.
     pub sees_channels: bool,
-    /// It asks for more than variables, places and channels.
+    /// Whether it depends on more than variables, control locations and channels.
     pub sees_more: bool,
-    /// It looks at labels that say something about acceptance or progress.
+    /// Whether it depends on accept or progress labels.
     labels: bool,
-    /// Whoever uses a channel that another process has claimed commits a fault, which is looked
-    /// for.
+    /// Whether claims can be trusted: the use of a channel that another process has claimed is a
+    /// fault, and the search looks for faults.
     pub trusts_claims: bool,
 }
 
 impl Watched {
-    /// What a search for deadlocks and faults looks at: nothing but these.
+    /// For a search for deadlocks and faults: the property depends on nothing else.
     pub fn faults() -> Watched {
         Watched { trusts_claims: true, ..Watched::default() }
     }
 
-    /// What there is to say about labels.
+    /// For properties about labels.
     pub fn labels() -> Watched {
         Watched { labels: true, ..Watched::default() }
     }
 
-    /// What atoms look at; nothing if that takes too long to see.
+    /// For a property over atoms; nothing if the analysis takes too long.
     pub fn atoms(verified: &Verified, atoms: &[AtomId]) -> Option<Watched> {
         let program = verified.program();
         let mut watched = Watched::default();
@@ -50,13 +50,13 @@ impl Watched {
         Some(watched)
     }
 
-    /// Whether a step changes what is looked at.
+    /// Whether a step changes what the property depends on.
     pub fn sees_writes(&self, id: ProcessId, scan: &Scan) -> bool {
         scan.global_writes.iter().any(|global| self.globals.contains(global))
             || scan.local_writes.iter().any(|local| self.locals.contains(&(id, *local)))
     }
 
-    /// Whether it asks for a local of processes of a type.
+    /// Whether it reads a local of processes of a type.
     pub fn sees_local(&self, id: ProcessId, local: LocalId) -> bool {
         self.locals.contains(&(id, local))
     }

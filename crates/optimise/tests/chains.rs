@@ -1,6 +1,6 @@
-//! How much is left of models that are chains of small steps, beside what the path compression of
-//! the machine that the byte-code follows leaves: table 5 of Weber, "An embeddable virtual machine
-//! for state space generation" (STTT 2010). The models are of the same protocols.
+//! The share of states that is left of models with chains of small steps, compared with the path
+//! compression of the machine that the byte-code follows: table 5 of Weber, "An embeddable virtual
+//! machine for state space generation" (STTT 2010). The models are of the same protocols.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use store::Plain;
 use vm::Interpreter;
 
-/// The model, what is defined for it, and the states that the paper counts without and with path
+/// The model, its definitions, and the numbers of states in the paper without and with path
 /// compression. The larger ones are in the table that `cargo xtask bench --chains` prints.
 const TABLE: [(&str, &str, u64, u64); 7] = [
     ("sieve", "MAX=6", 170, 34),

@@ -1,5 +1,5 @@
-//! What nobody needs can be cut without any other change: the state graph of the smaller program is
-//! that of the original one with states replaced by their images, step by step.
+//! Cutting parts that are not needed changes nothing else: the state graph of the smaller program
+//! is that of the original one with states replaced by their images, step by step.
 
 mod common;
 
@@ -13,7 +13,7 @@ use vm::Interpreter;
 /// Programs with more states are left out.
 const MOST_STATES: usize = 1500;
 
-/// A step: who moves, what goes wrong, and where it leads.
+/// A step: process, fault and target.
 type Step = (u32, Option<String>, Option<Vec<u8>>);
 
 /// The states of a program, each with its steps; nothing if there are too many.
@@ -47,7 +47,7 @@ fn program_fault(system: &Interpreter, fault: contract::FaultCode) -> String {
     format!("{:?}", system.describe_fault(fault).kind)
 }
 
-/// Compares; how many states were saved.
+/// Compares the two graphs; returns their numbers of states.
 fn compare(name: &str, program: &Arc<Verified>) -> Option<(usize, usize)> {
     let passes = Passes { unused: true, ..Passes::default() };
     let optimised = Optimised::of(program, Goal::Faults, passes).ok()?;

@@ -105,7 +105,7 @@ fn states(text: &str) -> (u64, u64) {
     (explore(&program, true, MOST_STATES).statistics.states, explore(&smaller.program, true, MOST_STATES).statistics.states)
 }
 
-/// Steps on local variables go together with what comes before them.
+/// Steps on local variables are merged with the steps before them.
 #[test]
 fn local_steps_are_merged() {
     let (full, smaller) = states("byte x; active [2] proctype P() { byte i; x = x + 1; i = 1; i = 2; i = 3; x = x - 1 }");

@@ -1,4 +1,4 @@
-//! The state of a cut program that stands for a state of the original one.
+//! The image of a state of the original program in the cut program.
 
 use super::Kept;
 use bytecode::{Addr, ChannelTypeId, ProcessId, Shape, Verified};
@@ -17,8 +17,8 @@ impl Image {
         Image { original: Arc::clone(original), cut: Arc::clone(cut), kept }
     }
 
-    /// The image of a state; nothing if the bytes are no state of the original program, or one that
-    /// was thought to be impossible.
+    /// The image of a state; nothing if the bytes are not a state of the original program, or a
+    /// state that the analysis takes for impossible.
     pub fn of(&self, state: &[u8]) -> Option<Vec<u8>> {
         let (old, new) = (self.original.layout(), self.cut.layout());
         let mut image = vec![0; new.fixed];
@@ -78,7 +78,8 @@ impl Image {
         Some(image)
     }
 
-    /// A channel without its shape. `number` is its place among the static ones, or behind them.
+    /// A channel without its shape. `number` is its index among the static channels, or the number
+    /// of these for other channels.
     fn channel(&self, number: usize, ty: ChannelTypeId, bytes: &[u8]) -> Vec<u8> {
         let (old, new) = (&self.original.layout().channel_types[ty.index()], &self.cut.layout().channel_types[ty.index()]);
         let mut image = vec![0; new.size];

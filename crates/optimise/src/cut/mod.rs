@@ -1,15 +1,13 @@
-//! Cutting: what nobody needs is taken out of a program, with its place in a state.
-//!
-//! - Variables and fields of messages whose values make no difference: what stores them is dropped,
-//!   and what copies them copies 0.
-//! - Variables that never change: their value stands in the code.
+//! Cutting: removes the parts of a program that are not needed, from the code and from the state.
+//! - Variables and fields of messages whose values make no difference: code that stores them is
+//!   removed, and code that copies them copies 0.
+//! - Variables that never change: their value is a constant in the code.
 //! - Code behind conditions that never hold, process types that are never started, channels that
-//!   nobody uses.
+//!   are not used.
 //! - For a slice, also processes that the property does not depend on ([`slice`]), and the
-//!   conditions of assertions if the property is a formula.
-//!
-//! But for a slice, the smaller program has the same steps in the same order: its state graph is
-//! that of the original one, with states that differ in nothing that matters made one.
+//!   conditions of assertions if the property is a formula. Except in a slice, the smaller program
+//!   has the same steps in the same order: its state graph is that of the original one, in which
+//!   states that differ only in removed values are one state.
 
 mod image;
 mod needs;
@@ -23,14 +21,14 @@ use needs::{Code, Needs, Node};
 pub(crate) use slice::Whole;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most types of processes and channels together.
+/// The largest number of types of processes and channels together.
 const SHAPES_MAX: usize = 255;
 
-/// A program without what nobody needs.
+/// A program without the parts that are not needed.
 pub(crate) struct Cutting {
     pub program: Program,
     pub cuts: Vec<Cut>,
-    /// Where each step of the original program is now.
+    /// The new address of each step of the original program.
     pub steps: BTreeMap<Addr, Addr>,
     /// What is left of states.
     pub kept: Kept,
@@ -49,19 +47,19 @@ pub(crate) struct Kept {
     pub cleared: BTreeSet<(ProcessId, LocalId)>,
     /// Fields whose value is 0, by channel; the channels made at run time together at the end.
     pub fields: BTreeSet<(usize, u8)>,
-    /// Channels that take no room.
+    /// Channels that take no space in the state.
     pub channels: BTreeSet<usize>,
     /// Types whose processes never move.
     pub still: BTreeSet<ProcessId>,
-    /// Where each address is now.
+    /// The new address for each address.
     pub moved: Vec<Addr>,
 }
 
-/// Cuts a program; nothing if there is nothing to cut, or it takes too long to see.
+/// Cuts a program; nothing if nothing can be cut, or if the analysis takes too long.
 pub(crate) fn cut(survey: &Survey<'_>, goal: Goal<'_>, sliced: bool) -> Option<Cutting> {
     let needs = Needs::of(survey)?;
     let atoms = goal.atoms();
-    // In a search for runs a failed assertion ends nothing.
+    // In a search for runs a failed assertion does not end a run.
     let assertions = !sliced || matches!(goal, Goal::Faults | Goal::Errors);
     let (there, whole) = if sliced { slice::kept(survey, &needs, goal, assertions) } else { (slice::existing(survey), None) };
     let needed = needs.closure(&there, atoms, assertions);
@@ -73,7 +71,7 @@ pub(crate) fn cut(survey: &Survey<'_>, goal: Goal<'_>, sliced: bool) -> Option<C
     changed.then_some(Cutting { program, cuts: cutter.cuts, steps, kept: cutter.kept, whole })
 }
 
-/// New code: for each instruction what stands in its place, nothing if it is gone.
+/// New code: the replacement of each instruction, empty if it is removed.
 struct Rewritten {
     lists: Vec<Vec<Op>>,
     changes: usize,
@@ -83,7 +81,7 @@ struct Cutter<'s, 'p> {
     survey: &'s Survey<'p>,
     needs: &'s Needs,
     needed: BTreeSet<Node>,
-    /// Types whose code is left.
+    /// Types whose code is kept.
     there: Vec<bool>,
     atoms: &'s [AtomId],
     assertions: bool,
@@ -138,7 +136,7 @@ impl Cutter<'_, '_> {
                 if !needed && left {
                     self.kept.cleared.insert((id, local));
                 }
-                // What belongs to a type that is gone is not told one by one.
+                // For a type that is removed, its parts are not listed one by one.
                 if !needed && self.there[id.index()] {
                     let constant = survey.local_constant(id, local).is_some();
                     let name = format!("{}.{}", process.name, variable.name);
@@ -170,7 +168,7 @@ impl Cutter<'_, '_> {
             for field in 0..ty.fields.len() as u8 {
                 if !self.needed.contains(&Node::Field(number, field)) {
                     self.kept.fields.insert((number, field));
-                    // A field of a rendezvous channel is in no state.
+                    // A field of a rendezvous channel is not part of a state.
                     if ty.capacity > 0 {
                         self.cut(CutKind::Field, format!("{} of {}", field + 1, channel.name), None);
                     }
@@ -183,7 +181,7 @@ impl Cutter<'_, '_> {
         }
     }
 
-    /// What stands in the place of each instruction.
+    /// The replacement of each instruction.
     fn rewrite(&mut self) -> Rewritten {
         let survey = self.survey;
         let program = survey.program();
@@ -191,7 +189,7 @@ impl Cutter<'_, '_> {
         let mut changes = 0;
         for (id, process) in types(program) {
             if !self.there[id.index()] {
-                // A process that never moves.
+                // A process of this type never moves.
                 lists[process.start.index()] = vec![Op::Nex {}];
                 changes += 1;
                 continue;
@@ -221,7 +219,7 @@ impl Cutter<'_, '_> {
         Rewritten { lists, changes }
     }
 
-    /// What stands in the place of one instruction.
+    /// The replacement of one instruction.
     fn instruction(&mut self, id: Option<ProcessId>, code: &Code, at: Addr, changes: &mut usize) -> Vec<Op> {
         let survey = self.survey;
         let program = survey.program();
@@ -293,7 +291,7 @@ impl Cutter<'_, '_> {
         list.into_iter().map(|op| self.renumbered(id, op)).collect()
     }
 
-    /// Whether an instruction that stores is that of a statement which does nothing else.
+    /// Whether a storing instruction belongs to a statement that does nothing else.
     fn assigns(&self, at: Addr) -> bool {
         let Some(span) = self.program().span_at(at) else { return false };
         let start = span.addr.index();
@@ -301,13 +299,13 @@ impl Cutter<'_, '_> {
         self.program().code[start..=at.index()].iter().all(quiet)
     }
 
-    /// Whether processes can be at a place.
+    /// Whether an address is a control location of a process.
     fn is_place(&self, (id, at): (ProcessId, Addr)) -> bool {
         let landing = self.program().follow_jumps(at);
         self.there[id.index()] && landing.is_some_and(|at| self.needs.types[id.index()].reached.contains(&at))
     }
 
-    /// An instruction with the numbers that variables have now.
+    /// An instruction with the new numbers of variables.
     fn renumbered(&self, id: Option<ProcessId>, op: Op) -> Op {
         let global = |var: GlobalId| self.kept.globals[var.index()].unwrap_or(var);
         let of = |id: ProcessId, var: LocalId| self.kept.locals[id.index()][var.index()].unwrap_or(var);
@@ -327,7 +325,7 @@ impl Cutter<'_, '_> {
         }
     }
 
-    /// The program of the new code, and where its steps are.
+    /// The program of the new code, and the addresses of its steps.
     fn assemble(&mut self, rewritten: Rewritten) -> (Program, BTreeMap<Addr, Addr>) {
         let mut program = self.program().clone();
         let (mut code, mut moved, mut steps) = (Vec::new(), Vec::new(), BTreeMap::new());
@@ -359,7 +357,7 @@ impl Cutter<'_, '_> {
             process.prologue = process.prologue.filter(|_| there).map(to);
             let locals = std::mem::take(&mut process.locals).into_iter().zip(&self.kept.locals[number]);
             process.locals = locals.filter_map(|(local, left)| left.map(|_| local)).collect();
-            // Parameters that nobody needs are always 0.
+            // Parameters that are not needed are always 0.
             let cleared = |(of, _): &&(ProcessId, LocalId)| of.index() == number;
             for (_, local) in self.kept.cleared.iter().filter(cleared) {
                 let Some(left) = self.kept.locals[number][local.index()] else { continue };
@@ -367,7 +365,7 @@ impl Cutter<'_, '_> {
                 *variable = Variable { init: Vec::new(), scratch: false, ..variable.clone() };
             }
         }
-        // Those of types that are gone have no labels.
+        // Locations of types that are removed have no labels.
         let still: Vec<Addr> =
             program.processes.iter().zip(&self.there).filter_map(|(process, there)| (!there).then_some(process.start)).collect();
         program.labels.retain(|label| still.binary_search(&label.addr).is_err());

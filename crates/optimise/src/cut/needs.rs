@@ -1,38 +1,35 @@
-//! What is needed of the values that a program computes.
-//!
-//! A value is needed if something depends on it that can be told from outside: which way a process
-//! takes, whether a step is possible, a fault, an atom of the property. Everything else, variables,
-//! fields of messages and results of instructions, is needed if a needed value is computed from it.
-//! A variable that is only copied, counted up or printed is not needed, however often it is read.
-//! (Such variables are called faint: Giegerich, Möncke, Wilhelm, "Invariance of approximative
-//! semantics with respect to program transformations", 1981.)
-//!
-//! The stack of byte-code is followed abstractly, once for each process type and atom: each place
-//! on it has its makers, the instructions that may have put the value there. There is no
-//! instruction that copies a value on the stack, so each value has one consumer.
+//! Finds out which values of a program are needed. A value is needed if something observable
+//! depends on it: the branch that a process takes, whether a step is possible, a fault, an atom of
+//! the property. Any other value (a variable, a field of a message, the result of an instruction)
+//! is needed if a needed value is computed from it. A variable that is only copied, incremented or
+//! printed is not needed, however often it is read. (Such variables are called faint: Giegerich,
+//! Möncke, Wilhelm, "Invariance of approximative semantics with respect to program
+//! transformations", 1981.) The code is executed abstractly, once for each process type and atom.
+//! Each entry of the abstract stack has its sources, the instructions that may have put the value
+//! there. No instruction copies a value on the stack, so each value has one consumer.
 
 use crate::scan::Value;
 use crate::survey::{Channels, Survey, types};
 use bytecode::{Addr, AtomId, GlobalId, LocalId, Op, ProcessId, Program};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Abstract steps that are made at most, for each instruction of the program, and besides.
+/// The largest number of abstract steps: for each instruction of the program, and in addition.
 const WALKED_PER_INSTRUCTION: usize = 32;
 const WALKED_MORE: usize = 1 << 12;
 
 /// Something that has a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Node {
-    /// What an instruction puts on the stack.
+    /// The value that an instruction puts on the stack.
     Result(Addr),
-    /// What a receive puts in a register.
+    /// The value that a receive puts in a register.
     Received(Addr, u8),
     /// A global, all elements together.
     Global(GlobalId),
     /// A local of a type, all elements and instances together.
     Local(ProcessId, LocalId),
-    /// A field of the messages in a channel. The channels that are made while the program runs are
-    /// one, with the number behind the last.
+    /// A field of the messages in a channel. All channels that are made at run time are one channel
+    /// here, with the number after the last static one.
     Field(usize, u8),
 }
 
@@ -67,7 +64,7 @@ impl Before {
         for (mine, others) in self.stack.iter_mut().zip(&other.stack) {
             changed |= mine.join(others);
         }
-        // A register that not every way has written is not read behind.
+        // A register that is not written on every path is not read afterwards.
         self.registers.retain(|register, _| {
             let kept = other.registers.contains_key(register);
             changed |= !kept;
@@ -83,30 +80,30 @@ impl Before {
 /// A value that something depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sink {
-    /// A way that is taken, a step that is possible or not, a fault.
+    /// A branch that is taken, a step that is possible or not, a fault.
     Behaviour,
-    /// An assertion, which is a fault that ends nothing.
+    /// An assertion, which is a fault that does not end the path.
     Assertion,
 }
 
 /// What the code of a process type or of an atom needs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
-    /// For each value what it is computed from.
+    /// For each value, the values it is computed from.
     pub edges: Vec<(Node, Node)>,
     pub sinks: Vec<(Sink, Node)>,
-    /// Values that are stored in parameters of new processes and in messages: if not needed, they
-    /// must be the same for everybody.
+    /// Values that are stored in parameters of new processes and in messages: either all values for
+    /// one target are needed, or none.
     pub stored: Vec<(Node, Node)>,
-    /// Which instructions can be reached, as far as constants tell.
+    /// Which instructions can be reached, as far as constants show.
     pub reached: BTreeSet<Addr>,
-    /// Conditions that are always the same, with what decides them.
+    /// Conditions that are constant, with their value.
     pub decided: BTreeMap<Addr, i32>,
     /// Instructions that can commit a fault.
     pub faults: bool,
     /// Indices that are constants inside their arrays.
     pub inside: BTreeSet<Addr>,
-    /// Instructions of which something beyond their result depends on their operands.
+    /// Instructions whose operands decide more than the result.
     pub sinking: BTreeSet<Addr>,
     /// Loads of variables that never change, with the value.
     pub constants: BTreeMap<Addr, i32>,
@@ -119,7 +116,7 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
-    /// Nothing, if it takes too long to see.
+    /// Nothing if the analysis takes too long.
     pub fn of(survey: &Survey<'_>) -> Option<Needs> {
         let program = survey.program();
         let mut budget = program.code.len().saturating_mul(WALKED_PER_INSTRUCTION) + WALKED_MORE;
@@ -136,8 +133,8 @@ impl Needs {
         Some(Needs { types: of_types, atoms })
     }
 
-    /// What is needed, if these types are there and these atoms are asked for, with all that it is
-    /// computed from.
+    /// The values that are needed if these types are kept and these atoms are evaluated, including
+    /// all values they are computed from.
     pub fn closure(&self, kept: &[bool], atoms: &[AtomId], assertions: bool) -> BTreeSet<Node> {
         let there = || {
             let kept = self.types.iter().zip(kept).filter_map(|(code, kept)| kept.then_some(code));
@@ -156,7 +153,7 @@ impl Needs {
                     open.extend(from.get(&node).into_iter().flatten());
                 }
             }
-            // What is stored is needed as a whole or not at all.
+            // A target and the values stored in it are needed together or not at all.
             let half = |(target, value): &&(Node, Node)| needed.contains(value) && !needed.contains(target);
             open.extend(there().flat_map(|code| &code.stored).filter(half).map(|(target, _)| *target));
             if open.is_empty() {
@@ -196,7 +193,7 @@ impl Walk<'_, '_> {
         for at in self.reached.clone() {
             self.execute(at, &mut code)?;
         }
-        // A process rests behind the jumps that follow a step.
+        // The control location is the one after the jumps that follow a step.
         let program = self.survey.program();
         let mut jumps = Vec::new();
         for step in self.reached.iter().filter(|at| matches!(program.code[at.index()], Op::Step { .. })) {
@@ -229,7 +226,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The channels that a value names, by their place among the nodes.
+    /// The channels that a value names, by their numbers among the nodes.
     fn channels(&self, value: Value) -> Vec<usize> {
         let count = self.program().channels.len();
         let known = match (self.id, value) {
@@ -244,7 +241,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// One instruction: what it leaves, and where the path goes on.
+    /// Executes one instruction abstractly. Returns the stack and registers after it, and the
+    /// addresses at which the path continues.
     fn execute(&self, at: Addr, code: &mut Code) -> Option<(Before, Vec<Addr>)> {
         let program = self.program();
         let op = *program.code.get(at.index())?;
@@ -474,8 +472,8 @@ impl Walk<'_, '_> {
         Some((after, next))
     }
 
-    /// Whether a value surely names a channel that exists from the start, with so many fields. Who
-    /// claims channels can be wronged by any use.
+    /// Whether a value is known to name a channel that exists from the start, with so many fields.
+    /// In a program with claims (`xr`, `xs`), any use of a channel can be a fault.
     fn names_channel(&self, value: Value, fields: Option<usize>) -> bool {
         let program = self.program();
         let known = match (self.id, value) {

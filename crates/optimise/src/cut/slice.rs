@@ -1,19 +1,17 @@
-//! Slicing: the processes that a property depends on.
-//!
-//! A process is left out if the property does not look at it, and nothing that is left depends on
-//! what it does: it writes no variable that is needed and uses no channel that others use. In the
-//! slice it exists and never moves. So every run of the slice is a run of the program, one in which
-//! these processes wait, and traces need no change.
-//!
-//! In the other direction, a run of the program without the steps of such a process must be a run
-//! of the slice, as far as the property can tell. That needs more:
-//!
-//! - Nobody asks whether or which processes can move or exist (`timeout`, `enabled`, priorities).
+//! Slicing: finds the processes that a property depends on. A process is left out if the property
+//! does not refer to it and nothing that is kept depends on what it does: it writes no variable
+//! that is needed and uses no channel that others use. In the slice it exists and never moves. So
+//! every run of the slice is a run of the program in which these processes wait, and traces need no
+//! change. In the other direction, a run of the program without the steps of such a process must be
+//! a run of the slice that the property cannot distinguish from it. This needs more:
+//! - Neither the program nor the property asks which processes can move or exist (`timeout`,
+//!   `enabled`, priorities).
 //! - For faults, the process cannot commit one, and deadlocks are not looked for.
-//! - For a formula that a finite run can violate, nothing more. For others, the process cannot move
-//!   for ever: if it did, the rest might never move again, and the property would see that.
-//! - If the process can end, nobody can tell: numbers of processes are reused, and older processes
-//!   can end only after younger ones.
+//! - For a formula that a finite run can violate, nothing more is needed. For others, the process
+//!   cannot move for ever: if it did, the others might never move again, and the property could
+//!   depend on that.
+//! - If the process can end, this is not observable: numbers of processes are reused, and older
+//!   processes can end only after younger ones.
 
 use super::needs::{Needs, Node};
 use crate::Goal;
@@ -33,7 +31,7 @@ pub(crate) enum Whole {
 impl fmt::Display for Whole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Whole::Deadlocks => "a deadlock depends on every process (`--no-deadlock` looks for errors alone)",
+            Whole::Deadlocks => "a deadlock depends on every process (`--no-deadlock` looks for errors only)",
             Whole::Steps => "the property depends on single steps or on fairness",
             Whole::Everybody => "the model or the property asks which processes can move or exist",
         })
@@ -45,7 +43,7 @@ pub(crate) fn existing(survey: &Survey<'_>) -> Vec<bool> {
     types(survey.program()).map(|(id, _)| survey.exists(id)).collect()
 }
 
-/// The types that a property depends on; and why these are all, if they must be.
+/// The types that a property depends on; and, if no type may be left out, the reason.
 pub(crate) fn kept(survey: &Survey<'_>, needs: &Needs, goal: Goal<'_>, assertions: bool) -> (Vec<bool>, Option<Whole>) {
     let all = existing(survey);
     let whole = match goal {
@@ -71,7 +69,7 @@ pub(crate) fn kept(survey: &Survey<'_>, needs: &Needs, goal: Goal<'_>, assertion
     }
 }
 
-/// The channels that atoms look at.
+/// The channels that atoms refer to.
 pub(crate) fn channels_of_atoms(survey: &Survey<'_>, atoms: &[AtomId]) -> Vec<Channels> {
     let looked_at = scans_of_atoms(survey, atoms);
     let Some(scans) = looked_at else { return vec![Channels::Any] };
@@ -84,7 +82,7 @@ fn scans_of_atoms(survey: &Survey<'_>, atoms: &[AtomId]) -> Option<Vec<Scan>> {
     atoms.iter().map(|atom| scan(program, program.atoms.get(atom.index())?.start, &mut budget)).collect()
 }
 
-/// Whether code or atoms ask for something that has to do with all processes.
+/// Whether code or atoms depend on all processes.
 fn asks_about_everybody(survey: &Survey<'_>, atoms: &[AtomId]) -> bool {
     let program = survey.program();
     let asks = |op: &Op| {
@@ -115,7 +113,7 @@ impl Slicer<'_, '_> {
         program.code_of(id).map(Addr).map(|at| (at, &program.code[at.index()]))
     }
 
-    /// Whether a type is left whatever the others do.
+    /// Whether a type must be kept, whatever the others do.
     fn must_stay(&self, id: ProcessId) -> bool {
         let program = self.survey.program();
         let makes = self.ops(id).any(|(_, op)| matches!(op, Op::Run { .. } | Op::Chnew { .. }));
@@ -141,7 +139,7 @@ impl Slicer<'_, '_> {
         program.labels.iter().any(|label| range.contains(&label.addr.0) && (label.kind.accept || label.kind.progress))
     }
 
-    /// Whether somebody may tell that a process has ended or that numbers are other ones.
+    /// Whether it is observable that a process has ended, or that processes have other numbers.
     fn ends_are_seen(&self) -> bool {
         let program = self.survey.program();
         let own = &program.code[..program.atoms_start().index()];
@@ -155,7 +153,7 @@ impl Slicer<'_, '_> {
         own.iter().chain(of_atoms).any(sees) || (starts && (kept_numbers || many))
     }
 
-    /// The types that what is left depends on.
+    /// The types that the kept code depends on.
     fn wanted_by(&self, kept: &[bool]) -> Vec<bool> {
         let (survey, program) = (self.survey, self.survey.program());
         let atoms = self.goal.atoms();
@@ -182,7 +180,7 @@ impl Slicer<'_, '_> {
     }
 }
 
-/// Whether code that is left looks at a local of a type from outside.
+/// Whether kept code of another process reads a local of a type.
 fn is_looked_at(left: &[&Op], id: ProcessId, local: bytecode::LocalId) -> bool {
     left.iter().any(|op| matches!(op, Op::Ldr { var } | Op::Ldrx { var } if *var == (id, local)))
 }

@@ -1,4 +1,4 @@
-//! Programs to try passes on.
+//! Programs for the tests of passes.
 
 #![allow(dead_code, reason = "each test uses a part of this")]
 

@@ -18,7 +18,7 @@ impl Bits {
         self.0[bit / 64] >> (bit % 64) & 1 != 0
     }
 
-    /// Adds all of `other`; whether any was missing.
+    /// Adds all of `other`; returns whether any was missing.
     pub fn add(&mut self, other: &Bits) -> bool {
         let mut changed = false;
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {

@@ -1,18 +1,17 @@
-//! What values an expression can have, as far as that is seen in its own step: enough to know most
-//! indices to be good.
-//!
-//! A variable has the values of its type, or those that the conditions before leave it.
+//! Ranges of the values of expressions, derived within one step. This is enough to show that most
+//! indices are inside their arrays. A variable has the values of its type, restricted by the
+//! conditions before.
 
 use crate::steps::Relation;
 use bytecode::{Layout, ProcessId, Type};
 use stepgraph::{Binary, Expr, ExprId, Pool, Var};
 
-/// From, to.
+/// The least and the greatest value.
 type Range = (i64, i64);
 
 const ALL: Range = (i32::MIN as i64, i32::MAX as i64);
 
-/// What is known of variables on a path.
+/// What is known about variables on a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds {
     known: Vec<(Var, i64, i64)>,
@@ -46,7 +45,7 @@ fn of_type(ty: Type) -> Range {
 }
 
 impl Bounds {
-    /// A condition holds.
+    /// Records that a condition holds.
     pub fn assume(&mut self, expr: ExprId, expected: bool, scope: Scope<'_>) {
         let Expr::Binary(op, left, right) = scope.pool.get(expr) else { return };
         let relation = if expected { Some(*op) } else { crate::steps::opposite(*op) };
@@ -74,7 +73,7 @@ impl Bounds {
         self.known.push((var, low, high));
     }
 
-    /// The variable is written.
+    /// Records that the variable is written.
     pub fn forget(&mut self, var: Var) {
         self.known.retain(|(known, ..)| *known != var);
     }
@@ -90,8 +89,8 @@ impl Bounds {
         low < 0 || high >= scope.slot(var).elements as i64
     }
 
-    /// Whether evaluating an expression may be a fault. `channel` says whether a channel is there
-    /// for sure.
+    /// Whether evaluating an expression may be a fault. `channel` says whether a channel is known
+    /// to exist.
     pub fn may_fault(&self, expr: ExprId, scope: Scope<'_>, channel: &dyn Fn(ExprId) -> bool) -> bool {
         if !scope.pool.traits(expr).faults {
             return false;

@@ -1,27 +1,25 @@
-//! Checks choices by brute force: what a stubborn set promises is tried out.
-//!
-//! From a state, everything is explored that the processes that were not chosen can do on their
-//! own, up to a bound. Wherever that leads, the chosen processes must still have the steps they
-//! had, no more and no less, and each must lead to the same states whether it is taken before or
-//! after a step of the others. This looks at states and steps alone and knows nothing of how the
-//! choice was made.
+//! Checks choices by brute force: tests whether a set of processes is stubborn. From a state,
+//! everything is explored that the other processes can do on their own, up to a bound. In each
+//! state reached, the chosen processes must still have the same steps, and each step must lead to
+//! the same states whether it is taken before or after a step of the others. This uses only states
+//! and steps; it does not depend on how the choice was made.
 
 use bytecode::Part;
 use contract::{LeftOut, Reduction, Successors, System};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fmt;
 
-/// Most states of one atomic sequence.
+/// The largest number of states of one atomic sequence.
 const MOST_ATOMIC: usize = 500;
 
-/// A choice that does not keep its promise.
+/// A choice that is not a stubborn set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// The state in which the choice was made.
     pub state: Vec<u8>,
     /// The processes that were chosen.
     pub chosen: Vec<u32>,
-    /// How many steps of others later it fails.
+    /// After how many steps of others it fails.
     pub after: usize,
     /// What is wrong.
     pub what: String,
@@ -35,23 +33,23 @@ impl fmt::Display for Flaw {
 
 impl std::error::Error for Flaw {}
 
-/// What came of looking at one choice.
+/// The result of examining one choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Examined {
-    /// Everything was chosen: there is nothing to promise.
+    /// All processes were chosen: there is nothing to test.
     Whole,
-    /// The promise was kept, as far as it was tried.
+    /// The choice was right, as far as it was tested.
     Kept {
-        /// Whether the bound was reached before everything was tried.
+        /// Whether the bound was reached before everything was tested.
         cut_short: bool,
     },
 }
 
-/// A step as it is recognised in another state: who, which, and the how-many-th of these.
+/// A step as it is recognised in another state: the process, the step number, and its index among
+/// those with the same number.
 type Name = (u32, u32, u32);
 
-/// Where a step leads when it is followed to where others can move again, and the faults on the
-/// way.
+/// The states to which a step leads, up to where others can move again, and the faults on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Ends {
     states: BTreeSet<Vec<u8>>,
@@ -64,9 +62,9 @@ type Steps = BTreeMap<Name, Ends>;
 pub struct Examiner<'a> {
     system: &'a mut dyn System,
     reduction: &'a dyn Reduction,
-    /// Where a state has the number of the process with the privilege, plus one.
+    /// The offset in a state of the number, plus one, of the process with the privilege.
     exclusive: Option<usize>,
-    /// Most states of others to look at.
+    /// The largest number of states of others to explore.
     most: usize,
 }
 
@@ -74,8 +72,8 @@ pub struct Examiner<'a> {
 struct TooLong;
 
 impl<'a> Examiner<'a> {
-    /// An examiner that looks at most at `most` states for each choice. `exclusive` is the
-    /// layout's.
+    /// An examiner that explores at most `most` states for each choice. `exclusive` is that of the
+    /// layout.
     pub fn new(system: &'a mut dyn System, reduction: &'a dyn Reduction, exclusive: Option<usize>, most: usize) -> Self {
         Examiner { system, reduction, exclusive, most }
     }
@@ -182,8 +180,7 @@ impl<'a> Examiner<'a> {
                     open.extend(out.iter().filter_map(|(_, next)| next.map(<[u8]>::to_vec)));
                     continue;
                 }
-                // A blocked process has lost the privilege already; only the state does not show
-                // it.
+                // A blocked process has lost the privilege already, but the state does not show it.
                 if let Some(at) = self.exclusive {
                     state[at] = 0;
                 }
@@ -193,9 +190,9 @@ impl<'a> Examiner<'a> {
         Ok(())
     }
 
-    /// Whether a chosen step leaves another one as it is: what both lead to if it comes last they
-    /// lead to if it comes first. Then the other one may lead elsewhere as well: an offer may have
-    /// found one more partner, before or behind the one it had.
+    /// Whether a chosen step does not change another one: the states that both lead to if it comes
+    /// last are also reached if it comes first. If it comes first, the other step may lead to
+    /// further states: an offer may have found one more partner.
     fn commute(&mut self, name: &Name, here: &Ends, other: &Name, there: &Ends, chosen: &[u32]) -> Result<Result<(), String>, TooLong> {
         let (mut own_first, mut own_last) = (Ends::default(), Ends::default());
         for state in &here.states {

@@ -1,4 +1,4 @@
-//! The choice in a state.
+//! Chooses the processes that a search must follow in a state.
 
 use crate::Off;
 use crate::evaluate::{MOST_PROCESSES, NODE_WORDS, View};
@@ -20,30 +20,30 @@ type Row = u32;
 /// A conjunct of a rule.
 struct Test {
     conjunct: Conjunct,
-    /// From where it may be made true, or the path be made a fault before it.
+    /// The nodes from which it may be made true, or the path may be made a fault before it.
     enabled_from: Row,
 }
 
-/// What a step demands of a set it is in.
+/// What a step demands of a stubborn set that contains its process.
 struct Rule {
-    /// The number of the step, and whether there are other ways to it from the same node. Not all
-    /// of them need be open.
+    /// The number of the step, and whether there are other paths to it from the same node. Not all
+    /// of these must be executable.
     at: u32,
     shared: bool,
     tests: Vec<Test>,
-    /// From where it may be disturbed.
+    /// The nodes from which a step that does not accord with it can be reached.
     disturbed_from: Row,
-    /// From where it may be made a fault, executable or not.
+    /// The nodes from which it may be made a fault, executable or not.
     made_fault_from: Row,
-    /// From where a partner may come, for each rendezvous channel on which it makes an offer or
-    /// answers one.
+    /// The nodes from which a partner may come, for each rendezvous channel on which it makes an
+    /// offer or answers one.
     partners_from: Vec<Row>,
-    /// Where partners of its first step stand.
+    /// The nodes at which partners of its first step are.
     partners_at: Vec<Row>,
-    /// It answers an offer: its transitions are its partners'.
+    /// It answers an offer: its transitions are those of its partners.
     answers: bool,
-    /// No smaller set has it if it is executable: it depends on anything, may change what a
-    /// property asks about, or may close a cycle.
+    /// If it is executable, only the set of all processes may contain it: it depends on anything,
+    /// may change an atom of a property, or may close a cycle.
     everything: bool,
     /// It depends on anything.
     entangled: bool,
@@ -64,13 +64,14 @@ pub struct Stubborn {
     /// For each type, its first node, and whether its processes have nodes of their own.
     first_of_type: Vec<u32>,
     first_of_instance: Vec<Option<(ProcessId, u32)>>,
-    /// From where a process may come to a fault, or may help another one to it.
+    /// The nodes from which a process may come to a fault, or may help another one to come to a
+    /// fault.
     matters_from: Row,
-    /// Whether any process may.
+    /// Whether any process may come to a fault.
     may_fault: bool,
 }
 
-/// What a process demands of a set it is in.
+/// What a process demands of a stubborn set that contains it.
 #[derive(Clone, Copy, Default)]
 struct Demand {
     known: bool,
@@ -89,14 +90,15 @@ struct Candidate {
 /// The steps of a state, by process.
 struct Moves<'s, const N: usize> {
     steps: &'s [Successor],
-    /// Where those of each process begin, and how many they are.
+    /// For each process, the first of its steps and their number.
     of: [(u32, u32); N],
-    /// The processes that have any.
+    /// The processes that have steps.
     moving: u64,
 }
 
 impl<'s, const N: usize> Moves<'s, N> {
-    /// Divides steps; nothing if they are not in order, or of others than the first processes.
+    /// Divides steps by process; nothing if they are not in order, or belong to processes beyond
+    /// the first `N`.
     fn of(steps: &'s [Successor]) -> Option<Self> {
         let (mut of, mut moving) = ([(0, 0); N], 0_u64);
         for (number, step) in steps.iter().enumerate() {
@@ -120,11 +122,11 @@ impl Stubborn {
         Stubborn::new(program, None)
     }
 
-    /// The reduction for a program that preserves what a formula without `X` over these
-    /// propositions says of infinite runs, too. A choice that leaves something out has no step that
-    /// may change a proposition, and every cycle has a state in which everything is expanded. The
-    /// choice depends on the state alone. So a search need do nothing about it: the program with
-    /// these steps alone is a system like any other, and an automaton moves beside it.
+    /// The reduction for a program that also preserves the truth of formulas without `X` over these
+    /// propositions on infinite runs. A choice that leaves something out has no step that may
+    /// change a proposition, and every cycle has a state in which everything is expanded. The
+    /// choice depends only on the state. So a search needs no proviso: the program with these steps
+    /// is a system like any other, and an automaton can move with it.
     pub fn invisible(program: &Arc<Verified>, propositions: &[Proposition]) -> Result<Stubborn, Off> {
         Stubborn::new(program, Some(propositions))
     }
@@ -193,7 +195,7 @@ impl Stubborn {
             first_of_type: relations.of_type.iter().map(|&class| first(class)).collect(),
             first_of_instance: instances.collect(),
             matters_from,
-            // With a temporal property, cycles are broken otherwise.
+            // With a temporal property, marked steps break the cycles.
             may_fault: propositions.is_none() && !relations.matters_from.is_empty(),
             places,
         })
@@ -203,7 +205,7 @@ impl Stubborn {
         View::of(state, self.program.layout(), &self.pool, &self.places, |process, ty, at| self.node(process, ty, at))
     }
 
-    /// Where a process stands.
+    /// The node of a process.
     fn node(&self, process: usize, ty: ProcessId, location: Location) -> u32 {
         let own = self.first_of_instance.get(process).copied().flatten().filter(|(of, _)| *of == ty);
         own.map_or(self.first_of_type[ty.index()], |(_, first)| first) + u32::from(location.0)
@@ -213,7 +215,7 @@ impl Stubborn {
         self.rows[row as usize * self.words + node as usize / 64] >> (node % 64) & 1 != 0
     }
 
-    /// The processes that stand at the nodes of a row.
+    /// The processes that are at the nodes of a row.
     fn standing<const N: usize>(&self, view: &View<'_, N>, row: Row, but: usize) -> u64 {
         let words = &self.rows[row as usize * self.words..][..self.words];
         if self.words <= NODE_WORDS && words.iter().zip(&view.nodes).all(|(row, nodes)| row & nodes == 0) {
@@ -226,8 +228,8 @@ impl Stubborn {
         found & !(1 << but)
     }
 
-    /// What a process demands of a set it is in. `None` if its steps are not those of the tables: a
-    /// fault in a condition, or a timeout.
+    /// What a process demands of a stubborn set that contains it. `None` if its steps are not those
+    /// of the tables, because of a fault in a condition or a timeout.
     fn demand<const N: usize>(&self, view: &View<'_, N>, moves: &Moves<'_, N>, process: usize) -> Option<Demand> {
         let mut demand = Demand { known: true, ..Demand::default() };
         let (first, count) = moves.of[process];
@@ -248,7 +250,8 @@ impl Stubborn {
         steps.iter().all(|step| rules.iter().any(|rule| rule.at == step.step)).then_some(demand)
     }
 
-    /// What a step demands that is executable: nobody else may come to disturb it.
+    /// Adds the demand of an executable step: no other process may come to a step that does not
+    /// accord with it.
     fn add_executable<const N: usize>(&self, view: &View<'_, N>, process: usize, rule: &Rule, demand: &mut Demand) {
         demand.everything |= rule.everything;
         demand.processes |= self.standing(view, rule.disturbed_from, process);
@@ -257,24 +260,24 @@ impl Stubborn {
         }
     }
 
-    /// What a step demands that is blocked, or answers an offer: nobody else may come to enable it.
-    /// If some other way to the step is `executable`, it may be neither.
+    /// Adds the demand of a step that is blocked or answers an offer: no other process may come to
+    /// enable it. If another path to the step is `executable`, it may be neither.
     fn add_blocked<const N: usize>(&self, view: &View<'_, N>, process: usize, rule: &Rule, executable: bool, demand: &mut Demand) {
         let mut blocked: Option<u64> = None;
         let (mut unknown, mut all_known) = (0, true);
-        // Behind a condition that may be a fault, one that does not hold blocks the path only if
-        // the first does hold.
+        // After a condition that may be a fault, a condition that does not hold blocks the path
+        // only if the first one holds.
         let mut perhaps = false;
         for test in &rule.tests {
             match view.holds(&test.conjunct, process) {
                 Some(true) => {}
                 Some(false) => {
                     let helpers = match test.conjunct.condition {
-                        // Only the end of the youngest helps, before anybody else's.
+                        // Only the end of the youngest process helps; it comes before all others.
                         Condition::IsLast => 1 << (view.count - 1),
                         _ => self.standing(view, test.enabled_from, process),
                     };
-                    // The fewer the better, and one condition is enough.
+                    // One condition is enough, so the one with the fewest helpers is taken.
                     if blocked.is_none_or(|others| helpers.count_ones() < others.count_ones()) {
                         blocked = Some(helpers);
                     }
@@ -285,7 +288,7 @@ impl Stubborn {
                 None => {
                     all_known = false;
                     unknown |= self.standing(view, test.enabled_from, process);
-                    // What blocks the path before it comes here is enough.
+                    // A condition that blocks the path before this one is enough.
                     if test.conjunct.may_fault && blocked.is_some() {
                         break;
                     }
@@ -300,14 +303,14 @@ impl Stubborn {
             demand.processes |= helpers;
             return;
         }
-        // What depends on anything, or is blocked by nothing that is known.
+        // The step depends on anything, or no condition is known to block it.
         demand.everything |= rule.entangled || (all_known && rule.partners_from.is_empty() && !executable);
         demand.processes |= unknown | self.standing(view, rule.made_fault_from, process);
         for &row in &rule.partners_from {
             demand.processes |= self.standing(view, row, process);
         }
-        // If a partner is there already, the values decide that are sent and compared. Who answers
-        // an offer moves with whoever makes it.
+        // If a partner is there already, the values that are sent and compared decide. A process
+        // that answers an offer moves together with the sender.
         if rule.partners_at.iter().any(|&row| self.standing(view, row, process) != 0) {
             demand.everything |= rule.answers && rule.everything;
             demand.processes |= self.standing(view, rule.disturbed_from, process);
@@ -332,7 +335,7 @@ impl Stubborn {
         Some(LeftOut { processes, postponed })
     }
 
-    /// The closed set with the fewest steps that has any, unless that is everything.
+    /// The closed set with the fewest steps, but at least one; nothing if it has all processes.
     fn best<const N: usize>(&self, view: &View<'_, N>, moves: &Moves<'_, N>) -> Option<u64> {
         let mut demands = [Demand::default(); N];
         let mut best: Option<Candidate> = None;
@@ -351,7 +354,7 @@ impl Stubborn {
     }
 
     /// The closed set around a process, if it leaves a step out and is better than the best so far.
-    /// `None` outside if nothing can be left out here at all.
+    /// The outer `None` says that nothing can be left out in this state.
     fn closure<const N: usize>(
         &self,
         view: &View<'_, N>,
@@ -386,14 +389,14 @@ impl Stubborn {
 
 impl Reduction for Stubborn {
     fn leave_out(&self, state: &[u8], steps: &[Successor]) -> LeftOut {
-        // What one process does alone is all there is. In the middle of an atomic sequence nobody
-        // else moves.
+        // If only one process has steps, nothing can be left out. In the middle of an atomic
+        // sequence no other process moves.
         let one = steps.windows(2).all(|pair| pair[0].action.process == pair[1].action.process);
         let exclusive = self.program.layout().exclusive.is_some_and(|at| state.get(at).is_some_and(|&holder| holder != 0));
         if one || exclusive {
             return LeftOut::NOTHING;
         }
-        // The time goes by the size of the tables, and most models have few processes.
+        // The time depends on the size of the tables, and most models have few processes.
         self.left_out_within::<FEW>(state, steps)
             .or_else(|| self.left_out_within::<MANY>(state, steps))
             .or_else(|| self.left_out_within::<MOST_PROCESSES>(state, steps))
@@ -401,7 +404,7 @@ impl Reduction for Stubborn {
     }
 }
 
-/// What propositions ask about.
+/// What propositions depend on.
 fn visible(program: &Verified, places: &Places, propositions: Option<&[Proposition]>) -> Result<Visible, Off> {
     let mut visible = Visible { places: places.none(), accepting: false, progress: false, cycles: propositions.is_some() };
     let facts = Facts::of(program);

@@ -1,17 +1,15 @@
-//! Steps that every cycle of states must pass: where one of them is chosen, everything is expanded.
-//!
-//! With a temporal property no process may be put off for ever along a cycle. It is enough that
-//! each cycle has a state in which everything is expanded. Here that is a matter of the code alone
-//! (Kurshan, Levin, Minea, Peled and Yenigün, "Static partial order reduction", 1998): some steps
-//! are marked so that no cycle goes around all of them. Then the choice in a state depends on the
-//! state alone, whatever the search: the states and steps that are left are a smaller system, and
-//! every search for runs is right on it, in every order, with any number of workers, with an
-//! automaton beside it.
-//!
-//! A cycle of states is a closed walk through the code of each process that moves. What it sends it
-//! receives, and whatever process it starts comes to its end. So the steps of a cycle without
-//! marked steps lie on cycles of code without marked steps, with a receiver for each sender and so
-//! on. Steps are marked until no step is left that could be on such a cycle.
+//! Marks steps so that every cycle of states contains one. If a marked step is chosen, everything
+//! is expanded. With a temporal property no process may be postponed for ever along a cycle. It is
+//! enough that each cycle has a state in which everything is expanded. Here the code alone decides
+//! it (Kurshan, Levin, Minea, Peled and Yenigün, "Static partial order reduction", 1998): some
+//! steps are marked so that every cycle contains one. Then the choice in a state depends only on
+//! the state. The states and steps that are left form a smaller system, and every search for runs
+//! is right on it: in every order, with any number of workers, and in the product with an
+//! automaton. A cycle of states is a closed walk through the code of each process that moves. Every
+//! message that is sent on it is received on it, and every process that is started on it also ends.
+//! So the steps of a cycle without marked steps lie on cycles of code without marked steps, with a
+//! receiver for each sender and an end for each start. Steps are marked until no step is left that
+//! could be on such a cycle.
 
 use crate::places::Places;
 use crate::steps::{Class, Step};
@@ -34,8 +32,8 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    /// The move of a step, before what follows it is added. `entry` is where processes of its type
-    /// start.
+    /// The move of a step, before the steps that follow it are added. `entry` is the node at which
+    /// processes of its type start.
     pub fn of(step: &Step, class: &Class, entry: usize, places: &Places) -> Move {
         let channels = |end: &dyn Fn(usize) -> usize| (0..=places.created()).filter(|&c| step.writes.has(end(c))).collect();
         Move {
@@ -56,7 +54,8 @@ impl Move {
 pub(crate) fn mark(moves: &[Move], nodes: usize, marked: &mut [bool], score: &dyn Fn(usize) -> usize) {
     loop {
         let left = repeated(moves, nodes, marked);
-        // The last of equals: a cycle of code is mostly closed by the last step of its text.
+        // Of equal scores the last is taken: the last step in the text mostly closes a cycle of
+        // code.
         let Some(next) = (0..moves.len()).filter(|&step| left[step]).max_by_key(|&step| score(step)) else { return };
         marked[next] = true;
     }
@@ -148,7 +147,7 @@ mod tests {
 
     #[test]
     fn every_cycle_of_code_has_a_mark() {
-        // 0 -> 1 -> 2 -> 0, 1 -> 1, and a way out.
+        // 0 -> 1 -> 2 -> 0, 1 -> 1, and an exit.
         let moves = [step(0, 1), step(1, 2), step(2, 0), step(1, 1), step(2, 3)];
         assert_eq!(marked(&moves, 4, &|_| 0), [2, 3]);
         assert_eq!(marked(&moves, 4, &|step| usize::from(step == 0)), [0, 3]);
@@ -162,7 +161,7 @@ mod tests {
         let sender = Move { sends: vec![5], ..step(0, 0) };
         let receiver = Move { takes: vec![5], ..step(1, 1) };
         let other = Move { takes: vec![6], ..step(1, 1) };
-        // One mark is enough for both, and none if nobody receives.
+        // One mark is enough for both, and none is needed if there is no receiver.
         assert_eq!(marked(&[sender, receiver], 2, &|_| 0), [1]);
         let sender = Move { sends: vec![5], ..step(0, 0) };
         assert_eq!(marked(&[sender, other], 2, &|_| 0), []);
@@ -177,7 +176,7 @@ mod tests {
         let start = || Move { runs: vec![ty], ..step(0, 0) };
         let end = Move { ends: Some(ty), ..step(2, 1) };
         assert_eq!(marked(&[start(), step(1, 2), end], 3, &|_| 0), [2]);
-        // A process that nobody starts again ends once.
+        // A process that is not started again ends only once.
         let end = Move { ends: Some(ProcessId(2)), ..step(2, 1) };
         assert_eq!(marked(&[start(), step(1, 2), end], 3, &|_| 0), []);
     }

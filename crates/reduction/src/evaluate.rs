@@ -1,7 +1,5 @@
-//! Evaluates conditions of steps in a state, without running the steps.
-//!
-//! Only what is worth it is evaluated. Whatever is not known stays unknown, and a choice must then
-//! be right either way.
+//! Evaluates conditions of steps in a state, without running the steps. Only cheap conditions are
+//! evaluated. The others stay unknown, and a choice must then be right in both cases.
 
 use crate::places::Places;
 use crate::steps::{Condition, Conjunct};
@@ -11,17 +9,17 @@ use stepgraph::{Expr, ExprId, Pool, Var};
 /// A process of a state.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Standing {
-    /// Where it stands.
+    /// Its node.
     pub node: u32,
     /// Where its component begins in the state.
     pub offset: u32,
     pub ty: u8,
 }
 
-/// Most processes of a state that a choice is made among.
+/// The largest number of processes in a state for which a choice is made.
 pub(crate) const MOST_PROCESSES: usize = 64;
 
-/// A state and where its processes stand: at most `N`. Small views are made faster.
+/// A state and the nodes of its processes, at most `N`. Small views are faster to make.
 pub(crate) struct View<'a, const N: usize> {
     pub state: &'a [u8],
     pub layout: &'a Layout,
@@ -29,7 +27,7 @@ pub(crate) struct View<'a, const N: usize> {
     pub places: &'a Places,
     pub processes: [Standing; N],
     pub count: usize,
-    /// The first words of the set of nodes where processes stand.
+    /// The first words of the set of nodes at which processes are.
     pub nodes: [u64; NODE_WORDS],
 }
 
@@ -37,8 +35,8 @@ pub(crate) struct View<'a, const N: usize> {
 pub(crate) const NODE_WORDS: usize = 4;
 
 impl<'a, const N: usize> View<'a, N> {
-    /// Finds the processes of a state; nothing if there are too many. `node` says where a process
-    /// of a type with a number stands.
+    /// Finds the processes of a state; nothing if there are too many. `node` computes the node of a
+    /// process from its number, type and location.
     pub fn of(
         state: &'a [u8],
         layout: &'a Layout,
@@ -68,7 +66,7 @@ impl<'a, const N: usize> View<'a, N> {
     }
 
     /// Whether a conjunct of a step of `process` holds, if that is known. Offers and answers are
-    /// not looked at here.
+    /// not evaluated here.
     pub fn holds(&self, conjunct: &Conjunct, process: usize) -> Option<bool> {
         self.condition(&conjunct.condition, process)
     }
@@ -104,7 +102,8 @@ impl<'a, const N: usize> View<'a, N> {
             match self.holds(conjunct, process) {
                 Some(false) => return Some(false),
                 Some(true) => {}
-                // It may be a fault, and a path with a fault counts as one that succeeds.
+                // The condition may be a fault, and a path with a fault counts as one that
+                // succeeds.
                 None if conjunct.may_fault => return None,
                 None => known = false,
             }
@@ -118,7 +117,7 @@ impl<'a, const N: usize> View<'a, N> {
         self.state.get(offset).map(|length| usize::from(*length))
     }
 
-    /// The value of an expression; nothing if it is a fault or not worth it.
+    /// The value of an expression; nothing if it is a fault or is not evaluated here.
     fn value(&self, expr: ExprId, process: usize) -> Option<i32> {
         let own = |local: bytecode::LocalId, index: i32| {
             let standing = &self.processes[process];

@@ -1,11 +1,10 @@
-//! Partial-order reduction: of the processes of a state, those that a search must follow.
-//!
-//! Steps of different processes that do not get in each other's way lead to the same state in
-//! either order, so not all orders need to be tried. In each state this chooses a *stubborn set* of
-//! processes (Valmari): as long as none of the chosen moves, nothing that the others do can change,
-//! prevent or enable a step of the chosen. So what the others do can as well be done afterwards,
-//! and no deadlock is lost. That a fault of one of the others is not put off for ever is the
-//! search's business (its proviso).
+//! Partial-order reduction: chooses, in each state, the processes that a search must follow. Steps
+//! of different processes that do not influence each other lead to the same state in either order,
+//! so not all orders need to be tried. In each state this chooses a *stubborn set* of processes
+//! (Valmari): as long as no chosen process moves, no step of the others can change, prevent or
+//! enable a step of a chosen process. So the steps of the others can be taken afterwards with the
+//! same result, and no deadlock is lost. The search must make sure that a fault of one of the
+//! others is not postponed for ever (its proviso).
 //!
 //! The set is found by closure, as in guard-based reduction (Laarman, Pater, van de Pol and Weber,
 //! 2013). For an executable step of a chosen process, each process is added that can come to a step
@@ -35,13 +34,13 @@ use std::fmt;
 /// Why there is no reduction for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Off {
-    /// Every step writes who moved last.
+    /// Every step writes which process moved last.
     Last,
-    /// Who moves depends on what all others can do.
+    /// Which process moves depends on what all others can do.
     Priorities,
     /// Some step asks whether another process can move.
     Enabled,
-    /// The property asks what the processes can do, or who moved.
+    /// The property depends on what processes can do, or on which process moved.
     Property,
     /// The program has too many steps for the tables.
     TooLarge,

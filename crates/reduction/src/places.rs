@@ -1,8 +1,9 @@
-//! What steps of different processes can meet at: numbered places of the state.
+//! The parts of a state through which steps of different processes can influence each other, as
+//! numbered places.
 //!
 //! A local variable is a place only if another process or an atom can read it. A channel is two
-//! places, its head and its tail: a send and a receive on a buffered channel do not get in each
-//! other's way.
+//! places, its head and its tail: a send and a receive on a buffered channel do not influence each
+//! other.
 
 use crate::bits::Bits;
 use bytecode::{GlobalId, LocalId, Op, ProcessId, Verified};
@@ -27,16 +28,16 @@ pub(crate) enum Channel {
 pub(crate) struct Places {
     pub count: usize,
     globals: Vec<usize>,
-    /// For each global, how many places it is.
+    /// For each global, its number of places.
     lengths: Vec<usize>,
-    /// The tail of the first channel; its head follows, then the next channel. The last pair stands
-    /// for all channels that are created at run time.
+    /// The tail of the first channel; its head follows, then the next channel. The last pair is for
+    /// all channels that are created at run time.
     channels: usize,
     /// The capacity of each static channel.
     capacities: Vec<u8>,
     /// Which processes and channels exist.
     pub existence: usize,
-    /// For each process type, the place of its control location, if anybody asks for it.
+    /// For each process type, the place of its control location, if any code reads it.
     locations: Vec<Option<usize>>,
     locals: HashMap<(ProcessId, LocalId), usize>,
     /// The globals that no instruction writes.
@@ -103,7 +104,7 @@ impl Places {
         let (first, length) = (self.globals[global.index()], self.lengths[global.index()]);
         match index {
             Some(index) if length > 1 => {
-                // An index outside is a fault and touches nothing.
+                // An index outside the array is a fault and uses no element.
                 if let Some(index) = usize::try_from(index).ok().filter(|&index| index < length) {
                     to.set(first + index);
                 }
@@ -128,7 +129,7 @@ impl Places {
         self.locations.iter().flatten().for_each(|&place| to.set(place));
     }
 
-    /// The number that stands for channels created at run time among rendezvous channels.
+    /// The number, among rendezvous channels, for those created at run time.
     pub fn created(&self) -> usize {
         self.capacities.len()
     }
@@ -137,7 +138,7 @@ impl Places {
         self.capacities[channel]
     }
 
-    /// The static channel with a number, as a program counts them.
+    /// The static channel with a number of the program.
     pub fn channel(&self, number: Option<i32>) -> Channel {
         match number {
             None => Channel::Any,
@@ -179,7 +180,7 @@ impl Places {
         to.set(self.head(self.created()));
     }
 
-    /// Adds the other end of each channel one end of which is there.
+    /// Adds, for each end of a channel in the set, the other end.
     pub fn both_ends(&self, set: &mut Bits) {
         for channel in 0..=self.capacities.len() {
             let (tail, head) = (self.tail(channel), self.head(channel));

@@ -1,12 +1,12 @@
-//! Which steps get in each other's way, which steps can enable which, and where a process must
-//! stand for one of them to lie ahead of it.
+//! Computes which steps do not accord, which steps can enable which, and from which nodes a process
+//! can reach them.
 //!
 //! All of this is computed once for a program. Two steps of different processes *accord* if,
 //! wherever both are executable, they can be taken in either order with the same result. The tables
-//! say for each step from which nodes (places in the control flow of a process) a step can be
-//! reached that does not accord with it, and for each condition from which nodes a step can be
-//! reached that may make it true. So a choice in a state is a matter of looking up where the
-//! processes stand.
+//! have, for each step, the nodes (locations in the control flow of a process) from which a step
+//! can be reached that does not accord with it, and for each condition, the nodes from which a step
+//! can be reached that may make it true. So a choice in a state only needs the nodes of the
+//! processes.
 
 use crate::Off;
 use crate::bits::Bits;
@@ -17,11 +17,11 @@ use bytecode::{Location, Mode, Op, ProcessId, Verified};
 use std::collections::BTreeSet;
 use stepgraph::{Binary, StepGraph};
 
-/// Most steps and most nodes of a program.
+/// The largest numbers of steps and nodes of a program.
 const MOST_STEPS: usize = 4096;
 const MOST_NODES: usize = 8192;
 
-/// What a property asks about.
+/// What a property depends on.
 #[derive(Debug)]
 pub(crate) struct Visible {
     pub places: Bits,
@@ -37,7 +37,7 @@ impl Visible {
     }
 }
 
-/// Steps, nodes, and what they have to do with each other.
+/// Steps, nodes, and the relations between them.
 pub(crate) struct Relations {
     pub classes: Vec<Class>,
     /// For each process type, the class of its processes that have none of their own.
@@ -50,8 +50,8 @@ pub(crate) struct Relations {
     pub leaving: Vec<std::ops::Range<usize>>,
     /// For each step, the nodes from which one can be reached that does not accord with it.
     pub disturbed_from: Vec<Bits>,
-    /// For each rendezvous channel (the last stands for those created at run time), the nodes from
-    /// which an offer can be reached, and an answer.
+    /// For each rendezvous channel (the last is for those created at run time), the nodes from
+    /// which an offer can be reached, and those from which an answer can.
     pub offers_from: Vec<Bits>,
     pub answers_from: Vec<Bits>,
     /// The nodes with an offer or an answer among their steps.
@@ -115,19 +115,19 @@ impl Relations {
         self.steps.iter().map(of).collect()
     }
 
-    /// Marks steps so that every cycle has one that is not chosen without everything else.
+    /// Marks steps so that every cycle has a step that is chosen only together with all others.
     fn break_cycles(&mut self, moves: &[Move]) {
-        // What goes on with an offer may lead on in the code of whoever answers it.
+        // A step that continues to an offer may continue in the code of the process that answers.
         let alone = |step: &Step| step.never || step.entangled || step.may_diverge || step.visible || !step.later_offers.is_empty();
         let mut marked: Vec<bool> = self.steps.iter().map(alone).collect();
         let crowded: Vec<bool> = self.leaving.iter().map(|steps| marked[steps.clone()].iter().any(|marked| *marked)).collect();
-        // Marks cost least where a choice is seldom small.
+        // Marks cost least where choices are seldom small.
         let score = |step: usize| {
             let disturbed: usize = self.disturbed_from[step].words().iter().map(|word| word.count_ones() as usize).sum();
             disturbed + if crowded[self.steps[step].node] { self.nodes + 1 } else { 0 }
         };
         cycles::mark(moves, self.nodes, &mut marked, &score);
-        // A step that is marked may be one in the middle of a transition.
+        // A marked step may be in the middle of a transition.
         for number in 0..self.steps.len() {
             let mut found = marked[number];
             let mut seen = BTreeSet::new();
@@ -151,14 +151,14 @@ impl Relations {
         self.classes[class].first + location.index()
     }
 
-    /// The node where processes of a type start that others run.
+    /// The node at which processes of a type start that are created by RUN.
     fn entry(&self, program: &Verified, ty: ProcessId) -> usize {
         let entry = program.program().processes[ty.index()].entry;
         let entry = program.program().follow_jumps(entry).and_then(|at| program.locations().at(ty, at)).unwrap_or_default();
         self.node(self.of_type[ty.index()], entry)
     }
 
-    /// Adds to each step what follows it before anybody else can move.
+    /// Adds to each step the steps that follow it before another process can move.
     fn continue_steps(&mut self, places: &Places) {
         let goes_on = |step: &Step| step.mode != Mode::Normal && step.mode != Mode::Terminate && !step.only_offers;
         let mut later = Vec::new();
@@ -181,8 +181,8 @@ impl Relations {
                 for next in &self.steps[self.leaving[node].clone()] {
                     follow(&mut step, next, places, deterministic);
                     step.stores.retain(|(place, _)| !next.writes.has(*place));
-                    // A process may also stop at a later step that is blocked, and then it does not
-                    // come to what is behind that step.
+                    // A process may also stop at a later step that is blocked; then it does not
+                    // come to the steps after it.
                     straight &= next.guard.is_empty();
                     if straight {
                         step.stores.extend(&next.stores);
@@ -207,7 +207,8 @@ impl Relations {
         for (number, step) in later {
             self.steps[number] = step;
         }
-        // Who answers an offer that is made on the way moves as well, and what follows the answer.
+        // A process that answers an offer on the way moves too, and so do the steps that follow the
+        // answer.
         let mut changed = true;
         while changed {
             changed = false;
@@ -233,8 +234,8 @@ impl Relations {
         }
     }
 
-    /// Marks the steps that write what is visible, or enter, leave or pass a location whose labels
-    /// are.
+    /// Marks the steps that write a visible place, or that enter, leave or pass a location with a
+    /// visible label.
     fn find_visible(&mut self, program: &Verified, visible: &Visible) {
         let labelled: Vec<bool> = self
             .classes
@@ -259,7 +260,7 @@ impl Relations {
                     open.extend(next.filter_map(|next| next.target.map(|to| self.node(next.class, to))));
                 }
             }
-            // Processes that are started or end may stand at a label, and so may partners.
+            // Processes that are started or end may be at a label, and so may partners.
             found |= visible.labels() && (!step.runs.is_empty() || step.ends || !step.later_offers.is_empty());
             self.steps[number].visible = found;
         }
@@ -307,7 +308,7 @@ impl Relations {
 
     fn find_disturbed(&mut self, program: &Verified) {
         let around: Vec<Bits> = self.steps.iter().map(|step| self.around(program, step)).collect();
-        // Where those stand who can answer what a step offers on its way.
+        // The nodes of the processes that can answer an offer of a step.
         let answerers: Vec<Bits> = self.steps.iter().map(|step| self.answerers(step)).collect();
         let unsettles = |first: usize, step: usize| {
             let (a, b) = (&self.steps[first], &self.steps[step]);
@@ -324,9 +325,9 @@ impl Relations {
             .collect();
     }
 
-    /// The nodes where a step leaves processes, and those it takes them from: its own, and those it
-    /// starts. A step that goes on to an offer stops there if nobody answers, so it makes a
-    /// difference to it who comes to a place where he answers, or leaves one.
+    /// The nodes to which a step moves processes, and those from which it moves them: its own
+    /// process, and those it starts. A step that continues to an offer stops there if no process
+    /// answers. So it depends on which processes come to a node where they answer, or leave one.
     fn around(&self, program: &Verified, step: &Step) -> Bits {
         let mut around = Bits::new(self.nodes);
         around.set(step.node);
@@ -343,15 +344,16 @@ impl Relations {
         around
     }
 
-    /// The nodes where processes can answer what a step offers later.
+    /// The nodes at which processes can answer the later offers of a step.
     fn answerers(&self, step: &Step) -> Bits {
         let mut found = Bits::new(self.nodes);
         self.answers_at.iter().enumerate().filter(|(channel, _)| step.later_offers.has(*channel)).for_each(|(_, at)| _ = found.add(at));
         found
     }
 
-    /// A step matters if it may be a fault, if a step that matters lies behind it, or if it has an
-    /// effect on a step that matters. What the others do can be cut out of any run to a fault.
+    /// Finds the steps that matter. A step matters if it may be a fault, if a step that matters
+    /// follows it, or if it has an effect on a step that matters. All other steps can be removed
+    /// from any run to a fault.
     fn find_mattering(&mut self) {
         let mut matters: Vec<bool> = self.steps.iter().map(|step| step.may_fault || step.entangled).collect();
         loop {
@@ -381,8 +383,8 @@ impl Relations {
     }
 }
 
-/// Adds what a later step of the same transition touches. Whether it is executable depends on
-/// either end of a channel.
+/// Adds what a later step of the same transition reads and writes. Whether that step is executable
+/// depends on both ends of a channel.
 fn follow(step: &mut Step, next: &Step, places: &Places, deterministic: bool) {
     let mut touched = next.reads.clone();
     for conjunct in &next.guard {
@@ -446,7 +448,7 @@ fn accord(a: &Step, b: &Step) -> bool {
         && b.guard.iter().all(|conjunct| !may_falsify(a, conjunct))
 }
 
-/// Whether it makes any difference to a step that another one is taken before.
+/// Whether a step can change if another one is taken before it.
 fn has_effect(first: &Step, step: &Step) -> bool {
     let meets = |a: &[usize], b: &[usize], later: &Bits| a.iter().any(|channel| b.contains(channel) || later.has(*channel));
     first.entangled
@@ -467,7 +469,7 @@ fn may_enable(step: &Step, conjunct: &Conjunct) -> bool {
     step.entangled || step.writes.meets(&conjunct.enabled_by) && !stores_towards(step, conjunct, false)
 }
 
-/// Whether a step is known to leave a comparison as `truth` says.
+/// Whether the comparison is known to have the value `truth` after a step.
 fn stores_towards(step: &Step, conjunct: &Conjunct, truth: bool) -> bool {
     let Condition::Compare { place, relation, constant, .. } = conjunct.condition else { return false };
     let stored = step.stores.iter().find(|(at, _)| *at == place);
@@ -475,7 +477,7 @@ fn stores_towards(step: &Step, conjunct: &Conjunct, truth: bool) -> bool {
 }
 
 /// Whether two steps are never executable in the same state. A step that is blocked may still be a
-/// fault, which the other one must leave as it is.
+/// fault, and the other one must not change that.
 fn exclude(a: &Step, b: &Step) -> bool {
     let excludes = |x: &Conjunct, y: &Conjunct| {
         contradict(&x.condition, &y.condition) && !b.writes.meets(&x.faults_before) && !a.writes.meets(&y.faults_before)
@@ -502,7 +504,7 @@ fn contradict(a: &Condition, b: &Condition) -> bool {
     }
 }
 
-/// The values that stand in a relation to a constant, if they are an interval.
+/// The values that have a relation to a constant, if they are an interval.
 fn bounds(relation: Relation, constant: i32) -> Option<(i64, i64)> {
     let (c, low, high) = (i64::from(constant), i64::from(i32::MIN), i64::from(i32::MAX));
     Some(match relation {
@@ -514,8 +516,8 @@ fn bounds(relation: Relation, constant: i32) -> Option<(i64, i64)> {
     })
 }
 
-/// Divides processes into classes: by type, and where the code asks for its own number and only
-/// processes from the start have the type, by process.
+/// Divides processes into classes: by process, if the code uses its own number and only initial
+/// processes have the type; otherwise by type.
 #[allow(clippy::type_complexity)]
 fn classes(program: &Verified) -> Result<(Vec<Class>, Vec<usize>, Vec<usize>, usize), Off> {
     let declared = program.program();

@@ -1,9 +1,8 @@
-//! The steps that leave each control location, as a reduction sees them: what must hold for a step
-//! to be executable, conjunct by conjunct, and what it reads and writes of what others can see.
-//!
-//! A step here is a whole transition as the scheduler makes it: what follows an invisible,
-//! deterministic or atomic STEP belongs to it. Nobody else moves in between, unless the process
-//! blocks, and whatever decides that is among what the step reads.
+//! The steps that leave each control location, as a reduction needs them: the conjuncts that must
+//! hold for a step to be executable, and the shared places that it reads and writes. A step here is
+//! a whole transition of the scheduler, including what follows an invisible, deterministic or
+//! atomic STEP. No other process moves in between, unless the process blocks, and the places that
+//! decide whether it blocks are among those that the step reads.
 
 use crate::bits::Bits;
 use crate::bounds::{Bounds, Scope};
@@ -11,12 +10,12 @@ use crate::places::{Channel, Places};
 use bytecode::{Addr, Location, Mode, ProcessId, Type, Verified};
 use stepgraph::{Binary, Effect, Expr, ExprId, Node, NodeId, StepGraph, Unary, Var};
 
-/// Most steps of one location. Beyond it a location is not looked into.
+/// The largest number of steps of one location. A location with more is not analysed.
 const MOST_STEPS: usize = 256;
-/// The number of a step that is never taken. No transition has it: those without a step have
-/// another one.
+/// The number of a step that is never taken. No transition has it; transitions without a step have
+/// another number.
 const NOWHERE: Addr = Addr(u32::MAX - 1);
-/// Heaviest condition that is evaluated.
+/// The weight of the heaviest condition that is evaluated.
 const MOST_WEIGHT: u32 = 64;
 
 /// A process type, or one of its instances.
@@ -32,7 +31,7 @@ pub(crate) struct Class {
 /// How two numbers compare.
 pub(crate) type Relation = Binary;
 
-/// What a conjunct says.
+/// The kinds of conjuncts.
 #[derive(Clone, Debug)]
 pub(crate) enum Condition {
     /// A global scalar or element compares with a constant.
@@ -43,9 +42,9 @@ pub(crate) enum Condition {
     HasRoom(usize),
     /// A buffered channel has a message.
     HasMessage(usize),
-    /// Somebody answers an offer on one of these rendezvous channels.
+    /// Some process answers an offer on one of these rendezvous channels.
     Offer,
-    /// Somebody makes an offer on one of these rendezvous channels.
+    /// Some process makes an offer on one of these rendezvous channels.
     Answer,
     /// The process is the youngest.
     IsLast,
@@ -67,8 +66,8 @@ pub(crate) struct Conjunct {
     pub enabled_by: Bits,
     /// Whether evaluating it may be a fault.
     pub may_fault: bool,
-    /// What decides whether the path is a fault before it comes to this condition. So a condition
-    /// that does not hold blocks the path only as long as none of these is written.
+    /// The places that decide whether the path is a fault before it comes to this condition. A
+    /// condition that does not hold blocks the path only as long as none of these is written.
     pub faults_before: Bits,
 }
 
@@ -84,7 +83,7 @@ pub(crate) struct Step {
     /// The location it leads to; none if the process ends.
     pub target: Option<Location>,
     pub guard: Vec<Conjunct>,
-    /// What it depends on besides the guard.
+    /// The places that it depends on besides the guard.
     pub reads: Bits,
     pub writes: Bits,
     /// Places among `writes` of which the new value is known.
@@ -92,7 +91,8 @@ pub(crate) struct Step {
     /// The rendezvous channels on which it begins by making an offer, or by answering one.
     pub offers: Vec<usize>,
     pub answers: Vec<usize>,
-    /// Whether it makes an offer on any other channel as well, or does something else instead.
+    /// Whether it certainly makes an offer, on a known rendezvous channel, and uses no other
+    /// channel.
     pub only_offers: bool,
     /// The rendezvous channels on which it makes an offer later.
     pub later_offers: Bits,
@@ -102,7 +102,7 @@ pub(crate) struct Step {
     pub ends: bool,
     /// A path that comes to no step: it is blocked, or it is a fault.
     pub never: bool,
-    /// What decides whether it is a fault before its end.
+    /// The places that decide whether it is a fault before its end.
     pub faults: Bits,
     /// It depends on anything.
     pub entangled: bool,
@@ -111,20 +111,20 @@ pub(crate) struct Step {
     /// An atomic sequence that begins with it may have no end.
     pub may_diverge: bool,
     pub may_fault: bool,
-    /// It may change what a property asks about.
+    /// It may change an atom of a property.
     pub visible: bool,
     /// It may close a cycle.
     pub closes: bool,
 }
 
-/// What has been seen on the way through a location's node.
+/// A path through the code of a location so far.
 #[derive(Clone)]
 struct Path {
     guard: Vec<Conjunct>,
     reads: Bits,
     writes: Bits,
     stores: Vec<(usize, i32)>,
-    /// Something was written: conditions from here on are not about the state the step begins in.
+    /// Something was written: later conditions do not refer to the state in which the step begins.
     wrote: bool,
     offers: Vec<usize>,
     answers: Vec<usize>,
@@ -133,12 +133,12 @@ struct Path {
     entangled: bool,
     timed: bool,
     may_fault: bool,
-    /// What decides whether it has been a fault so far.
+    /// The places that decide whether it is a fault so far.
     faults: Bits,
     bounds: Bounds,
 }
 
-/// A path and how it ends: with a step, or, if nothing, blocked unless it is a fault before.
+/// A path and its end: a step, or nothing if it is blocked unless it is a fault before.
 type Ended = (Path, Option<(Mode, Addr)>);
 
 /// Derives steps.
@@ -207,7 +207,7 @@ impl Extractor<'_> {
 }
 
 impl Extractor<'_> {
-    /// What an expression over states reads; nothing if that is not a matter of places.
+    /// The places that an expression over states reads; nothing if it depends on more than places.
     pub fn read(&self, expr: ExprId) -> Option<Bits> {
         let of = Class { ty: ProcessId(0), pid: None, first: 0 };
         let walk = Walk { x: self, of: &of };
@@ -224,7 +224,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Adds the paths below a node; whether these are all.
+    /// Adds the paths below a node; returns whether these are all.
     fn node(&self, start: NodeId, mut path: Path, found: &mut Vec<Ended>) -> bool {
         let mut id = start;
         let mut whole = true;
@@ -285,7 +285,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A path comes to no step. That is of no interest, unless it may be a fault before.
+    /// Ends a path that comes to no step. It matters only if it may be a fault before.
     fn stop(&self, mut path: Path, found: &mut Vec<Ended>) {
         if !path.may_fault {
             return;
@@ -295,7 +295,7 @@ impl Walk<'_> {
         found.push((path, None));
     }
 
-    /// From here on, none of the paths of ELSE's or UNLESS's first side succeeds.
+    /// Adds the condition that no path of the first side of ELSE or UNLESS succeeds.
     fn none_of(&self, first: &[Ended], path: &mut Path) {
         // A process that does not answer an offer is blocked at a rendezvous, so these paths do not
         // count.
@@ -323,13 +323,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds a condition without which the path does not go on.
+    /// Adds a condition that must hold for the path to continue.
     fn demands(&self, condition: Condition, falsified_by: Bits, enabled_by: Bits, may_fault: bool, path: &mut Path) {
         let faults_before = path.faults.clone();
         path.guard.push(Conjunct { condition, falsified_by, enabled_by, may_fault, faults_before });
     }
 
-    /// Adds a condition; false if it cannot hold.
+    /// Adds a condition; returns false if it cannot hold.
     fn condition(&self, expr: ExprId, expected: bool, path: &mut Path) -> bool {
         let mut open = vec![(expr, expected)];
         while let Some((expr, expected)) = open.pop() {
@@ -413,7 +413,7 @@ impl Walk<'_> {
         };
         let slot = &self.x.program.layout().globals[global.index()];
         let offset = slot.element(index)?;
-        // Places that stand for more than one element say nothing about this one.
+        // If a place has more than one element, nothing is known about this one.
         if !self.x.places.has_elements(global, slot.elements) {
             return None;
         }
@@ -421,7 +421,7 @@ impl Walk<'_> {
         Some(Condition::Compare { place, offset, ty: slot.ty, relation, constant })
     }
 
-    /// Adds an effect; false if the path is blocked for good.
+    /// Adds an effect; returns false if the path can never continue.
     fn effect(&self, effect: &Effect, path: &mut Path) -> bool {
         let places = self.x.places;
         let mut may_fault = false;
@@ -456,7 +456,7 @@ impl Walk<'_> {
                 let channel = self.channel(*channel);
                 let misuses = self.misuses(channel, message.len());
                 path.may_fault |= misuses;
-                // Which channel it is decides whether there is one.
+                // Whether the channel exists depends on the value that names it.
                 if matches!(channel, Channel::Any) {
                     path.faults.add(&read);
                 }
@@ -499,8 +499,8 @@ impl Walk<'_> {
                             return false;
                         }
                         self.rendezvous(Condition::Answer, path);
-                        // To a process that answers an offer, what does not receive it does not
-                        // count: ELSE and UNLESS find nothing.
+                        // For a process that answers an offer, only paths that receive it count, so
+                        // ELSE and UNLESS find no path that succeeds.
                         self.forget_none_of(path);
                     }
                     Channel::One(c) => {
@@ -509,8 +509,8 @@ impl Walk<'_> {
                         emptied.set(places.head(c));
                         self.blocks(Condition::HasMessage(c), emptied.clone(), filled.clone(), path);
                         if !mask.is_empty() {
-                            // Whether a message matches is a matter of the channel's contents, and
-                            // of the values that it is compared with.
+                            // Whether a message matches depends on the channel's contents and on
+                            // the values that it is compared with.
                             emptied.add(&filled);
                             emptied.add(&path.reads);
                             self.blocks(Condition::Unknown, emptied.clone(), emptied, path);
@@ -614,7 +614,7 @@ impl Walk<'_> {
         path.writes.add(&written);
     }
 
-    /// What completes a new process: its locals are nobody else's yet.
+    /// Adds the prologue of a new process. No other process can read its locals yet.
     fn prologue(&self, start: NodeId, path: &mut Path) {
         let mut open = vec![start];
         let mut seen = std::collections::HashSet::new();
@@ -669,7 +669,7 @@ impl Walk<'_> {
         match self.x.graph.pool().get(expr) {
             Expr::Const(value) => Some(*value),
             Expr::Pid => self.of.pid,
-            // Where TIMEOUT is 1, everything is expanded.
+            // If TIMEOUT is 1, everything is expanded.
             Expr::Timeout => Some(0),
             Expr::Load(Var::Global(global)) if self.x.places.is_constant(*global) => Some(globals[global.index()].initial(0)),
             Expr::Element(Var::Global(global), index, _) if self.x.places.is_constant(*global) => {
@@ -719,7 +719,7 @@ impl Walk<'_> {
         false
     }
 
-    /// Adds what evaluating an expression reads.
+    /// Adds the places that an expression reads.
     fn read(&self, start: ExprId, into: &mut Bits, entangled: &mut bool) {
         let places = self.x.places;
         self.any_below(start, |expr| {
@@ -754,7 +754,7 @@ impl Walk<'_> {
     }
 }
 
-/// The relation with its sides exchanged; nothing for an operation that is no relation.
+/// The relation with its sides exchanged; nothing for an operation that is not a relation.
 pub(crate) fn mirrored(relation: Relation) -> Option<Relation> {
     Some(match relation {
         Binary::Eq | Binary::Ne => relation,
@@ -766,7 +766,7 @@ pub(crate) fn mirrored(relation: Relation) -> Option<Relation> {
     })
 }
 
-/// The relation that holds if this one does not; nothing for an operation that is no relation.
+/// The relation that holds if this one does not; nothing for an operation that is not a relation.
 pub(crate) fn opposite(relation: Relation) -> Option<Relation> {
     Some(match relation {
         Binary::Eq => Binary::Ne,

@@ -86,7 +86,7 @@ fn choices_keep_their_promise_on_random_models() {
     assert!(tally.reduced > 300, "{tally:?}");
 }
 
-/// A choice that is no stubborn set is found out.
+/// The examination finds a choice that is not a stubborn set.
 #[test]
 fn careless_choices_are_found() {
     struct Youngest;

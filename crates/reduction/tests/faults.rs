@@ -1,8 +1,7 @@
-//! Conditions that may be faults: an index that another process spoils, before or behind what
-//! blocks the path, beside `else`, in a message, in a path that can never be taken.
-//!
-//! A path that is blocked may still become a fault, so it is not enough that nobody can unblock it.
-//! `EVERYPATH_SEEDS=from..to` tests other models.
+//! Conditions that may be faults: an index that another process makes wrong, before or after the
+//! condition that blocks the path, beside `else`, in a message, in a path that can never be taken.
+//! A path that is blocked may still become a fault, so it is not enough that no process can unblock
+//! it. `EVERYPATH_SEEDS=from..to` tests other models.
 
 mod common;
 
@@ -95,14 +94,14 @@ fn faults_of_blocked_paths_are_found() {
     for rest in [
         // The condition that blocks comes after the one that may be a fault.
         "active proctype P() { if :: (a[i] > 0 && x == 1) -> skip :: true -> skip fi }\nactive proctype Q() { i = 5; x = 0 }",
-        // What follows can never hold, so that the path comes to no step.
+        // The second condition can never hold, so the path comes to no step.
         "active proctype P() { if :: (a[i] > 0 && x == 1) -> skip :: true -> skip fi }\nactive proctype Q() { i = 5 }",
         "active proctype P() { if :: (a[i] > 0 && x == 1) -> skip :: else -> skip fi }\nactive proctype Q() { i = 5 }",
-        // A message is computed before the channel is looked at.
+        // A message is computed before the channel is tested.
         "active proctype P() { q!0; if :: q!a[i] :: true -> skip fi }\nactive proctype Q() { skip; skip; i = 5 }",
         "active proctype P() { q!0; if :: q!a[i] :: else -> skip fi }\nactive proctype Q() { skip; skip; i = 5 }",
         "active proctype P() { if :: r!a[i] :: true -> skip fi }\nactive proctype Q() { skip; i = 5 }",
-        // A fault of a path that comes to no step must not be put off for ever.
+        // A fault of a path that comes to no step must not be postponed for ever.
         "active proctype P() { do :: i = 1 - i od }\nactive proctype Q() { byte z = 7; byte c[2]; skip; (c[z] > 0 && x == 1) }",
     ] {
         let program = common::promela(&format!("{shared}{rest}\n")).expect("a good model");

@@ -1,6 +1,6 @@
-//! Each feature of the language that makes steps depend on each other in ways of its own: all
-//! choices in the models for it are examined by brute force, and where there is no reduction that
-//! is known.
+//! Features of the language that make steps depend on each other. For each feature, all choices in
+//! its models are examined by brute force. For a feature without reduction, the test checks that
+//! there is none.
 
 mod common;
 
@@ -10,12 +10,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use vm::Interpreter;
 
-/// States of a model that are looked at, and states that are looked at from one choice.
+/// The number of states of a model that are examined, and of states that are explored from one
+/// choice.
 const MOST_STATES: usize = 400;
 const FROM_ONE_CHOICE: usize = 150;
 
-/// Feature, a part of the names of its models, how many of them are reduced at least or, if it has
-/// no reduction, are there at least, and whether it has one.
+/// The feature, a part of the names of its models, the least number of models (that are reduced, if
+/// it has a reduction), and whether it has a reduction.
 const FEATURES: &[(&str, &str, usize, bool)] = &[
     ("exclusive use of channels", "language/exclusive", 1, true),
     ("rendezvous", "language/rendezvous", 5, true),

@@ -1,6 +1,6 @@
-//! What a reduction for a temporal property leaves of a system has an accepted run if the whole
-//! system has one: by components and by nested searches, and where a finite run is enough in every
-//! order.
+//! The system that a reduction for a temporal property leaves has an accepted run if the whole
+//! system has one. This is tested with components and nested searches and, if a finite run is
+//! enough, with every order.
 
 mod common;
 
@@ -21,8 +21,8 @@ fn edge(required: u64, forbidden: u64, marks: u64, target: Option<u16>) -> Autom
     AutomatonEdge { required, forbidden, marks, target }
 }
 
-/// Automata with accepting states that cannot tell how long something stays: again and again 0, at
-/// last always 0, at last 0 and afterwards not 1 any more, 0 at some time.
+/// Automata with accepting states that do not count steps: 0 again and again; 0 for ever from some
+/// point on; 0 at some point and never 1 afterwards; 0 at some point.
 fn automata() -> Vec<Automaton> {
     let of = |edges| Automaton { initial: 0, edges, sets: 1 };
     let (yes, no) = (|marks, target| edge(1, 0, marks, Some(target)), |marks, target| edge(0, 1, marks, Some(target)));
@@ -48,7 +48,7 @@ fn searches<S: System + Clone>(product: &Product<S>) -> Option<Vec<bool>> {
         let two = Task { threads: 2, ..task.clone() };
         return Some(vec![whole?, violated(depth_first_shared(product, &Plain::new(), &two))?]);
     }
-    // It has few states, so the others come to an end.
+    // The product has few states, so the other searches complete.
     whole?;
     let store = Marked::new(Plain::new(), Plain::new());
     let accepting = |state: &[u8]| product.is_accepting(state);
@@ -108,8 +108,8 @@ fn no_verdict_changes_on_random_models() {
     assert!(tally.compared > 100 && tally.violated > 50 && tally.reduced < tally.full, "{tally:?}");
 }
 
-/// A process that goes round on its own must not put off one that the property waits for, and what
-/// nobody asks about is not interleaved.
+/// A process in a loop of its own must not postpone a process that the property waits for. Steps
+/// that the property does not depend on are not interleaved.
 #[test]
 fn nobody_is_put_off_for_ever() {
     let text = "byte x; byte y; byte z;\n\

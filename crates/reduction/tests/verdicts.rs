@@ -1,5 +1,5 @@
-//! What a reduction leaves out must change no verdict: not on the models of the project, not on
-//! random programs, in no order.
+//! A reduction must change no verdict: on the models of the project and on random programs, in
+//! every order.
 
 mod common;
 
@@ -29,13 +29,13 @@ fn run(order: usize, program: &Arc<Verified>, reduction: Option<&dyn Reduction>,
         1 => breadth_first(&system, &store, &Task { threads: 2, ..task }),
         2 => depth_first(&system, &store, &task),
         3 => depth_first_shared(&system, &store, &Task { threads: 2, ..task }),
-        // Directed orders that promise no shortest path; a wide beam leaves nothing out.
+        // Directed orders without shortest paths; a wide beam leaves nothing out.
         4 => best_first(&system, &store, Weights::GREEDY, &Task { heuristic: &active(program), ..task }),
         _ => beam(&system, &store, usize::MAX, &Task { heuristic: &active(program), ..task }),
     }
 }
 
-/// Estimates that lead somewhere else than a breadth-first search goes.
+/// Estimates that give another order than breadth first.
 fn active(program: &Arc<Verified>) -> Active {
     Active::new(Box::new(Interpreter::new(Arc::clone(program))), 0)
 }
@@ -64,8 +64,8 @@ fn compare(name: &str, program: &Arc<Verified>, tally: &mut Tally) {
                     tally.reduced += found.statistics.states;
                 }
                 (Verdict::Violated(_), Verdict::Violated(_)) => tally.violations += 1,
-                // A violation may be close to the initial state, and a depth-first search visits
-                // much before it.
+                // A violation may be close to the initial state, and a depth-first search may visit
+                // many states before it.
                 (Verdict::Violated(_), Verdict::Unknown(StopReason::States)) if order >= 2 => {}
                 (full, found) => panic!(
                     "{name}: order {order}, {property:?}: {full:?} became {found:?}\n{}",
@@ -113,7 +113,7 @@ fn states(text: &str) -> (u64, u64) {
     (count(None), count(Some(&reduction)))
 }
 
-/// Processes that have nothing to do with each other are taken one after the other.
+/// Independent processes are executed one after the other.
 #[test]
 fn independent_processes_are_not_interleaved() {
     let (full, reduced) = states("active [4] proctype P() { byte i; i = 1; i = 2; i = 3 }");
@@ -121,7 +121,7 @@ fn independent_processes_are_not_interleaved() {
     assert!(full > 250);
 }
 
-/// A sender and a receiver of a buffered channel do not get in each other's way.
+/// A sender and a receiver of a buffered channel do not influence each other.
 #[test]
 fn the_ends_of_a_channel_are_independent() {
     let (full, reduced) = states(
@@ -132,7 +132,7 @@ fn the_ends_of_a_channel_are_independent() {
     assert!(reduced * 3 < full * 2, "{reduced} of {full}");
 }
 
-/// Conditions that exclude each other keep steps apart that touch the same variable.
+/// Steps that use the same variable accord if their conditions exclude each other.
 #[test]
 fn steps_that_exclude_each_other_are_independent() {
     let (full, reduced) = states(

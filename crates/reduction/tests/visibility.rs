@@ -1,5 +1,5 @@
-//! With a temporal property, a choice that leaves something out changes nothing that the property
-//! asks about.
+//! With a temporal property, a choice that leaves something out changes no proposition of the
+//! property.
 
 mod common;
 
@@ -10,8 +10,8 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use vm::Interpreter;
 
-/// Looks at the choices in the first states: how many left something out, with which steps, and
-/// whether the propositions stay.
+/// Examines the choices in the first states: those that leave something out must not change the
+/// propositions. Returns their number.
 fn examine(name: &str, program: &Arc<Verified>, propositions: &[Proposition]) -> usize {
     let Ok(reduction) = Stubborn::invisible(program, propositions) else { return 0 };
     let mut system = Interpreter::new(Arc::clone(program)).watching(propositions.into());

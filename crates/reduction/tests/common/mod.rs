@@ -1,4 +1,4 @@
-//! Programs to try reductions on.
+//! Programs for the tests of reductions.
 
 #![allow(dead_code, reason = "each test uses a part of this")]
 

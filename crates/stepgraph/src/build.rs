@@ -16,9 +16,9 @@ use bytecode::{Addr, Op, Verified};
 use std::collections::HashMap;
 use std::fmt;
 
-/// Most nodes, most expressions of one graph.
+/// The largest number of nodes, and of expressions, of one graph.
 const MAX_SIZE: usize = 1 << 22;
-/// Deepest nesting of alternatives.
+/// The deepest nesting of alternatives.
 const MAX_NESTING: usize = 400;
 /// A program too large for a step graph; the interpreter can still run it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ impl Point {
     }
 }
 
-/// Something on the way to a node, which will be put in front of it.
+/// Something on the path to a node, which will be put before the node.
 enum Prefix {
     Choice(NodeId),
     Else(NodeId),
@@ -84,11 +84,11 @@ pub(crate) struct Builder<'p> {
     facts: &'p Facts,
     pub pool: Pool,
     pub nodes: Vec<Node>,
-    /// For each node, how much there is below it.
+    /// For each node, the weight of the code below it.
     pub weights: Vec<u32>,
     index: HashMap<Node, NodeId>,
     known: HashMap<Point, NodeId>,
-    /// Whether the code is that of an atom: its RET gives the value.
+    /// Whether the code is that of an atom: its RET returns the value.
     in_atom: bool,
 }
 
@@ -172,7 +172,7 @@ impl<'p> Builder<'p> {
         Ok(node)
     }
 
-    /// Executes until something must be put in front of a node, or to the end.
+    /// Executes until something must be put before a node, or to the end.
     fn advance(&mut self, p: &mut Point, passed: &mut Vec<Prefix>, nesting: usize) -> Result<Option<Node>, TooLarge> {
         let before = passed.len();
         while passed.len() == before {

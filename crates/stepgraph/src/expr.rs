@@ -44,7 +44,7 @@ pub enum Binary {
     Ge,
 }
 
-/// What to ask of a channel.
+/// A question to a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum ChannelQuery {
@@ -71,7 +71,7 @@ pub enum Expr {
     Temp(Temp),
     /// A scalar variable.
     Load(Var),
-    /// An element of an array; faults outside.
+    /// An element of an array; a fault if the index is outside.
     Element(Var, ExprId, Addr),
     /// A local of another process of a given type; 0 if there is no such process.
     Remote(ExprId, ProcessId, LocalId),
@@ -326,7 +326,7 @@ impl Unary {
 }
 
 impl Binary {
-    /// The result of a sum, difference or product, if it fits; of nothing else.
+    /// The result of a sum, difference or product, if it fits; nothing for other operations.
     pub fn fitting(self, a: i32, b: i32) -> Option<i32> {
         match self {
             Binary::Add => a.checked_add(b),

@@ -1,11 +1,10 @@
-//! Footprints: what a step may read and write, known before it runs.
-//!
-//! An alternative is one way through a location's node, to the end of a step or to a fault. Its
-//! footprint contains everything that decides whether it is executable and what it does: its own
-//! guards and effects, the guards of the alternatives that ELSE or UNLESS tries before it, and what
-//! the scheduler adds to every step: the process that moved last, the holder of the privilege,
-//! priorities. A test executes steps and checks by brute force that nothing outside was read or
-//! written. `reduction` derives finer ones of its own, condition by condition.
+//! Footprints: what a step may read and write, known before it runs. An alternative is one path
+//! through a location's node, to the end of a step or to a fault. Its footprint contains everything
+//! that decides whether it is executable and what it does: its own guards and effects, the guards
+//! of the alternatives that ELSE or UNLESS tries before it, and what the scheduler adds to every
+//! step: the process that moved last, the holder of the privilege, priorities. A test executes
+//! steps and checks by brute force that nothing outside was read or written. `reduction` derives
+//! finer footprints of its own, condition by condition.
 
 use crate::StepGraph;
 use crate::expr::{Expr, ExprId, Var};
@@ -13,7 +12,7 @@ use crate::node::{Effect, Node, NodeId};
 use bytecode::{Addr, GlobalId, LocalId, Location, Mode, ProcessId, Verified};
 use std::collections::BTreeSet;
 
-/// Most alternatives listed for one location; beyond it they share one footprint.
+/// The largest number of alternatives of one location; if there are more, they share one footprint.
 const MAX_ALTERNATIVES: usize = 4096;
 
 /// A part of the state.
@@ -49,7 +48,7 @@ pub enum Channels {
     Any,
 }
 
-/// What a step may touch.
+/// What a step may read and write.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Footprint {
     /// Variables and the like it may read.
@@ -60,7 +59,7 @@ pub struct Footprint {
     pub sends: BTreeSet<Channels>,
     /// Channels it may receive from.
     pub receives: BTreeSet<Channels>,
-    /// Channels whose length or contents it may look at.
+    /// Channels whose length or contents it may test.
     pub tests: BTreeSet<Channels>,
     /// Whether it may create a channel.
     pub creates_channel: bool,
@@ -69,13 +68,13 @@ pub struct Footprint {
     pub entangled: bool,
 }
 
-/// One way through the node of a location.
+/// One path through the node of a location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alternative {
-    /// How the step ends, and its STEP instruction. Nothing if this way comes to no step: a process
-    /// that takes it is blocked, unless there is a fault before.
+    /// How the step ends, and its STEP instruction. Nothing if this path comes to no step: a
+    /// process that takes it is blocked, unless there is a fault before.
     pub end: Option<(Mode, Addr)>,
-    /// What it may touch.
+    /// What it may read and write.
     pub footprint: Footprint,
 }
 
@@ -101,7 +100,7 @@ impl Scheduler {
         }
     }
 
-    /// What every step touches, whatever it does.
+    /// What every step reads and writes, whatever it does.
     fn base(self) -> Footprint {
         let mut base = Footprint { reads: BTreeSet::from([Place::Location]), entangled: self.priorities, ..Footprint::default() };
         base.writes.extend(self.scratch.then_some(Place::Scratch));
@@ -124,7 +123,7 @@ impl Footprint {
 }
 
 impl StepGraph {
-    /// The ways through a location's node that matter, in the order in which they are tried: those
+    /// The paths through a location's node that matter, in the order in which they are tried: those
     /// that lead to the end of a step, and those that may be a fault.
     pub fn alternatives(&self, process: ProcessId, location: Location) -> Vec<Alternative> {
         let mut found = Vec::new();
@@ -182,7 +181,7 @@ impl StepGraph {
                 Node::Do(effect, next) => {
                     self.touch(effect, &mut so_far);
                     effect.exprs(|expr| faults |= self.pool().traits(expr).faults);
-                    // Those that write may have a fault of their own.
+                    // Effects that write may have a fault of their own.
                     faults |= effect.writes() && !matches!(effect, Effect::Store(..));
                     id = *next;
                 }
@@ -207,7 +206,7 @@ impl StepGraph {
         }
     }
 
-    /// What any path below a node may touch.
+    /// What any path below a node may read and write.
     fn everything_below(&self, start: NodeId) -> Footprint {
         let mut all = Footprint::default();
         let mut seen = BTreeSet::new();
@@ -237,7 +236,7 @@ impl StepGraph {
         all
     }
 
-    /// Adds what the end of a step touches.
+    /// Adds what the end of a step reads and writes.
     fn end(&self, mode: Mode, into: &mut Footprint) {
         into.writes.insert(Place::Location);
         if mode == Mode::Terminate {

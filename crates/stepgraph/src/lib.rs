@@ -91,7 +91,7 @@ impl StepGraph {
         Ok(StepGraph::from(builder, HashMap::new(), prologues))
     }
 
-    /// Derives the value of an atom as one expression. An error if it does not fit into one
+    /// Derives the value of an atom as one expression. Returns an error if it does not fit into one
     /// expression.
     pub fn of_atom(program: &Verified, facts: &Facts, atom: AtomId) -> Result<(StepGraph, ExprId), TooLarge> {
         let mut builder = Builder::new(program, facts);

@@ -67,7 +67,7 @@ impl Bench<'_> {
         allowed
     }
 
-    /// Marks what one process may touch.
+    /// Marks what one process may read and write.
     fn mark(&self, state: &[u8], map: &StateMap, process: usize, allowed: &mut Allowed) -> Footprint {
         let layout = self.program.layout();
         let component = map.processes[process];
@@ -122,7 +122,7 @@ impl Bench<'_> {
         footprint
     }
 
-    /// Where the variables are that every step resets.
+    /// The bytes of the variables that every step resets.
     fn scratch(&self, map: &StateMap) -> Vec<std::ops::Range<usize>> {
         let (layout, declared) = (self.program.layout(), self.program.program());
         let of = |slots: &[Slot], variables: &[bytecode::Variable], base: usize| -> Vec<std::ops::Range<usize>> {

@@ -1,8 +1,6 @@
 //! Process types as automata: from each control location the steps that leave it, and the least
-//! number of transitions to each other location.
-//!
-//! A step that goes on at once, inside an atomic or deterministic sequence, belongs to the
-//! transition that it is part of and counts nothing; so the numbers are lower bounds.
+//! number of transitions to each other location. A step inside an atomic or deterministic sequence
+//! is part of a longer transition and has length 0. So the numbers are lower bounds.
 
 use bytecode::{Location, Mode, ProcessId, Verified};
 use contract::FAR;
@@ -11,11 +9,11 @@ use stepgraph::{Effect, Node, NodeId, StepGraph};
 
 /// The locations of a process type and the steps between them.
 pub(crate) struct Automaton {
-    /// For each location, the locations that its steps lead to, and what each counts.
+    /// For each location, the locations that its steps lead to, and the length of each step.
     edges: Vec<Vec<(Location, u32)>>,
-    /// For each location, whether a step leads to it that goes on at once.
+    /// For each location, whether a step leads to it that does not end the transition.
     pub passed: Vec<bool>,
-    /// Where a process begins.
+    /// The location where a process begins.
     pub entry: Option<Location>,
     /// For each location, the types of processes that its steps start.
     pub starts: Vec<Vec<ProcessId>>,
@@ -63,8 +61,8 @@ impl Automaton {
         automaton
     }
 
-    /// For each location, whether steps that go on at once can lead back to it: then a transition
-    /// may have no end, which is an error.
+    /// For each location, whether steps that do not end the transition can lead back to it. Then a
+    /// transition may be endless, which is an error.
     pub fn endless(&self) -> Vec<bool> {
         let leads_back = |from: usize| {
             let mut seen = vec![false; self.len()];
@@ -88,8 +86,8 @@ impl Automaton {
         self.edges.len()
     }
 
-    /// For each location, the least number of transitions to one of the `targets`; [`FAR`] where
-    /// there is no way.
+    /// For each location, the least number of transitions to one of the `targets`; [`FAR`] if there
+    /// is no path.
     pub fn distances_to(&self, targets: &[Location]) -> Vec<u32> {
         let mut before: Vec<Vec<(usize, u32)>> = vec![Vec::new(); self.len()];
         for (source, edges) in self.edges.iter().enumerate() {
@@ -101,7 +99,7 @@ impl Automaton {
             distance[target.index()] = 0;
             open.push_back((target.index(), 0));
         }
-        // Weights are 0 and 1: a step that counts nothing goes to the front.
+        // Lengths are 0 and 1: the target of a step with length 0 goes to the front.
         while let Some((at, reached)) = open.pop_front() {
             if reached > distance[at] {
                 continue;

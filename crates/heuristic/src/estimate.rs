@@ -1,4 +1,4 @@
-//! The estimate of a state: the fewest steps to anything that is looked for.
+//! The estimate of a state: the fewest steps to any of the goals.
 
 use crate::automata::Automaton;
 use crate::formula::{Count, Formula, Maker, all};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use stepgraph::{Facts, Pool, StepGraph, TooLarge};
 
-/// How the distances of things that must all come true are combined.
+/// How the distances of conditions that must all become true are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combine {
     /// By the greatest: a lower bound.
@@ -28,10 +28,10 @@ impl Combine {
     }
 }
 
-/// What is looked for.
+/// What a search looks for.
 #[derive(Clone, Debug)]
 pub enum Goal {
-    /// A deadlock, a failed assertion, a run-time error: any of those that are asked for.
+    /// A deadlock, a failed assertion or a run-time error, as selected here.
     Safety {
         /// States in which nothing can move.
         deadlocks: bool,
@@ -40,17 +40,17 @@ pub enum Goal {
         /// Run-time errors.
         errors: bool,
     },
-    /// An edge of an automaton that moves in step with the program. Its state is behind that of the
+    /// An edge of an automaton that moves in step with the program. Its state follows that of the
     /// program, in two bytes.
     Automaton {
         /// Its edges.
         edges: Vec<Edge>,
     },
-    /// A state of the program, with so many bytes of somebody else behind it.
+    /// A state of the program, followed by a tail of other bytes.
     State {
-        /// The state, and what is behind it.
+        /// The state, with its tail.
         state: Vec<u8>,
-        /// How many bytes are behind it.
+        /// The length of the tail.
         tail: usize,
     },
 }
@@ -60,13 +60,13 @@ pub enum Goal {
 pub struct Edge {
     /// The state that it leaves.
     pub source: u16,
-    /// The state that it leads to, unless it settles the matter.
+    /// The state that it leads to; nothing if everything is accepted after it.
     pub target: Option<u16>,
     /// The atoms that must hold.
     pub required: Vec<AtomId>,
-    /// Those that must not.
+    /// The atoms that must not hold.
     pub forbidden: Vec<AtomId>,
-    /// Whether to take it is the goal.
+    /// Whether taking it is the goal.
     pub is_goal: bool,
 }
 
@@ -84,8 +84,8 @@ pub(crate) struct Inner {
     pub goals: Vec<Goals>,
     pub goal: Goal,
     pub combine: Combine,
-    /// For each state of the goal's automaton, the edges to be taken: how many edges come before,
-    /// and what must hold.
+    /// For each state of the goal's automaton, the goal edges: how many edges come before, and what
+    /// must hold.
     pub claims: Vec<Vec<Claim>>,
     /// For each process of the state that is the goal, its type and the transitions to its
     /// location.
@@ -95,7 +95,7 @@ pub(crate) struct Inner {
     newborn: Vec<Option<u32>>,
 }
 
-/// An edge that is to be taken, as seen from a state of the automaton.
+/// A goal edge, as seen from a state of the automaton.
 pub(crate) struct Claim {
     pub edges_before: u32,
     /// What must hold, term by term, each over expressions of its own.
@@ -110,7 +110,7 @@ impl Estimator {
         let automata: Vec<Automaton> = types.clone().map(|ty| Automaton::of(program, &graph, ty)).collect();
         let goals: Vec<Goals> = types.map(|ty| Goals::of(program, &graph, &automata, ty, combine == Combine::Sum)).collect();
         let code = &program.program().code;
-        // A sequence that is one transition may send and receive many times.
+        // A sequence within one transition may send and receive many messages.
         let bursts = |op: &Op| matches!(op, Op::Step { mode: Mode::Invisible | Mode::Deterministic });
         let one_by_one = !code.iter().any(bursts);
         let started = |ty: usize| goals.iter().any(|goals: &Goals| goals.starts[ty].is_some());
@@ -146,7 +146,8 @@ impl Inner {
         Count { view, pool, combine: self.combine, one_by_one: self.one_by_one }
     }
 
-    /// The steps of a process to one of the sites with what must hold there.
+    /// The fewest steps of a process to one of the sites, including those until its condition
+    /// holds.
     fn nearest(&self, sites: &[Site], count: &Count<'_>, at: usize) -> u32 {
         let mut best = FAR;
         for site in sites {
@@ -187,11 +188,11 @@ impl Inner {
                 starts.get(process.location.index()).copied()
             });
             let started = ways.min().unwrap_or(FAR);
-            // If no process can start it, one of those that are still to be started may.
+            // If no existing process can start it, one that is started later may.
             let started = if started == FAR && self.can_come(parts, ty) { 0 } else { started };
             best = best.min(started.saturating_add(steps));
         }
-        // The step that fails counts.
+        // The step that fails counts too.
         best.saturating_add(1)
     }
 
@@ -225,7 +226,7 @@ impl Inner {
                 best = best.min((*edges_before).max(label));
             }
         }
-        // So does the edge that is taken.
+        // The edge that is taken counts too.
         best.saturating_add(1)
     }
 
@@ -240,7 +241,7 @@ impl Inner {
         }
         match self.goal {
             Goal::Automaton { .. } => self.claim(state, parts, tail),
-            // At least the step that arrives is missing.
+            // At least one step is needed to reach the state.
             Goal::State { .. } => self
                 .combine
                 .of(self.targets.iter().zip(&parts.processes).map(
@@ -258,7 +259,7 @@ impl Inner {
     }
 }
 
-/// Of automata with more edges nothing is known but that an edge is to be taken.
+/// For an automaton with more edges, the estimate is only that one edge must be taken.
 const MOST_EDGES: usize = 512;
 
 /// For each state of an automaton, the goal edges that can be reached from it.

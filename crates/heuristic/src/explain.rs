@@ -1,5 +1,5 @@
-//! What an estimate is made of, in words: for each process type the places that count, what must
-//! hold there, and the distance to each from every location.
+//! Describes the tables of an estimate: for each process type, the locations that matter, the
+//! conditions there, and the distance to each from every location.
 
 use crate::estimate::{Combine, Estimator, Goal};
 use crate::goals::Site;
@@ -16,8 +16,8 @@ impl Estimator {
         let inner = &self.inner;
         let mut text = String::new();
         let combined = match inner.combine {
-            Combine::Max => "what must come true together counts as much as its greatest part",
-            Combine::Sum => "what must come true together counts as the sum of its parts",
+            Combine::Max => "conditions that must hold together count as their greatest distance",
+            Combine::Sum => "conditions that must hold together count as the sum of their distances",
         };
         let _ = writeln!(text, "estimate: {combined}");
         for (number, goals) in inner.goals.iter().enumerate() {

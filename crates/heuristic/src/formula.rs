@@ -1,10 +1,8 @@
 //! Formulas over values, channels and control locations, and the number of steps until one can
-//! hold.
-//!
-//! A term that is opaque counts one step if it does not hold: some step must make it true. What is
-//! known to need more counts more: a channel that is to be empty must lose its messages one by one,
-//! a process must go from location to location. A disjunction counts its nearest side; the sides of
-//! a conjunction are combined by their maximum or by their sum.
+//! hold. A term without structure has distance 1 if it does not hold: some step must make it true.
+//! Some terms need more steps: a channel that is to be empty must lose its messages one by one, a
+//! process must move from location to location. The distance of a disjunction is that of its
+//! nearest side; the distances of a conjunction are combined by their maximum or by their sum.
 
 use crate::automata::Automaton;
 use crate::estimate::Combine;
@@ -14,7 +12,7 @@ use contract::FAR;
 use std::sync::Arc;
 use stepgraph::{Binary, ChannelQuery, Effect, Expr, ExprId, Node, NodeId, Pool, StepGraph, Unary};
 
-/// Something that can be made true by steps.
+/// A condition that steps can make true.
 #[derive(Clone, Debug)]
 pub(crate) enum Formula {
     /// It holds, or never does.
@@ -39,10 +37,10 @@ pub(crate) enum Formula {
     Any(Vec<Formula>),
 }
 
-/// Formulas larger than this are not looked into.
+/// The largest weight of a formula that is analysed.
 const MOST_WEIGHT: u32 = 512;
 
-/// What formulas are made from.
+/// The expressions and automata from which formulas are made.
 #[derive(Clone, Copy)]
 pub(crate) struct Maker<'a> {
     pub pool: &'a Pool,
@@ -93,7 +91,7 @@ impl Maker<'_> {
         }
         match graph.node(node) {
             Node::Blocked => Formula::Known(true),
-            // A process that wants to end waits for those that were started after it.
+            // A process at its end waits for the processes that were started after it.
             Node::Step(bytecode::Mode::Terminate, _) => Formula::Unknown,
             Node::Step(..) | Node::Return | Node::Value(_) => Formula::Known(false),
             Node::Choice(a, b) | Node::Else(a, b) | Node::Unless(a, b) => all(vec![self.blocked(graph, *a), self.blocked(graph, *b)]),
@@ -113,7 +111,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether what follows a change can be blocked: not known, or not at all.
+/// Whether the code after a change can be blocked: it is unknown, or it cannot.
 fn later(graph: &StepGraph, node: NodeId) -> Formula {
     let can_block = match graph.node(node) {
         Node::Blocked | Node::Guard(..) | Node::Step(bytecode::Mode::Terminate, _) => true,
@@ -136,7 +134,7 @@ fn opposite(op: Binary) -> Option<Binary> {
     })
 }
 
-/// The conjunction, without what is known.
+/// The conjunction, without terms whose value is known.
 pub(crate) fn all(mut terms: Vec<Formula>) -> Formula {
     if terms.iter().any(|term| matches!(term, Formula::Known(false))) {
         return Formula::Known(false);
@@ -149,7 +147,7 @@ pub(crate) fn all(mut terms: Vec<Formula>) -> Formula {
     }
 }
 
-/// The disjunction, without what is known.
+/// The disjunction, without terms whose value is known.
 pub(crate) fn any(mut terms: Vec<Formula>) -> Formula {
     if terms.iter().any(|term| matches!(term, Formula::Known(true))) {
         return Formula::Known(true);
@@ -227,7 +225,7 @@ impl Count<'_> {
                 let Some(number) = value(*process) else { return 0 };
                 match usize::try_from(number).ok().and_then(|number| self.view.parts.processes.get(number)) {
                     Some(found) if found.ty == *ty => distances.get(found.location.index()).copied().unwrap_or(0),
-                    // It must be started first.
+                    // The process must be started first.
                     _ => 1,
                 }
             }

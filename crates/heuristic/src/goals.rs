@@ -1,5 +1,5 @@
-//! What a search looks for, as formulas for each control location: where a process can be stuck,
-//! and where a step of it can fail.
+//! The goals of a search as formulas for each control location: where a process can be stuck, and
+//! where its steps can fail.
 
 use crate::automata::Automaton;
 use crate::formula::{Formula, Maker};
@@ -8,7 +8,7 @@ use contract::FAR;
 use std::collections::HashSet;
 use stepgraph::{Binary, Effect, Expr, ExprId, Node, NodeId, Pool, StepGraph, Var};
 
-/// A place where something can happen, of a process type.
+/// A location of a process type at which something can happen.
 pub(crate) struct Site {
     pub location: Location,
     /// For each location of the type, the transitions to this one.
@@ -21,7 +21,7 @@ pub(crate) struct Site {
 pub(crate) struct Goals {
     /// Where a process can be stuck.
     pub stuck: Vec<Site>,
-    /// Whether the user has marked these places.
+    /// Whether the user has marked these locations.
     pub marked: bool,
     /// Where an assertion can fail.
     pub assertions: Vec<Site>,
@@ -35,17 +35,17 @@ pub(crate) struct Goals {
 /// Process types with more locations have one site for all of them.
 const MOST_LOCATIONS: usize = 1 << 11;
 
-/// The beginning of the names of labels at which a process is dangerous.
+/// The prefix of the labels that mark where a process can be stuck.
 const DANGER: &str = "danger";
 
 impl Goals {
-    /// What can happen to processes of a type. The user's `marks` count if they may: a deadlock can
-    /// be elsewhere.
+    /// The goals of a type. `marks` says whether the user's labels are used: a deadlock can be
+    /// elsewhere.
     pub fn of(program: &Verified, graph: &StepGraph, automata: &[Automaton], ty: ProcessId, marks: bool) -> Goals {
         let maker = Maker { pool: graph.pool(), automata };
         let automaton = &automata[ty.index()];
         let locations: Vec<Location> = (0..automaton.len()).filter_map(Location::new).collect();
-        // A table for each location of a very large type would take too much room.
+        // Tables for all locations of a very large type would take too much memory.
         let far_off = automaton.len() > MOST_LOCATIONS;
         let site = |location: Location, condition: Formula| match far_off {
             true => Site { location, distances: Vec::new(), condition: Formula::Unknown },
@@ -61,7 +61,7 @@ impl Goals {
             let Some(node) = graph.find(ty, location) else { continue };
             if marked.is_empty() || marked.contains(&location) {
                 match maker.blocked(graph, node) {
-                    // A process that has ended is in nobody's way.
+                    // A process that has ended does not prevent a deadlock.
                     _ if automaton.ends[location.index()] => goals.stuck.push(site(location, Formula::Unknown)),
                     Formula::Known(false) => {}
                     condition => goals.stuck.push(site(location, condition)),
@@ -73,7 +73,7 @@ impl Goals {
                 failing.push(location);
             }
             for (expr, at_once) in faults.assertions {
-                // Inside a sequence the condition is one of a state that nobody sees.
+                // Inside a sequence the condition refers to a state that is not visible.
                 let seen = at_once && !automaton.passed[location.index()] && !graph.pool().traits(expr).depends_on_path;
                 match if seen { maker.of_expr(expr, false) } else { Formula::Unknown } {
                     Formula::Known(false) => {}
@@ -93,8 +93,8 @@ impl Goals {
         goals
     }
 
-    /// The fewest transitions that a new process needs until a step of it can fail, that one
-    /// included.
+    /// The fewest transitions that a new process needs until one of its steps can fail, including
+    /// that step.
     pub fn fewest_after_entry(&self, automaton: &Automaton, assertions_only: bool) -> u32 {
         let Some(entry) = automaton.entry else { return FAR };
         let sites = self.assertions.iter().map(|site| site.distances[entry.index()]);
@@ -103,7 +103,7 @@ impl Goals {
     }
 }
 
-/// Makes one site of many, at the nearest of which nothing is known.
+/// Replaces many sites by one, with the distance to the nearest and an unknown condition.
 fn merge(sites: &mut Vec<Site>, automaton: &Automaton) {
     let locations: Vec<Location> = sites.iter().map(|site| site.location).collect();
     if let Some(first) = sites.first_mut() {
@@ -112,7 +112,7 @@ fn merge(sites: &mut Vec<Site>, automaton: &Automaton) {
     sites.truncate(1);
 }
 
-/// The locations of a type that the user marked as dangerous.
+/// The locations of a type that the user marked with a `danger` label.
 fn dangerous(program: &Verified, ty: ProcessId) -> Vec<Location> {
     let declared = program.program();
     let code = declared.code_of(ty);
@@ -120,11 +120,11 @@ fn dangerous(program: &Verified, ty: ProcessId) -> Vec<Location> {
     labels.filter_map(|label| program.locations().at(ty, declared.follow_jumps(label.addr)?)).collect()
 }
 
-/// What can fail on the way through a location's node.
+/// What can fail in the code of a location.
 struct Faults<'a> {
     graph: &'a StepGraph,
     ranges: &'a Ranges<'a>,
-    /// What is asserted, and whether nothing changes the state before.
+    /// The asserted expressions, and whether the state is unchanged before each.
     assertions: Vec<(ExprId, bool)>,
     error: bool,
     seen: HashSet<(NodeId, bool)>,
@@ -163,7 +163,7 @@ impl Faults<'_> {
     }
 }
 
-/// What values expressions can have, as far as their types tell.
+/// The values that expressions can have, judged by their types.
 struct Ranges<'a> {
     program: &'a Verified,
     pool: &'a Pool,
@@ -185,8 +185,8 @@ impl Ranges<'_> {
         low >= 0 && high < self.slot(var).elements as i64
     }
 
-    /// Whether an expression names a channel for sure that everybody may use, with messages of so
-    /// many fields if that matters.
+    /// Whether an expression is known to name a channel that every process may use, with messages
+    /// of so many fields if that matters.
     fn is_channel(&self, expr: ExprId, fields: Option<usize>) -> bool {
         let program = self.program.program();
         if self.program.layout().channel_types.iter().any(|ty| ty.claims.is_some()) {
@@ -225,7 +225,7 @@ impl Ranges<'_> {
                 let (low, high) = self.range(*value, 16);
                 low < i64::from(*least) || high > i64::from(*greatest)
             }
-            // Its operands are seldom known so well that it could be excluded.
+            // The operands are seldom known well enough to exclude a fault.
             Expr::Fitting(..) => true,
             Expr::Div(_, by, _) | Expr::Mod(_, by, _) => {
                 let (low, high) = self.range(*by, 16);
@@ -263,7 +263,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// How many processes there can be.
+    /// The largest number of processes.
     fn most_processes(&self) -> i64 {
         let program = self.program.program();
         match program.code.iter().any(|op| matches!(op, Op::Run { .. })) {

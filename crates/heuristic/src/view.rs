@@ -1,7 +1,6 @@
-//! A state as the estimates see it: where its processes are, and the values of expressions.
-//!
-//! Whatever is not known here (who can move, who moved last, what a path computed before) has no
-//! value; an estimate then assumes the best.
+//! A state as the estimates use it: the locations of its processes, and the values of expressions.
+//! Expressions that depend on more (which process can move, which moved last, what a path computed
+//! before) have no value; an estimate then assumes the case with the fewest steps.
 
 use bytecode::{Component, FieldMask, Layout, Location, ProcessId, Receive, Shape, StateMap};
 use stepgraph::{ChannelQuery, Expr, ExprId, Pool, Var};
@@ -14,7 +13,7 @@ pub(crate) struct Process {
     pub offset: usize,
 }
 
-/// A state, taken apart. Reused from state to state.
+/// The parts of a state. The memory is reused from state to state.
 #[derive(Clone, Default)]
 pub(crate) struct Parts {
     map: StateMap,
@@ -22,7 +21,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Takes a state apart; whether it is one.
+    /// Reads the parts of a state; returns whether the bytes are a state.
     pub fn read(&mut self, layout: &Layout, state: &[u8]) -> bool {
         self.processes.clear();
         if self.map.read(layout, state).is_err() {
@@ -37,7 +36,7 @@ impl Parts {
     }
 }
 
-/// A state with its parts, and the process from whose view expressions are evaluated.
+/// A state with its parts, and the process for which expressions are evaluated.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub state: &'a [u8],
@@ -51,7 +50,7 @@ pub(crate) struct View<'a> {
 const MOST_DEPTH: u32 = 64;
 
 impl View<'_> {
-    /// The value of an expression, if it is known and no fault.
+    /// The value of an expression, if it is known and not a fault.
     pub fn value(&self, pool: &Pool, expr: ExprId) -> Option<i32> {
         self.evaluate(pool, expr, MOST_DEPTH)
     }
@@ -99,7 +98,7 @@ impl View<'_> {
                 let (matching, _) = self.matching(value(*channel)?, *mask, &wanted, *how)?;
                 Some(i32::from(matching))
             }
-            // Who can move, who moved last and what was computed on the way is not seen here.
+            // These depend on more than the state's variables.
             Expr::Temp(_) | Expr::Last | Expr::Timeout | Expr::NoProgress | Expr::Enabled(_) | Expr::Priority(_) => None,
         }
     }
@@ -136,7 +135,7 @@ impl View<'_> {
         Some((self.layout.channel_length(id, component.offset, self.state), self.layout.channel_types[ty].capacity))
     }
 
-    /// Whether a receive would find a message in a channel, and how many messages at its head do
+    /// Whether a receive would find a message in a channel, and how many of the oldest messages
     /// match.
     pub fn matching(&self, number: i32, mask: FieldMask, wanted: &[i32], how: Receive) -> Option<(bool, usize)> {
         let (component, ty) = self.component(number)?;

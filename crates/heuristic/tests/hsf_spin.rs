@@ -23,9 +23,9 @@ fn run(program: &Arc<Verified>, heuristic: &dyn Heuristic, weights: Weights, pro
     (guided.expanded, guided.generated, violation.trace.steps.len())
 }
 
-/// HSF-SPIN counts the states inside an atomic sequence, which are no states of ours: the sequence
-/// is to be one of atomic steps instead of invisible ones. The jump out of the loop and out of the
-/// sequence stay one step.
+/// HSF-SPIN counts the states inside an atomic sequence, which are not states here. So the
+/// invisible steps of the sequence become atomic steps. The jump out of the loop and out of the
+/// sequence stays one step.
 fn visible(program: &Verified) -> Arc<Verified> {
     let text = bytecode::asm::disassemble(program.program());
     let changed = text.replace("STEP I", "STEP A").replace("\"break\"\n    STEP A", "\"break\"\n    STEP I");
@@ -33,8 +33,7 @@ fn visible(program: &Verified) -> Arc<Verified> {
     common::assembly(&changed).expect("a good program")
 }
 
-/// Table 5, with the two cells put right that cannot be: the heuristic of the last column is
-/// perfect.
+/// Table 5, with two misprints corrected: the heuristic of the last column is exact.
 #[test]
 fn philosophers() {
     let deadlocks = Safety { deadlocks: true, faults: false };
@@ -62,7 +61,7 @@ fn philosophers() {
     }
 }
 
-/// Table 7: all that is known of Relay, and of Mutex what was found again.
+/// Table 7: all numbers of Relay, and those numbers of Mutex that could be reproduced.
 #[test]
 fn assertions() {
     let faults = Safety { deadlocks: false, faults: true };
@@ -75,14 +74,14 @@ fn assertions() {
 
     let mutex = common::model("promela/directed/mutex.pml", &[]);
     let estimator = Estimator::new(&mutex, goal(), Combine::Sum).expect("a small program");
-    // The paper has 349, 699 and 150, 300; nobody has found out why. An independent implementation
-    // of the same conventions has these.
+    // The paper has 349, 699 and 150, 300; the reason for the difference is not known. An
+    // independent implementation of the same conventions has the numbers below.
     assert_eq!(run(&mutex, &Blind, Weights::EQUAL, &faults), (334, 668, 15));
     assert_eq!(run(&mutex, &estimator, Weights::EQUAL, &faults), (187, 374, 15));
     assert_eq!(run(&mutex, &estimator, Weights::GREEDY, &faults), (24, 48, 15));
 }
 
-/// All the weight on the path is breadth-first search, none of it is greedy search.
+/// With all the weight on the path the search is breadth first, with none it is greedy.
 #[test]
 fn weights() {
     let faults = Safety { deadlocks: false, faults: true };

@@ -1,5 +1,5 @@
-//! An estimate that is called a lower bound is compared with the true distance of every reachable
-//! state, and the path that A* finds by it with the one that breadth-first search finds.
+//! Compares estimates that are declared lower bounds with the true distance of every reachable
+//! state, and the paths that A* finds with those of breadth-first search.
 
 mod common;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use store::Plain;
 use vm::Interpreter;
 
-/// Programs with more states are left out: everything is looked at one by one.
+/// Programs with more states are left out: each state is examined.
 const MOST_STATES: usize = 800;
 
 /// The same for searches that visit a state in every round.
@@ -76,7 +76,7 @@ fn distances(program: &Arc<Verified>, property: &Safety) -> Option<HashMap<Vec<u
 struct Tally {
     compared: u64,
     violated: u64,
-    /// Estimates above the least that says nothing.
+    /// The number of estimates above the trivial one.
     telling: u64,
     states: [u64; 2],
 }
@@ -121,7 +121,7 @@ fn compare(name: &str, program: &Arc<Verified>, tally: &mut Tally) {
             tally.states[0] += breadth.statistics.states;
             tally.states[1] += astar.statistics.states;
         }
-        // The sum may exceed the truth, but what is found is a violation.
+        // The sum may exceed the true distance, but the search still finds the violation.
         let sum = Estimator::new(program, Goal::Safety { deadlocks, assertions: faults, errors: false }, Combine::Sum).expect("as before");
         let task = Task { heuristic: &sum, ..Task::new(&property) };
         let greedy = best_first(&system, &Plain::new(), Weights::GREEDY, &task);

@@ -1,10 +1,10 @@
-//! Measures of progress of byte-code programs: what users write, and what the code suggests.
+//! Measures of progress of byte-code programs: from the user's text, or from the code.
 //!
 //! A measure is a list of sums, compared from the first to the last. The parts of a sum are
 //! expressions of the model's language, the sum of an array, and the control-flow order of a
 //! process. Each sum becomes one atom of the program, so that every engine evaluates it like any
-//! other atom. [`pieces`] lists what a measure can be made of, with what the code alone says about
-//! it.
+//! other atom. [`pieces`] lists the pieces of which measures can be made, with what the code shows
+//! about each.
 
 #![forbid(unsafe_code)]
 
@@ -18,14 +18,14 @@ pub use text::{Signed, Term, parse};
 use bytecode::{Addr, Atom, AtomId, Op, ProcessId, Program, Verified, verify};
 use order::ranks;
 
-/// Most parts of one sum.
+/// The largest number of parts of one sum.
 const PARTS_MAX: usize = 1 << 12;
 
 /// A sum: its parts, and whether each is subtracted.
 pub type Sum = Vec<(bool, MeasurePart)>;
 
-/// A program with an atom for each sum, behind its own; and the numbers of these atoms. The
-/// sentence says why there is none.
+/// A program with an atom for each sum, after its own atoms; and the numbers of these atoms. The
+/// error is a sentence that says why there is none.
 pub fn compose(program: &Verified, sums: &[Sum]) -> Result<(Verified, Vec<u32>), String> {
     let mut made = program.program().clone();
     let mut numbers = Vec::new();
@@ -49,7 +49,7 @@ pub fn compose(program: &Verified, sums: &[Sum]) -> Result<(Verified, Vec<u32>),
     }
     match verify(made) {
         Ok(made) => Ok((made, numbers)),
-        Err(error) => Err(format!("the measure is no atom of the program: {error}")),
+        Err(error) => Err(format!("the measure is not an atom of the program: {error}")),
     }
 }
 
@@ -70,36 +70,36 @@ fn emit(program: &Verified, piece: MeasurePart, made: &mut Program) -> Result<()
         }
         MeasurePart::Local(pid, ty, var) => made.code.extend([Op::Ldc { value: pid as i32 }, Op::Ldr { var: (ty, var) }]),
         MeasurePart::Order(pid) => {
-            let ty = *program.program().instances.get(pid as usize).ok_or("there is no such process at the beginning")?;
+            let ty = *program.program().instances.get(pid as usize).ok_or("no such process exists from the start")?;
             order(program, pid, ty, made);
         }
     }
     Ok(())
 }
 
-/// Copies the code of an atom, but for its end.
+/// Copies the code of an atom, except for its end.
 fn copy(program: &Program, atom: AtomId, made: &mut Program) -> Result<(), String> {
     let range = program.code_of_atom(atom);
     let shift = made.code.len() as u32;
     let moved = |target: Addr| Addr(target.0 - range.start + shift);
     let code = &program.code[range.start as usize..range.end as usize];
-    let Some((Op::Ret {}, body)) = code.split_last() else { return Err("an expression that calls cannot be part of a sum".to_owned()) };
+    let Some((Op::Ret {}, body)) = code.split_last() else { return Err("an expression with a call cannot be part of a sum".to_owned()) };
     for op in body {
         made.code.push(match *op {
             Op::Jmp { target } => Op::Jmp { target: moved(target) },
             Op::Jmpz { target } => Op::Jmpz { target: moved(target) },
             Op::Jmpnz { target } => Op::Jmpnz { target: moved(target) },
-            Op::Call { .. } | Op::Ret {} => return Err("an expression that calls cannot be part of a sum".to_owned()),
+            Op::Call { .. } | Op::Ret {} => return Err("an expression with a call cannot be part of a sum".to_owned()),
             op => op,
         });
     }
     Ok(())
 }
 
-/// The place of a process in the order of its control flow, as one expression without jumps, which
-/// would multiply the paths of a sum. Locations are numbered as the text goes, so the rank mostly
-/// grows by one from each to the next: what is added up are the places where it does not. A process
-/// that has ended is behind all locations.
+/// The rank of a process in the order of its control flow, as one expression without jumps, because
+/// jumps would multiply the paths of a sum. Locations are numbered in the order of the text, so the
+/// rank mostly grows by one from each location to the next. The expression adds up the locations
+/// where it does not. A process that has ended has a higher rank than all locations.
 fn order(program: &Verified, pid: u32, ty: ProcessId, made: &mut Program) {
     let ranks = ranks(program, ty);
     let first = ranks.first().copied().unwrap_or(0);
@@ -108,8 +108,8 @@ fn order(program: &Verified, pid: u32, ty: ProcessId, made: &mut Program) {
     // first + (last - first) * (pid >= NRPR)
     code.extend([Op::Ldc { value: pid as i32 }, Op::Nrpr {}, Op::Ge {}, Op::Ldc { value: last - first }, Op::Mul {}]);
     code.extend([Op::Ldc { value: first }, Op::Add {}]);
-    // The location is asked for again and again, not kept in a register: atoms with registers are
-    // interpreted. It is 0 if the process has ended.
+    // The location is read again each time and not kept in a register, because atoms with registers
+    // have no native code. It is 0 if the process has ended.
     let location = [Op::Ldc { value: pid as i32 }, Op::Pcval {}];
     let changes: Vec<(i32, i32)> = (0..).zip(ranks.windows(2).map(|pair| pair[1] - pair[0])).collect();
     let steps: Vec<(i32, i32)> = changes.iter().copied().filter(|(_, change)| *change != 0).collect();
@@ -118,7 +118,7 @@ fn order(program: &Verified, pid: u32, ty: ProcessId, made: &mut Program) {
     let bends: Vec<(i32, i32)> = bends.into_iter().filter(|(_, bend)| *bend != 0).collect();
     let sloped = bends.len() * 3 < steps.len();
     for (at, change) in if sloped { bends } else { steps } {
-        // change * (location > at), and in a slope as often as the location is beyond that.
+        // change * (location > at); in a slope, times the distance of the location from there.
         code.extend(location);
         code.extend([Op::Ldc { value: at }, Op::Gt {}]);
         if sloped {

@@ -1,12 +1,12 @@
-//! The order of the control flow of a process type: how far along each location is.
+//! The order of the control flow of a process type: the rank of each location.
 
 use bytecode::{Location, ProcessId, Verified};
 use std::collections::BTreeSet;
 use stepgraph::StepGraph;
 
 /// The rank of each location of a type. Steps between locations that lie on no common cycle lead to
-/// a higher rank. Within a cycle, ranks grow along a depth-first walk from where it is entered, so
-/// that only the steps that close it lead back.
+/// a higher rank. Within a cycle, ranks grow along a depth-first walk from its entry, so that only
+/// the steps that close it lead to a lower rank.
 pub(crate) fn ranks(program: &Verified, ty: ProcessId) -> Vec<i32> {
     let count = program.locations().count(ty);
     let Ok(graph) = StepGraph::of(program) else { return vec![0; count] };

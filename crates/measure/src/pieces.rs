@@ -1,4 +1,4 @@
-//! What a measure can be made of, and what the code alone says about each piece.
+//! The pieces of which measures can be made, and what the code shows about each.
 
 use bytecode::{GlobalId, LocalId, ProcessId, Type, Verified};
 use stepgraph::{Binary, Effect, Expr, Node, StepGraph, Var};
@@ -12,13 +12,13 @@ pub enum MeasurePart {
     Global(GlobalId),
     /// The sum of a global array.
     Array(GlobalId),
-    /// A scalar of a process that is there from the beginning: its number, type and variable.
+    /// A scalar of a process that exists from the start: its number, type and variable.
     Local(u32, ProcessId, LocalId),
-    /// How far along its control flow such a process is.
+    /// The rank of such a process in its control flow.
     Order(u32),
 }
 
-/// What the code says of the value of a piece.
+/// What the code shows about the value of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Every assignment makes it greater, or gives it the value that is its greatest.
@@ -52,7 +52,7 @@ enum Change {
     Unknown,
 }
 
-/// All pieces of a program but its atoms, with what the code says of each: at most `most`.
+/// All pieces of a program except its atoms, with what the code shows about each: at most `most`.
 pub fn pieces(program: &Verified, most: usize) -> Vec<(MeasurePart, Known)> {
     let Ok(graph) = StepGraph::of(program) else { return Vec::new() };
     let declared = program.program();
@@ -84,7 +84,7 @@ pub fn pieces(program: &Verified, most: usize) -> Vec<(MeasurePart, Known)> {
 }
 
 fn known(changes: &[Change], initial: Option<i32>) -> Known {
-    // One value is given, again and again: it is the last one.
+    // If all assignments give the same value, the variable does not change after the first one.
     let given = changes.iter().filter_map(|change| if let Change::To(value) = change { Some(*value) } else { None });
     let last = given.clone().next().filter(|first| given.clone().all(|value| value == *first) && changes.len() == given.clone().count());
     if let (Some(last), Some(initial)) = (last, initial) {
@@ -94,7 +94,7 @@ fn known(changes: &[Change], initial: Option<i32>) -> Known {
     Known { rises: all(|by| by >= 0), falls: all(|by| by <= 0) }
 }
 
-/// What all assignments to a variable do; those of one type alone if it is a local of that.
+/// What all assignments to a variable do; for a local, only those of its type.
 fn changes(graph: &StepGraph, ty: Option<ProcessId>, var: Var) -> Vec<Change> {
     let mut found = Vec::new();
     let mut visit = |node: &Node| {

@@ -1,5 +1,5 @@
-//! A measure as a user writes it: expressions with commas in between, each perhaps a sum that has
-//! `sum(ARRAY)` and `order(PROCESS)` among its parts.
+//! A measure as a user writes it: expressions separated by commas, each of which may be a sum with
+//! the parts `sum(ARRAY)` and `order(PROCESS)`.
 
 /// A part of a sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub enum Term {
 /// A part, and whether it is subtracted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
-    /// Whether it is.
+    /// Whether it is subtracted.
     pub negative: bool,
     /// The part.
     pub term: Term,
 }
 
-/// The sums of a measure. One that has none of our own parts is a single expression.
+/// The sums of a measure. A sum without `sum` and `order` is a single expression.
 pub fn parse(text: &str) -> Vec<Vec<Signed>> {
     split(text, |c| c == ',').into_iter().map(|(_, part)| sum(part)).collect()
 }
@@ -47,7 +47,7 @@ fn special(text: &str) -> Option<Term> {
     inside("sum").map(Term::Array).or_else(|| inside("order").map(Term::Order))
 }
 
-/// The parts of a text between signs that stand in no bracket, each with the sign before it.
+/// The parts of a text between signs outside brackets, each with the sign before it.
 fn split(text: &str, is_sign: impl Fn(char) -> bool) -> Vec<(Option<char>, &str)> {
     let (mut parts, mut depth, mut start, mut sign) = (Vec::new(), 0_i32, 0, None);
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Programs to estimate.
+//! Programs for the tests of estimates.
 
 #![allow(dead_code, reason = "each test uses a part of this")]
 

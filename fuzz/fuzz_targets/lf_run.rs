@@ -1,5 +1,5 @@
 //! Arbitrary text to the LF front-end, and what it accepts to the run time: each action must be a
-//! transition that the reference interpreter knows.
+//! transition that the reference interpreter knows, and native code must come to the same state.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,10 +15,21 @@ fuzz_target!(|text: &str| {
     let Some(program) = compiled.program else { return };
     let program = Arc::new(bytecode::verify(program).expect("what the front-end makes is well formed"));
     let time = Some(Duration::from_millis(200));
-    let limits = runtime::RunLimits { actions: Some(200), time, recorded: 200, ..runtime::RunLimits::default() };
     let seed = text.len() as u64;
-    let scheduler = Box::new(runtime::Shuffled::new(seed));
-    let mut runner = runtime::Runner::new(&program, scheduler, seed, Box::new(runtime::NoDevices), limits).expect("LF can be run");
-    runner.run(&mut |_| {});
-    assert!(runner.into_trace().is_some_and(|trace| trace.is_ok()), "an action is not in the graph");
+    let runner = |recorded: usize| {
+        let limits = runtime::RunLimits { actions: Some(200), time, recorded, ..runtime::RunLimits::default() };
+        let scheduler = Box::new(runtime::Shuffled::new(seed));
+        runtime::Runner::new(&program, scheduler, seed, Box::new(runtime::NoDevices), limits).expect("LF can be run")
+    };
+    let mut slow = runner(200);
+    let end = slow.run(&mut |_| {});
+    let mut fast = runner(0);
+    fast.accelerate(|code| jit::Actions::new(code).ok().map(|actions| Box::new(actions) as Box<dyn runtime::Native>));
+    let found = fast.run(&mut |_| {});
+    // Where time decides, no two runs are the same.
+    let timed = text.contains("PERIOD") || text.contains("DEADLINE");
+    if !timed && end != runtime::RunEnd::Time && found != runtime::RunEnd::Time {
+        assert_eq!((found, fast.state()), (end, slow.state()), "native code does something else");
+    }
+    assert!(slow.into_trace().is_some_and(|trace| trace.is_ok()), "an action is not in the graph");
 });

@@ -405,7 +405,7 @@ impl<'p> Compiler<'p> {
     }
 }
 
-fn generator(error: impl fmt::Display) -> CompileError {
+pub(crate) fn generator(error: impl fmt::Display) -> CompileError {
     CompileError::Generator(error.to_string())
 }
 

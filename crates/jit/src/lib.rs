@@ -11,6 +11,7 @@
 //! for a state is missing, the interpreter expands the whole state. The successors are the same, so
 //! the result of a search does not depend on when code becomes available.
 
+mod actions;
 mod at_once;
 mod background;
 mod channels;
@@ -27,6 +28,7 @@ mod parts;
 mod step;
 mod tables;
 
+pub use actions::Actions;
 pub use background::{Progress, Selection};
 pub use compile::CompileError;
 

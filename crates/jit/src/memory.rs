@@ -8,6 +8,7 @@ use crate::expanded::PADDING;
 use bytecode::{Addr, Fault, FaultKind, Location, Type, Verified};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
+use cranelift_frontend::FunctionBuilder;
 use stepgraph::{ExprId, Var};
 
 /// The number of bytes that are copied at once.
@@ -180,16 +181,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     pub fn truncate(&mut self, ty: Type, value: Value) -> Value {
-        match ty {
-            Type::Bit => self.b.ins().band_imm_s(value, 1),
-            Type::Byte => self.b.ins().band_imm_s(value, 0xff),
-            Type::Short => {
-                let narrow = self.b.ins().ireduce(types::I16, value);
-                self.b.ins().sextend(types::I32, narrow)
-            }
-            Type::Unsigned(bits) if bits < 32 => self.b.ins().band_imm_s(value, (1_i64 << bits) - 1),
-            Type::Int | Type::Unsigned(_) => value,
-        }
+        truncate(self.b, ty, value)
     }
 
     pub fn store(&mut self, ty: Type, value: Value, base: Value, offset: i32) {
@@ -200,5 +192,19 @@ impl Emitter<'_, '_, '_> {
             2 => self.b.ins().istore16(trusted(), value, base, offset),
             _ => self.b.ins().store(trusted(), value, base, offset),
         };
+    }
+}
+
+/// What a type keeps of a value.
+pub(crate) fn truncate(b: &mut FunctionBuilder<'_>, ty: Type, value: Value) -> Value {
+    match ty {
+        Type::Bit => b.ins().band_imm_s(value, 1),
+        Type::Byte => b.ins().band_imm_s(value, 0xff),
+        Type::Short => {
+            let narrow = b.ins().ireduce(types::I16, value);
+            b.ins().sextend(types::I32, narrow)
+        }
+        Type::Unsigned(bits) if bits < 32 => b.ins().band_imm_s(value, (1_i64 << bits) - 1),
+        Type::Int | Type::Unsigned(_) => value,
     }
 }

@@ -5,10 +5,11 @@
 //! from there; after an invisible step the same process goes on. A process that finds no partner
 //! rests where it is.
 
-use crate::code::Code;
 use crate::execute::{Choose, Path, PathEnd, Untried};
+use crate::insn::{Code, Insn};
 use crate::machine::{Machine, Pending};
-use crate::pairs::{self, Source, Store, Target};
+use crate::pairs::{self, Source, Store, Target, Transfer};
+use crate::quick::Quick;
 use crate::rests::{Half, Rest};
 use bytecode::{Fault, FaultKind, Mode, Type};
 use std::rc::Rc;
@@ -60,14 +61,14 @@ impl Workspace {
 }
 
 /// How many invisible steps are made before the caller is asked whether to stop.
-const STRETCH: u64 = 4096;
+pub(crate) const STRETCH: u32 = 4096;
 
 impl Machine {
-    /// Executes one action of a process.
-    pub fn act(&mut self, process: usize, work: &mut Workspace, decide: &mut dyn Decide) -> Acted {
+    /// Executes one action of a process, or what is left of one.
+    pub fn act(&mut self, process: usize, begun: Quick, work: &mut Workspace, decide: &mut dyn Decide) -> Acted {
         work.touched.clear();
         self.created = 0;
-        let acted = self.follow(process, work, decide);
+        let acted = self.follow(process, begun, work, decide);
         if self.created > 0 && acted == Acted::Moved {
             // New ones come last; the oldest of them is the first to run.
             let count = self.processes.len();
@@ -82,10 +83,18 @@ impl Machine {
         acted
     }
 
-    fn follow(&mut self, mut process: usize, work: &mut Workspace, decide: &mut dyn Decide) -> Acted {
-        let start = process;
-        let mut moved = false;
-        let (mut steps, mut renew) = (0_u64, 1_u64);
+    fn follow(&mut self, mut process: usize, begun: Quick, work: &mut Workspace, decide: &mut dyn Decide) -> Acted {
+        let mut moved = begun == Quick::Moved;
+        let mut resume = None;
+        match begun {
+            Quick::At(pc) => resume = Some(pc),
+            Quick::Moved => {}
+            Quick::Not | Quick::Done => {
+                self.fuel = STRETCH;
+                self.began = (self.processes[process].ty, self.processes[process].location);
+            }
+        }
+        let (mut stretches, mut renew) = (0_u64, 1_u64);
         loop {
             // Here the process stands at a resting place, nothing is pending, and all before is
             // done.
@@ -96,7 +105,12 @@ impl Machine {
             }
             let place = self.rest(process);
             let end = match place.rest {
+                _ if resume.is_some() => self.go(process, resume.take().unwrap_or_default(), work, decide),
                 Rest::Wait { .. } => self.offer(process, work, decide),
+                Rest::Go if place.plain => {
+                    let pc = place.pc;
+                    self.compute(process, pc, work, decide)
+                }
                 Rest::Go | Rest::End => {
                     let pc = place.pc;
                     self.logging = place.careful;
@@ -127,25 +141,43 @@ impl Machine {
                     process = self.goes_on;
                 }
             }
-            steps += 1;
-            if steps.is_multiple_of(STRETCH) {
+            self.fuel = self.fuel.saturating_sub(1);
+            if self.fuel == 0 {
                 if decide.is_over() {
                     return Acted::Stopped;
                 }
                 // An action that comes back to a state it was in never ends.
-                if steps >= renew * STRETCH {
+                self.fuel = STRETCH;
+                stretches += 1;
+                if stretches >= renew {
                     renew *= 2;
                     work.seen = self.state();
                 } else if work.seen == self.state() {
-                    self.failed = self.endless(start);
+                    self.failed = self.endless();
                     return Acted::Failed;
                 }
             }
         }
     }
 
-    fn endless(&self, process: usize) -> Fault {
-        let (ty, location) = (self.processes[process].ty, self.processes[process].location);
+    /// A process that goes on by itself and cannot be blocked executes a step, and those behind it
+    /// that belong to the same action.
+    #[inline]
+    fn compute(&mut self, process: usize, mut pc: u32, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
+        if let Some(native) = &self.native {
+            let frame = &mut self.processes[process].frame;
+            (pc, self.fuel) = native.run(pc, process as i32, frame, &mut self.globals, self.fuel);
+            if let Insn::Step { mode: mode @ (Mode::Normal | Mode::Invisible), location, .. } = self.code.insns[pc as usize] {
+                self.stepped = (mode, location);
+                return self.finish(process);
+            }
+        }
+        self.go(process, pc, work, decide)
+    }
+
+    /// The fault of an action that never ends: it is where the action began.
+    fn endless(&self) -> Fault {
+        let (ty, location) = self.began;
         Fault { kind: FaultKind::Endless, addr: crate::rests::address(&self.verified, ty, location) }
     }
 
@@ -191,7 +223,16 @@ impl Machine {
                 [one] => *one as usize,
                 several => several[decide.partner(several) % several.len()] as usize,
             };
-            if partner != process && self.move_values(process, half, answers, partner, work, decide) {
+            if partner != process
+                && let Some((sender, receiver)) = self.move_values(process, half, answers, partner)
+            {
+                work.communications += 1;
+                work.touched.push(sender as u8);
+                work.touched.push(receiver as u8);
+                if self.tells {
+                    let (channel, values, count) = self.told;
+                    decide.passed(channel, &values[..count], sender, receiver);
+                }
                 return Ended::Terminated;
             }
             // What it does need not be undone if somebody is there who takes the message for
@@ -206,38 +247,20 @@ impl Machine {
         Ended::Blocked
     }
 
-    /// Makes a communication of two halves that only move values. False if these do more.
+    /// Makes a communication of two halves that only move values; gives sender and receiver.
+    /// Nothing happens if these do more.
     #[inline]
-    fn move_values(
-        &mut self,
-        process: usize,
-        half: &Half,
-        answers: &[Half],
-        partner: usize,
-        work: &mut Workspace,
-        decide: &mut dyn Decide,
-    ) -> bool {
-        let rests = std::rc::Rc::clone(&self.rests);
-        let place = &rests.places[self.processes[partner].place as usize];
-        let Rest::Wait { offers: theirs, answers: answering } = &place.rest else { return false };
-        let mut fitting = answering.iter().filter(|answer| answer.channel == half.channel);
-        let (Some(answer), None) = (fitting.next(), fitting.next()) else { return false };
-        // Who asks for a message gets it from the one that offers it.
-        let (sender, offer, receiver, answer) = match (half.twin, answer.twin) {
-            (Some(own), Some(other)) => (partner, &theirs[other], process, &answers[own]),
-            _ => (process, half, partner, answer),
-        };
-        let (Some(given), Some(taken)) = (&offer.moves, &answer.moves) else { return false };
-        if !given.ends() || !taken.ends() {
-            return false;
-        }
+    pub fn move_values(&mut self, process: usize, half: &Half, answers: &[Half], partner: usize) -> Option<(usize, usize)> {
+        let transfer = self.transfer(half, answers, partner)?;
+        let (sender, receiver) = if transfer.sends { (process, partner) } else { (partner, process) };
+        let (given, taken) = (&transfer.given, &transfer.taken);
         let mut values = [0; pairs::MOST];
         for (place, (from, ty)) in values.iter_mut().zip(&given.fields) {
             let value = self.key(sender, *from);
             *place = if *ty == Type::Int { value } else { ty.truncate(value) };
         }
-        if self.key(receiver, answer.key) != values[0] {
-            return false;
+        if self.key(receiver, transfer.wanted) != values[0] {
+            return None;
         }
         for store in &given.stores {
             self.store(sender, store, &values);
@@ -247,13 +270,38 @@ impl Machine {
         }
         self.rests_at(sender, given.location);
         self.rests_at(receiver, taken.location);
-        self.unlist(sender);
-        self.unlist(receiver);
-        work.communications += 1;
-        work.touched.push(sender as u8);
-        work.touched.push(receiver as u8);
-        decide.passed(offer.channel, &values[..given.fields.len()], sender, receiver);
-        true
+        // The one that came is in no table yet, unless it waited before.
+        self.unlist(partner);
+        self.unlist(process);
+        if self.tells {
+            self.told = (transfer.channel, values, given.fields.len());
+        }
+        Some((sender, receiver))
+    }
+
+    /// What comes of a half and a process that waits, if only values are moved.
+    #[inline]
+    fn transfer(&mut self, half: &Half, answers: &[Half], partner: usize) -> Option<Rc<Transfer>> {
+        let place = self.processes[partner].place;
+        if let Some((first, transfer)) = self.transfers[half.number as usize].first()
+            && *first == place
+        {
+            return transfer.clone();
+        }
+        self.find_transfer(half, answers, place)
+    }
+
+    /// The same for a place that was not the last one.
+    #[inline(never)]
+    fn find_transfer(&mut self, half: &Half, answers: &[Half], place: u32) -> Option<Rc<Transfer>> {
+        let known = &mut self.transfers[half.number as usize];
+        let at = known.iter().position(|(at, _)| *at == place).unwrap_or_else(|| {
+            let transfer = Transfer::of(half, answers, &self.rests.places[place as usize]);
+            known.push((place, transfer.map(Rc::new)));
+            known.len() - 1
+        });
+        known.swap(0, at);
+        known[0].1.clone()
     }
 
     #[inline]

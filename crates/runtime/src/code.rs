@@ -1,324 +1,14 @@
-//! Byte-code as instructions over the slots of a frame.
+//! From byte-code to instructions over the slots of a frame.
 //!
 //! The run time executes the same verified byte-code as the searches, but in a form that is made
-//! for speed: the stack is gone. A process has one frame of slots, which holds its variables, the
-//! registers, a slot for each place of the stack and the constants of its code, and an instruction
-//! names the slots it reads and writes. A value that is pushed and popped again is read where it
-//! lies. The depth of the stack is known at each instruction (rule V-STACK), so this is one pass
-//! over the code.
+//! for speed: the stack is gone. A value that is pushed and popped again is read where it lies. The
+//! depth of the stack is known at each instruction (rule V-STACK), so this is one pass over the
+//! code.
 
-use bytecode::{Addr, FieldMask, FormatId, Mode, Op, ProcessId, REGISTERS, Receive, Type, Verified};
+use crate::insn::{Array, Code, Comparison, FrameShape, Insn, NOWHERE, Slot};
+use bytecode::{Addr, FieldMask, Mode, Op, ProcessId, REGISTERS, Type, Verified};
 use std::collections::HashMap;
 use std::fmt;
-
-/// A position in a frame.
-pub(crate) type Slot = u32;
-
-/// An instruction. `d` is where the result goes, `a` and `b` are what it reads, `to` is where it
-/// jumps.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Insn {
-    Move {
-        d: Slot,
-        a: Slot,
-    },
-    /// Stores what the type keeps of a value.
-    Cut {
-        d: Slot,
-        a: Slot,
-        ty: Type,
-    },
-    Add {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Sub {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Mul {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Addv {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Subv {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Mulv {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Div {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Mod {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    And {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Or {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Xor {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Shl {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Shr {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Neg {
-        d: Slot,
-        a: Slot,
-    },
-    Not {
-        d: Slot,
-        a: Slot,
-    },
-    Lnot {
-        d: Slot,
-        a: Slot,
-    },
-    Compare {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        how: Comparison,
-    },
-    Range {
-        a: Slot,
-        least: i32,
-        greatest: i32,
-    },
-    Chk {
-        a: Slot,
-        length: u32,
-    },
-    LoadGlobal {
-        d: Slot,
-        var: u32,
-    },
-    StoreGlobal {
-        var: u32,
-        a: Slot,
-    },
-    CutGlobal {
-        var: u32,
-        a: Slot,
-        ty: Type,
-    },
-    LoadGlobalAt {
-        d: Slot,
-        i: Slot,
-        array: u32,
-    },
-    StoreGlobalAt {
-        i: Slot,
-        a: Slot,
-        array: u32,
-    },
-    LoadAt {
-        d: Slot,
-        i: Slot,
-        array: u32,
-    },
-    StoreAt {
-        i: Slot,
-        a: Slot,
-        array: u32,
-    },
-    /// A variable of another process.
-    LoadOf {
-        d: Slot,
-        process: Slot,
-        remote: u32,
-    },
-    /// An element of an array of another process; its index lies behind the process's number.
-    LoadOfAt {
-        d: Slot,
-        process: Slot,
-        remote: u32,
-    },
-    Jump {
-        to: u32,
-    },
-    JumpIf {
-        a: Slot,
-        b: Slot,
-        how: Comparison,
-        to: u32,
-    },
-    /// Alternatives: here, and at the target. `count` is how many there are in a row.
-    Either {
-        to: u32,
-        count: u32,
-    },
-    /// The target only if nothing here goes on.
-    Else {
-        to: u32,
-    },
-    Step {
-        mode: Mode,
-        location: u16,
-    },
-    Nex,
-    Nexz {
-        a: Slot,
-    },
-    Run {
-        d: Slot,
-        first: Slot,
-        count: u32,
-        ty: u8,
-    },
-    Pid {
-        d: Slot,
-    },
-    Count {
-        d: Slot,
-    },
-    Len {
-        d: Slot,
-        a: Slot,
-    },
-    /// Channel and fields lie in a row.
-    Send {
-        first: Slot,
-        fields: u32,
-    },
-    /// Channel and what must match lie in a row.
-    Receive {
-        first: Slot,
-        fields: u32,
-        mask: u32,
-        how: Receive,
-    },
-    Assert {
-        a: Slot,
-    },
-    Print {
-        format: FormatId,
-        first: Slot,
-        count: u32,
-    },
-}
-
-/// How two values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-impl Comparison {
-    #[inline(always)]
-    pub fn holds(self, a: i32, b: i32) -> bool {
-        match self {
-            Comparison::Equal => a == b,
-            Comparison::Unequal => a != b,
-            Comparison::Less => a < b,
-            Comparison::LessOrEqual => a <= b,
-            Comparison::Greater => a > b,
-            Comparison::GreaterOrEqual => a >= b,
-        }
-    }
-
-    fn opposite(self) -> Comparison {
-        match self {
-            Comparison::Equal => Comparison::Unequal,
-            Comparison::Unequal => Comparison::Equal,
-            Comparison::Less => Comparison::GreaterOrEqual,
-            Comparison::LessOrEqual => Comparison::Greater,
-            Comparison::Greater => Comparison::LessOrEqual,
-            Comparison::GreaterOrEqual => Comparison::Less,
-        }
-    }
-}
-
-/// An array: where it begins, how many elements it has, and of which type.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Array {
-    pub first: u32,
-    pub length: u32,
-    pub ty: Type,
-}
-
-/// The frame of a process type.
-#[derive(Clone, Debug)]
-pub(crate) struct FrameShape {
-    /// Where each variable begins, with its elements and type; they come first in the frame.
-    pub locals: Vec<Array>,
-    /// Where the registers begin.
-    pub registers: Slot,
-    /// Where the places of the stack begin,
-    temps: Slot,
-    /// and the constants.
-    constants: Slot,
-    /// A new frame: initial values, zeros, constants.
-    pub initial: Vec<i32>,
-}
-
-impl FrameShape {
-    pub fn is_variable(&self, slot: Slot) -> bool {
-        slot < self.registers
-    }
-
-    pub fn is_register(&self, slot: Slot) -> bool {
-        (self.registers..self.temps).contains(&slot)
-    }
-
-    pub fn is_constant(&self, slot: Slot) -> bool {
-        slot >= self.constants
-    }
-}
-
-/// A program's code.
-#[derive(Clone, Debug)]
-pub(crate) struct Code {
-    pub insns: Vec<Insn>,
-    /// For each instruction the byte-code address it comes from.
-    pub origins: Vec<Addr>,
-    /// For each byte-code address where its code begins.
-    pub starts: Vec<u32>,
-    /// For each process type where its code begins and ends.
-    pub ranges: Vec<(u32, u32)>,
-    pub frames: Vec<FrameShape>,
-    pub globals: Vec<Array>,
-    pub initial_globals: Vec<i32>,
-    pub arrays: Vec<Array>,
-    /// Variables of other processes: the type and the variable.
-    pub remotes: Vec<(u8, Array)>,
-}
 
 /// An instruction that the run time does not execute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -347,7 +37,7 @@ fn shapes(variables: &[bytecode::Variable]) -> (Vec<Array>, Vec<i32>) {
 }
 
 impl Code {
-    pub fn of(verified: &Verified) -> Result<Code, NotRunnable> {
+    pub(crate) fn of(verified: &Verified) -> Result<Code, NotRunnable> {
         let program = verified.program();
         let at_start = |what| NotRunnable { addr: Addr(0), what };
         let layout = verified.layout();
@@ -364,6 +54,7 @@ impl Code {
             origins: Vec::new(),
             starts: vec![0; program.code.len() + 1],
             ranges: Vec::new(),
+            begins: Vec::new(),
             frames: Vec::new(),
             globals,
             initial_globals,
@@ -765,7 +456,7 @@ impl<'a> Translation<'a> {
                     return self.refuse("it has atomic or deterministic sequences");
                 }
                 let location = self.verified.locations().after_step(self.origin).map_or(0, |location| location.0);
-                self.emit(Insn::Step { mode, location });
+                self.emit(Insn::Step { mode, location, onward: NOWHERE });
             }
             Op::Nex {} => self.emit(Insn::Nex),
             Op::Nexz {} => {

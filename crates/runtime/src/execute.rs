@@ -4,7 +4,7 @@
 //! process is blocked. Of several alternatives one is tried first, and the others if it turns out
 //! to be impossible.
 
-use crate::code::{Code, Insn};
+use crate::insn::{Code, Insn, NOWHERE};
 use crate::machine::{Before, Machine, Printed};
 use bytecode::{Fault, FaultKind, Mode};
 
@@ -201,7 +201,13 @@ impl Machine {
                     path.untried.push(Untried { pc: to, mark: self.log.len() });
                     self.logging = true;
                 }
-                Insn::Step { mode, location } => {
+                Insn::Step { mode, location, onward } => {
+                    // The action goes on here if nothing is pending and nothing may be undone.
+                    if onward != NOWHERE && self.fuel > 1 && !(path.answering || self.offered || self.answered || self.logging) {
+                        self.fuel -= 1;
+                        pc = onward as usize;
+                        continue;
+                    }
                     if path.answering || (self.offered && mode == Mode::Terminate) {
                         return PathEnd::Blocked;
                     }
@@ -221,6 +227,13 @@ impl Machine {
                 _ => {
                     if let Some(end) = self.rare(code, path, pc, frame) {
                         return end;
+                    }
+                    if let Some(native) =
+                        self.native.as_ref().filter(|_| !(path.answering || self.offered || self.answered || self.logging))
+                    {
+                        let (next, fuel) = native.run(pc as u32 + 1, process as i32, frame, &mut self.globals, self.fuel);
+                        (pc, self.fuel) = (next as usize, fuel);
+                        continue;
                     }
                 }
             }

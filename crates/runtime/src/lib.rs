@@ -5,12 +5,14 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `code` | byte-code as instructions over the slots of a frame |
+//! | `insn` | instructions over the slots of a frame |
+//! | `code` | from byte-code to these |
 //! | `rests` | what processes wait for where they rest |
 //! | `pairs` | communications that only move values |
 //! | `machine` | the state, and who waits for whom |
 //! | `execute` | one path through the code |
 //! | `action` | one action, partners included: a transition of the checked graph |
+//! | `quick` | the usual action, without detours |
 //! | `scheduler` | who runs next |
 //! | `times` | periods and deadlines |
 //! | `device` | the world outside |
@@ -28,9 +30,11 @@ mod action;
 mod code;
 mod device;
 mod execute;
+mod insn;
 mod machine;
 mod monitor;
 mod pairs;
+mod quick;
 mod record;
 mod rests;
 mod run;
@@ -39,6 +43,7 @@ mod times;
 
 pub use code::NotRunnable;
 pub use device::{Devices, NoDevices};
+pub use insn::{Array, Code, Comparison, Insn, NOWHERE, Native, Slot};
 pub use monitor::{Watched, WatchedEdge};
 pub use run::{RunEnd, RunFigures, RunLimits, Runner, Stuck};
 pub use scheduler::{EarliestDeadline, Ready, RoundRobin, Scheduler, Shuffled};

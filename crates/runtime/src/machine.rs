@@ -5,7 +5,9 @@
 //! state that a search would have stored. What an alternative has done is undone from a log if the
 //! alternative turns out to be impossible.
 
-use crate::code::{Code, NotRunnable};
+use crate::code::NotRunnable;
+use crate::insn::{Code, Native};
+use crate::pairs::{self, Transfer};
 use crate::rests::{Half, Key, Place, Rest, Rests};
 use bytecode::{Addr, Fault, FaultKind, FormatId, Mode, Type, Verified};
 use std::collections::VecDeque;
@@ -64,6 +66,14 @@ pub(crate) struct Machine {
     // A run is one thread's, and these are shared within it only.
     pub code: Rc<Code>,
     pub rests: Rc<Rests>,
+    /// Executes what only computes, if there is native code.
+    pub native: Option<Box<dyn Native>>,
+    /// How many more steps an action may pass before somebody looks whether it goes on for ever.
+    pub fuel: u32,
+    /// Where the process of the action rested when it began: its type, and the location.
+    pub began: (u8, u16),
+    /// For each half that offers: by the place of the partner, what comes of the two.
+    pub transfers: Vec<Vec<(u32, Option<Rc<Transfer>>)>>,
     pub globals: Vec<i32>,
     pub processes: Vec<Process>,
     pub buffers: Vec<Buffer>,
@@ -89,6 +99,10 @@ pub(crate) struct Machine {
     pub printed: Vec<Printed>,
     /// Processes that were created in the action.
     pub created: u32,
+    /// Whether somebody wants to know of messages that only moved values,
+    pub tells: bool,
+    /// and the last of these: channel, fields, how many.
+    pub told: (u32, [i32; pairs::MOST], usize),
 }
 
 /// Keys are numbers of channels or processes, which are bytes.
@@ -96,8 +110,10 @@ const KEYS: usize = 256;
 
 impl Machine {
     pub fn new(verified: Arc<Verified>) -> Result<Machine, NotRunnable> {
-        let code = Rc::new(Code::of(&verified)?);
-        let rests = Rc::new(Rests::of(&code, &verified)?);
+        let mut code = Code::of(&verified)?;
+        let mut rests = Rests::of(&code, &verified)?;
+        rests.link(&mut code);
+        let (code, rests) = (Rc::new(code), Rc::new(rests));
         let program = verified.program();
         let buffer = |channel: &bytecode::StaticChannel| {
             let ty = &program.channel_types[channel.ty.index()];
@@ -108,6 +124,10 @@ impl Machine {
         let tables = buffers.len() * KEYS;
         let mut machine = Machine {
             globals: code.initial_globals.clone(),
+            native: None,
+            fuel: 0,
+            began: (0, 0),
+            transfers: vec![Vec::new(); rests.halves as usize],
             processes: Vec::new(),
             waiting: vec![Vec::new(); tables],
             offering: vec![Vec::new(); tables],
@@ -123,6 +143,8 @@ impl Machine {
             carried: None,
             printed: Vec::new(),
             created: 0,
+            tells: false,
+            told: (0, [0; pairs::MOST], 0),
             verified: Arc::clone(&verified),
             code,
             rests,

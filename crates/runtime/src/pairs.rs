@@ -9,7 +9,7 @@
 //! that of the one communication in which the sender offers the message itself. Where the code
 //! shows that this is so, the run time makes that one instead.
 
-use crate::code::{Code, Insn, Slot};
+use crate::insn::{Code, Insn, Slot};
 use crate::rests::{Half, Key, Place, Rest};
 use bytecode::{Mode, Type, Verified};
 use std::collections::HashMap;
@@ -138,7 +138,7 @@ pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) ->
                 pc = to as usize;
                 continue;
             }
-            Insn::Step { mode, location } if met => return Some(Moves { fields, stores, location, mode }),
+            Insn::Step { mode, location, .. } if met => return Some(Moves { fields, stores, location, mode }),
             _ => return None,
         }
         pc += 1;
@@ -206,4 +206,34 @@ fn is_note(code: &Code, ty: usize, note: Slot) -> bool {
             Insn::StoreAt { array, .. } => !within(array),
             ref other => crate::code::written(other) != Some(note),
         })
+}
+
+/// What comes of two halves that only move values.
+#[derive(Clone, Debug)]
+pub(crate) struct Transfer {
+    /// Whether the process that came sends; else the one that waited does.
+    pub sends: bool,
+    pub channel: u32,
+    /// The key that the receiver waits for.
+    pub wanted: Key,
+    pub given: Moves,
+    pub taken: Moves,
+}
+
+impl Transfer {
+    /// What comes of a half with which a process comes to another one, and of the place where that
+    /// one waits. Nothing if more happens than that values are moved.
+    pub fn of(half: &Half, own_answers: &[Half], partner: &Place) -> Option<Transfer> {
+        let Rest::Wait { offers: theirs, answers: answering } = &partner.rest else { return None };
+        let mut fitting = answering.iter().filter(|answer| answer.channel == half.channel);
+        let (Some(answer), None) = (fitting.next(), fitting.next()) else { return None };
+        // Who asks for a message gets it from the one that offers it.
+        let (sends, offer, answer) = match (half.twin, answer.twin) {
+            (Some(own), Some(other)) => (false, &theirs[other], &own_answers[own]),
+            _ => (true, half, answer),
+        };
+        let (given, taken) = (offer.moves.clone()?, answer.moves.clone()?);
+        let both_end = given.ends() && taken.ends();
+        both_end.then_some(Transfer { sends, channel: offer.channel, wanted: answer.key, given, taken })
+    }
 }

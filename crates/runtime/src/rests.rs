@@ -7,7 +7,8 @@
 //! channel number, or the number of the process that asked. So who waits for a message is found in
 //! a table, without running anybody.
 
-use crate::code::{Code, Insn, NotRunnable, Slot};
+use crate::code::NotRunnable;
+use crate::insn::{Code, Insn, Slot};
 use crate::pairs::{self, Moves};
 use bytecode::{Addr, Location, Mode, ProcessId, Verified};
 use std::collections::{HashMap, HashSet};
@@ -36,6 +37,8 @@ pub(crate) struct Half {
     /// Of one that asks for a message, or is asked for one: the half on the other side of the same
     /// place that comes to the same.
     pub twin: Option<usize>,
+    /// Its number among all that offer.
+    pub number: u32,
 }
 
 /// A resting place.
@@ -60,6 +63,8 @@ pub(crate) struct Place {
     pub single: Option<(u32, Key)>,
     /// Whether its step may be blocked after it has changed something.
     pub careful: bool,
+    /// Whether the process goes on by itself from here and cannot be blocked.
+    pub plain: bool,
 }
 
 /// All resting places of a program.
@@ -72,6 +77,8 @@ pub(crate) struct Rests {
     pub selectable: Vec<bool>,
     /// Whether a guard depends on more than the variables of its own process.
     pub restless: bool,
+    /// How many halves offer something.
+    pub halves: u32,
 }
 
 struct Scan<'a> {
@@ -112,7 +119,9 @@ impl Rests {
                         half.moves = pairs::moves(code, verified, ty, half);
                     }
                 }
-                of_type.push(Place { rest, pc, careful: blocks[pc as usize], single: None });
+                let careful = blocks[pc as usize];
+                let plain = matches!(rest, Rest::Go) && !careful;
+                of_type.push(Place { rest, pc, careful, plain, single: None });
             }
             for number in 0..of_type.len() {
                 for (asks, half, twin) in pairs::twins(code, &of_type, ty, &of_type[number]) {
@@ -138,7 +147,33 @@ impl Rests {
                 return Err(NotRunnable { addr: code.origins[pc], what: "a receive is not the first thing that its step does" });
             }
         }
-        Ok(Rests { places, bases, selectable, restless: scan.restless })
+        Ok(Rests { places, bases, selectable, restless: scan.restless, halves: 0 })
+    }
+
+    /// Notes in the code where actions go on without a partner and without being blocked, and
+    /// numbers the halves.
+    pub fn link(&mut self, code: &mut Code) {
+        code.begins = self.places.iter().filter(|place| place.plain).map(|place| place.pc).collect();
+        for (ty, (start, end)) in code.ranges.iter().enumerate() {
+            for insn in &mut code.insns[*start as usize..*end as usize] {
+                if let Insn::Step { mode: Mode::Invisible, location, onward } = insn
+                    && let Some(place) = self.places.get(self.number(ty as u8, *location) as usize)
+                    && place.plain
+                {
+                    *onward = place.pc;
+                }
+            }
+        }
+        let mut halves = 0;
+        for place in &mut self.places {
+            if let Rest::Wait { offers, .. } = &mut place.rest {
+                for half in offers {
+                    half.number = halves;
+                    halves += 1;
+                }
+            }
+        }
+        self.halves = halves;
     }
 
     /// The number of a resting place.
@@ -269,6 +304,7 @@ impl Scan<'_> {
                             may_fail: false,
                             moves: None,
                             twin: None,
+                            number: 0,
                         };
                         // A message may have other values than those that must match.
                         may_fail |= matches!(insn, Insn::Receive { mask, .. } if *mask != 1);

@@ -8,8 +8,10 @@ use crate::action::{Acted, Decide, Workspace};
 use crate::code::NotRunnable;
 use crate::device::Devices;
 use crate::execute::Choose;
+use crate::insn::{Code, Native};
 use crate::machine::Machine;
 use crate::monitor::{Monitor, Watched};
+use crate::quick::Quick;
 use crate::record::Recorder;
 use crate::rests::{Rest, address};
 use crate::scheduler::{Ready, Scheduler};
@@ -129,16 +131,18 @@ impl Decide for Policy {
 
 /// A program that runs.
 pub struct Runner {
-    machine: Machine,
-    work: Workspace,
+    pub(crate) machine: Machine,
+    pub(crate) work: Workspace,
     policy: Policy,
     /// Which processes are with the scheduler.
-    scheduled: Vec<bool>,
+    scheduled: Box<[bool; 256]>,
     /// Those that could not go on and may be able to when something else has changed.
     stalled: Vec<u8>,
     times: Times,
     /// Whether the program has processes that speak for devices.
     devices: bool,
+    /// Whether nobody watches: no trace, no monitor, no devices, no deadlines.
+    unwatched: bool,
     recorder: Option<Recorder>,
     monitor: Option<Monitor>,
     figures: RunFigures,
@@ -184,10 +188,11 @@ impl Runner {
         let mut runner = Runner {
             times: Times::of(program),
             devices: program.program().process_named(HOST).is_some(),
+            unwatched: false,
             work: Workspace::new(&machine),
             machine,
             policy,
-            scheduled: vec![false; 256],
+            scheduled: Box::new([false; 256]),
             stalled: Vec::new(),
             recorder,
             monitor: None,
@@ -195,10 +200,16 @@ impl Runner {
             limits,
             begun,
         };
+        runner.machine.tells = runner.devices;
         for process in 0..runner.machine.processes.len() {
             runner.settle(process);
         }
         Ok(runner)
+    }
+
+    /// Executes what only computes in another way, as native code does.
+    pub fn accelerate(&mut self, make: impl FnOnce(&Code) -> Option<Box<dyn Native>>) {
+        self.machine.native = make(&self.machine.code);
     }
 
     /// Watches properties: a run that violates one ends there.
@@ -208,6 +219,7 @@ impl Runner {
 
     /// Runs to the end. What the program prints goes to `print`.
     pub fn run(&mut self, print: &mut dyn FnMut(&str)) -> RunEnd {
+        self.unwatched = !(self.devices || self.times.is_needed() || self.recorder.is_some() || self.monitor.is_some());
         let mut end = self.seen(false).unwrap_or_else(|| self.actions(print));
         // Where nothing more happens, the last state stays.
         if matches!(end, RunEnd::Finished | RunEnd::Deadlock(_)) {
@@ -259,10 +271,8 @@ impl Runner {
                     None => continue,
                 }
             };
-            let process = process as usize;
-            if let Some(scheduled) = self.scheduled.get_mut(process) {
-                *scheduled = false;
-            }
+            self.scheduled[usize::from(process)] = false;
+            let process = usize::from(process);
             if process >= self.machine.processes.len() {
                 continue;
             }
@@ -275,7 +285,13 @@ impl Runner {
     /// One action of a process.
     fn action(&mut self, process: usize, print: &mut dyn FnMut(&str)) -> Option<RunEnd> {
         let count = self.machine.processes.len();
-        match self.machine.act(process, &mut self.work, &mut self.policy) {
+        let begun = if self.unwatched { self.quick(process) } else { Quick::Not };
+        if begun == Quick::Done {
+            self.figures.actions += 1;
+            self.retry(count);
+            return None;
+        }
+        match self.machine.act(process, begun, &mut self.work, &mut self.policy) {
             Acted::Stopped => return Some(if self.policy.cancel.is_cancelled() { RunEnd::Cancelled } else { RunEnd::Time }),
             Acted::Blocked => {
                 // A guard over its own variables changes only when its process moves, which wakes
@@ -322,14 +338,21 @@ impl Runner {
         if now < count && now > 0 && matches!(self.machine.rest(now - 1).rest, Rest::End) {
             self.schedule(now - 1);
         }
-        if !self.stalled.is_empty() {
-            for process in std::mem::take(&mut self.stalled) {
-                if (process as usize) < now {
-                    self.schedule(process as usize);
-                }
+        self.retry(now);
+        None
+    }
+
+    /// Something has changed: those that could not go on try again.
+    #[inline]
+    fn retry(&mut self, count: usize) {
+        if self.stalled.is_empty() {
+            return;
+        }
+        for process in std::mem::take(&mut self.stalled) {
+            if usize::from(process) < count {
+                self.schedule(process.into());
             }
         }
-        None
     }
 
     /// Shows the present state to those who watch.
@@ -358,7 +381,7 @@ impl Runner {
     }
 
     /// A process rests somewhere: it is scheduled, or it waits.
-    fn settle(&mut self, process: usize) {
+    pub(crate) fn settle(&mut self, process: usize) {
         let resting = &self.machine.processes[process];
         if self.times.is_needed() {
             let gate =
@@ -407,8 +430,8 @@ impl Runner {
     }
 
     #[inline]
-    fn schedule(&mut self, process: usize) {
-        if !std::mem::replace(&mut self.scheduled[process], true) {
+    pub(crate) fn schedule(&mut self, process: usize) {
+        if !std::mem::replace(&mut self.scheduled[process & 255], true) {
             let deadline = if self.times.is_needed() { self.times.deadline(process) } else { u64::MAX };
             self.policy.scheduler.add(Ready { deadline, process: process as u8 });
         }

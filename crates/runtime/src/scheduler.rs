@@ -5,7 +5,7 @@
 //! has all of them.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 /// A process that can run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,18 +34,31 @@ pub trait Scheduler: Send {
 }
 
 /// Each in its turn.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RoundRobin {
-    queue: VecDeque<u8>,
+    // A ring with room for all processes: none is in it twice.
+    ring: Box<[u8; 256]>,
+    first: u8,
+    count: u16,
+}
+
+impl Default for RoundRobin {
+    fn default() -> Self {
+        RoundRobin { ring: Box::new([0; 256]), first: 0, count: 0 }
+    }
 }
 
 impl Scheduler for RoundRobin {
     fn add(&mut self, ready: Ready) {
-        self.queue.push_back(ready.process);
+        self.ring[usize::from(self.first.wrapping_add(self.count as u8))] = ready.process;
+        self.count += 1;
     }
 
     fn next(&mut self) -> Option<u8> {
-        self.queue.pop_front()
+        self.count = self.count.checked_sub(1)?;
+        let process = self.ring[usize::from(self.first)];
+        self.first = self.first.wrapping_add(1);
+        Some(process)
     }
 }
 

@@ -1,13 +1,14 @@
 //! `everypath run`: executes an LF program for real, with a scheduler and the devices of this host.
 
 use super::Asks;
+use crate::alternatives::one_of;
 use crate::args::{ModelArguments, OutputArguments};
 use crate::devices::Board;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, interrupt, paths, quantity, say};
 use bytecode::PropertyBody;
-use check::Claim;
+use check::{Claim, Engine};
 use clap::{Args, ValueEnum};
 use contract::{Fault, Proposition, Trace};
 use report::fault_text;
@@ -41,6 +42,9 @@ pub struct Arguments {
     /// several times
     #[arg(long, value_name = "FORMULA", requires = "monitor")]
     pub ltl: Vec<String>,
+    /// What executes the program: native code, or a loop over instructions; both do the same
+    #[arg(long, value_name = "NAME", value_parser = one_of::<Engine>(), default_value_t)]
+    pub engine: Engine,
     /// Stop after N actions
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
@@ -168,6 +172,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let hint = if is_lf { "" } else { "; `everypath simulate` makes a run of any program" };
         Failure::Call(format!("{}: {why}{hint}", model.name))
     })?;
+    accelerate(&mut runner, arguments.engine);
     if arguments.monitor {
         runner.watch(program, watched(program, &arguments.ltl)?);
     }
@@ -200,6 +205,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         tell_end(&end, figures);
     }
     Ok(if violation.is_some() { Exit::Violated } else { Exit::Fine })
+}
+
+/// Gives a run native code, unless it is not wanted or cannot be made.
+fn accelerate(runner: &mut Runner, engine: Engine) {
+    #[cfg(feature = "native")]
+    if engine != Engine::Interpreter {
+        runner.accelerate(|code| jit::Actions::new(code).ok().map(|actions| Box::new(actions) as Box<dyn runtime::Native>));
+    }
+    #[cfg(not(feature = "native"))]
+    let _ = (runner, engine);
 }
 
 /// The properties that are watched: all, or those that were named or given.

@@ -45,6 +45,6 @@ pub use reduction::{FullExpansion, LeftOut, Reduction};
 pub use roles::{Annotated, Budgeted, Layered, Marks, NotRestored, Saveable, Stop, Visited};
 pub use stated::{Judged, PropertyKind, Stated};
 pub use store::{Fresh, Inserted, StateId, Store, StoreFull, StoreWorker};
-pub use successors::{Action, Mark, Room, Successor, Successors};
+pub use successors::{Action, EntryLayout, Mark, Room, Successor, Successors};
 pub use system::{CloneSystem, System};
 pub use trace::{Trace, TraceError, TraceStep};

@@ -9,6 +9,7 @@
 //! names the source it came from.
 
 use crate::fault::FaultCode;
+use std::mem::offset_of;
 use std::num::NonZeroU32;
 
 /// What was done to get from a state to its successor: which process moved, and which of its
@@ -68,12 +69,17 @@ impl Successor {
     /// because the step failed before it was complete.
     pub const NO_STEP: u32 = u32::MAX;
 
-    /// An entry for a generator that writes into [`room`](Successors::room) itself. Its state
-    /// begins `start` bytes from the start of the arena and has `len` bytes, the tail included.
-    #[inline(always)]
-    pub fn in_room(start: usize, len: usize, action: Action, source: u32, fault: u32, step: u32) -> Successor {
-        Successor { start, len: len as u32, step, action, source, fault }
-    }
+    /// Where the parts of an entry are, for native code that writes entries into
+    /// [`room`](Successors::room) itself. The state of an entry begins `start` bytes from the start
+    /// of the arena and has `len` bytes, the tail included.
+    pub const LAYOUT: EntryLayout = EntryLayout {
+        start: offset_of!(Successor, start) as i32,
+        len: offset_of!(Successor, len) as i32,
+        step: offset_of!(Successor, step) as i32,
+        action: offset_of!(Successor, action) as i32,
+        source: offset_of!(Successor, source) as i32,
+        fault: offset_of!(Successor, fault) as i32,
+    };
 
     /// The fault this step committed, if it did.
     #[inline]
@@ -86,6 +92,23 @@ impl Successor {
     pub fn has_state(&self) -> bool {
         self.len != NO_STATE
     }
+}
+
+/// The offset of each part of a [`Successor`].
+#[derive(Clone, Copy, Debug)]
+pub struct EntryLayout {
+    /// Where the state begins: 8 bytes.
+    pub start: i32,
+    /// The length of the state: 4 bytes.
+    pub len: i32,
+    /// The number of the step: 4 bytes.
+    pub step: i32,
+    /// The process that moved, and after it the choice: 4 bytes each.
+    pub action: i32,
+    /// The number of the source: 4 bytes.
+    pub source: i32,
+    /// The fault, 0 if there is none: 4 bytes.
+    pub fault: i32,
 }
 
 /// A position in a [`Successors`] buffer to which it can be rolled back.
@@ -498,8 +521,9 @@ mod tests {
         out.begin_source(7);
         let room = out.room(2, 3);
         room.bytes[..3].copy_from_slice(b"abc");
-        room.entries[0] = Successor::in_room(room.start, 1, Action::new(0, 0), room.source, 0, 4);
-        room.entries[1] = Successor::in_room(room.start + 1, 2, Action::new(0, 1), room.source, 5, 6);
+        let (start, source) = (room.start, room.source);
+        room.entries[0] = Successor { start, len: 1, step: 4, action: Action::new(0, 0), source, fault: 0 };
+        room.entries[1] = Successor { start: start + 1, len: 2, step: 6, action: Action::new(0, 1), source, fault: 5 };
         out.advance(2, 3);
         let states: Vec<_> = out.iter().map(|(_, s)| s.unwrap().to_vec()).collect();
         assert_eq!(states, [b"first".to_vec(), b"a".to_vec(), b"bc".to_vec()]);

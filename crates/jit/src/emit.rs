@@ -119,13 +119,20 @@ macro_rules! view {
     };
 }
 
+/// Offset of a field of the cursor.
+macro_rules! cursor {
+    ($field:ident) => {
+        (std::mem::offset_of!($crate::context::Context, cursor) + std::mem::offset_of!($crate::helpers::Cursor, $field)) as i32
+    };
+}
+
 /// Offset of a field of the context.
 macro_rules! field {
     ($field:ident) => {
         std::mem::offset_of!($crate::context::Context, $field) as i32
     };
 }
-pub(crate) use {field, view};
+pub(crate) use {cursor, field, view};
 
 impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
     pub fn new(

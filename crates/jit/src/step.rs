@@ -3,9 +3,10 @@
 //! function.
 
 use crate::context::Purpose;
-use crate::emit::{Emitter, Env, TooMuchCode, field, trusted, view};
+use crate::emit::{Emitter, Env, TooMuchCode, cursor, field, trusted, view};
 use crate::parts::Sequence;
 use bytecode::{Addr, Fault, FaultKind, Location, Mode};
+use contract::{EntryLayout, Successor};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use std::collections::HashMap;
@@ -78,12 +79,13 @@ impl Emitter<'_, '_, '_> {
             return self.deterministic_step(addr, env, next);
         }
         let fault = self.b.use_var(self.fault);
-        if mode == Mode::Normal && !self.creates {
-            self.call("end", &[self.ctx, self.pid, fault, step]);
-        } else {
-            let len = if mode == Mode::Terminate { self.offset } else { self.length() };
-            let mode = self.int(mode as i32);
-            self.call("end_unusually", &[self.ctx, self.pid, fault, step, len, mode]);
+        let done = (mode == Mode::Normal && !self.creates).then(|| self.write_entry(fault, step));
+        let len = if mode == Mode::Terminate { self.offset } else { self.length() };
+        let mode = self.int(mode as i32);
+        self.call("end", &[self.ctx, self.pid, fault, step, len, mode]);
+        if let Some(done) = done {
+            self.b.ins().jump(done, &[]);
+            self.b.switch_to_block(done);
         }
         match env.deterministic {
             // Counted when the sequence began.
@@ -94,6 +96,48 @@ impl Emitter<'_, '_, '_> {
             }
         };
         Ok(())
+    }
+
+    /// Makes the copy a transition if the cursor has a reserved entry. This is the fast path,
+    /// without calls. The code that the caller emits next is for the case without an entry; both
+    /// go on at the returned block.
+    fn write_entry(&mut self, fault: Value, step: Value) -> Block {
+        const ENTRY: EntryLayout = Successor::LAYOUT;
+        let (done, write, no_room) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(no_room);
+        let entry = self.b.ins().load(types::I64, trusted(), self.ctx, cursor!(entry));
+        let limit = self.b.ins().load(types::I64, trusted(), self.ctx, cursor!(limit));
+        let has_room = self.b.ins().icmp(IntCC::NotEqual, entry, limit);
+        self.b.ins().brif(has_room, write, &[], no_room, &[]);
+        self.b.switch_to_block(write);
+        // Inside a transition its first step counts.
+        let first = self.b.ins().load(types::I32, trusted(), self.ctx, view!(step));
+        let is_first = self.b.ins().icmp_imm_s(IntCC::Equal, first, i64::from(Successor::NO_STEP as i32));
+        let step = self.b.ins().select(is_first, step, first);
+        let start = self.b.ins().load(types::I64, trusted(), self.ctx, cursor!(start));
+        let stride = self.b.ins().load(types::I64, trusted(), self.ctx, cursor!(stride));
+        let source = self.b.ins().load(types::I32, trusted(), self.ctx, cursor!(source));
+        // The process and the choice lie side by side, here as in the entry.
+        let action = self.b.ins().load(types::I64, trusted(), self.ctx, field!(initiator));
+        self.b.ins().store(trusted(), start, entry, ENTRY.start);
+        self.b.ins().istore32(trusted(), stride, entry, ENTRY.len);
+        self.b.ins().store(trusted(), step, entry, ENTRY.step);
+        self.b.ins().store(trusted(), action, entry, ENTRY.action);
+        self.b.ins().store(trusted(), source, entry, ENTRY.source);
+        self.b.ins().store(trusted(), fault, entry, ENTRY.fault);
+        let entry = self.b.ins().iadd_imm_s(entry, size_of::<Successor>() as i64);
+        self.b.ins().store(trusted(), entry, self.ctx, cursor!(entry));
+        let start = self.b.ins().iadd(start, stride);
+        self.b.ins().store(trusted(), start, self.ctx, cursor!(start));
+        let choice = self.b.ins().load(types::I32, trusted(), self.ctx, field!(choice));
+        let choice = self.b.ins().iadd_imm_s(choice, 1);
+        self.b.ins().store(trusted(), choice, self.ctx, field!(choice));
+        let dst = self.b.ins().load(types::I64, trusted(), self.ctx, view!(dst));
+        let dst = self.b.ins().iadd(dst, stride);
+        self.b.ins().store(trusted(), dst, self.ctx, view!(dst));
+        self.b.ins().jump(done, &[]);
+        self.b.switch_to_block(no_room);
+        done
     }
 
     /// For the question whether a path succeeds, the sequence that it begins need not be executed.

@@ -139,9 +139,8 @@ impl Reduction for LocalFirst<'_> {
 /// each time; no two have the same action; and the steps of its parts, in order, are all its steps.
 pub fn system_laws<S: System>(system: &mut S, most: usize) {
     let (mut out, mut again, mut parts) = (Successors::new(), Successors::new(), Vec::new());
-    let all = |out: &Successors| -> Vec<(Successor, Option<Vec<u8>>)> {
-        let forget = |entry: &Successor| Successor::in_room(0, 0, entry.action, 0, entry.fault().map_or(0, |f| f.get()), entry.step);
-        out.iter().map(|(entry, state)| (forget(entry), state.map(<[u8]>::to_vec))).collect()
+    let all = |out: &Successors| -> Vec<(Action, Option<FaultCode>, u32, Option<Vec<u8>>)> {
+        out.iter().map(|(entry, state)| (entry.action, entry.fault(), entry.step, state.map(<[u8]>::to_vec))).collect()
     };
     system.initial(&mut out);
     let mut waiting: Vec<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
@@ -153,14 +152,14 @@ pub fn system_laws<S: System>(system: &mut S, most: usize) {
         again.clear();
         system.successors(&state, &mut again);
         assert_eq!(steps, all(&again), "the steps of {state:?} differ from time to time");
-        let actions: std::collections::HashSet<Action> = steps.iter().map(|step| step.0.action).collect();
+        let actions: std::collections::HashSet<Action> = steps.iter().map(|step| step.0).collect();
         assert_eq!(actions.len(), steps.len(), "two steps of {state:?} have the same action");
         again.clear();
         parts.clear();
         system.parts(&state, &mut parts);
         parts.iter().for_each(|&part| system.expand_part(&state, part, &mut again));
         assert_eq!(steps, all(&again), "the parts of {state:?} are not all of it");
-        for next in steps.into_iter().filter_map(|step| step.1) {
+        for next in steps.into_iter().filter_map(|step| step.3) {
             if seen.len() < most && seen.insert(next.clone()) {
                 waiting.push(next);
             }

@@ -8,7 +8,7 @@
 use crate::at_once::Following;
 use crate::context::{Context, Purpose};
 use crate::expanded::PADDING;
-use contract::{Action, Successor, Successors};
+use contract::{Successor, Successors};
 
 /// How many entries are reserved at once.
 const AHEAD: usize = 64;
@@ -16,54 +16,57 @@ const AHEAD: usize = 64;
 /// The part of the search's buffer that entries are written into.
 #[repr(C)]
 pub(crate) struct Cursor {
-    /// The next entry.
-    entry: *mut Successor,
-    /// How many more entries are reserved.
-    left: usize,
+    /// The next entry, and the end of the reserved entries; the same if none is left.
+    pub entry: *mut Successor,
+    pub limit: *mut Successor,
     /// The arena of states, and where in it the state of the next entry begins.
     arena: *mut u8,
-    start: usize,
+    pub start: usize,
     pub source: u32,
-    /// How many entries were reserved at the last commit, and where the next state began.
-    told_left: usize,
+    /// The first entry that the buffer was not told of, and where its state begins.
+    told_entry: *mut Successor,
     told_start: usize,
     /// The length of the states for which memory is reserved, and that length with the tail that
     /// follows each.
     state_len: usize,
-    stride: usize,
+    pub stride: usize,
 }
 
 impl Default for Cursor {
     fn default() -> Self {
-        let (entry, arena) = (std::ptr::null_mut(), std::ptr::null_mut());
-        Cursor { entry, left: 0, arena, start: 0, source: 0, told_left: 0, told_start: 0, state_len: 0, stride: 0 }
+        let (none, arena) = (std::ptr::null_mut(), std::ptr::null_mut());
+        Cursor { entry: none, limit: none, arena, start: 0, source: 0, told_entry: none, told_start: 0, state_len: 0, stride: 0 }
     }
 }
 
 /// The cursor as it was before it was shut.
 pub(crate) struct Open {
-    left: usize,
-    told_left: usize,
+    limit: *mut Successor,
 }
 
 impl Cursor {
     /// Prevents further entries.
     pub fn shut(&mut self) -> Open {
-        let open = Open { left: self.left, told_left: self.told_left };
-        self.told_left -= self.left;
-        self.left = 0;
+        let open = Open { limit: self.limit };
+        self.limit = self.entry;
         open
     }
 
     /// Restores the cursor as it was before it was shut; the buffer must not have been used since.
     pub fn open_again(&mut self, before: Open) {
-        (self.left, self.told_left) = (before.left, before.told_left);
+        self.limit = before.limit;
     }
 
     /// How many entries are not yet committed to the buffer.
     #[inline]
     fn pending(&self) -> usize {
-        self.told_left - self.left
+        (self.entry.addr() - self.told_entry.addr()) / size_of::<Successor>()
+    }
+
+    /// Whether a reserved entry is left.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.entry != self.limit
     }
 }
 
@@ -73,7 +76,7 @@ impl Context {
     pub(crate) fn settle(&mut self) {
         let cursor = &mut self.cursor;
         let (entries, bytes) = (cursor.pending(), cursor.start - cursor.told_start);
-        (cursor.left, cursor.told_left, cursor.told_start) = (0, 0, cursor.start);
+        (cursor.limit, cursor.told_entry, cursor.told_start) = (cursor.entry, cursor.entry, cursor.start);
         if entries > 0 {
             // SAFETY: set by `Native` from an exclusive reference for the duration of the
             // expansion.
@@ -101,7 +104,7 @@ impl Context {
     /// present state if they may go there.
     #[inline(always)]
     pub(crate) fn open(&mut self) {
-        if self.cursor.left > 0 && self.cursor.state_len == self.view.src_len {
+        if self.cursor.has_room() && self.cursor.state_len == self.view.src_len {
             // SAFETY: memory for one state more than the reserved entries was asked for.
             self.view.dst = unsafe { self.cursor.arena.add(self.cursor.start) };
         } else {
@@ -121,32 +124,9 @@ impl Context {
         let stride = state_len + out.tail();
         let room = out.room(AHEAD, (AHEAD + 1) * stride + PADDING);
         let (entry, dst, start, source) = (room.entries.as_mut_ptr(), room.bytes.as_mut_ptr(), room.start, room.source);
-        let left = if usual { AHEAD } else { 0 };
+        let limit = entry.wrapping_add(if usual { AHEAD } else { 0 });
         self.view.dst = dst;
         let arena = dst.wrapping_sub(start);
-        self.cursor = Cursor { entry, left, arena, start, source, told_left: left, told_start: start, state_len, stride };
-    }
-
-    /// Makes the copy a transition, if the cursor has a reserved entry, and returns whether it had.
-    /// This is the fast path, without calls.
-    #[inline(always)]
-    pub(super) fn commit_in_place(&mut self, fault: u32, step: u32) -> bool {
-        let cursor = &mut self.cursor;
-        if cursor.left == 0 {
-            return false;
-        }
-        cursor.left -= 1;
-        let stride = cursor.stride;
-        let action = Action::new(self.initiator, self.choice);
-        // SAFETY: within the memory that `open_anew` reserved.
-        unsafe {
-            cursor.entry.write(Successor::in_room(cursor.start, stride, action, cursor.source, fault, step));
-            cursor.entry = cursor.entry.add(1);
-        }
-        cursor.start += stride;
-        self.choice += 1;
-        // SAFETY: `open_anew` asked for the bytes of one more copy than there are entries.
-        self.view.dst = unsafe { self.view.dst.add(stride) };
-        true
+        self.cursor = Cursor { entry, limit, arena, start, source, told_entry: entry, told_start: start, state_len, stride };
     }
 }

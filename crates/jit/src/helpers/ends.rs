@@ -87,19 +87,9 @@ impl Context {
     }
 }
 
-/// The end of a path without an offer that creates nothing and does not change the privilege;
-/// `step` is its number.
-pub(super) extern "C" fn end(ctx: Ctx, process: u32, fault: u32, step: u32) {
-    // SAFETY: see the module's head.
-    let context = unsafe { context(ctx) };
-    let step = context.first_step(step);
-    if !context.commit_in_place(fault, step) {
-        context.end(process, Mode::Normal as u8, context.view.src_len, fault, step);
-    }
-}
-
-/// The same in all other cases: `len` is the length of the state reached, `mode` how the step ends.
-pub(super) extern "C" fn end_unusually(ctx: Ctx, process: u32, fault: u32, step: u32, len: usize, mode: u32) {
+/// The end of a path, where native code cannot write an entry itself: `len` is the length of the
+/// state reached, `mode` how the step ends, `step` its number.
+pub(super) extern "C" fn end(ctx: Ctx, process: u32, fault: u32, step: u32, len: usize, mode: u32) {
     // SAFETY: see the module's head.
     let context = unsafe { context(ctx) };
     let step = context.first_step(step);

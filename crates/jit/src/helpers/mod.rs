@@ -21,7 +21,7 @@ use crate::context::Context;
 use channels::{can_send, channel_query, claim, find, make_offer, new_channel, send, take};
 use copies::{endless, restore, save};
 use cranelift_codegen::ir::types::{self, I32, I64};
-use ends::{end, end_unusually, fail};
+use ends::{end, fail};
 use offers::{has_answer, offer};
 use processes::{enabled, instance, no_progress, priority_at, prologue_done, whereabouts};
 
@@ -55,8 +55,7 @@ const fn helper(name: &'static str, address: *const u8, params: &'static [types:
 /// All of them, each with the types of its definition.
 pub(crate) const HELPERS: &[Helper] = &[
     helper("untranslated", crate::tables::untranslated as *const u8, &[I64, I64, I32], None),
-    helper("end", end as *const u8, &[I64, I32, I32, I32], None),
-    helper("end_unusually", end_unusually as *const u8, &[I64, I32, I32, I32, I64, I32], None),
+    helper("end", end as *const u8, &[I64, I32, I32, I32, I64, I32], None),
     helper("fail", fail as *const u8, &[I64, I32, I32, I32, I32], None),
     helper("has_answer", has_answer as *const u8, &[I64], Some(I32)),
     helper("offer", offer as *const u8, &[I64, I32, I32, I32, I64], Some(I32)),

@@ -44,7 +44,7 @@ pub const LANGUAGES: &[Language] = &[
     },
     Language {
         name: "Promela",
-        endings: &["pml", "pm", "prom", "promela"],
+        endings: &["pml", "pm", "prom", "promela", "pch"],
         magic: None,
         tells: Some(content::is_promela),
         front: Front::Program(promela),

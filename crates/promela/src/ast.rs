@@ -5,6 +5,7 @@
 
 use crate::token::Text;
 use source::Span;
+use std::rc::Rc;
 
 /// A name at a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,59 @@ pub enum Unit {
     Ltl(Ltl),
     /// Expressions whose values are asked for from outside, by `ltl = { a, b }`.
     Values(Vec<Expr>),
+    /// Embedded C outside processes.
+    Embedded(Embedded),
+}
+
+/// Text in C inside a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fragment {
+    /// The text, macros expanded.
+    pub text: Text,
+    /// For each token of the text, the offset at which it begins and its position.
+    pub places: Rc<[(u32, Span)]>,
+    /// Everything, braces included.
+    pub span: Span,
+}
+
+impl Fragment {
+    /// The position of the text between two offsets.
+    pub fn place(&self, start: usize, end: usize) -> Span {
+        let at = |offset: usize| {
+            let index = self.places.partition_point(|(begin, _)| *begin as usize <= offset);
+            index.checked_sub(1).and_then(|index| self.places.get(index)).or(self.places.first()).map_or(self.span, |(_, span)| *span)
+        };
+        at(start).to(at(end.saturating_sub(1).max(start)))
+    }
+}
+
+/// Embedded C outside processes.
+#[derive(Clone, Debug)]
+pub enum Embedded {
+    /// `c_decl { … }`, or a `c_code { … }` that defines functions.
+    Declarations(Fragment),
+    /// `c_state "declaration" "scope" "initial value"`.
+    State {
+        /// What is declared.
+        declaration: Fragment,
+        /// `Global`, `Local` with a process type, `Hidden`.
+        scope: Text,
+        /// The initial value.
+        initial: Option<Fragment>,
+        /// Everything.
+        span: Span,
+    },
+    /// `c_track "&object" "size" "Matched"`.
+    Track {
+        /// The address of the object.
+        object: Fragment,
+        /// Its size in bytes.
+        size: Fragment,
+        /// Whether states that differ in it are different.
+        matched: bool,
+        /// Everything.
+        span: Span,
+    },
 }
 
 /// Names of messages.
@@ -57,6 +111,8 @@ pub struct Typedef {
     pub name: Ident,
     /// The fields.
     pub fields: Vec<Declaration>,
+    /// Fields declared in C, which only a program has.
+    pub embedded: Vec<Fragment>,
 }
 
 /// A process type.
@@ -300,6 +356,8 @@ pub enum ExprKind {
         /// The variable.
         variable: Reference,
     },
+    /// `c_expr { … }`, and the condition that must hold when it is evaluated.
+    Embedded(Fragment, Option<Fragment>),
     /// A placeholder for text that could not be read; an error has been reported.
     Error,
 }
@@ -470,6 +528,10 @@ pub enum StmtKind {
     Unless(Box<Stmt>, Box<Stmt>),
     /// `L: s`.
     Label(Ident, Box<Stmt>),
+    /// `c_code { … }`, and the condition that must hold when it is executed.
+    Embedded(Fragment, Option<Fragment>),
+    /// `c_decl { … }` inside a process, which only a program has.
+    EmbeddedDeclarations(Fragment),
     /// A placeholder for text that could not be read; an error has been reported.
     Error,
 }

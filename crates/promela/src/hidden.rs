@@ -11,7 +11,7 @@ use source::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Indices of globals.
-type Set = BTreeSet<usize>;
+pub(crate) type Set = BTreeSet<usize>;
 
 /// Marks the hidden variables that are scratch.
 pub(crate) fn find_scratch(model: &mut Model, graphs: &[Graph], automata: &[Graph], diagnostics: &mut Vec<Diagnostic>) {
@@ -140,7 +140,7 @@ fn after_action(action: &Action, before: &Set, kept: &mut Set) -> Set {
     after
 }
 
-fn action_reads(action: &Action, out: &mut Set) {
+pub(crate) fn action_reads(action: &Action, out: &mut Set) {
     let target_reads = |target: &Target, out: &mut Set| {
         if let Target::Place(place) = target {
             place.indices.iter().for_each(|i| reads(i, out));
@@ -177,7 +177,7 @@ fn action_reads(action: &Action, out: &mut Set) {
 }
 
 /// The globals an expression reads.
-fn reads(ex: &Ex, out: &mut Set) {
+pub(crate) fn reads(ex: &Ex, out: &mut Set) {
     match ex {
         Ex::Load(place) => {
             if place.scope == Scope::Global {
@@ -186,7 +186,8 @@ fn reads(ex: &Ex, out: &mut Set) {
             place.indices.iter().for_each(|i| reads(i, out));
         }
         Ex::Unary(_, a) | Ex::Probe(_, a) | Ex::Enabled(a) | Ex::PcValue(a) | Ex::GetPriority(a) => reads(a, out),
-        Ex::Binary(_, a, b) => {
+        Ex::Within(_, _, a) => reads(a, out),
+        Ex::Binary(_, a, b) | Ex::Exact(_, a, b) => {
             reads(a, out);
             reads(b, out);
         }

@@ -122,6 +122,11 @@ impl<'a> Lexer<'a> {
                 self.at += 2;
                 Tok::CommentEnd
             }
+            // `\\/` is an operator of formulas.
+            b'\\' if self.byte(1) != b'/' => {
+                self.at += 1;
+                Tok::Backslash
+            }
             _ => match Op::at_start(self.rest()) {
                 Some(op) => {
                     self.at += op.text().len();

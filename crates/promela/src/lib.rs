@@ -5,6 +5,7 @@
 //! | module | takes | gives |
 //! |---|---|---|
 //! | `lexer`, `preprocess`, `macros` | files | tokens, each with the place the user wrote it at |
+//! | `hybrid` | tokens of a text with a program in it | those of the model |
 //! | `layout` | tokens | the same with the separators that line ends stand for |
 //! | `parser` | tokens | syntax tree, inlines expanded |
 //! | `resolve` | syntax tree | model: names looked up, structures flattened |
@@ -21,6 +22,7 @@ mod codegen;
 mod condition;
 pub mod graph;
 mod hidden;
+mod hybrid;
 mod labels;
 mod layout;
 mod lexer;
@@ -32,7 +34,9 @@ mod parser;
 mod preprocess;
 mod resolve;
 mod token;
+mod unmatched;
 
+pub use hybrid::{Hybrid, Pair, hybrid};
 pub use lint::{NAMES as LINTS, Warning};
 pub use preprocess::{Included, Loader, NoFiles};
 pub use token::Text;
@@ -60,7 +64,7 @@ pub fn analyse(
     loader: &mut dyn Loader,
     defines: &[(String, String)],
 ) -> (Option<Analysed>, Vec<Diagnostic>) {
-    let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
+    let (tokens, mut diagnostics) = tokens(map, file, loader, defines);
     let end = Span::point(file, map.text(file).len());
     // If some of the text is missing, undeclared names cannot be reported.
     let incomplete = diagnostics.iter().any(Diagnostic::is_error);
@@ -90,6 +94,7 @@ pub fn analyse(
         for automaton in &model.automata {
             automata.push(graph::build(&automaton.body, automaton.end, true, &[], &mut diagnostics));
         }
+        unmatched::forget(&model, &mut graphs, &automata, &mut diagnostics);
         hidden::find_scratch(&mut model, &graphs, &automata, &mut diagnostics);
     }
     sort(&mut diagnostics);
@@ -98,9 +103,23 @@ pub fn analyse(
     ((!wrong).then_some(analysed), diagnostics)
 }
 
+/// The tokens of the model in a file.
+fn tokens(
+    map: &mut SourceMap,
+    file: FileId,
+    loader: &mut dyn Loader,
+    defines: &[(String, String)],
+) -> (Vec<token::Token>, Vec<Diagnostic>) {
+    let (mut tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
+    if hybrid::is_hybrid(map.name(file)) {
+        tokens = hybrid::model(&tokens, &mut diagnostics);
+    }
+    (tokens, diagnostics)
+}
+
 /// What a linter has to say about a model; nothing if the model has errors.
 pub fn lint(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Vec<Warning> {
-    let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
+    let (tokens, mut diagnostics) = tokens(map, file, loader, defines);
     let end = Span::point(file, map.text(file).len());
     let mut reading = parser::parse(layout::imply_separators(tokens), end, map.next_id());
     let expansions = std::mem::take(&mut reading.expansions);

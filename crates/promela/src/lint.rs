@@ -112,8 +112,18 @@ impl Survey {
                 Unit::Automaton(automaton) => self.steps(&automaton.body),
                 Unit::Ltl(ltl) => self.formula(&ltl.formula),
                 Unit::Values(values) => values.iter().for_each(|expr| self.expr(expr)),
-                Unit::Mtype(_) => {}
+                Unit::Embedded(Embedded::Declarations(fragment)) => self.embedded(fragment),
+                Unit::Mtype(_) | Unit::Embedded(_) => {}
             }
+        }
+    }
+
+    /// Every word of embedded C counts as used, and a channel that it names may be anywhere.
+    fn embedded(&mut self, fragment: &Fragment) {
+        let words = fragment.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        for word in words.filter(|word| !word.is_empty()) {
+            self.used.insert(word.to_owned());
+            self.elsewhere.insert(word.to_owned());
         }
     }
 
@@ -167,6 +177,7 @@ impl Survey {
 
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
+            ExprKind::Embedded(fragment, condition) => [fragment].into_iter().chain(condition).for_each(|f| self.embedded(f)),
             ExprKind::Number(_) | ExprKind::Timeout | ExprKind::NonProgress | ExprKind::Error => {}
             ExprKind::Ref(reference) => {
                 self.reference(reference);
@@ -249,6 +260,8 @@ impl Survey {
             StmtKind::Atomic(steps) | StmtKind::DStep(steps) | StmtKind::Block(steps) => self.steps(steps),
             StmtKind::Unless(a, b) => [a, b].into_iter().for_each(|inner| self.statement(inner)),
             StmtKind::Label(_, inner) => self.statement(inner),
+            StmtKind::Embedded(fragment, condition) => [fragment].into_iter().chain(condition).for_each(|f| self.embedded(f)),
+            StmtKind::EmbeddedDeclarations(fragment) => self.embedded(fragment),
             StmtKind::Else | StmtKind::Break | StmtKind::Error => {}
         }
     }

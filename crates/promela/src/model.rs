@@ -98,6 +98,8 @@ pub struct Leaf {
     pub initial: Vec<i32>,
     /// Whether it was declared `hidden`.
     pub hidden: bool,
+    /// Whether states that differ in it alone count as one.
+    pub unmatched: bool,
     /// Whether its value matters within a transition only.
     pub scratch: bool,
     /// Where it was declared.
@@ -206,6 +208,10 @@ pub enum Ex {
     Unary(Unary, Box<Ex>),
     /// An operator between operands.
     Binary(Binary, Box<Ex>, Box<Ex>),
+    /// A sum, difference or product that must fit 32 bits.
+    Exact(Binary, Box<Ex>, Box<Ex>),
+    /// A value that must lie between two bounds.
+    Within(i32, i32, Box<Ex>),
     /// A choice between values.
     Conditional(Box<Ex>, Box<Ex>, Box<Ex>),
     /// The creation of a process.

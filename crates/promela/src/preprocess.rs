@@ -9,7 +9,7 @@ use crate::condition;
 use crate::lexer::{lex, literal};
 use crate::limits::{MAX_BYTES, MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_PARAMETERS};
 use crate::macros::{Expander, Feed, Macro, Macros, TooMuch, macro_name};
-use crate::token::{Op, Text, Tok, Token};
+use crate::token::{Key, Op, Text, Tok, Token};
 use source::{Diagnostic, FileId, SourceMap, Span, did_you_mean};
 
 /// A file that was asked for by `#include`.
@@ -44,6 +44,32 @@ impl Loader for NoFiles {
     }
 }
 
+/// Whether a token is inside embedded C, where numbers are spelled as in C.
+#[derive(Default)]
+struct Embedded {
+    /// A word has been read that C follows.
+    expected: bool,
+    brackets: usize,
+}
+
+impl Embedded {
+    fn contains(&mut self, token: &Tok) -> bool {
+        let inside = self.brackets > 0;
+        match token {
+            Tok::Key(Key::CCode | Key::CExpr | Key::CDecl) => self.expected = true,
+            Tok::Name(name) if crate::hybrid::PROGRAM_WORDS.contains(&&**name) => self.expected = true,
+            Tok::Op(Op::LBrace | Op::LBracket) if inside || self.expected => self.brackets += 1,
+            Tok::Op(close @ (Op::RBrace | Op::RBracket)) if inside => {
+                self.brackets -= 1;
+                // A condition in brackets may come before the text.
+                self.expected = self.brackets == 0 && *close == Op::RBracket;
+            }
+            _ => self.expected &= inside,
+        }
+        inside
+    }
+}
+
 /// The tokens of a file after preprocessing, without an end token, and the errors.
 pub fn preprocess(
     map: &mut SourceMap,
@@ -60,6 +86,7 @@ pub fn preprocess(
     source.enter(file, None, &mut errors);
     let mut tokens = Vec::new();
     let mut newline_before = false;
+    let mut embedded = Embedded::default();
     let mut expander = Expander::new(&mut source, 0);
     loop {
         match expander.next(&mut macros, &mut errors) {
@@ -71,7 +98,8 @@ pub fn preprocess(
                 newline_before |= newline;
             }
             Ok(mut token) => {
-                if let Tok::Literal(text) = &token.kind {
+                let in_c = embedded.contains(&token.kind);
+                if let (false, Tok::Literal(text)) = (in_c, &token.kind) {
                     token.kind = literal(text);
                 }
                 token.newline |= std::mem::take(&mut newline_before);

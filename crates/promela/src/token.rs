@@ -56,6 +56,8 @@ pub enum Tok {
     ImpliedSemi,
     /// A `#` or `##`, outside directives never valid.
     Hash(bool),
+    /// A `\\`, which embedded C has before a directive.
+    Backslash,
     /// Text that is not a token, with the reason. It is an error only if it is used.
     Bad(Text),
     /// The end of the input.
@@ -147,6 +149,7 @@ impl Tok {
             Tok::Op(op) => Cow::Borrowed(op.text()),
             Tok::Hash(double) => Cow::Borrowed(if *double { "##" } else { "#" }),
             Tok::ImpliedSemi => Cow::Borrowed(";"),
+            Tok::Backslash => Cow::Borrowed("\\"),
             Tok::CommentEnd | Tok::Bad(_) | Tok::End => Cow::Borrowed(""),
         }
     }
@@ -164,6 +167,7 @@ impl fmt::Display for Tok {
             Tok::Op(op) => write!(f, "`{}`", op.text()),
             Tok::ImpliedSemi => f.write_str("the end of the line"),
             Tok::Hash(_) => f.write_str("`#`"),
+            Tok::Backslash => f.write_str("the character '\\\\', which Promela does not use"),
             Tok::Bad(reason) => f.write_str(reason),
             Tok::End => f.write_str("the end of the file"),
         }

@@ -99,23 +99,6 @@ fn statements() {
 }
 
 #[test]
-fn embedded_c_is_refused_in_one_sentence() {
-    for text in [
-        "c_decl { int x; }\ninit { skip }",
-        "init { c_code { now.x++; } }",
-        "init { c_expr { x } -> skip }",
-        "c_state \"int x\" \"Global\"\ninit { skip }",
-        "c_track \"&x\" \"4\"\ninit { skip }",
-        "init { c_code [x > 0] { a; } ; skip }",
-    ] {
-        let found = findings(text);
-        let errors = found.lines().filter(|l| l.starts_with("error")).count();
-        assert_eq!(errors, 1, "{text}:\n{found}");
-        assert!(found.contains("embedded C code is not supported"), "{found}");
-    }
-}
-
-#[test]
 fn macros_are_blamed_where_they_are_used() {
     let found = findings("#define SET(v) v = nothing\nbyte x;\ninit {\n  SET(x)\n}\n");
     assert!(found.contains("model.pml:4:3") && found.contains("SET(x)"), "{found}");

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 fn models() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for folder in ["language", "classic", "differences", "chains"] {
+    for folder in ["language", "classic", "differences", "chains", "c"] {
         let folder = root().join("models/promela").join(folder);
         let entries = std::fs::read_dir(&folder).expect("the project's models");
         found.extend(entries.filter_map(|e| e.ok().map(|e| e.path())).filter(|p| p.extension().is_some_and(|e| e == "pml")));

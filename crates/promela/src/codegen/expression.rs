@@ -30,6 +30,19 @@ impl Emitter<'_> {
                 self.expr(b);
                 self.emit(operation(*op));
             }
+            Ex::Exact(op, a, b) => {
+                self.expr(a);
+                self.expr(b);
+                self.emit(match op {
+                    Binary::Sub => Op::Subv {},
+                    Binary::Mul => Op::Mulv {},
+                    _ => Op::Addv {},
+                });
+            }
+            Ex::Within(low, high, a) => {
+                self.expr(a);
+                self.emit(Op::Range { least: *low, greatest: *high });
+            }
             Ex::Conditional(c, a, b) => {
                 let (otherwise, end) = (self.mark(), self.mark());
                 self.expr(c);

@@ -61,19 +61,23 @@ impl Parser {
         self.advance();
         let name = self.expect_name("the name of the type")?;
         let open = self.expect_op(Op::LBrace, "after the name of the type")?;
-        let mut fields = Vec::new();
+        let (mut fields, mut embedded) = (Vec::new(), Vec::new());
         loop {
             self.skip_separators();
+            if self.eat_key(Key::CDecl) {
+                embedded.push(self.fragment()?);
+                continue;
+            }
             if !self.at_declaration() {
                 break;
             }
             fields.push(self.declaration()?);
         }
-        if fields.is_empty() {
+        if fields.is_empty() && embedded.is_empty() {
             self.error(name.span, format!("the type `{}` has no fields", name.text));
         }
         self.close_brace(open)?;
-        Ok(Typedef { name, fields })
+        Ok(Typedef { name, fields, embedded })
     }
 
     pub(super) fn parameters(&mut self) -> Parsed<Vec<Declaration>> {

@@ -155,8 +155,9 @@ impl Parser {
             Tok::Key(Key::PcValue) => ExprKind::PcValue(self.in_parentheses("pc_value")?),
             Tok::Key(Key::GetPriority) => ExprKind::GetPriority(self.in_parentheses("get_priority")?),
             Tok::Key(Key::CExpr) => {
-                self.refuse_c();
-                ExprKind::Error
+                self.advance();
+                let condition = self.embedded_condition()?;
+                ExprKind::Embedded(self.fragment()?, condition)
             }
             Tok::Name(name) if self.names.proctypes.contains(&name) => self.remote()?,
             Tok::Name(_) => {

@@ -7,7 +7,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Formula, Ident, Ltl, Unary};
 use crate::limits::MAX_OPERATORS;
-use crate::token::{Key, Op, Tok};
+use crate::token::{Op, Tok};
 use source::Span;
 
 /// An operator between two operands.
@@ -171,10 +171,6 @@ impl Parser {
                 let inner = self.formula(0)?;
                 self.expect_op(Op::RParen, "after the formula")?;
                 Ok(inner)
-            }
-            Tok::Key(Key::CExpr) => {
-                self.refuse_c();
-                Err(super::Reported)
             }
             _ => Ok(Formula::Atom(self.primary()?)),
         }

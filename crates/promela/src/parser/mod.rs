@@ -6,6 +6,7 @@
 //! values.
 
 mod declaration;
+mod embedded;
 mod expression;
 pub(crate) mod foreign;
 mod formula;
@@ -355,7 +356,8 @@ impl Parser {
             }
             Tok::Key(Key::Inline) => self.skip_inline_definition(),
             Tok::Key(Key::CCode | Key::CDecl | Key::CExpr | Key::CState | Key::CTrack) => {
-                self.refuse_c();
+                let embedded = self.embedded_unit()?;
+                model.units.push(Unit::Embedded(embedded));
             }
             Tok::Key(Key::Mtype) if self.at_mtype_set() => {
                 let set = self.mtype_set()?;
@@ -528,25 +530,6 @@ impl Parser {
         let message = format!("expected `}}`, found {}", self.peek());
         let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `{`");
         Err(self.report(diagnostic))
-    }
-
-    /// Embedded C at the present position: it is reported in one sentence and skipped.
-    fn refuse_c(&mut self) {
-        let word = self.peek().to_string();
-        let span = self.advance();
-        self.report(
-            Diagnostic::error(span, format!("{word}: embedded C code is not supported"))
-                .with_hint("rewrite this part in Promela: nothing here compiles or runs C"),
-        );
-        while matches!(self.peek(), Tok::Str(_)) {
-            self.advance();
-        }
-        if self.is_op(Op::LBracket) {
-            self.skip_brackets(Op::LBracket, Op::RBracket);
-        }
-        if self.is_op(Op::LBrace) {
-            self.skip_brackets(Op::LBrace, Op::RBrace);
-        }
     }
 
     /// From an opening bracket past the one that closes it.

@@ -223,9 +223,14 @@ impl Parser {
                 self.advance();
                 StmtKind::Assign(target, self.expression()?)
             }
-            Tok::Key(Key::CCode | Key::CDecl) => {
-                self.refuse_c();
-                StmtKind::Error
+            Tok::Key(Key::CCode) => {
+                self.advance();
+                let condition = self.embedded_condition()?;
+                StmtKind::Embedded(self.fragment()?, condition)
+            }
+            Tok::Key(Key::CDecl) => {
+                self.advance();
+                StmtKind::EmbeddedDeclarations(self.fragment()?)
             }
             Tok::Name(name) => return self.statement_with_name(&name),
             Tok::Key(Key::Od | Key::Fi | Key::Unless) | Tok::Op(Op::RBrace | Op::Sep) => {

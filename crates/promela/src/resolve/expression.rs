@@ -81,6 +81,7 @@ impl Resolver<'_> {
                     None => Ex::Const(0),
                 }
             }
+            ExprKind::Embedded(fragment, condition) => self.c_expression(fragment, condition.as_ref()),
             ExprKind::Error => Ex::Const(0),
         }
     }

@@ -6,6 +6,7 @@
 //! created. Every later one is a statement that stores its initial value, zero by default, each
 //! time it is executed.
 
+mod c;
 mod constant;
 mod expression;
 mod place;
@@ -43,6 +44,7 @@ pub fn resolve(tree: &ast::Model, doubts: Option<&HashSet<Text>>) -> (Model, Vec
         leaves: 0,
         name_bytes: 0,
         given_up: None,
+        c: c::World::default(),
     };
     resolver.all();
     // Other errors in a model that exceeds a limit may be consequences of that.
@@ -82,6 +84,11 @@ struct Current {
     d_step: Option<Span>,
     /// Variables of the front-end's own, by name.
     counters: HashMap<String, usize>,
+    /// The name of the process type, and its variables of C.
+    c_process: String,
+    c_objects: Vec<(String, c::Object)>,
+    /// Scratch variables of embedded C.
+    c_slots: Vec<c::Object>,
 }
 
 struct Resolver<'a> {
@@ -106,6 +113,8 @@ struct Resolver<'a> {
     name_bytes: usize,
     /// The first limit that was exceeded, if any: names may be missing after it.
     given_up: Option<Diagnostic>,
+    /// What embedded C declares.
+    c: c::World,
 }
 
 impl Resolver<'_> {
@@ -167,6 +176,7 @@ impl Resolver<'_> {
             }
         }
         self.initialise_globals();
+        self.c_declarations();
         for unit in &tree.units {
             if let Unit::Proctype(proctype) = unit {
                 self.declare_process(proctype);
@@ -192,6 +202,7 @@ impl Resolver<'_> {
                 _ => {}
             }
         }
+        self.c_finish();
         self.distinct_properties();
         let active: u32 = self.model.processes.iter().map(|p| p.active).sum();
         if active == 0 && !self.diagnostics.iter().any(Diagnostic::is_error) {
@@ -365,6 +376,10 @@ impl Resolver<'_> {
         self.open_process();
         self.declare_parameters(proctype);
         let parameters = self.table(Scope::Local).len();
+        if let Some(current) = &mut self.current {
+            current.c_process = proctype.name.text.to_string();
+        }
+        self.c_locals(&proctype.name.text);
         let active = match &proctype.active {
             None => 0,
             Some(count) => match self.constant(count) {

@@ -43,7 +43,7 @@ impl Resolver<'_> {
         seq
     }
 
-    fn path(&self) -> ScopePath {
+    pub(super) fn path(&self) -> ScopePath {
         self.current.as_ref().map_or_else(|| [].into(), |c| c.path.as_slice().into())
     }
 
@@ -250,6 +250,12 @@ impl Resolver<'_> {
             StmtKind::Label(label, stmt) => {
                 let path = self.path();
                 Node::Label(label.clone(), path, Box::new(self.statement(stmt)))
+            }
+            StmtKind::Embedded(fragment, condition) => self.c_statement(fragment, condition.as_ref(), span),
+            StmtKind::EmbeddedDeclarations(fragment) => {
+                let hint = "declare variables of C outside processes, or inside a `c_code`";
+                self.report(Diagnostic::error(fragment.span, "`c_decl` inside a process").with_hint(hint));
+                Node::Basic(Action::Skip)
             }
             StmtKind::Error => Node::Basic(Action::Skip),
         };

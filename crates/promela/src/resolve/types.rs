@@ -88,6 +88,10 @@ impl Resolver<'_> {
             self.report(diagnostic);
             return;
         }
+        if let Some(fragment) = typedef.embedded.first() {
+            let hint = "a structure of C is declared in a `c_decl` outside";
+            self.report(Diagnostic::error(fragment.span, "`c_decl` inside a `typedef`").with_hint(hint));
+        }
         let mut user = UserType {
             name: typedef.name.text.clone(),
             fields: Vec::new(),
@@ -245,7 +249,7 @@ impl Resolver<'_> {
         }
         for (name, ty, dimensions) in leaves {
             let hidden = visibility == Visibility::Hidden;
-            let leaf = Leaf { name, ty, dimensions, initial: Vec::new(), hidden, scratch: false, span };
+            let leaf = Leaf { name, ty, dimensions, initial: Vec::new(), hidden, unmatched: false, scratch: false, span };
             self.table(table).push(leaf);
         }
         Some(first)

@@ -1,0 +1,345 @@
+//! The hybrid language: one text from which a model and a program are made.
+//!
+//! It is the Promela/C Hybrid of W. Bezuidenhout, "Automated program generation: bridging the gap
+//! between model and implementation" (Stellenbosch, 2007), section 3.2: Promela with words that
+//! mark what belongs to the model alone (`promela_MS`, `env proctype`) and what to the program
+//! alone (`c_code_IS`, `c_expr_IS`, `c_decl_IS`). Both are found among the tokens, before anything
+//! is parsed, so that the model and the program pass through the same parser as any Promela.
+
+use crate::ast;
+use crate::token::{Key, Op, Tok, Token};
+use crate::{Loader, layout, parser, preprocess, sort};
+use source::{Diagnostic, FileId, SourceMap, Span};
+
+/// What only the program has.
+pub(crate) const PROGRAM_WORDS: [&str; 3] = ["c_code_IS", "c_expr_IS", "c_decl_IS"];
+/// What only the model has.
+const MODEL_WORD: &str = "promela_MS";
+const ENVIRONMENT: &str = "env";
+
+/// Whether a file is in the hybrid language, by its name.
+pub(crate) fn is_hybrid(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("pch"))
+}
+
+/// A text in the hybrid language, divided.
+#[derive(Debug)]
+pub struct Hybrid {
+    /// The model as plain Promela. Every statement is on the line it has in the text.
+    pub promela: String,
+    /// The program's part of the text. Its fragments of C are those of the program.
+    pub program: ast::Model,
+    /// Where the text speaks of the model alone, in the order of the text.
+    pub model_only: Vec<Span>,
+    /// Pieces of the model and of the program that stand beside each other and mean the same.
+    pub pairs: Vec<Pair>,
+}
+
+/// A piece of the model and the piece of the program in its place.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// What the model does: position and text.
+    pub model: Option<(Span, String)>,
+    /// What the program does: position and text.
+    pub program: Option<(Span, String)>,
+}
+
+/// Divides a text. There is a result only if the program's part has no errors; those of the model
+/// are found by [`crate::compile`].
+pub fn hybrid(
+    map: &mut SourceMap,
+    file: FileId,
+    loader: &mut dyn Loader,
+    defines: &[(String, String)],
+    comments: bool,
+) -> (Option<Hybrid>, Vec<Diagnostic>) {
+    let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
+    let end = Span::point(file, map.text(file).len());
+    let model = model(&tokens, &mut diagnostics);
+    let promela = write(map, file, &model, comments);
+    let program = program(&tokens);
+    let (model_only, pairs) = survey(&tokens);
+    let mut reading = parser::parse(layout::imply_separators(program), end, map.next_id());
+    let expansions = std::mem::take(&mut reading.expansions);
+    if !expansions.is_empty() {
+        map.add_expansions(expansions);
+    }
+    diagnostics.append(&mut reading.diagnostics);
+    sort(&mut diagnostics);
+    let wrong = diagnostics.iter().any(Diagnostic::is_error);
+    ((!wrong).then_some(Hybrid { promela, program: reading.model, model_only, pairs }), diagnostics)
+}
+
+/// The index behind the bracket that closes the one at `open`.
+fn behind(tokens: &[Token], open: usize) -> usize {
+    let mut depth = 0usize;
+    for (i, token) in tokens.iter().enumerate().skip(open) {
+        match token.kind {
+            Tok::Op(Op::LBrace | Op::LBracket | Op::LParen) => depth += 1,
+            Tok::Op(Op::RBrace | Op::RBracket | Op::RParen) => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return i + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+/// If a piece with this word begins here: where its braces begin, and the index behind it.
+fn piece(tokens: &[Token], at: usize, is_word: impl Fn(&str) -> bool) -> Option<(usize, usize)> {
+    let Tok::Name(word) = &tokens.get(at)?.kind else { return None };
+    if !is_word(word) {
+        return None;
+    }
+    let mut open = at + 1;
+    if tokens.get(open)?.kind == Tok::Op(Op::LBracket) {
+        open = behind(tokens, open);
+    }
+    (tokens.get(open)?.kind == Tok::Op(Op::LBrace)).then(|| (open, behind(tokens, open)))
+}
+
+fn of_program(tokens: &[Token], at: usize) -> Option<(usize, usize)> {
+    piece(tokens, at, |word| PROGRAM_WORDS.contains(&word))
+}
+
+fn of_model(tokens: &[Token], at: usize) -> Option<(usize, usize)> {
+    piece(tokens, at, |word| word == MODEL_WORD)
+}
+
+fn is_separator(token: &Token) -> bool {
+    matches!(token.kind, Tok::Op(Op::Semi | Op::Arrow))
+}
+
+/// Whether an environment's process type begins here.
+fn is_environment(tokens: &[Token], at: usize) -> bool {
+    matches!(&tokens[at].kind, Tok::Name(word) if &**word == ENVIRONMENT)
+        && matches!(tokens.get(at + 1).map(|t| &t.kind), Some(Tok::Key(Key::Proctype | Key::DProctype | Key::Active)))
+}
+
+/// The index behind the separators at `at`, of which one is kept if a statement came before.
+fn past_separators(tokens: &[Token], mut at: usize, out: &mut Vec<Token>) -> usize {
+    let separator = tokens.get(at).filter(|token| is_separator(token));
+    let after_statement = out.last().is_some_and(|last| {
+        !is_separator(last) && !matches!(last.kind, Tok::Op(Op::LBrace | Op::Sep) | Tok::Key(Key::If | Key::Do | Key::Atomic | Key::DStep))
+    });
+    if let Some(separator) = separator.filter(|_| after_statement) {
+        out.push(separator.clone());
+    }
+    while tokens.get(at).is_some_and(is_separator) {
+        at += 1;
+    }
+    at
+}
+
+/// The tokens of the model.
+pub(crate) fn model(tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
+    let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    // The closing braces of pieces of the model that are open.
+    let mut closing: Vec<usize> = Vec::new();
+    let mut newline = false;
+    let mut at = 0;
+    while at < tokens.len() {
+        newline |= tokens[at].newline;
+        if closing.last() == Some(&at) {
+            closing.pop();
+            at += 1;
+            if tokens.get(at).is_some_and(is_separator) {
+                at = past_separators(tokens, at, &mut out);
+            } else if out.last().is_some_and(|last| !is_separator(last)) && !ends_sequence(tokens, at) {
+                out.push(Token::new(Tok::Op(Op::Semi), tokens[at - 1].span));
+            }
+        } else if let Some((_, end)) = of_program(tokens, at) {
+            at = past_separators(tokens, end, &mut out);
+        } else if let Some((open, end)) = of_model(tokens, at) {
+            closing.push(end - 1);
+            at = open + 1;
+        } else if is_environment(tokens, at) {
+            at += 1;
+        } else {
+            if let Tok::Name(word) = &tokens[at].kind
+                && (PROGRAM_WORDS.contains(&&**word) || &**word == MODEL_WORD)
+            {
+                diagnostics.push(Diagnostic::error(tokens[at].span, format!("expected `{{` after `{word}`")));
+            }
+            out.push(Token { newline: std::mem::take(&mut newline), ..tokens[at].clone() });
+            at += 1;
+        }
+    }
+    out
+}
+
+fn ends_sequence(tokens: &[Token], at: usize) -> bool {
+    tokens.get(at).is_none_or(|token| matches!(token.kind, Tok::Op(Op::RBrace | Op::Sep) | Tok::Key(Key::Fi | Key::Od)))
+}
+
+/// The tokens of the program.
+fn program(tokens: &[Token]) -> Vec<Token> {
+    let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut newline = false;
+    let mut at = 0;
+    while at < tokens.len() {
+        newline |= tokens[at].newline;
+        if let Some((open, end)) = of_program(tokens, at) {
+            let Tok::Name(word) = &tokens[at].kind else { break };
+            let key = match &**word {
+                "c_code_IS" => Key::CCode,
+                "c_expr_IS" => Key::CExpr,
+                _ => Key::CDecl,
+            };
+            out.push(Token { kind: Tok::Key(key), newline: std::mem::take(&mut newline), ..tokens[at].clone() });
+            out.extend(tokens[at + 1..end].iter().cloned());
+            _ = open;
+            at = end;
+            // Pieces one after the other are statements of their own.
+            if !tokens.get(at).is_some_and(is_separator) && !ends_sequence(tokens, at) {
+                out.push(Token::new(Tok::Op(Op::Semi), tokens[end - 1].span));
+            }
+        } else if let Some((_, end)) = of_model(tokens, at) {
+            at = past_separators(tokens, end, &mut out);
+        } else if is_environment(tokens, at) {
+            while tokens.get(at).is_some_and(|token| token.kind != Tok::Op(Op::LBrace)) {
+                at += 1;
+            }
+            at = behind(tokens, at);
+        } else {
+            out.push(Token { newline: std::mem::take(&mut newline), ..tokens[at].clone() });
+            at += 1;
+        }
+    }
+    out
+}
+
+/// Where the model is alone, and the pieces that stand beside each other.
+fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
+    let (mut alone, mut pairs): (Vec<Span>, Vec<Pair>) = (Vec::new(), Vec::new());
+    let text = |open: usize, end: usize| {
+        let span = tokens[open].span.to(tokens[end - 1].span);
+        let mut text = String::new();
+        for token in tokens.get(open + 1..end - 1).unwrap_or_default() {
+            if !text.is_empty() && (token.blank || token.newline) {
+                text.push(' ');
+            }
+            text.push_str(&token.kind.spelling());
+        }
+        (span, text)
+    };
+    // The end of the piece before, separators passed over.
+    let mut last = usize::MAX;
+    let mut at = 0;
+    while at < tokens.len() {
+        let (model, found) = match (of_model(tokens, at), of_program(tokens, at)) {
+            (Some(found), _) => (true, found),
+            (None, Some(found)) => (false, found),
+            (None, None) => {
+                if is_environment(tokens, at) {
+                    let mut open = at;
+                    while tokens.get(open).is_some_and(|token| token.kind != Tok::Op(Op::LBrace)) {
+                        open += 1;
+                    }
+                    let end = behind(tokens, open);
+                    alone.push(tokens[at].span.to(tokens[end - 1].span));
+                }
+                at += 1;
+                continue;
+            }
+        };
+        let (open, end) = found;
+        let beside = last == at;
+        let entry = text(open, end.max(open + 2));
+        match pairs.last_mut().filter(|_| beside) {
+            Some(pair) if model && pair.model.is_none() => pair.model = Some(entry.clone()),
+            Some(pair) if !model && pair.program.is_none() => pair.program = Some(entry.clone()),
+            _ if model => pairs.push(Pair { model: Some(entry.clone()), program: None }),
+            _ => pairs.push(Pair { model: None, program: Some(entry.clone()) }),
+        }
+        if model {
+            alone.push(entry.0);
+        }
+        // A piece of the model may contain pieces of the program, but that is of no use.
+        at = end;
+        while tokens.get(at).is_some_and(is_separator) {
+            at += 1;
+        }
+        last = at;
+    }
+    (alone, pairs)
+}
+
+/// Tokens as text, each on the line on which it stands in the file.
+fn write(map: &SourceMap, file: FileId, tokens: &[Token], with_comments: bool) -> String {
+    let remarks = if with_comments { comments(map.text(file)) } else { Vec::new() };
+    let mut remarks = remarks.into_iter().peekable();
+    let mut out = String::new();
+    let mut line = 1;
+    let mut go_to = |out: &mut String, wanted: usize| {
+        while line < wanted {
+            out.push('\n');
+            line += 1;
+        }
+    };
+    let mut last: Option<&Token> = None;
+    for token in tokens {
+        if token.span.file == file {
+            while let Some((start, text)) = remarks.next_if(|(start, _)| *start < token.span.start as usize) {
+                let at = map.location(Span::new(file, start, start)).line;
+                go_to(&mut out, at);
+                out.push_str(&format!(" {}", text.replace('\n', " ")));
+            }
+            go_to(&mut out, map.location(token.span).line);
+        }
+        let touches =
+            last.is_some_and(|last| last.written.file == token.written.file && last.written.end == token.written.start && !token.blank);
+        if !touches && !out.is_empty() && !out.ends_with('\n') {
+            out.push(' ');
+        }
+        if out.is_empty() || out.ends_with('\n') {
+            let column = if token.span.file == file { map.location(token.span).column.saturating_sub(1).min(80) } else { 0 };
+            out.extend(std::iter::repeat_n(' ', column));
+        }
+        out.push_str(&token.kind.spelling());
+        last = Some(token);
+    }
+    out.push('\n');
+    out
+}
+
+/// Comments and where they begin.
+fn comments(text: &str) -> Vec<(usize, String)> {
+    let bytes = text.as_bytes();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < bytes.len() {
+        let rest = &text[at..];
+        let length = if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else {
+            match bytes[at] {
+                b'"' => {
+                    at += 1;
+                    while at < bytes.len() && bytes[at] != b'"' && bytes[at] != b'\n' {
+                        at += if bytes[at] == b'\\' { 2 } else { 1 };
+                    }
+                }
+                b'\'' if bytes.get(at + 2) == Some(&b'\'') => at += 2,
+                _ => {}
+            }
+            at += 1;
+            while at < bytes.len() && !text.is_char_boundary(at) {
+                at += 1;
+            }
+            continue;
+        };
+        let piece = &rest[..length];
+        let piece = match piece.strip_prefix("//") {
+            Some(line) => format!("/*{} */", line.replace("*/", "* /")),
+            None => piece.to_owned(),
+        };
+        found.push((at, piece));
+        at += length;
+    }
+    found
+}

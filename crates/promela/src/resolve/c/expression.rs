@@ -1,0 +1,806 @@
+//! Expressions of C: their values, and the objects they name.
+
+use super::types::{CType, Int, Number};
+use super::{Binding, Lower, Object, Stop};
+use crate::ast::{Binary, Unary};
+use crate::model::{Action, Ex, Node, Stm, Target};
+use crate::resolve::constant;
+use lang_c::ast::{BinaryOperator, Constant, Expression, IntegerBase, IntegerSize, MemberOperator, UnaryOperator};
+use lang_c::span::{Node as CNode, Span as CSpan};
+use source::did_you_mean;
+
+/// Elements copied by one assignment of a structure.
+const MAX_COPIED: usize = 4096;
+
+/// The value of an expression.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub ex: Ex,
+    pub number: Number,
+}
+
+/// What is passed to a function.
+#[derive(Clone, Debug)]
+pub(super) enum Argument {
+    Value(Value),
+    Pointer(Object),
+    /// A structure.
+    Object(Object),
+}
+
+pub(super) fn int(ex: Ex) -> Value {
+    Value { ex, number: Number::I32 }
+}
+
+fn is_const(ex: &Ex) -> Option<i32> {
+    match ex {
+        Ex::Const(n) => Some(*n),
+        _ => None,
+    }
+}
+
+pub(super) fn binary(op: Binary, a: Ex, b: Ex) -> Ex {
+    if let (Ex::Const(x), Ex::Const(y)) = (&a, &b)
+        && let Some(value) = constant::binary(op, *x, *y)
+    {
+        return Ex::Const(value);
+    }
+    Ex::Binary(op, Box::new(a), Box::new(b))
+}
+
+pub(super) fn unary(op: Unary, a: Ex) -> Ex {
+    match a {
+        Ex::Const(n) => Ex::Const(constant::unary(op, n)),
+        a => Ex::Unary(op, Box::new(a)),
+    }
+}
+
+/// The value, which must lie between bounds.
+fn within(low: i32, high: i32, a: Ex) -> Ex {
+    match a {
+        Ex::Const(n) if (low..=high).contains(&n) => Ex::Const(n),
+        a => Ex::Within(low, high, Box::new(a)),
+    }
+}
+
+/// The exact result, which must fit.
+fn exact(op: Binary, a: Ex, b: Ex) -> Ex {
+    if let (Some(x), Some(y)) = (is_const(&a), is_const(&b)) {
+        let value = match op {
+            Binary::Add => x.checked_add(y),
+            Binary::Sub => x.checked_sub(y),
+            _ => x.checked_mul(y),
+        };
+        if let Some(value) = value {
+            return Ex::Const(value);
+        }
+    }
+    Ex::Exact(op, Box::new(a), Box::new(b))
+}
+
+fn is_truth(ex: &Ex) -> bool {
+    match ex {
+        Ex::Const(n) => *n == 0 || *n == 1,
+        Ex::Unary(op, _) => *op == Unary::Not,
+        Ex::Binary(op, ..) => {
+            matches!(op, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::And | Binary::Or)
+        }
+        _ => false,
+    }
+}
+
+impl Lower<'_, '_> {
+    /// A value that is known when the model is read.
+    pub(super) fn constant(&mut self, e: &CNode<Expression>) -> Result<i32, Stop> {
+        let pure = std::mem::replace(&mut self.pure, true);
+        let value = self.value(e);
+        self.pure = pure;
+        match value?.ex {
+            Ex::Const(n) => Ok(n),
+            _ => Err(self.wrong(e.span, "this is not known when the model is read")),
+        }
+    }
+
+    /// A value converted to a type.
+    pub(super) fn converted(&mut self, value: Value, to: Number) -> Ex {
+        let Value { ex, number } = value;
+        match (number, to) {
+            (Number::U32, Number::I64 | Number::U64) | (Number::I32 | Number::I64, Number::U64) => within(0, i32::MAX, ex),
+            _ => ex,
+        }
+    }
+
+    /// What a variable of this type holds after the value was stored. The variable itself keeps the
+    /// low bits.
+    pub(super) fn narrowed(&mut self, value: Value, to: Int) -> Ex {
+        if to.truth {
+            return if is_truth(&value.ex) { value.ex } else { binary(Binary::Ne, value.ex, Ex::Const(0)) };
+        }
+        let ex = self.converted(value, to.number());
+        match (to.bits, to.signed) {
+            (1..=15 | 17..=31, true) => {
+                let shift = Ex::Const(32 - i32::from(to.bits));
+                binary(Binary::Shr, binary(Binary::Shl, ex, shift.clone()), shift)
+            }
+            _ => ex,
+        }
+    }
+
+    /// The same as an expression that is used without being stored.
+    fn cast(&mut self, value: Value, to: Int) -> Value {
+        let ex = self.narrowed(value, to);
+        let ex = match (to.bits, to.signed) {
+            (1..=31, false) if !to.truth => binary(Binary::BitAnd, ex, Ex::Const(((1u32 << to.bits) - 1) as i32)),
+            (16, true) => {
+                let shift = Ex::Const(16);
+                binary(Binary::Shr, binary(Binary::Shl, ex, shift.clone()), shift)
+            }
+            _ => ex,
+        };
+        Value { ex, number: to.number() }
+    }
+
+    pub(super) fn load(&mut self, object: &Object, at: CSpan) -> Result<Value, Stop> {
+        let place = self.scalar(object, at)?;
+        let CType::Int(int) = object.ty else { return Err(Stop) };
+        Ok(Value { ex: Ex::Load(place), number: int.number() })
+    }
+
+    pub(super) fn store(&mut self, object: &Object, value: Value, at: CSpan) -> Result<(), Stop> {
+        let place = self.scalar(object, at)?;
+        let CType::Int(int) = object.ty else { return Err(Stop) };
+        let ex = self.narrowed(value, int);
+        self.emit(Action::Assign(Target::Place(place), ex), at)
+    }
+
+    // --- Objects
+    // --------------------------------------------------------------------------------
+
+    pub(super) fn binding(&self, name: &str) -> Option<Binding> {
+        let inner = self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned();
+        inner.or_else(|| self.r.c.objects.get(name).cloned().map(Binding::Object))
+    }
+
+    fn unknown(&mut self, name: &str, at: CSpan) -> Stop {
+        let in_model = self.r.globals.contains_key(name).then(|| format!("a variable of the model is `now.{name}` in C"));
+        let local = self
+            .local(name)
+            .is_some()
+            .then(|| format!("a local variable is `P->{name}` in C, with the name of the process type behind `P`"));
+        let hint = local.or(in_model).or_else(|| {
+            let names: Vec<String> =
+                self.scopes.iter().flat_map(|scope| scope.keys().cloned()).chain(self.r.c.objects.keys().cloned()).collect();
+            did_you_mean(name, names.iter().map(String::as_str))
+        });
+        self.wrong_perhaps(at, format!("`{name}` is not declared in C"), hint)
+    }
+
+    /// The object that an expression names.
+    pub(super) fn object(&mut self, e: &CNode<Expression>) -> Result<Object, Stop> {
+        match &e.node {
+            Expression::Identifier(name) => match self.binding(&name.node.name) {
+                Some(Binding::Object(object)) => Ok(object),
+                Some(Binding::Pointer(_)) => {
+                    Err(self.wrong_with(e.span, "a pointer stays what it was made from", "change what it points to, by `*` or `->`"))
+                }
+                Some(Binding::Value(..)) => Err(self.wrong(e.span, "a condition in C can change nothing here")),
+                None => Err(self.unknown(&name.node.name, e.span)),
+            },
+            Expression::Member(member) => {
+                let (base, name) = (&member.node.expression, &member.node.identifier);
+                let root = match &base.node {
+                    Expression::Identifier(root) if self.binding(&root.node.name).is_none() => Some(root.node.name.as_str()),
+                    _ => None,
+                };
+                let direct = member.node.operator.node == MemberOperator::Direct;
+                if direct && root == Some("now") {
+                    let found = self.global(&name.node.name);
+                    return found.ok_or_else(|| self.no_global(&name.node.name, name.span));
+                }
+                if let (false, Some(process)) = (direct, root.and_then(|root| root.strip_prefix('P'))) {
+                    return self.of_process(process, &name.node.name, e.span);
+                }
+                let object = if direct { self.object(base)? } else { self.pointer(base)? };
+                let CType::Struct(index) = object.ty else { return Err(self.wrong(base.span, "this is no structure")) };
+                let fields: Vec<&str> = self.r.c.structs[index].fields.iter().map(|(field, _)| field.as_str()).collect();
+                match fields.iter().position(|field| **field == name.node.name) {
+                    Some(number) => Ok(self.field_at(&object, index, number)),
+                    None => {
+                        let hint = did_you_mean(&name.node.name, fields);
+                        let message = format!("there is no field `{}`", name.node.name);
+                        Err(self.wrong_perhaps(name.span, message, hint))
+                    }
+                }
+            }
+            Expression::BinaryOperator(operation) if operation.node.operator.node == BinaryOperator::Index => {
+                let element = self.pointer(&operation.node.lhs)?;
+                let index = self.value(&operation.node.rhs)?;
+                self.moved(element, index.ex, e.span)
+            }
+            Expression::UnaryOperator(operation) if operation.node.operator.node == UnaryOperator::Indirection => {
+                self.pointer(&operation.node.operand)
+            }
+            Expression::Cast(cast) => self.object(&cast.node.expression),
+            _ => Err(self.wrong(e.span, "this is not the name of a variable")),
+        }
+    }
+
+    fn no_global(&mut self, name: &str, at: CSpan) -> Stop {
+        let names: Vec<String> = self.r.globals.keys().map(|k| k.to_string()).chain(self.r.c.state.keys().cloned()).collect();
+        let hint = did_you_mean(name, names.iter().map(String::as_str));
+        let message = format!("the state has no variable `{name}`");
+        self.wrong_perhaps(at, message, hint)
+    }
+
+    fn of_process(&mut self, process: &str, name: &str, at: CSpan) -> Result<Object, Stop> {
+        let own = self.r.current.as_ref().is_some_and(|current| &*current.c_process == process);
+        if !own {
+            let message = format!("only a process of the type `{process}` can name its variables by `P{process}`");
+            return Err(self.wrong_with(at, message, "a variable that several processes use is global"));
+        }
+        self.local(name).ok_or_else(|| self.wrong(at, format!("`{process}` has no variable `{name}`")))
+    }
+
+    /// The object that a pointer points to.
+    pub(super) fn pointer(&mut self, e: &CNode<Expression>) -> Result<Object, Stop> {
+        match &e.node {
+            Expression::Identifier(name) => {
+                if let Some(Binding::Pointer(object)) = self.binding(&name.node.name) {
+                    return Ok(object);
+                }
+            }
+            Expression::UnaryOperator(operation) if operation.node.operator.node == UnaryOperator::Address => {
+                return self.object(&operation.node.operand);
+            }
+            Expression::BinaryOperator(operation) if operation.node.operator.node == BinaryOperator::Plus => {
+                let base = self.pointer(&operation.node.lhs)?;
+                let index = self.value(&operation.node.rhs)?;
+                return self.moved(base, index.ex, e.span);
+            }
+            Expression::Cast(cast) => {
+                let to = self.type_name(&cast.node.type_name)?;
+                let object = self.pointer(&cast.node.expression)?;
+                let fits = matches!(&to, CType::Pointer(target) if **target == object.ty || **target == CType::Void);
+                return if fits { Ok(object) } else { Err(self.wrong(e.span, "a pointer to another type")) };
+            }
+            _ => {}
+        }
+        let object = self.object(e)?;
+        match object.ty {
+            CType::Array(..) => Ok(self.element(&object, Ex::Const(0))),
+            _ => Err(self.wrong(e.span, "this is no pointer")),
+        }
+    }
+
+    /// The element so many places further.
+    fn moved(&mut self, mut object: Object, by: Ex, at: CSpan) -> Result<Object, Stop> {
+        if by == Ex::Const(0) {
+            return Ok(object);
+        }
+        match object.indices.pop() {
+            Some(Ex::Const(0)) => object.indices.push(by),
+            Some(index) => object.indices.push(binary(Binary::Add, index, by)),
+            None => return Err(self.wrong(at, "this is no array")),
+        }
+        Ok(object)
+    }
+
+    /// The object with indices that cannot change.
+    pub(super) fn fixed(&mut self, mut object: Object, at: CSpan) -> Result<Object, Stop> {
+        for index in &mut object.indices {
+            if is_const(index).is_none() && !self.pure {
+                let slot = self.temporary(&CType::Int(Int::new(32, true)), at)?;
+                self.store(&slot, int(index.clone()), at)?;
+                *index = self.load(&slot, at)?.ex;
+            }
+        }
+        Ok(object)
+    }
+
+    // --- Values
+    // ---------------------------------------------------------------------------------
+
+    /// Evaluates an expression for its effects.
+    pub(super) fn effect(&mut self, e: &CNode<Expression>) -> Result<(), Stop> {
+        match &e.node {
+            Expression::UnaryOperator(operation) => {
+                let op = match operation.node.operator.node {
+                    UnaryOperator::PostIncrement | UnaryOperator::PreIncrement => Binary::Add,
+                    UnaryOperator::PostDecrement | UnaryOperator::PreDecrement => Binary::Sub,
+                    _ => return self.value(e).map(drop),
+                };
+                self.change(&operation.node.operand, op, int(Ex::Const(1)), e.span).map(drop)
+            }
+            Expression::BinaryOperator(operation) => match operation.node.operator.node {
+                BinaryOperator::Assign => self.assign(&operation.node.lhs, &operation.node.rhs, e.span).map(drop),
+                ref op => match compound(op) {
+                    Some(op) => {
+                        let value = self.value(&operation.node.rhs)?;
+                        self.change(&operation.node.lhs, op, value, e.span).map(drop)
+                    }
+                    None => self.value(e).map(drop),
+                },
+            },
+            Expression::Comma(parts) => parts.iter().try_for_each(|part| self.effect(part)),
+            Expression::Call(_) => self.call(e).map(drop),
+            Expression::Cast(cast) if matches!(self.type_name(&cast.node.type_name)?, CType::Void) => self.effect(&cast.node.expression),
+            _ => self.value(e).map(drop),
+        }
+    }
+
+    fn assign(&mut self, lhs: &CNode<Expression>, rhs: &CNode<Expression>, at: CSpan) -> Result<Object, Stop> {
+        if let Expression::Identifier(name) = &lhs.node
+            && let Some(Binding::Value(_, to)) = self.binding(&name.node.name)
+        {
+            let value = self.value(rhs)?;
+            return self.rebind(&name.node.name, value, to, at);
+        }
+        let object = self.object(lhs)?;
+        if let CType::Struct(_) = object.ty {
+            let from = self.object(rhs)?;
+            self.copy(&object, &from, at)?;
+            return Ok(object);
+        }
+        let value = self.value(rhs)?;
+        self.store(&object, value, at)?;
+        Ok(object)
+    }
+
+    /// A variable whose value is an expression gets another one.
+    fn rebind(&mut self, name: &str, value: Value, to: Int, at: CSpan) -> Result<Object, Stop> {
+        let value = self.cast(value, to);
+        let scope = self.scopes.iter_mut().rev().find(|scope| scope.contains_key(name));
+        match scope.and_then(|scope| scope.get_mut(name)) {
+            Some(binding) => *binding = Binding::Value(value, to),
+            None => return Err(self.wrong(at, "a condition in C can change nothing here")),
+        }
+        // Nobody looks at the object of such a variable.
+        Ok(Object { scope: crate::model::Scope::Local, leaf: usize::MAX, indices: Vec::new(), ty: CType::Void })
+    }
+
+    fn change(&mut self, target: &CNode<Expression>, op: Binary, by: Value, at: CSpan) -> Result<Object, Stop> {
+        if let Expression::Identifier(name) = &target.node
+            && let Some(Binding::Value(old, to)) = self.binding(&name.node.name)
+        {
+            let value = self.arithmetic(op, old, by, at)?;
+            return self.rebind(&name.node.name, value, to, at);
+        }
+        let object = self.object(target)?;
+        let old = self.load(&object, at)?;
+        let value = self.arithmetic(op, old, by, at)?;
+        self.store(&object, value, at)?;
+        Ok(object)
+    }
+
+    /// Copies a structure, scalar by scalar.
+    pub(super) fn copy(&mut self, to: &Object, from: &Object, at: CSpan) -> Result<(), Stop> {
+        if to.ty != from.ty {
+            return Err(self.wrong(at, "the types of the two sides differ"));
+        }
+        let mut pairs = vec![(to.clone(), from.clone())];
+        let mut copied = 0;
+        while let Some((to, from)) = pairs.pop() {
+            copied += 1;
+            if copied > MAX_COPIED {
+                return Err(self.wrong(at, format!("more than {MAX_COPIED} values are copied at once")));
+            }
+            match &to.ty.clone() {
+                CType::Array(_, length) => {
+                    for index in (0..*length as i32).rev().take(MAX_COPIED) {
+                        pairs.push((self.element(&to, Ex::Const(index)), self.element(&from, Ex::Const(index))));
+                    }
+                }
+                CType::Struct(index) => {
+                    for number in (0..self.r.c.structs[*index].fields.len()).rev() {
+                        pairs.push((self.field_at(&to, *index, number), self.field_at(&from, *index, number)));
+                    }
+                }
+                _ => {
+                    let value = self.load(&from, at)?;
+                    self.store(&to, value, at)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets all scalars of an object to a value.
+    pub(super) fn fill(&mut self, object: &Object, value: i32, at: CSpan) -> Result<(), Stop> {
+        let mut parts = vec![object.clone()];
+        let mut filled = 0;
+        while let Some(part) = parts.pop() {
+            filled += 1;
+            if filled > MAX_COPIED {
+                return Err(self.wrong(at, format!("more than {MAX_COPIED} values are set at once")));
+            }
+            match &part.ty.clone() {
+                CType::Array(_, length) => {
+                    parts.extend((0..*length as i32).rev().take(MAX_COPIED).map(|index| self.element(&part, Ex::Const(index))))
+                }
+                CType::Struct(index) => {
+                    parts.extend((0..self.r.c.structs[*index].fields.len()).rev().map(|number| self.field_at(&part, *index, number)));
+                }
+                _ => self.store(&part, int(Ex::Const(value)), at)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn value(&mut self, e: &CNode<Expression>) -> Result<Value, Stop> {
+        match &e.node {
+            Expression::Identifier(name) => {
+                let name = &name.node.name;
+                match self.binding(name) {
+                    Some(Binding::Value(value, _)) => Ok(value),
+                    Some(Binding::Object(object)) => self.load(&object, e.span),
+                    Some(Binding::Pointer(_)) => Err(self.wrong(e.span, "a pointer is no number")),
+                    None => match (self.r.c.constants.get(name), name.as_str()) {
+                        (Some(&value), _) => Ok(int(Ex::Const(value))),
+                        (None, "true") => Ok(int(Ex::Const(1))),
+                        (None, "false") => Ok(int(Ex::Const(0))),
+                        _ => Err(self.unknown(name, e.span)),
+                    },
+                }
+            }
+            Expression::Constant(constant) => self.literal(&constant.node, e.span),
+            Expression::Member(member) => {
+                // Every process has a number.
+                if let Expression::Identifier(root) = &member.node.expression.node
+                    && root.node.name.starts_with('P')
+                    && member.node.identifier.node.name == "_pid"
+                {
+                    return Ok(int(Ex::Pid));
+                }
+                let object = self.object(e)?;
+                self.load(&object, e.span)
+            }
+            Expression::SizeOfTy(size) => {
+                let ty = self.type_name(&size.node.0)?;
+                Ok(Value { ex: Ex::Const(self.size(&ty).0 as i32), number: Number::U64 })
+            }
+            Expression::SizeOfVal(size) => {
+                let object = self.object(&size.node.0)?;
+                Ok(Value { ex: Ex::Const(self.size(&object.ty).0 as i32), number: Number::U64 })
+            }
+            Expression::UnaryOperator(operation) => self.unary(&operation.node.operator.node, &operation.node.operand, e.span),
+            Expression::BinaryOperator(operation) => self.operation(&operation.node, e.span),
+            Expression::Cast(cast) => {
+                let to = self.type_name(&cast.node.type_name)?;
+                let CType::Int(to) = to else { return Err(self.wrong(e.span, "only numbers can be converted")) };
+                let value = self.value(&cast.node.expression)?;
+                Ok(self.cast(value, to))
+            }
+            Expression::Conditional(conditional) => {
+                let condition = self.value(&conditional.node.condition)?.ex;
+                let (yes, no) = (&conditional.node.then_expression, &conditional.node.else_expression);
+                match is_const(&condition) {
+                    Some(0) => self.value(no),
+                    Some(_) => self.value(yes),
+                    None => self.choice(condition, e.span, |lower| lower.value(yes), |lower| lower.value(no)),
+                }
+            }
+            Expression::Comma(parts) => {
+                let Some((last, before)) = parts.split_last() else { return Err(self.wrong(e.span, "a value is missing")) };
+                before.iter().try_for_each(|part| self.effect(part))?;
+                self.value(last)
+            }
+            Expression::Call(_) => {
+                let value = self.call(e)?;
+                value.ok_or_else(|| self.wrong(e.span, "this function gives no value"))
+            }
+            _ => Err(self.wrong(e.span, "this expression of C is not known here")),
+        }
+    }
+
+    /// A value that is one of two, and perhaps the effects of finding it.
+    fn choice(
+        &mut self,
+        condition: Ex,
+        at: CSpan,
+        yes: impl FnOnce(&mut Self) -> Result<Value, Stop>,
+        no: impl FnOnce(&mut Self) -> Result<Value, Stop>,
+    ) -> Result<Value, Stop> {
+        let before = std::mem::take(&mut self.out);
+        let first = yes(self)?;
+        let mut first_code = std::mem::take(&mut self.out);
+        let second = no(self)?;
+        let mut second_code = std::mem::replace(&mut self.out, before);
+        let number = first.number.max(second.number);
+        let (a, b) = (self.converted(first, number), self.converted(second, number));
+        if first_code.is_empty() && second_code.is_empty() {
+            return Ok(Value { ex: Ex::Conditional(Box::new(condition), Box::new(a), Box::new(b)), number });
+        }
+        let bits = if number >= Number::I64 { 64 } else { 32 };
+        let signed = matches!(number, Number::I32 | Number::I64);
+        let slot = self.temporary(&CType::Int(Int::new(bits, signed)), at)?;
+        let place = self.scalar(&slot, at)?;
+        let span = self.at(at);
+        let store = |ex| Stm { node: Node::Basic(Action::Assign(Target::Place(place.clone()), ex)), span };
+        first_code.insert(0, Stm { node: Node::Basic(Action::Guard(condition)), span });
+        first_code.push(store(a));
+        second_code.insert(0, Stm { node: Node::Else, span });
+        second_code.push(store(b));
+        self.out.push(Stm { node: Node::If(vec![first_code, second_code]), span });
+        self.load(&slot, at)
+    }
+
+    fn literal(&mut self, constant: &Constant, at: CSpan) -> Result<Value, Stop> {
+        match constant {
+            Constant::Integer(integer) => {
+                let radix = match integer.base {
+                    IntegerBase::Decimal => 10,
+                    IntegerBase::Octal => 8,
+                    IntegerBase::Hexadecimal => 16,
+                    IntegerBase::Binary => 2,
+                };
+                let digits = if integer.number.is_empty() { "0" } else { &*integer.number };
+                let Ok(n) = u64::from_str_radix(digits, radix) else { return Err(self.wrong(at, "this number is too large")) };
+                let long = integer.suffix.size != IntegerSize::Int;
+                let number = match (n, integer.suffix.unsigned, long) {
+                    (0..=0x7fff_ffff, false, false) => Number::I32,
+                    (0..=0x7fff_ffff, false, true) => Number::I64,
+                    (0..=0x7fff_ffff, true, true) => Number::U64,
+                    (0..=0xffff_ffff, true, false) => Number::U32,
+                    (0..=0xffff_ffff, false, false) if radix != 10 => Number::U32,
+                    _ => return Err(self.wrong(at, "this number does not fit 32 bits")),
+                };
+                Ok(Value { ex: Ex::Const(n as u32 as i32), number })
+            }
+            Constant::Character(text) => {
+                let inner = text.trim_start_matches('L').trim_matches('\'');
+                let mut chars = inner.chars();
+                let value = match (chars.next(), chars.as_str()) {
+                    (Some('\\'), "n") => 10,
+                    (Some('\\'), "t") => 9,
+                    (Some('\\'), "r") => 13,
+                    (Some('\\'), "f") => 12,
+                    (Some('\\'), "v") => 11,
+                    (Some('\\'), "a") => 7,
+                    (Some('\\'), "b") => 8,
+                    (Some('\\'), hex) if hex.starts_with('x') => i32::from(u8::from_str_radix(&hex[1..], 16).unwrap_or(0) as i8),
+                    (Some('\\'), octal) if octal.starts_with(|c: char| c.is_digit(8)) => {
+                        i32::from(u16::from_str_radix(octal, 8).unwrap_or(0) as u8 as i8)
+                    }
+                    (Some('\\'), other) => other.chars().next().map_or(0, |c| c as i32),
+                    (Some(c), "") => c as i32,
+                    _ if text == "'\\''" => 39,
+                    _ => return Err(self.wrong(at, "this is not one character")),
+                };
+                Ok(int(Ex::Const(value)))
+            }
+            Constant::Float(_) => Err(self.wrong(at, "numbers with a point cannot be part of a state")),
+        }
+    }
+
+    fn unary(&mut self, op: &UnaryOperator, operand: &CNode<Expression>, at: CSpan) -> Result<Value, Stop> {
+        match op {
+            UnaryOperator::PreIncrement | UnaryOperator::PreDecrement | UnaryOperator::PostIncrement | UnaryOperator::PostDecrement => {
+                let change =
+                    if matches!(op, UnaryOperator::PreIncrement | UnaryOperator::PostIncrement) { Binary::Add } else { Binary::Sub };
+                if let Expression::Identifier(name) = &operand.node
+                    && let Some(Binding::Value(old, _)) = self.binding(&name.node.name)
+                {
+                    self.change(operand, change, int(Ex::Const(1)), at)?;
+                    let new = self.value(operand)?;
+                    return Ok(if matches!(op, UnaryOperator::PreIncrement | UnaryOperator::PreDecrement) { new } else { old });
+                }
+                if matches!(op, UnaryOperator::PreIncrement | UnaryOperator::PreDecrement) {
+                    let object = self.change(operand, change, int(Ex::Const(1)), at)?;
+                    return self.load(&object, at);
+                }
+                let object = self.object(operand)?;
+                let object = self.fixed(object, at)?;
+                let slot = self.temporary(&object.ty.clone(), at)?;
+                let old = self.load(&object, at)?;
+                self.store(&slot, old.clone(), at)?;
+                let value = self.arithmetic(change, old, int(Ex::Const(1)), at)?;
+                self.store(&object, value, at)?;
+                self.load(&slot, at)
+            }
+            UnaryOperator::Address => Err(self.wrong(at, "an address is no number")),
+            UnaryOperator::Indirection => {
+                let object = self.pointer(operand)?;
+                self.load(&object, at)
+            }
+            UnaryOperator::Plus => self.value(operand),
+            UnaryOperator::Minus => {
+                let value = self.value(operand)?;
+                let ex = match value.number {
+                    Number::I64 => exact(Binary::Sub, Ex::Const(0), value.ex),
+                    Number::U64 => within(0, 0, value.ex),
+                    _ => unary(Unary::Negate, value.ex),
+                };
+                Ok(Value { ex, number: value.number })
+            }
+            UnaryOperator::Complement => {
+                let value = self.value(operand)?;
+                if value.number == Number::U64 {
+                    return Err(self.wrong(at, "`~` of an unsigned number of 64 bits does not fit 32 bits"));
+                }
+                Ok(Value { ex: unary(Unary::Complement, value.ex), number: value.number })
+            }
+            UnaryOperator::Negate => {
+                let value = self.value(operand)?;
+                Ok(int(unary(Unary::Not, value.ex)))
+            }
+        }
+    }
+
+    fn operation(&mut self, operation: &lang_c::ast::BinaryOperatorExpression, at: CSpan) -> Result<Value, Stop> {
+        let (lhs, rhs) = (&operation.lhs, &operation.rhs);
+        match &operation.operator.node {
+            BinaryOperator::Index => {
+                let element = self.pointer(lhs)?;
+                let index = self.value(rhs)?;
+                let object = self.moved(element, index.ex, at)?;
+                self.load(&object, at)
+            }
+            BinaryOperator::Assign => {
+                let object = self.assign(lhs, rhs, at)?;
+                if object.leaf == usize::MAX {
+                    return self.value(lhs);
+                }
+                self.load(&object, at)
+            }
+            BinaryOperator::LogicalAnd => self.lazy(lhs, rhs, true, at),
+            BinaryOperator::LogicalOr => self.lazy(lhs, rhs, false, at),
+            op => {
+                if let Some(op) = compound(op) {
+                    let by = self.value(rhs)?;
+                    let object = self.change(lhs, op, by, at)?;
+                    return if object.leaf == usize::MAX { self.value(lhs) } else { self.load(&object, at) };
+                }
+                let op = plain(op).ok_or_else(|| self.wrong(at, "this operator is not known here"))?;
+                let (a, b) = (self.value(lhs)?, self.value(rhs)?);
+                self.arithmetic(op, a, b, at)
+            }
+        }
+    }
+
+    /// `a && b`, `a || b`.
+    fn lazy(&mut self, lhs: &CNode<Expression>, rhs: &CNode<Expression>, and: bool, at: CSpan) -> Result<Value, Stop> {
+        let a = self.value(lhs)?.ex;
+        match is_const(&a) {
+            Some(n) if (n == 0) == and => return Ok(int(Ex::Const(i32::from(!and)))),
+            _ => {}
+        }
+        let before = std::mem::take(&mut self.out);
+        let b = self.value(rhs)?.ex;
+        let code = std::mem::replace(&mut self.out, before);
+        let op = if and { Binary::And } else { Binary::Or };
+        if code.is_empty() {
+            return Ok(int(binary(op, a, b)));
+        }
+        let truth = |ex: Ex| int(if is_truth(&ex) { ex } else { binary(Binary::Ne, ex, Ex::Const(0)) });
+        let decided = int(Ex::Const(i32::from(!and)));
+        let continued = move |lower: &mut Self| {
+            lower.out = code;
+            Ok(truth(b))
+        };
+        match and {
+            true => self.choice(a, at, continued, |_| Ok(decided)),
+            false => self.choice(a, at, |_| Ok(decided), continued),
+        }
+    }
+
+    pub(super) fn arithmetic(&mut self, op: Binary, a: Value, b: Value, at: CSpan) -> Result<Value, Stop> {
+        if matches!(op, Binary::Shl | Binary::Shr) {
+            return self.shift(op, a, b, at);
+        }
+        let number = a.number.max(b.number);
+        let (x, y) = (self.converted(a, number), self.converted(b, number));
+        let comparison = matches!(op, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge);
+        let ex = match (number, op) {
+            (Number::U32, Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge) => {
+                let sign = |ex| binary(Binary::BitXor, ex, Ex::Const(i32::MIN));
+                binary(op, sign(x), sign(y))
+            }
+            (Number::U32, Binary::Div | Binary::Rem) => return self.unsigned_division(op, x, y, at),
+            (Number::I64, Binary::Add | Binary::Sub | Binary::Mul) | (Number::U64, Binary::Add | Binary::Mul) => exact(op, x, y),
+            (Number::U64, Binary::Sub) => within(0, i32::MAX, exact(op, x, y)),
+            (Number::I64, Binary::Div | Binary::Rem) => binary(op, within(-i32::MAX, i32::MAX, x), y),
+            _ => binary(op, x, y),
+        };
+        Ok(Value { ex, number: if comparison { Number::I32 } else { number } })
+    }
+
+    /// Unsigned division by a signed one of half the number (Hacker's Delight, section 9-3).
+    fn unsigned_division(&mut self, op: Binary, x: Ex, y: Ex, at: CSpan) -> Result<Value, Stop> {
+        let done = |ex| Ok(Value { ex, number: Number::U32 });
+        if let (Some(a), Some(b)) = (is_const(&x), is_const(&y))
+            && b != 0
+        {
+            let (a, b) = (a as u32, b as u32);
+            return done(Ex::Const(if op == Binary::Div { a / b } else { a % b } as i32));
+        }
+        let (x, y) = if self.pure { (x, y) } else { (self.held(x, at)?, self.held(y, at)?) };
+        let half = binary(Binary::BitAnd, binary(Binary::Shr, x.clone(), Ex::Const(1)), Ex::Const(i32::MAX));
+        let about = binary(Binary::Shl, binary(Binary::Div, half, y.clone()), Ex::Const(1));
+        let rest = binary(Binary::Sub, x.clone(), binary(Binary::Mul, about.clone(), y.clone()));
+        let sign = |ex| binary(Binary::BitXor, ex, Ex::Const(i32::MIN));
+        let more = binary(Binary::Ge, sign(rest), sign(y.clone()));
+        let quotient = binary(Binary::Add, about, more);
+        // A divisor above the largest signed number goes at most once into the other.
+        let once = binary(Binary::Ge, sign(x.clone()), sign(y.clone()));
+        let large = binary(Binary::Lt, y.clone(), Ex::Const(0));
+        let quotient = Ex::Conditional(Box::new(large), Box::new(once), Box::new(quotient));
+        match op {
+            Binary::Div => done(quotient),
+            _ => done(binary(Binary::Sub, x, binary(Binary::Mul, quotient, y))),
+        }
+    }
+
+    /// The value in a variable, if it is used several times.
+    pub(super) fn held(&mut self, ex: Ex, at: CSpan) -> Result<Ex, Stop> {
+        if matches!(ex, Ex::Const(_) | Ex::Load(_)) {
+            return Ok(ex);
+        }
+        let slot = self.temporary(&CType::Int(Int::new(32, false)), at)?;
+        self.store(&slot, Value { ex, number: Number::U32 }, at)?;
+        Ok(self.load(&slot, at)?.ex)
+    }
+
+    fn shift(&mut self, op: Binary, a: Value, b: Value, at: CSpan) -> Result<Value, Stop> {
+        let (x, by) = (a.ex, b.ex);
+        let ex = match (a.number, op) {
+            (Number::U32, Binary::Shr) => match is_const(&by) {
+                Some(0) => x,
+                Some(n) => binary(Binary::BitAnd, binary(Binary::Shr, x, Ex::Const(n)), Ex::Const((u32::MAX >> (n & 31)) as i32)),
+                None => {
+                    let mask = binary(Binary::Shr, Ex::Const(i32::MAX), binary(Binary::Sub, by.clone(), Ex::Const(1)));
+                    let moved = binary(Binary::BitAnd, binary(Binary::Shr, x.clone(), by.clone()), mask);
+                    Ex::Conditional(Box::new(by), Box::new(moved), Box::new(x))
+                }
+            },
+            (Number::I64 | Number::U64, Binary::Shl) => match is_const(&by) {
+                Some(n @ 0..=30) => exact(Binary::Mul, x, Ex::Const(1 << n)),
+                _ => return Err(self.wrong(at, "a number of 64 bits is shifted only by a number of places from 0 to 30")),
+            },
+            (Number::I64 | Number::U64, _) => match is_const(&by) {
+                Some(n @ 0..=31) => binary(Binary::Shr, x, Ex::Const(n)),
+                _ => return Err(self.wrong(at, "a number of 64 bits is shifted only by a number of places from 0 to 31")),
+            },
+            _ => binary(op, x, by),
+        };
+        Ok(Value { ex, number: a.number })
+    }
+}
+
+/// The operator of `a op= b`.
+fn compound(op: &BinaryOperator) -> Option<Binary> {
+    Some(match op {
+        BinaryOperator::AssignMultiply => Binary::Mul,
+        BinaryOperator::AssignDivide => Binary::Div,
+        BinaryOperator::AssignModulo => Binary::Rem,
+        BinaryOperator::AssignPlus => Binary::Add,
+        BinaryOperator::AssignMinus => Binary::Sub,
+        BinaryOperator::AssignShiftLeft => Binary::Shl,
+        BinaryOperator::AssignShiftRight => Binary::Shr,
+        BinaryOperator::AssignBitwiseAnd => Binary::BitAnd,
+        BinaryOperator::AssignBitwiseXor => Binary::BitXor,
+        BinaryOperator::AssignBitwiseOr => Binary::BitOr,
+        _ => return None,
+    })
+}
+
+fn plain(op: &BinaryOperator) -> Option<Binary> {
+    Some(match op {
+        BinaryOperator::Multiply => Binary::Mul,
+        BinaryOperator::Divide => Binary::Div,
+        BinaryOperator::Modulo => Binary::Rem,
+        BinaryOperator::Plus => Binary::Add,
+        BinaryOperator::Minus => Binary::Sub,
+        BinaryOperator::ShiftLeft => Binary::Shl,
+        BinaryOperator::ShiftRight => Binary::Shr,
+        BinaryOperator::Less => Binary::Lt,
+        BinaryOperator::Greater => Binary::Gt,
+        BinaryOperator::LessOrEqual => Binary::Le,
+        BinaryOperator::GreaterOrEqual => Binary::Ge,
+        BinaryOperator::Equals => Binary::Eq,
+        BinaryOperator::NotEquals => Binary::Ne,
+        BinaryOperator::BitwiseAnd => Binary::BitAnd,
+        BinaryOperator::BitwiseXor => Binary::BitXor,
+        BinaryOperator::BitwiseOr => Binary::BitOr,
+        _ => return None,
+    })
+}

@@ -1,0 +1,321 @@
+//! Statements of C as statements of the model.
+
+use super::expression::{Value, int};
+use super::types::{CType, Int};
+use super::{Around, Binding, Lower, Object, Stop};
+use crate::ast::Binary;
+use crate::model::{Action, Ex, Node, Stm};
+use crate::token::Text;
+use lang_c::ast::{BlockItem, Declaration, Expression, ForInitializer, Initializer, Label, Statement};
+use lang_c::span::{Node as CNode, Span as CSpan};
+use std::collections::HashMap;
+
+impl Lower<'_, '_> {
+    pub(super) fn statement(&mut self, s: &CNode<Statement>) -> Result<(), Stop> {
+        let at = s.span;
+        match &s.node {
+            Statement::Compound(items) => {
+                self.scopes.push(HashMap::new());
+                let result = items.iter().try_for_each(|item| match &item.node {
+                    BlockItem::Declaration(declaration) => self.declaration(&declaration.node, declaration.span),
+                    BlockItem::StaticAssert(_) => Ok(()),
+                    BlockItem::Statement(statement) => self.statement(statement),
+                });
+                self.scopes.pop();
+                result
+            }
+            Statement::Expression(None) => Ok(()),
+            Statement::Expression(Some(expression)) => self.effect(expression),
+            Statement::If(branch) => {
+                let condition = self.value(&branch.node.condition)?.ex;
+                let yes = self.apart(|lower| lower.statement(&branch.node.then_statement))?;
+                let no = match &branch.node.else_statement {
+                    Some(statement) => self.apart(|lower| lower.statement(statement))?,
+                    None => Vec::new(),
+                };
+                self.branch(condition, yes, no, at);
+                Ok(())
+            }
+            Statement::While(repeat) => self.repeat(Some(&repeat.node.expression), None, &repeat.node.statement, at),
+            Statement::DoWhile(repeat) => self.do_while(&repeat.node.statement, &repeat.node.expression, at),
+            Statement::For(repeat) => {
+                self.scopes.push(HashMap::new());
+                let result = self.for_loop(&repeat.node, at);
+                self.scopes.pop();
+                result
+            }
+            Statement::Switch(switch) => self.switch(&switch.node, at),
+            Statement::Break => match self.around.last_mut() {
+                Some(around) => {
+                    around.left = true;
+                    let label = around.leave.clone();
+                    self.jump(&label, at)
+                }
+                None => Err(self.wrong(at, "`break` outside a loop")),
+            },
+            Statement::Continue => {
+                let next = self.around.iter_mut().rev().find_map(|around| around.next.as_mut());
+                match next {
+                    Some((label, used)) => {
+                        *used = true;
+                        let label = label.clone();
+                        self.jump(&label, at)
+                    }
+                    None => Err(self.wrong(at, "`continue` outside a loop")),
+                }
+            }
+            Statement::Return(value) => self.leave(value.as_deref(), at),
+            Statement::Labeled(_) | Statement::Goto(_) => {
+                Err(self.wrong_with(at, "labels and `goto` of C are not followed", "use a loop or a `switch`"))
+            }
+            Statement::Asm(_) => Err(self.wrong(at, "assembler is not followed")),
+        }
+    }
+
+    /// The steps that something makes, apart from those made so far.
+    fn apart(&mut self, make: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<Vec<Stm>, Stop> {
+        let before = std::mem::take(&mut self.out);
+        let result = make(self);
+        let made = std::mem::replace(&mut self.out, before);
+        result.map(|()| made)
+    }
+
+    fn branch(&mut self, condition: Ex, mut yes: Vec<Stm>, mut no: Vec<Stm>, at: CSpan) {
+        let span = self.at(at);
+        match condition {
+            Ex::Const(0) => self.out.append(&mut no),
+            Ex::Const(_) => self.out.append(&mut yes),
+            condition => {
+                yes.insert(0, Stm { node: Node::Basic(Action::Guard(condition)), span });
+                no.insert(0, Stm { node: Node::Else, span });
+                self.out.push(Stm { node: Node::If(vec![yes, no]), span });
+            }
+        }
+    }
+
+    fn declaration(&mut self, declaration: &Declaration, at: CSpan) -> Result<(), Stop> {
+        for (name, ty, initializer) in self.variables(declaration)? {
+            let binding = match (&ty, &initializer) {
+                (CType::Pointer(_), Some(initializer)) => match &initializer.node {
+                    Initializer::Expression(expression) => Binding::Pointer(self.pointer(expression)?),
+                    Initializer::List(_) => return Err(self.wrong(initializer.span, "a pointer is made from one address")),
+                },
+                (CType::Pointer(_), None) => {
+                    return Err(self.wrong_with(at, "a pointer must be made from an address", "write `T *p = &variable;`"));
+                }
+                _ => {
+                    let object = self.temporary(&ty, at)?;
+                    self.start(&object, initializer.as_ref(), at)?;
+                    Binding::Object(object)
+                }
+            };
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.insert(name, binding);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a variable of a fragment starts with. One without an initial value is zero, so that the
+    /// same state always has the same successors.
+    fn start(&mut self, object: &Object, initializer: Option<&CNode<Initializer>>, at: CSpan) -> Result<(), Stop> {
+        match initializer.map(|initializer| &initializer.node) {
+            None => self.fill(object, 0, at),
+            Some(Initializer::Expression(expression)) => match object.ty {
+                CType::Struct(_) => {
+                    let from = self.object(expression)?;
+                    self.copy(object, &from, at)
+                }
+                _ => {
+                    let value = self.value(expression)?;
+                    self.store(object, value, at)
+                }
+            },
+            Some(Initializer::List(items)) => {
+                self.fill(object, 0, at)?;
+                for (_, part, item) in self.initialised_parts(object, items, at)? {
+                    self.start(&part, Some(&item), item.span)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn for_loop(&mut self, repeat: &lang_c::ast::ForStatement, at: CSpan) -> Result<(), Stop> {
+        match &repeat.initializer.node {
+            ForInitializer::Empty | ForInitializer::StaticAssert(_) => {}
+            ForInitializer::Expression(expression) => self.effect(expression)?,
+            ForInitializer::Declaration(declaration) => self.declaration(&declaration.node, declaration.span)?,
+        }
+        self.repeat(repeat.condition.as_deref(), repeat.step.as_deref(), &repeat.statement, at)
+    }
+
+    fn enter(&mut self) {
+        let (leave, next) = (self.label("break"), self.label("continue"));
+        self.around.push(Around { leave, left: false, next: Some((next, false)) });
+    }
+
+    /// The end of a loop whose body has been made.
+    fn finish(&mut self, round: Vec<Stm>, at: CSpan) -> Result<(), Stop> {
+        let around = self.around.pop().ok_or(Stop)?;
+        let span = self.at(at);
+        self.out.push(Stm { node: Node::Do(vec![round]), span });
+        if around.left {
+            self.set_label(&around.leave, at);
+        }
+        Ok(())
+    }
+
+    /// Leaves the loop unless a condition holds.
+    fn unless(&mut self, condition: Option<&CNode<Expression>>, at: CSpan) -> Result<(), Stop> {
+        let Some(condition) = condition else { return Ok(()) };
+        let value = self.value(condition)?.ex;
+        let around = self.around.last_mut().ok_or(Stop)?;
+        around.left = true;
+        let label = around.leave.clone();
+        let leave = self.apart(|lower| lower.jump(&label, at))?;
+        self.branch(value, Vec::new(), leave, at);
+        Ok(())
+    }
+
+    fn next_round(&mut self, at: CSpan) {
+        let label = self.around.last().and_then(|around| around.next.clone());
+        if let Some((label, true)) = label {
+            self.set_label(&label, at);
+        }
+    }
+
+    fn repeat(
+        &mut self,
+        condition: Option<&CNode<Expression>>,
+        step: Option<&CNode<Expression>>,
+        body: &CNode<Statement>,
+        at: CSpan,
+    ) -> Result<(), Stop> {
+        self.enter();
+        let round = self.apart(|lower| {
+            lower.nothing(at);
+            lower.unless(condition, at)?;
+            lower.statement(body)?;
+            lower.next_round(at);
+            step.map_or(Ok(()), |step| lower.effect(step))
+        });
+        let round = round?;
+        self.finish(round, at)
+    }
+
+    fn do_while(&mut self, body: &CNode<Statement>, condition: &CNode<Expression>, at: CSpan) -> Result<(), Stop> {
+        self.enter();
+        let round = self.apart(|lower| {
+            lower.nothing(at);
+            lower.statement(body)?;
+            lower.next_round(at);
+            lower.unless(Some(condition), at)
+        });
+        let round = round?;
+        self.finish(round, at)
+    }
+
+    fn nothing(&mut self, at: CSpan) {
+        let span = self.at(at);
+        self.out.push(Stm { node: Node::Basic(Action::Skip), span });
+    }
+
+    /// Jumps to the case, then the body with labels.
+    fn switch(&mut self, switch: &lang_c::ast::SwitchStatement, at: CSpan) -> Result<(), Stop> {
+        let value = self.value(&switch.expression)?;
+        let slot = self.temporary(&CType::Int(Int::new(32, true)), at)?;
+        self.store(&slot, int(value.ex), at)?;
+        let value: Value = self.load(&slot, at)?;
+        let Statement::Compound(items) = &switch.statement.node else { return Err(self.wrong(at, "a `switch` has a block")) };
+        // The labels of each item, outermost first, and what follows them.
+        let mut cases: Vec<(Option<i32>, Text)> = Vec::new();
+        let mut parts: Vec<(Vec<Text>, &BlockItem, CSpan)> = Vec::new();
+        for item in items {
+            let mut labels = Vec::new();
+            if let BlockItem::Statement(statement) = &item.node
+                && let Statement::Labeled(_) = &statement.node
+            {
+                let mut inner = statement;
+                while let Statement::Labeled(labeled) = &inner.node {
+                    let case = match &labeled.node.label.node {
+                        Label::Case(value) => Some(self.constant(value)?),
+                        Label::Default => None,
+                        _ => return Err(self.wrong(inner.span, "this label is not followed")),
+                    };
+                    let label = self.label("case");
+                    cases.push((case, label.clone()));
+                    labels.push(label);
+                    inner = &labeled.node.statement;
+                }
+                parts.push((labels, &item.node, inner.span));
+            } else {
+                parts.push((labels, &item.node, item.span));
+            }
+        }
+        let leave = self.label("break");
+        self.around.push(Around { leave: leave.clone(), left: true, next: None });
+        let span = self.at(at);
+        let mut options = Vec::new();
+        for (case, label) in cases.iter().filter(|(case, _)| case.is_some()) {
+            let Some(case) = case else { continue };
+            let equal = super::expression::binary(Binary::Eq, value.ex.clone(), Ex::Const(*case));
+            let jump = self.apart(|lower| lower.jump(label, at))?;
+            let mut option = vec![Stm { node: Node::Basic(Action::Guard(equal)), span }];
+            option.extend(jump);
+            options.push(option);
+        }
+        let default = cases.iter().find(|(case, _)| case.is_none()).map_or(&leave, |(_, label)| label).clone();
+        let jump = self.apart(|lower| lower.jump(&default, at))?;
+        if options.is_empty() {
+            self.out.extend(jump);
+        } else {
+            let mut option = vec![Stm { node: Node::Else, span }];
+            option.extend(jump);
+            options.push(option);
+            self.out.push(Stm { node: Node::If(options), span });
+        }
+        self.scopes.push(HashMap::new());
+        let result = parts.into_iter().try_for_each(|(labels, item, span)| {
+            for label in &labels {
+                self.set_label(label, span);
+            }
+            match item {
+                BlockItem::Declaration(declaration) => self.declaration(&declaration.node, declaration.span),
+                BlockItem::StaticAssert(_) => Ok(()),
+                BlockItem::Statement(statement) => {
+                    let mut inner = statement;
+                    while let Statement::Labeled(labeled) = &inner.node {
+                        inner = &labeled.node.statement;
+                    }
+                    self.statement(inner)
+                }
+            }
+        });
+        self.scopes.pop();
+        self.around.pop();
+        result?;
+        self.set_label(&leave, at);
+        Ok(())
+    }
+
+    fn leave(&mut self, value: Option<&CNode<Expression>>, at: CSpan) -> Result<(), Stop> {
+        let target = match self.returns.last() {
+            Some(call) => call.value.clone(),
+            None => return Err(self.wrong(at, "`return` outside a function")),
+        };
+        match (target, value) {
+            (Some(target), Some(value)) => {
+                let value = self.value(value)?;
+                self.store(&target, value, at)?;
+            }
+            (None, Some(value)) => self.effect(value)?,
+            (Some(_), None) => return Err(self.wrong(at, "a value is missing")),
+            (None, None) => {}
+        }
+        let Some(call) = self.returns.last_mut() else { return Err(Stop) };
+        call.used = true;
+        let end = call.end.clone();
+        self.jump(&end, at)
+    }
+}

@@ -1,0 +1,287 @@
+//! Types of C, and how their variables are divided into leaves.
+//!
+//! Sizes are those of the usual 64-bit machines. A value of 64 bits has a variable of 32: an
+//! operation whose result does not fit is a fault when it happens, never a wrong value.
+
+use super::{Lower, Stop};
+use crate::model::Scalar;
+use lang_c::ast::{
+    ArraySize, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, SpecifierQualifier, StructDeclaration, StructKind,
+    TypeName, TypeSpecifier,
+};
+use lang_c::span::Node;
+use std::rc::Rc;
+
+/// An integer type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::resolve) struct Int {
+    pub bits: u8,
+    pub signed: bool,
+    /// `_Bool`: 0 or 1, by comparison with 0.
+    pub truth: bool,
+}
+
+impl Int {
+    pub const fn new(bits: u8, signed: bool) -> Int {
+        Int { bits, signed, truth: false }
+    }
+
+    /// The variable that holds it.
+    pub fn scalar(self) -> Scalar {
+        match (self.bits, self.signed) {
+            (1, false) => Scalar::Bit,
+            (8, false) => Scalar::Byte,
+            (1..=16, true) => Scalar::Short,
+            (17.., true) | (32.., false) => Scalar::Int,
+            (bits, false) => Scalar::Unsigned(bits),
+            (0, true) => Scalar::Int,
+        }
+    }
+
+    /// The type of its value in an expression.
+    pub(super) fn number(self) -> Number {
+        match (self.bits, self.signed) {
+            (64, true) => Number::I64,
+            (64, false) => Number::U64,
+            (32, false) => Number::U32,
+            _ => Number::I32,
+        }
+    }
+}
+
+/// The type of a value in an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Number {
+    I32,
+    U32,
+    I64,
+    U64,
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::resolve) enum CType {
+    Void,
+    Int(Int),
+    Struct(usize),
+    Array(Rc<CType>, u32),
+    Pointer(Rc<CType>),
+}
+
+/// A structure with its fields in order.
+#[derive(Clone, Debug)]
+pub(in crate::resolve) struct Struct {
+    pub fields: Vec<(String, CType)>,
+}
+
+/// The type of a variable, a field or a parameter, and its name.
+pub(super) type Named = (Option<String>, CType);
+
+impl Lower<'_, '_> {
+    /// How many leaves a variable has.
+    pub(super) fn leaves(&self, ty: &CType) -> usize {
+        match ty {
+            CType::Void | CType::Int(_) | CType::Pointer(_) => 1,
+            CType::Array(element, _) => self.leaves(element),
+            CType::Struct(index) => self.r.c.structs[*index].fields.iter().map(|(_, ty)| self.leaves(ty)).sum(),
+        }
+    }
+
+    /// Names, types and lengths of the leaves.
+    pub(super) fn expand(&self, name: &str, ty: &CType, dimensions: &[u32], out: &mut Vec<(String, Scalar, Vec<u32>)>) {
+        match ty {
+            CType::Int(int) => out.push((name.to_owned(), int.scalar(), dimensions.to_vec())),
+            CType::Void | CType::Pointer(_) => {}
+            CType::Array(element, length) => {
+                let mut dimensions = dimensions.to_vec();
+                dimensions.push(*length);
+                self.expand(name, element, &dimensions, out);
+            }
+            CType::Struct(index) => {
+                for (field, ty) in &self.r.c.structs[*index].fields {
+                    self.expand(&format!("{name}.{field}"), ty, dimensions, out);
+                }
+            }
+        }
+    }
+
+    /// Size and alignment in bytes.
+    pub(super) fn size(&self, ty: &CType) -> (u64, u64) {
+        match ty {
+            CType::Void => (1, 1),
+            CType::Int(int) if int.truth => (1, 1),
+            CType::Int(int) => (u64::from(int.bits).div_ceil(8), u64::from(int.bits).div_ceil(8)),
+            CType::Pointer(_) => (8, 8),
+            CType::Array(element, length) => {
+                let (size, align) = self.size(element);
+                (size * u64::from(*length), align)
+            }
+            CType::Struct(index) => {
+                let (mut size, mut align) = (0u64, 1u64);
+                for (_, ty) in &self.r.c.structs[*index].fields {
+                    let (own, at) = self.size(ty);
+                    size = size.next_multiple_of(at.max(1)) + own;
+                    align = align.max(at);
+                }
+                (size.next_multiple_of(align), align)
+            }
+        }
+    }
+
+    /// The type that specifiers name; true if they begin a `typedef`.
+    pub(super) fn specified(&mut self, specifiers: &[Node<DeclarationSpecifier>]) -> Result<(CType, bool), Stop> {
+        let typedef = specifiers.iter().any(|specifier| {
+            matches!(&specifier.node, DeclarationSpecifier::StorageClass(class) if class.node == lang_c::ast::StorageClassSpecifier::Typedef)
+        });
+        let types: Vec<&Node<TypeSpecifier>> = specifiers
+            .iter()
+            .filter_map(|specifier| match &specifier.node {
+                DeclarationSpecifier::TypeSpecifier(ty) => Some(ty),
+                _ => None,
+            })
+            .collect();
+        Ok((self.basic(&types)?, typedef))
+    }
+
+    pub(super) fn qualified(&mut self, specifiers: &[Node<SpecifierQualifier>]) -> Result<CType, Stop> {
+        let types: Vec<&Node<TypeSpecifier>> = specifiers
+            .iter()
+            .filter_map(|specifier| match &specifier.node {
+                SpecifierQualifier::TypeSpecifier(ty) => Some(ty),
+                _ => None,
+            })
+            .collect();
+        self.basic(&types)
+    }
+
+    /// A type without a variable, as in a cast.
+    pub(super) fn type_name(&mut self, name: &Node<TypeName>) -> Result<CType, Stop> {
+        let ty = self.qualified(&name.node.specifiers)?;
+        match &name.node.declarator {
+            Some(declarator) => Ok(self.declared(ty, declarator)?.1),
+            None => Ok(ty),
+        }
+    }
+
+    fn basic(&mut self, specifiers: &[&Node<TypeSpecifier>]) -> Result<CType, Stop> {
+        let (mut bits, mut signed, mut longs, mut seen) = (32u8, None, 0, false);
+        for specifier in specifiers {
+            seen = true;
+            match &specifier.node {
+                TypeSpecifier::Void => return Ok(CType::Void),
+                TypeSpecifier::Bool => return Ok(CType::Int(Int { bits: 1, signed: false, truth: true })),
+                TypeSpecifier::Char => bits = 8,
+                TypeSpecifier::Short => bits = 16,
+                TypeSpecifier::Int => {}
+                TypeSpecifier::Long => longs += 1,
+                TypeSpecifier::Signed => signed = Some(true),
+                TypeSpecifier::Unsigned => signed = Some(false),
+                TypeSpecifier::TypedefName(name) => {
+                    let known = self.r.c.typedefs.get(&name.node.name).cloned();
+                    return known.ok_or_else(|| self.wrong(name.span, format!("the type `{}` is not known", name.node.name)));
+                }
+                TypeSpecifier::Struct(structure) => return self.structure(structure),
+                TypeSpecifier::Enum(enumeration) => {
+                    let mut next = 0i32;
+                    for enumerator in &enumeration.node.enumerators {
+                        if let Some(expression) = &enumerator.node.expression {
+                            next = self.constant(expression)?;
+                        }
+                        self.r.c.constants.insert(enumerator.node.identifier.node.name.clone(), next);
+                        next = next.wrapping_add(1);
+                    }
+                    return Ok(CType::Int(Int::new(32, false)));
+                }
+                _ => return Err(self.wrong(specifier.span, "only integers, structures and arrays can be part of a state")),
+            }
+        }
+        if !seen {
+            let message = "a type is missing";
+            return Err(self.wrong(specifiers.first().map_or(lang_c::span::Span::span(0, 0), |s| s.span), message));
+        }
+        if longs > 0 {
+            bits = 64;
+        }
+        Ok(CType::Int(Int::new(bits, signed.unwrap_or(true))))
+    }
+
+    fn structure(&mut self, structure: &Node<lang_c::ast::StructType>) -> Result<CType, Stop> {
+        let tag = structure.node.identifier.as_ref().map(|tag| tag.node.name.clone());
+        if structure.node.kind.node == StructKind::Union {
+            return Err(self.wrong_with(structure.span, "a `union` cannot be part of a state", "use a structure"));
+        }
+        let Some(declarations) = &structure.node.declarations else {
+            let known = tag.as_ref().and_then(|tag| self.r.c.tags.get(tag)).copied();
+            let name = tag.unwrap_or_default();
+            return known.map(CType::Struct).ok_or_else(|| self.wrong(structure.span, format!("`struct {name}` is not defined")));
+        };
+        let mut fields: Vec<(String, CType)> = Vec::new();
+        for declaration in declarations {
+            let StructDeclaration::Field(field) = &declaration.node else { continue };
+            let base = self.qualified(&field.node.specifiers)?;
+            for declarator in &field.node.declarators {
+                let Some(inner) = &declarator.node.declarator else { continue };
+                let (name, mut ty) = self.declared(base.clone(), inner)?;
+                if let Some(width) = &declarator.node.bit_width {
+                    let bits = self.constant(width)?;
+                    ty = match ty {
+                        CType::Int(int) if (1..=31).contains(&bits) => CType::Int(Int::new(bits as u8, int.signed)),
+                        _ => return Err(self.wrong(width.span, "a bit-field has 1 to 31 bits")),
+                    };
+                }
+                self.storable(&ty, declarator.span)?;
+                fields.push((name.unwrap_or_default(), ty));
+            }
+        }
+        self.r.c.structs.push(Struct { fields });
+        let index = self.r.c.structs.len() - 1;
+        if let Some(tag) = tag {
+            self.r.c.tags.insert(tag, index);
+        }
+        Ok(CType::Struct(index))
+    }
+
+    /// Whether a variable of this type can be part of a state.
+    pub(super) fn storable(&mut self, ty: &CType, at: lang_c::span::Span) -> Result<(), Stop> {
+        match ty {
+            CType::Int(_) | CType::Struct(_) => Ok(()),
+            CType::Array(element, _) => self.storable(&element.clone(), at),
+            CType::Void => Err(self.wrong(at, "a variable of type `void`")),
+            CType::Pointer(_) => {
+                Err(self.wrong_with(at, "a pointer cannot be part of a state", "an index into an array can take its place"))
+            }
+        }
+    }
+
+    /// The name and the type that a declarator makes of a base type.
+    pub(super) fn declared(&mut self, base: CType, declarator: &Node<Declarator>) -> Result<Named, Stop> {
+        let mut ty = base;
+        let derived = &declarator.node.derived;
+        // Pointers bind to the base; arrays follow from the last to the first.
+        for _ in derived.iter().filter(|part| matches!(part.node, DerivedDeclarator::Pointer(_))) {
+            ty = CType::Pointer(Rc::new(ty));
+        }
+        for part in derived.iter().rev() {
+            match &part.node {
+                DerivedDeclarator::Pointer(_) => {}
+                DerivedDeclarator::Array(array) => {
+                    let length = match &array.node.size {
+                        ArraySize::VariableExpression(size) | ArraySize::StaticExpression(size) => self.constant(size)?,
+                        ArraySize::Unknown | ArraySize::VariableUnknown => 0,
+                    };
+                    if !(0..=1 << 20).contains(&length) {
+                        return Err(self.wrong(part.span, format!("an array cannot have {length} elements")));
+                    }
+                    ty = CType::Array(Rc::new(ty), length as u32);
+                }
+                DerivedDeclarator::Function(_) | DerivedDeclarator::KRFunction(_) => {}
+                DerivedDeclarator::Block(_) => return Err(self.wrong(part.span, "blocks are not C")),
+            }
+        }
+        match &declarator.node.kind.node {
+            DeclaratorKind::Abstract => Ok((None, ty)),
+            DeclaratorKind::Identifier(name) => Ok((Some(name.node.name.clone()), ty)),
+            DeclaratorKind::Declarator(inner) => self.declared(ty, inner),
+        }
+    }
+}

@@ -119,16 +119,10 @@ pub fn observe(program: &Program, automaton: &Automaton, forbidden: bool) -> Res
         return Err(NotObserved::TooLarge);
     }
     let place = |addr: Addr| moved.get(addr.index()).copied().unwrap_or(addr);
-    observed.code = out.into_iter().map(|op| op.readdressed(place)).collect();
-    for process in &mut observed.processes {
-        process.start = place(process.start);
-        process.entry = place(process.entry);
-        process.prologue = process.prologue.map(place);
-    }
+    observed.code = out;
     observed.labels.retain(|label| label.addr.index() < end);
-    observed.labels.iter_mut().for_each(|label| label.addr = place(label.addr));
     observed.spans.retain(|span| span.addr.index() < end);
-    observed.spans.iter_mut().for_each(|span| span.addr = place(span.addr));
+    observed.readdress(place);
     Ok(Observed { program: observed, variable, rests: rules.rests, meanings })
 }
 

@@ -380,8 +380,14 @@ operations! {
 
 impl Op {
     /// The address this operation may jump to.
-    pub const fn target(&self) -> Option<Addr> {
-        match *self {
+    pub fn target(&self) -> Option<Addr> {
+        let mut op = *self;
+        op.address_mut().copied().filter(|_| !matches!(self, Op::At { .. }))
+    }
+
+    /// The address this operation names: the one it may jump to, or the location that AT asks for.
+    pub const fn address_mut(&mut self) -> Option<&mut Addr> {
+        match self {
             Op::Jmp { target }
             | Op::Jmpz { target }
             | Op::Jmpnz { target }
@@ -389,23 +395,17 @@ impl Op {
             | Op::Else { target }
             | Op::Unless { target }
             | Op::Call { target } => Some(target),
+            Op::At { place } => Some(&mut place.1),
             _ => None,
         }
     }
 
-    /// The operation with other addresses: `moved` says where each is now.
-    pub fn readdressed(self, moved: impl Fn(Addr) -> Addr) -> Op {
-        match self {
-            Op::Jmp { target } => Op::Jmp { target: moved(target) },
-            Op::Jmpz { target } => Op::Jmpz { target: moved(target) },
-            Op::Jmpnz { target } => Op::Jmpnz { target: moved(target) },
-            Op::Ndet { target } => Op::Ndet { target: moved(target) },
-            Op::Else { target } => Op::Else { target: moved(target) },
-            Op::Unless { target } => Op::Unless { target: moved(target) },
-            Op::Call { target } => Op::Call { target: moved(target) },
-            Op::At { place: (process, addr) } => Op::At { place: (process, moved(addr)) },
-            op => op,
+    /// The operation with another address: `moved` computes the new one.
+    pub fn readdressed(mut self, moved: impl Fn(Addr) -> Addr) -> Op {
+        if let Some(addr) = self.address_mut() {
+            *addr = moved(*addr);
         }
+        self
     }
 
     /// Whether the following instruction is never reached from this one.

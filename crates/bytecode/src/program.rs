@@ -255,6 +255,17 @@ pub struct Program {
 }
 
 impl Program {
+    /// Replaces every address in the program: `moved` computes the new one.
+    pub fn readdress(&mut self, moved: impl Fn(Addr) -> Addr) {
+        let code = self.code.iter_mut().filter_map(Op::address_mut);
+        let processes =
+            self.processes.iter_mut().flat_map(|process| [&mut process.start, &mut process.entry].into_iter().chain(&mut process.prologue));
+        let labels = self.labels.iter_mut().map(|label| &mut label.addr);
+        let spans = self.spans.iter_mut().map(|span| &mut span.addr);
+        let atoms = self.atoms.iter_mut().map(|atom| &mut atom.start);
+        code.chain(processes).chain(labels).chain(spans).chain(atoms).for_each(|addr| *addr = moved(*addr));
+    }
+
     /// The code addresses that belong to a process type.
     pub fn code_of(&self, process: ProcessId) -> std::ops::Range<u32> {
         let i = process.index();

@@ -1,6 +1,7 @@
-//! Inserts instructions into code, and adjusts everything that names an address. Jumps, labels and
-//! positions that named an instruction now name the code inserted before it. The order of addresses
-//! does not change, so control locations keep their numbers.
+//! Inserts instructions into code, and adjusts everything that names an address.
+//!
+//! Jumps, labels and positions that named an instruction now name the code inserted before it. The
+//! order of addresses does not change, so control locations keep their numbers.
 
 use bytecode::{Addr, Op, Program};
 
@@ -35,28 +36,7 @@ impl Rewriting {
             code.push(*op);
         }
         moved.push(Addr(code.len() as u32));
-        let to = |addr: &mut Addr| *addr = moved[addr.index()];
-        for op in &mut code {
-            match op {
-                Op::Jmp { target }
-                | Op::Jmpz { target }
-                | Op::Jmpnz { target }
-                | Op::Ndet { target }
-                | Op::Else { target }
-                | Op::Unless { target }
-                | Op::Call { target } => to(target),
-                Op::At { place } => to(&mut place.1),
-                _ => {}
-            }
-        }
         program.code = code;
-        for process in &mut program.processes {
-            to(&mut process.start);
-            to(&mut process.entry);
-            process.prologue.iter_mut().for_each(to);
-        }
-        program.labels.iter_mut().for_each(|label| to(&mut label.addr));
-        program.spans.iter_mut().for_each(|span| to(&mut span.addr));
-        program.atoms.iter_mut().for_each(|atom| to(&mut atom.start));
+        program.readdress(|addr| moved[addr.index()]);
     }
 }

@@ -79,38 +79,8 @@ fn without(program: &Program, at: usize, count: usize) -> Program {
     let moved = |addr: Addr| Addr(if addr.0 >= at + count { addr.0 - count } else { addr.0.min(at) });
     let mut program = program.clone();
     program.code.drain(at as usize..(at + count) as usize);
-    for op in &mut program.code {
-        if let Some(addr) = op_addr(op) {
-            *addr = moved(*addr);
-        }
-    }
-    for process in &mut program.processes {
-        process.start = moved(process.start);
-        process.entry = moved(process.entry);
-        process.prologue = process.prologue.map(moved);
-    }
-    for atom in &mut program.atoms {
-        atom.start = moved(atom.start);
-    }
-    for label in &mut program.labels {
-        label.addr = moved(label.addr);
-    }
+    program.readdress(moved);
     program
-}
-
-/// The address an instruction names.
-fn op_addr(op: &mut Op) -> Option<&mut Addr> {
-    match op {
-        Op::Jmp { target }
-        | Op::Jmpz { target }
-        | Op::Jmpnz { target }
-        | Op::Ndet { target }
-        | Op::Else { target }
-        | Op::Unless { target }
-        | Op::Call { target } => Some(target),
-        Op::At { place } => Some(&mut place.1),
-        _ => None,
-    }
 }
 
 /// Replaces instructions by what pops and pushes as much.
@@ -150,22 +120,7 @@ fn inserted(program: &Program, at: usize, count: usize) -> Program {
     let moved = |addr: Addr| if addr.index() > at { Addr(addr.0 + count as u32) } else { addr };
     let mut program = program.clone();
     program.code.splice(at + 1..at + 1, std::iter::repeat_n(Op::Nex {}, count));
-    for op in &mut program.code {
-        if let Some(addr) = op_addr(op) {
-            *addr = moved(*addr);
-        }
-    }
-    for process in &mut program.processes {
-        process.start = moved(process.start);
-        process.entry = moved(process.entry);
-        process.prologue = process.prologue.map(moved);
-    }
-    for atom in &mut program.atoms {
-        atom.start = moved(atom.start);
-    }
-    for label in &mut program.labels {
-        label.addr = moved(label.addr);
-    }
+    program.readdress(moved);
     program
 }
 

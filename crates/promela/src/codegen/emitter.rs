@@ -194,18 +194,8 @@ impl<'a> Emitter<'a> {
     /// Puts code and tables into the program.
     pub fn finish(mut self, program: &mut Program, diagnostics: &mut Vec<Diagnostic>) {
         let resolve = |mark: Addr| self.marks.get(mark.index()).copied().flatten().unwrap_or_default();
-        for op in &mut self.code {
-            match op {
-                Op::Jmp { target }
-                | Op::Jmpz { target }
-                | Op::Jmpnz { target }
-                | Op::Ndet { target }
-                | Op::Else { target }
-                | Op::Unless { target }
-                | Op::Call { target } => *target = resolve(*target),
-                Op::At { place } => place.1 = resolve(place.1),
-                _ => {}
-            }
+        for addr in self.code.iter_mut().filter_map(Op::address_mut) {
+            *addr = resolve(*addr);
         }
         program.files = std::mem::take(&mut self.files);
         if self.is_full() {

@@ -50,16 +50,8 @@ impl Code {
     pub fn finish(mut self, fallback: impl Fn(usize) -> Addr) -> Vec<Op> {
         for (at, place) in std::mem::take(&mut self.open) {
             let addr = self.places[place.0].unwrap_or_else(|| fallback(at));
-            match &mut self.ops[at] {
-                Op::Jmp { target }
-                | Op::Jmpz { target }
-                | Op::Jmpnz { target }
-                | Op::Ndet { target }
-                | Op::Else { target }
-                | Op::Unless { target }
-                | Op::Call { target } => *target = addr,
-                Op::At { place } => place.1 = addr,
-                _ => {}
+            if let Some(named) = self.ops[at].address_mut() {
+                *named = addr;
             }
         }
         self.ops

@@ -1,6 +1,7 @@
-//! What to do, as plain data: the options of a run after their names were parsed. Each choice of a
-//! plan has a text form (the name that users type), so a test or the command line can make a plan
-//! without building any part.
+//! What to do, as plain data: the options of a run after their names were parsed.
+//!
+//! Each choice of a plan has a text form (the name that users type), so a test or the command line
+//! can make a plan without building any part.
 
 use crate::choice::choice;
 use crate::guide::Guide;

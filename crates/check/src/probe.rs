@@ -1,11 +1,12 @@
-//! A short depth-first search before the breadth-first one. A depth-first search often finds a deep
-//! violation at once, and a breadth-first search does not find it: there are too many states before
-//! it. So the order `auto` begins with a probe. If the probe sees all states, its result is the
-//! answer. If it reaches its bounds without a violation, the breadth-first search gives the answer
-//! as if there had been no probe. If it finds a violation, the breadth-first search looks for a
-//! shortest path among a bounded number of states. Only if it finds none, the path of the probe is
-//! shortened and shown. All bounds are numbers of states, not times, so one worker gives the same
-//! answer every time.
+//! A short depth-first search before the breadth-first one.
+//!
+//! A depth-first search often finds a deep violation at once, and a breadth-first search does not
+//! find it: there are too many states before it. So the order `auto` begins with a probe. If the
+//! probe sees all states, its result is the answer. If it reaches its bounds without a violation,
+//! the breadth-first search gives the answer as if there had been no probe. If it finds a
+//! violation, the breadth-first search looks for a shortest path among a bounded number of states.
+//! Only if it finds none, the path of the probe is shortened and shown. All bounds are numbers of
+//! states, not times, so one worker gives the same answer every time.
 
 use crate::plan::Plan;
 use crate::stores;

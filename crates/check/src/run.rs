@@ -145,8 +145,10 @@ impl Default for Surroundings<'_> {
     }
 }
 
-/// Carries out a plan. The answer is *violated* only with a trace that the reference interpreter
-/// has executed, and *holds* only if the search visited all states with an exact store.
+/// Carries out a plan.
+///
+/// The answer is *violated* only with a trace that the reference interpreter has executed, and
+/// *holds* only if the search visited all states with an exact store.
 pub fn run(subject: &dyn Subject, plan: &Plan, cancel: &Cancel, observer: &dyn Observer) -> Result<Checked, Refusal> {
     run_in(subject, plan, &Surroundings { cancel: cancel.clone(), observer, ..Surroundings::default() })
 }

@@ -1,8 +1,10 @@
 //! Checks one temporal property: the product of the system and the claim's automaton is searched
-//! for a run that the automaton accepts. If a finite run decides the property, any search order
-//! works, and the plan's order is used. Otherwise the search looks for cycles. A run is shown only
-//! after the reference interpreter has executed it and the violation is confirmed: a formula is
-//! evaluated on the run by its definition, without any automaton.
+//! for a run that the automaton accepts.
+//!
+//! If a finite run decides the property, any search order works, and the plan's order is used.
+//! Otherwise the search looks for cycles. A run is shown only after the reference interpreter has
+//! executed it and the violation is confirmed: a formula is evaluated on the run by its definition,
+//! without any automaton.
 
 use crate::claim::Claim;
 use crate::guide::LARGEST_AUTOMATON;

@@ -1,6 +1,8 @@
 //! Process types as automata: from each control location the steps that leave it, and the least
-//! number of transitions to each other location. A step inside an atomic or deterministic sequence
-//! is part of a longer transition and has length 0. So the numbers are lower bounds.
+//! number of transitions to each other location.
+//!
+//! A step inside an atomic or deterministic sequence is part of a longer transition and has length
+//! 0. So the numbers are lower bounds.
 
 use bytecode::{Location, Mode, ProcessId, Verified};
 use contract::FAR;

@@ -1,6 +1,8 @@
 //! Formulas over values, channels and control locations, and the number of steps until one can
-//! hold. A term without structure has distance 1 if it does not hold: some step must make it true.
-//! Some terms need more steps: a channel that is to be empty must lose its messages one by one, a
+//! hold.
+//!
+//! A term without structure has distance 1 if it does not hold: some step must make it true. Some
+//! terms need more steps: a channel that is to be empty must lose its messages one by one, a
 //! process must move from location to location. The distance of a disjunction is that of its
 //! nearest side; the distances of a conjunction are combined by their maximum or by their sum.
 

@@ -1,4 +1,5 @@
 //! A state as the estimates use it: the locations of its processes, and the values of expressions.
+//!
 //! Expressions that depend on more (which process can move, which moved last, what a path computed
 //! before) have no value; an estimate then assumes the case with the fewest steps.
 

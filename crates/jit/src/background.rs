@@ -1,9 +1,11 @@
-//! Makes native code while searches run. A separate thread translates one location after the other.
-//! Locations whose code was needed and missing come first, those that were missed most often before
-//! the others; then the rest, in the order of the program. Code goes into the tables in batches,
-//! because making memory executable takes time. A [`System`](contract::System) of the program never
-//! waits for this thread: the tables say which code exists. When the last of these systems is
-//! dropped, the thread ends after its present function.
+//! Makes native code while searches run.
+//!
+//! A separate thread translates one location after the other. Locations whose code was needed and
+//! missing come first, those that were missed most often before the others; then the rest, in the
+//! order of the program. Code goes into the tables in batches, because making memory executable
+//! takes time. A [`System`](contract::System) of the program never waits for this thread: the
+//! tables say which code exists. When the last of these systems is dropped, the thread ends after
+//! its present function.
 
 use crate::compile::{CodeMemory, CompileError, Compiler, Made, host};
 use crate::tables::Tables;

@@ -1,6 +1,7 @@
-//! Native code for sending and receiving. If the channel is known when the code is made, a FIFO
-//! send or receive is inline. All other cases call helpers: one tests the channel, another changes
-//! it after the state was copied.
+//! Native code for sending and receiving.
+//!
+//! If the channel is known when the code is made, a FIFO send or receive is inline. All other cases
+//! call helpers: one tests the channel, another changes it after the state was copied.
 
 use crate::emit::{Emitter, Env, Kind, TooMuchCode, field, trusted};
 use crate::helpers;

@@ -1,9 +1,11 @@
 //! Compiles the steps of a location to native code: one function for all of them, and one more if
-//! the location can answer an offer. A location inside a deterministic sequence is part of the
-//! functions of the locations from which the sequence is entered: no state of a search shows a
-//! process there. Code that is too large for one function becomes several functions (`parts`),
-//! because a code generator needs more than linear time for large ones. So each call here takes a
-//! few milliseconds, and the translation can be stopped in between.
+//! the location can answer an offer.
+//!
+//! A location inside a deterministic sequence is part of the functions of the locations from which
+//! the sequence is entered: no state of a search shows a process there. Code that is too large for
+//! one function becomes several functions (`parts`), because a code generator needs more than
+//! linear time for large ones. So each call here takes a few milliseconds, and the translation can
+//! be stopped in between.
 
 use crate::emit::{Emitter, Kind, TooMuchCode};
 use crate::helpers::HELPERS;

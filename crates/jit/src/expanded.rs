@@ -1,9 +1,10 @@
-//! States under expansion: their bytes, and where their processes and channels are. A state is
-//! copied once, into a buffer with padding, so that native code can copy it again in whole words.
-//! Most states have the same components at the same offsets as the state before. So the description
-//! of a state is kept, together with a pattern of the bytes that say what a component is. If the
-//! next state has the same bytes at these offsets, which is tested while it is copied, the
-//! description is right for it.
+//! States under expansion: their bytes, and where their processes and channels are.
+//!
+//! A state is copied once, into a buffer with padding, so that native code can copy it again in
+//! whole words. Most states have the same components at the same offsets as the state before. So
+//! the description of a state is kept, together with a pattern of the bytes that say what a
+//! component is. If the next state has the same bytes at these offsets, which is tested while it is
+//! copied, the description is right for it.
 
 use crate::tables::{AnswerCell, ChannelSet, Code, CodeCell, Tables};
 use bytecode::{Layout, LayoutError, Verified};

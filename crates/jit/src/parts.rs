@@ -1,8 +1,9 @@
-//! The parts into which a large function is divided. Three kinds of code can become functions of
-//! their own: alternatives that are tried before anything was written, expressions, and the
-//! continuation of a deterministic sequence at a location. Functions of the usual size are not
-//! divided, because a call costs time. An expression that a large graph needs in several places is
-//! compiled once and called there.
+//! The parts into which a large function is divided.
+//!
+//! Three kinds of code can become functions of their own: alternatives that are tried before
+//! anything was written, expressions, and the continuation of a deterministic sequence at a
+//! location. Functions of the usual size are not divided, because a call costs time. An expression
+//! that a large graph needs in several places is compiled once and called there.
 
 use crate::emit::Kind;
 use bytecode::{Location, ProcessId};

@@ -1,6 +1,7 @@
-//! Native code for the ends of steps. A step ends a path: its state is passed on, an offer is made
-//! to the other processes, or its sequence of deterministic steps continues within the same
-//! function.
+//! Native code for the ends of steps.
+//!
+//! A step ends a path: its state is passed on, an offer is made to the other processes, or its
+//! sequence of deterministic steps continues within the same function.
 
 use crate::context::Purpose;
 use crate::emit::{Emitter, Env, TooMuchCode, cursor, field, trusted, view};

@@ -1,7 +1,8 @@
-//! Tables with the code of each control location. The tables exist before the code. Each entry
-//! first has code that leaves the expansion to the interpreter ([`untranslated`]); the translator
-//! replaces it while searches run. A worker reads an entry with one load. So code is used as soon
-//! as it is available, and no worker waits for it.
+//! Tables with the code of each control location.
+//!
+//! The tables exist before the code. Each entry first has code that leaves the expansion to the
+//! interpreter ([`untranslated`]); the translator replaces it while searches run. A worker reads an
+//! entry with one load. So code is used as soon as it is available, and no worker waits for it.
 
 use crate::context::Context;
 use crate::expanded::ProcessAt;

@@ -1,7 +1,8 @@
-//! Reduces the acceptance sets to those that the components of an automaton need. A set matters
-//! only inside a component, and not there if it contains another set. So each component gets its
-//! own numbering of the sets that it needs, and the automaton has as many sets as the component
-//! that needs most (as in Spot's `scc_filter`).
+//! Reduces the acceptance sets to those that the components of an automaton need.
+//!
+//! A set matters only inside a component, and not there if it contains another set. So each
+//! component gets its own numbering of the sets that it needs, and the automaton has as many sets
+//! as the component that needs most (as in Spot's `scc_filter`).
 
 use crate::automaton::{Component, all_marks};
 use crate::graph::{Components, Graph};

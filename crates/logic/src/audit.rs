@@ -1,7 +1,8 @@
-//! Compares every stage of the translation with the definition of the logic, on words. The oracles
-//! are [`Lasso::satisfies`], which does not use automata, and [`Lasso::accepted_by`], which does
-//! not use the code that makes automata. Stages are compared one by one, so an error is found in
-//! the stage where it was made.
+//! Compares every stage of the translation with the definition of the logic, on words.
+//!
+//! The oracles are [`Lasso::satisfies`], which does not use automata, and [`Lasso::accepted_by`],
+//! which does not use the code that makes automata. Stages are compared one by one, so an error is
+//! found in the stage where it was made.
 
 use crate::acceptance;
 use crate::degeneralise::{Place, degeneralise};

@@ -1,8 +1,9 @@
-//! Sets of letters as reduced ordered binary decision diagrams (Bryant 1986). Guards are often
-//! compared, joined and subtracted, and equal guards must have equal numbers. These diagrams
-//! provide that. There are few atoms and small guards, so a table and two caches are enough. The
-//! table has a limit. Operations return no errors: beyond the limit their results are meaningless,
-//! and [`Bdds::overflowed`] says so. Callers must ask for it before they use a result.
+//! Sets of letters as reduced ordered binary decision diagrams (Bryant 1986).
+//!
+//! Guards are often compared, joined and subtracted, and equal guards must have equal numbers.
+//! These diagrams provide that. There are few atoms and small guards, so a table and two caches are
+//! enough. The table has a limit. Operations return no errors: beyond the limit their results are
+//! meaningless, and [`Bdds::overflowed`] says so. Callers must ask for it before they use a result.
 
 use crate::automaton::{Cube, Guard};
 use rustc_hash::FxHashMap;

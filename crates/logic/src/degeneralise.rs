@@ -1,9 +1,10 @@
-//! Converts generalised acceptance on edges to one set, on states or on edges. The classic
-//! construction goes through the sets in some order: there is a copy of each state for each level,
-//! and a state that has passed all levels accepts. Two ideas keep the automaton small (Babiak,
-//! Badie, Duret-Lutz, Křetínský, Strejček 2013). Levels matter only inside components that accept
-//! something. On entering such a component any level is right, so a level that exists already is
-//! taken.
+//! Converts generalised acceptance on edges to one set, on states or on edges.
+//!
+//! The classic construction goes through the sets in some order: there is a copy of each state for
+//! each level, and a state that has passed all levels accepts. Two ideas keep the automaton small
+//! (Babiak, Badie, Duret-Lutz, Křetínský, Strejček 2013). Levels matter only inside components that
+//! accept something. On entering such a component any level is right, so a level that exists
+//! already is taken.
 
 use crate::graph::{Edge, Graph, Work};
 use rustc_hash::FxHashMap;

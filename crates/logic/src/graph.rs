@@ -1,6 +1,8 @@
 //! Automata during the translation: guards are numbers of decision diagrams, and everything is a
-//! table. This module has what every reduction needs: components, the removal of states that are
-//! not reachable or accept nothing, the joining of edges, and the count of work, which bounds every
+//! table.
+//!
+//! This module has what every reduction needs: components, the removal of states that are not
+//! reachable or accept nothing, the joining of edges, and the count of work, which bounds every
 //! algorithm without a clock.
 
 use crate::automaton::{Automaton, Component, Edge as OpenEdge, State, Strength, all_marks};

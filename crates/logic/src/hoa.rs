@@ -1,9 +1,10 @@
-//! Reads Büchi automata in the Hanoi format (HOA, version 1: Babiak and others 2015). The reader
-//! accepts nondeterministic automata with Büchi, generalised Büchi or no acceptance condition, on
-//! states or edges, with labels on edges, on states, or implied by the order of edges; aliases;
-//! several initial states. It refuses alternating automata and other conditions, with the position.
-//! Headers that begin with a capital letter change the meaning, so an unknown one is refused;
-//! others are skipped, as the format demands.
+//! Reads Büchi automata in the Hanoi format (HOA, version 1: Babiak and others 2015).
+//!
+//! The reader accepts nondeterministic automata with Büchi, generalised Büchi or no acceptance
+//! condition, on states or edges, with labels on edges, on states, or implied by the order of
+//! edges; aliases; several initial states. It refuses alternating automata and other conditions,
+//! with the position. Headers that begin with a capital letter change the meaning, so an unknown
+//! one is refused; others are skipped, as the format demands.
 
 use crate::automaton::{Automaton, Cube, Edge, Guard, State};
 use crate::bdd::{Bdd, Bdds};

@@ -1,6 +1,7 @@
-//! Classes of letters that an automaton does not distinguish. The guards of an automaton divide the
-//! letters into classes. A guard is then a set of classes, a few machine words, and the inner loops
-//! of the simulations need no diagrams.
+//! Classes of letters that an automaton does not distinguish.
+//!
+//! The guards of an automaton divide the letters into classes. A guard is then a set of classes, a
+//! few machine words, and the inner loops of the simulations need no diagrams.
 
 use crate::bdd::Bdd;
 use crate::graph::{Graph, Work};

@@ -1,7 +1,8 @@
-//! Linear temporal logic: formulas, and their translation to small Büchi automata. The input is a
-//! formula over atoms, the output an automaton, both as plain data. This crate knows no states of a
-//! program and no byte-code. Only the caller knows what an atom means; here it is a text and a bit
-//! of a letter.
+//! Linear temporal logic: formulas, and their translation to small Büchi automata.
+//!
+//! The input is a formula over atoms, the output an automaton, both as plain data. This crate knows
+//! no states of a program and no byte-code. Only the caller knows what an atom means; here it is a
+//! text and a bit of a letter.
 #![forbid(unsafe_code)]
 
 mod acceptance;

@@ -1,8 +1,10 @@
-//! Rewrites formulas to smaller ones with the same meaning. The formula is built again from its
-//! leaves, and for each operator a rule that fits its operands is applied: the rules of Somenzi and
-//! Bloem (2000), Etessami and Holzmann (2000), Babiak and others (2012), and of Spot's
-//! documentation. `M` is strong release here: `a M b` is `b U (a && b)`. This file has no proofs of
-//! its rules: the audit tests each rule on random formulas and words.
+//! Rewrites formulas to smaller ones with the same meaning.
+//!
+//! The formula is built again from its leaves, and for each operator a rule that fits its operands
+//! is applied: the rules of Somenzi and Bloem (2000), Etessami and Holzmann (2000), Babiak and
+//! others (2012), and of Spot's documentation. `M` is strong release here: `a M b` is `b U (a &&
+//! b)`. This file has no proofs of its rules: the audit tests each rule on random formulas and
+//! words.
 
 use crate::formula::{Formulas, Id, Node};
 use crate::graph::Work;

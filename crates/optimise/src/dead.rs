@@ -1,12 +1,15 @@
 //! Dead variables: a local that will be written before it is read again is reset to its initial
-//! value. At a control location the values of such locals make no difference, and states that
-//! differ only in them behave the same. So the steps that lead to the location reset them. They are
-//! set to their initial values, not to zero: a variable that was not used yet has its initial
-//! value, and both cases must give the same state. (Bozga, Fernandez and Ghirvu, "State space
-//! reduction based on live variables analysis", SAS 1999; SPIN does it with zero.) Liveness is the
-//! usual analysis, backwards over the instructions of a process type. Variables that others read
-//! are always live. Nothing else changes, so the graph of the smaller program is that of the
-//! original one, in which some states that behave the same are one state.
+//! value.
+//!
+//! At a control location the values of such locals make no difference, and states that differ only
+//! in them behave the same. So the steps that lead to the location reset them. They are set to
+//! their initial values, not to zero: a variable that was not used yet has its initial value, and
+//! both cases must give the same state. (Bozga, Fernandez and Ghirvu, "State space reduction based
+//! on live variables analysis", SAS 1999; SPIN does it with zero.)
+//!
+//! Liveness is the usual analysis, backwards over the instructions of a process type. Variables
+//! that others read are always live. Nothing else changes, so the graph of the smaller program is
+//! that of the original one, in which some states that behave the same are one state.
 
 use crate::rewrite::Rewriting;
 use crate::scan::Mode2;

@@ -1,7 +1,8 @@
-//! Static reductions: passes that transform a verified program to one with fewer states. A pass
-//! analyses the whole program and the goal of the search ([`Goal`]), and changes the code where
-//! that makes no difference to the answer. States of the smaller program are images of states of
-//! the original one ([`Optimised::image`]), and each of its transitions is a sequence of
+//! Static reductions: passes that transform a verified program to one with fewer states.
+//!
+//! A pass analyses the whole program and the goal of the search ([`Goal`]), and changes the code
+//! where that makes no difference to the answer. States of the smaller program are images of states
+//! of the original one ([`Optimised::image`]), and each of its transitions is a sequence of
 //! transitions of the original one. So a trace can be translated to the program that the user
 //! wrote, and confirmed there. `docs/passes.md` says what each pass preserves and why.
 #![forbid(unsafe_code)]

@@ -1,15 +1,21 @@
-//! Merging: a step that others can neither observe nor prevent is merged with the step before. A
-//! location is *quiet* if neither the effects of its steps nor the conditions under which they can
-//! be taken matter to other processes or to the property. Then nothing is lost if such a step is
-//! taken at once when the location is reached: the steps of the others can be taken after it with
-//! the same result. So every step that leads to a quiet location becomes invisible (`STEP I`), and
-//! the process continues within the same transition. If it is blocked there, the machine shows this
-//! state. No step is postponed for ever: of each cycle of quiet locations one step stays visible.
-//! So a transition is finite, and in the states that are left all processes can be scheduled. This
-//! is partial-order reduction with the choices made before the search (Kurshan, Levin, Minea,
-//! Peled, Yenigün, "Static partial order reduction", TACAS 1998), and the path compression of
-//! Weber's virtual machine; with steps on local variables only it is statement merging as in SPIN
-//! (Holzmann, "The engineering of a model checker", SPIN 1999). These are quiet:
+//! Merging: a step that others can neither observe nor prevent is merged with the step before.
+//!
+//! A location is *quiet* if neither the effects of its steps nor the conditions under which they
+//! can be taken matter to other processes or to the property. Then nothing is lost if such a step
+//! is taken at once when the location is reached: the steps of the others can be taken after it
+//! with the same result. So every step that leads to a quiet location becomes invisible (`STEP I`),
+//! and the process continues within the same transition. If it is blocked there, the machine shows
+//! this state.
+//!
+//! No step is postponed for ever: of each cycle of quiet locations one step stays visible. So a
+//! transition is finite, and in the states that are left all processes can be scheduled. This is
+//! partial-order reduction with the choices made before the search (Kurshan, Levin, Minea, Peled,
+//! Yenigün, "Static partial order reduction", TACAS 1998), and the path compression of Weber's
+//! virtual machine; with steps on local variables only it is statement merging as in SPIN
+//! (Holzmann, "The engineering of a model checker", SPIN 1999).
+//!
+//! These are quiet:
+//!
 //! - steps that use only variables of the process itself, or globals that no other process uses or
 //!   that are never written; also `skip`, `goto`, `break` and the like;
 //! - a send to a buffered channel, if no other process sends to it or tests it, and a receive, if

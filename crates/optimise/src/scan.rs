@@ -1,7 +1,9 @@
-//! Finds out what the steps of one control location use. The code of a location is executed
-//! abstractly, along all its paths, with a stack of abstract values: a constant, a variable, or
-//! anything. This shows which variables are read and written and, where the code names it directly,
-//! which channel an operation uses. Paths that meet are joined.
+//! Finds out what the steps of one control location use.
+//!
+//! The code of a location is executed abstractly, along all its paths, with a stack of abstract
+//! values: a constant, a variable, or anything. This shows which variables are read and written
+//! and, where the code names it directly, which channel an operation uses. Paths that meet are
+//! joined.
 
 use bytecode::{Addr, GlobalId, LocalId, Mode, Op, ProcessId, Program, Receive};
 use std::collections::{BTreeSet, HashMap};

@@ -1,6 +1,7 @@
 //! Ranges of the values of expressions, derived within one step. This is enough to show that most
-//! indices are inside their arrays. A variable has the values of its type, restricted by the
-//! conditions before.
+//! indices are inside their arrays.
+//!
+//! A variable has the values of its type, restricted by the conditions before.
 
 use crate::steps::Relation;
 use bytecode::{Layout, ProcessId, Type};

@@ -1,8 +1,9 @@
-//! Checks choices by brute force: tests whether a set of processes is stubborn. From a state,
-//! everything is explored that the other processes can do on their own, up to a bound. In each
-//! state reached, the chosen processes must still have the same steps, and each step must lead to
-//! the same states whether it is taken before or after a step of the others. This uses only states
-//! and steps; it does not depend on how the choice was made.
+//! Checks choices by brute force: tests whether a set of processes is stubborn.
+//!
+//! From a state, everything is explored that the other processes can do on their own, up to a
+//! bound. In each state reached, the chosen processes must still have the same steps, and each step
+//! must lead to the same states whether it is taken before or after a step of the others. This uses
+//! only states and steps; it does not depend on how the choice was made.
 
 use bytecode::Part;
 use contract::{LeftOut, Reduction, Successors, System};

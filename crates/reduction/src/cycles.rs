@@ -1,13 +1,16 @@
 //! Marks steps so that every cycle of states contains one. If a marked step is chosen, everything
-//! is expanded. With a temporal property no process may be postponed for ever along a cycle. It is
-//! enough that each cycle has a state in which everything is expanded. Here the code alone decides
-//! it (Kurshan, Levin, Minea, Peled and Yenigün, "Static partial order reduction", 1998): some
-//! steps are marked so that every cycle contains one. Then the choice in a state depends only on
-//! the state. The states and steps that are left form a smaller system, and every search for runs
-//! is right on it: in every order, with any number of workers, and in the product with an
-//! automaton. A cycle of states is a closed walk through the code of each process that moves. Every
-//! message that is sent on it is received on it, and every process that is started on it also ends.
-//! So the steps of a cycle without marked steps lie on cycles of code without marked steps, with a
+//! is expanded.
+//!
+//! With a temporal property no process may be postponed for ever along a cycle. It is enough that
+//! each cycle has a state in which everything is expanded. Here the code alone decides it (Kurshan,
+//! Levin, Minea, Peled and Yenigün, "Static partial order reduction", 1998): some steps are marked
+//! so that every cycle contains one. Then the choice in a state depends only on the state. The
+//! states and steps that are left form a smaller system, and every search for runs is right on it:
+//! in every order, with any number of workers, and in the product with an automaton.
+//!
+//! A cycle of states is a closed walk through the code of each process that moves. Every message
+//! that is sent on it is received on it, and every process that is started on it also ends. So the
+//! steps of a cycle without marked steps lie on cycles of code without marked steps, with a
 //! receiver for each sender and an end for each start. Steps are marked until no step is left that
 //! could be on such a cycle.
 

@@ -1,5 +1,7 @@
-//! Evaluates conditions of steps in a state, without running the steps. Only cheap conditions are
-//! evaluated. The others stay unknown, and a choice must then be right in both cases.
+//! Evaluates conditions of steps in a state, without running the steps.
+//!
+//! Only cheap conditions are evaluated. The others stay unknown, and a choice must then be right in
+//! both cases.
 
 use crate::places::Places;
 use crate::steps::{Condition, Conjunct};

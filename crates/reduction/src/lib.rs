@@ -1,10 +1,11 @@
-//! Partial-order reduction: chooses, in each state, the processes that a search must follow. Steps
-//! of different processes that do not influence each other lead to the same state in either order,
-//! so not all orders need to be tried. In each state this chooses a *stubborn set* of processes
-//! (Valmari): as long as no chosen process moves, no step of the others can change, prevent or
-//! enable a step of a chosen process. So the steps of the others can be taken afterwards with the
-//! same result, and no deadlock is lost. The search must make sure that a fault of one of the
-//! others is not postponed for ever (its proviso).
+//! Partial-order reduction: chooses, in each state, the processes that a search must follow.
+//!
+//! Steps of different processes that do not influence each other lead to the same state in either
+//! order, so not all orders need to be tried. In each state this chooses a *stubborn set* of
+//! processes (Valmari): as long as no chosen process moves, no step of the others can change,
+//! prevent or enable a step of a chosen process. So the steps of the others can be taken afterwards
+//! with the same result, and no deadlock is lost. The search must make sure that a fault of one of
+//! the others is not postponed for ever (its proviso).
 //!
 //! The set is found by closure, as in guard-based reduction (Laarman, Pater, van de Pol and Weber,
 //! 2013). For an executable step of a chosen process, each process is added that can come to a step

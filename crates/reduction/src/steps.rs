@@ -1,8 +1,9 @@
 //! The steps that leave each control location, as a reduction needs them: the conjuncts that must
-//! hold for a step to be executable, and the shared places that it reads and writes. A step here is
-//! a whole transition of the scheduler, including what follows an invisible, deterministic or
-//! atomic STEP. No other process moves in between, unless the process blocks, and the places that
-//! decide whether it blocks are among those that the step reads.
+//! hold for a step to be executable, and the shared places that it reads and writes.
+//!
+//! A step here is a whole transition of the scheduler, including what follows an invisible,
+//! deterministic or atomic STEP. No other process moves in between, unless the process blocks, and
+//! the places that decide whether it blocks are among those that the step reads.
 
 use crate::bits::Bits;
 use crate::bounds::{Bounds, Scope};

@@ -1,5 +1,6 @@
 //! Conditions that may be faults: an index that another process makes wrong, before or after the
 //! condition that blocks the path, beside `else`, in a message, in a path that can never be taken.
+//!
 //! A path that is blocked may still become a fault, so it is not enough that no process can unblock
 //! it. `EVERYPATH_SEEDS=from..to` tests other models.
 

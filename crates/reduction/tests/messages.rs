@@ -1,8 +1,9 @@
 //! Messages whose values decide: a receive that compares with a variable, an offer that sends a
-//! variable, both beside `unless`, in selections, and in the middle of atomic sequences. Whether
-//! such a step is executable depends on more than the channel. Each choice is examined by brute
-//! force, and the verdicts are those of the full search. `EVERYPATH_SEEDS=from..to` tests other
-//! models.
+//! variable, both beside `unless`, in selections, and in the middle of atomic sequences.
+//!
+//! Whether such a step is executable depends on more than the channel. Each choice is examined by
+//! brute force, and the verdicts are those of the full search. `EVERYPATH_SEEDS=from..to` tests
+//! other models.
 
 mod common;
 

@@ -1,10 +1,11 @@
-//! Footprints: what a step may read and write, known before it runs. An alternative is one path
-//! through a location's node, to the end of a step or to a fault. Its footprint contains everything
-//! that decides whether it is executable and what it does: its own guards and effects, the guards
-//! of the alternatives that ELSE or UNLESS tries before it, and what the scheduler adds to every
-//! step: the process that moved last, the holder of the privilege, priorities. A test executes
-//! steps and checks by brute force that nothing outside was read or written. `reduction` derives
-//! finer footprints of its own, condition by condition.
+//! Footprints: what a step may read and write, known before it runs.
+//!
+//! An alternative is one path through a location's node, to the end of a step or to a fault. Its
+//! footprint contains everything that decides whether it is executable and what it does: its own
+//! guards and effects, the guards of the alternatives that ELSE or UNLESS tries before it, and what
+//! the scheduler adds to every step: the process that moved last, the holder of the privilege,
+//! priorities. A test executes steps and checks by brute force that nothing outside was read or
+//! written. `reduction` derives finer footprints of its own, condition by condition.
 
 use crate::StepGraph;
 use crate::expr::{Expr, ExprId, Var};

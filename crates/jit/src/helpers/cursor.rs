@@ -1,9 +1,10 @@
-//! The position at which the next transitions are written. Usually a transition is an entry of the
-//! search's buffer, written in place: the cursor has the address of the next entry and the number
-//! of entries for which memory is reserved. All other uses of the buffer go through
-//! [`Context::out`], which first commits the entries written since. If the cursor has no reserved
-//! entries, because the buffer is full or because transitions must not go there now, native code
-//! calls the general helpers.
+//! The position at which the next transitions are written.
+//!
+//! Usually a transition is an entry of the search's buffer, written in place: the cursor has the
+//! address of the next entry and the number of entries for which memory is reserved. All other uses
+//! of the buffer go through [`Context::out`], which first commits the entries written since. If the
+//! cursor has no reserved entries, because the buffer is full or because transitions must not go
+//! there now, native code calls the general helpers.
 
 use crate::at_once::Following;
 use crate::context::{Context, Purpose};

@@ -1,10 +1,11 @@
 //! Functions that native code calls for everything that is too large or too rare to be inline: ends
 //! of paths, creation, searching in channels, questions about other processes. Only compiled code
-//! calls them, with the context of the worker that runs it. Safety, for the whole module: `ctx` is
-//! the worker's own context, which lives during the call and has no other user (a `System` is
-//! `&mut` while it expands), and its `out` pointer was set by [`Native`](crate::Native) to a buffer
-//! that outlives the call. Pointers into states come from `ctx.view`, whose buffers have `PADDING`
-//! bytes to spare.
+//! calls them, with the context of the worker that runs it.
+//!
+//! Safety, for the whole module: `ctx` is the worker's own context, which lives during the call and
+//! has no other user (a `System` is `&mut` while it expands), and its `out` pointer was set by
+//! [`Native`](crate::Native) to a buffer that outlives the call. Pointers into states come from
+//! `ctx.view`, whose buffers have `PADDING` bytes to spare.
 
 mod channels;
 mod copies;

@@ -1,13 +1,15 @@
 //! Cutting: removes the parts of a program that are not needed, from the code and from the state.
+//!
 //! - Variables and fields of messages whose values make no difference: code that stores them is
 //!   removed, and code that copies them copies 0.
 //! - Variables that never change: their value is a constant in the code.
 //! - Code behind conditions that never hold, process types that are never started, channels that
 //!   are not used.
 //! - For a slice, also processes that the property does not depend on ([`slice`]), and the
-//!   conditions of assertions if the property is a formula. Except in a slice, the smaller program
-//!   has the same steps in the same order: its state graph is that of the original one, in which
-//!   states that differ only in removed values are one state.
+//!   conditions of assertions if the property is a formula.
+//!
+//! Except in a slice, the smaller program has the same steps in the same order: its state graph is
+//! that of the original one, in which states that differ only in removed values are one state.
 
 mod image;
 mod needs;

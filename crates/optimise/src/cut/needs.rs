@@ -1,12 +1,15 @@
-//! Finds out which values of a program are needed. A value is needed if something observable
-//! depends on it: the branch that a process takes, whether a step is possible, a fault, an atom of
-//! the property. Any other value (a variable, a field of a message, the result of an instruction)
-//! is needed if a needed value is computed from it. A variable that is only copied, incremented or
-//! printed is not needed, however often it is read. (Such variables are called faint: Giegerich,
-//! Möncke, Wilhelm, "Invariance of approximative semantics with respect to program
-//! transformations", 1981.) The code is executed abstractly, once for each process type and atom.
-//! Each entry of the abstract stack has its sources, the instructions that may have put the value
-//! there. No instruction copies a value on the stack, so each value has one consumer.
+//! Finds out which values of a program are needed.
+//!
+//! A value is needed if something observable depends on it: the branch that a process takes,
+//! whether a step is possible, a fault, an atom of the property. Any other value (a variable, a
+//! field of a message, the result of an instruction) is needed if a needed value is computed from
+//! it. A variable that is only copied, incremented or printed is not needed, however often it is
+//! read. (Such variables are called faint: Giegerich, Möncke, Wilhelm, "Invariance of approximative
+//! semantics with respect to program transformations", 1981.)
+//!
+//! The code is executed abstractly, once for each process type and atom. Each entry of the abstract
+//! stack has its sources, the instructions that may have put the value there. No instruction copies
+//! a value on the stack, so each value has one consumer.
 
 use crate::scan::Value;
 use crate::survey::{Channels, Survey, types};

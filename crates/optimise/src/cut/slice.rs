@@ -1,9 +1,13 @@
-//! Slicing: finds the processes that a property depends on. A process is left out if the property
-//! does not refer to it and nothing that is kept depends on what it does: it writes no variable
-//! that is needed and uses no channel that others use. In the slice it exists and never moves. So
-//! every run of the slice is a run of the program in which these processes wait, and traces need no
-//! change. In the other direction, a run of the program without the steps of such a process must be
-//! a run of the slice that the property cannot distinguish from it. This needs more:
+//! Slicing: finds the processes that a property depends on.
+//!
+//! A process is left out if the property does not refer to it and nothing that is kept depends on
+//! what it does: it writes no variable that is needed and uses no channel that others use. In the
+//! slice it exists and never moves. So every run of the slice is a run of the program in which
+//! these processes wait, and traces need no change.
+//!
+//! In the other direction, a run of the program without the steps of such a process must be a run
+//! of the slice that the property cannot distinguish from it. This needs more:
+//!
 //! - Neither the program nor the property asks which processes can move or exist (`timeout`,
 //!   `enabled`, priorities).
 //! - For faults, the process cannot commit one, and deadlocks are not looked for.

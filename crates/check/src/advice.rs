@@ -21,7 +21,7 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
         StopReason::Memory if mostly_our_own(plan, outcome) => {
             format!(
                 "{resume} memory (`--memory`): most of the budget is what the program itself needs before the first state, and what \
-                 a single step needs while it is computed"
+                 one step needs while it is computed"
             )
         }
         StopReason::Memory => {

@@ -95,7 +95,7 @@ fn arithmetic(seed: u64) -> String {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
-    const PLACES: [(&str, &str); 10] = [
+    const PLACES: [(&str, &str); 11] = [
         ("a", "INTEGER"),
         ("b", "INT16"),
         ("c", "INT8"),
@@ -106,13 +106,14 @@ fn arithmetic(seed: u64) -> String {
         ("v[1]", "INT16"),
         ("w[0]", "INTEGER"),
         ("r.x", "INT8"),
+        ("u", "UINT32"),
     ];
     fn value(below: &mut dyn FnMut(u64) -> u64, depth: u64) -> String {
         if depth == 0 {
             return match below(4) {
                 0 => (below(40)).to_string(),
-                1 => [2147483647_i64, 1, 2, 127, 255, 1000, 65535, 7][below(8) as usize].to_string(),
-                _ => PLACES[below(10) as usize].0.to_owned(),
+                1 => [2147483647_i64, 1, 2, 127, 255, 1000, 65535, 3000000000][below(8) as usize].to_string(),
+                _ => PLACES[below(11) as usize].0.to_owned(),
             };
         }
         let (x, y) = (value(below, depth - 1), value(below, depth - 1));
@@ -130,7 +131,7 @@ fn arithmetic(seed: u64) -> String {
     fn statements(below: &mut dyn FnMut(u64) -> u64, depth: u64) -> String {
         let mut all = Vec::new();
         for _ in 0..1 + below(4) {
-            let (place, ty) = PLACES[below(10) as usize];
+            let (place, ty) = PLACES[below(11) as usize];
             let x = value(below, 2);
             let test = format!("{} {} {}", value(below, 1), ["<", "<=", "=", "#", ">", ">="][below(6) as usize], value(below, 1));
             all.push(match below(if depth == 0 { 5 } else { 11 }) {
@@ -152,12 +153,12 @@ fn arithmetic(seed: u64) -> String {
     let call = call.replace("Call(", "Other(");
     // Only a variable of the right type can be passed by reference.
     let body = body.replace("P(b,", "P(a,").replace("P(c,", "P(a,").replace("P(d,", "P(a,").replace("P(e,", "P(g,");
-    let body = body.replace("P(h,", "P(g,").replace("P(v[1],", "P(w[2],").replace("P(r.x,", "P(w[1],");
+    let body = body.replace("P(h,", "P(g,").replace("P(v[1],", "P(w[2],").replace("P(r.x,", "P(w[1],").replace("P(u,", "P(w[0],");
     format!(
         "MODULE M; IMPORT Out;
          VAR g : INTEGER; h : INT8; w : ARRAY 3 OF INTEGER;
          PROCESS Work;
-         VAR a : INTEGER; b : INT16; c : INT8; d : UINT8; e : UINT16; v : ARRAY 4 OF INT16; r : RECORD x, y : INT8 END;
+         VAR a : INTEGER; u : UINT32; b : INT16; c : INT8; d : UINT8; e : UINT16; v : ARRAY 4 OF INT16; r : RECORD x, y : INT8 END;
              i1, i2, i3 : INTEGER;
            PROCESS P(VAR out : INTEGER; in : INTEGER);
            BEGIN {call}; out := in

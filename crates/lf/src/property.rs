@@ -9,7 +9,7 @@
 
 use crate::limits::{MAX_PROPERTY_STATES, MAX_PROPERTY_WAYS};
 use crate::resolve::compute;
-use crate::tree::{Action, Binary, Expression, Kind, Place, Process, Program, Statement, Step, Type};
+use crate::tree::{Action, Binary, Expression, Kind, Place, Process, Program, Statement, Step, Type, UNSIGNED};
 use source::{Diagnostic, Span};
 use std::collections::HashMap;
 
@@ -364,7 +364,7 @@ fn folded(kind: &Kind) -> Option<i32> {
             (Some(_), _) => Some(1),
             _ => None,
         },
-        Kind::Binary(op, left, right) => compute(*op, value(left)?, value(right)?),
+        Kind::Binary(op, left, right) => compute(*op, value(left)?, value(right)?, left.ty == UNSIGNED),
         Kind::Load(_) | Kind::Set(_) => None,
     }
 }

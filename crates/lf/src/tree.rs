@@ -10,25 +10,26 @@ pub struct Integer {
     /// Its name.
     pub name: &'static str,
     /// The least value.
-    pub least: i32,
+    pub least: i64,
     /// The greatest value.
-    pub greatest: i32,
+    pub greatest: i64,
 }
 
 /// Every integer type. `INTEGER` is another name of the first.
 pub const INTEGERS: &[Integer] = &[
-    Integer { name: "INT32", least: i32::MIN, greatest: i32::MAX },
-    Integer { name: "INT16", least: i16::MIN as i32, greatest: i16::MAX as i32 },
-    Integer { name: "INT8", least: i8::MIN as i32, greatest: i8::MAX as i32 },
-    Integer { name: "UINT31", least: 0, greatest: i32::MAX },
-    Integer { name: "UINT16", least: 0, greatest: u16::MAX as i32 },
-    Integer { name: "UINT8", least: 0, greatest: u8::MAX as i32 },
+    Integer { name: "INT32", least: i32::MIN as i64, greatest: i32::MAX as i64 },
+    Integer { name: "UINT32", least: 0, greatest: u32::MAX as i64 },
+    Integer { name: "INT16", least: i16::MIN as i64, greatest: i16::MAX as i64 },
+    Integer { name: "INT8", least: i8::MIN as i64, greatest: i8::MAX as i64 },
+    Integer { name: "UINT31", least: 0, greatest: i32::MAX as i64 },
+    Integer { name: "UINT16", least: 0, greatest: u16::MAX as i64 },
+    Integer { name: "UINT8", least: 0, greatest: u8::MAX as i64 },
 ];
 
 impl Integer {
     /// Whether a value is one of the type.
     pub fn holds(self, value: i64) -> bool {
-        (i64::from(self.least)..=i64::from(self.greatest)).contains(&value)
+        (self.least..=self.greatest).contains(&value)
     }
 
     /// Whether every value of the type is one of `other`.
@@ -60,6 +61,10 @@ pub enum Type {
 
 /// The type `INTEGER`.
 pub const INTEGER: Type = Type::Integer(INTEGERS[0]);
+
+/// The type `UINT32`. The machine's values are signed: one of this type is kept as the signed
+/// number with the same 32 bits.
+pub const UNSIGNED: Type = Type::Integer(INTEGERS[1]);
 
 impl Type {
     /// Whether values of it are one number.

@@ -245,3 +245,74 @@ fn true_assertions_are_not_seen() {
 fn variables_at_one_address_are_one() {
     holds("VAR a AT 2FFH : UINT8; b AT 767 : UINT8;", "a := 7; ASSERT b = 7");
 }
+
+#[test]
+fn numbers_without_sign() {
+    let overflow = "Other(\"overflow\")";
+    let v = "VAR a, b : UINT32; i : INTEGER; k : UINT16; s : SET; t : ARRAY 3 OF UINT32;";
+    holds(v, "a := 4294967295; b := 0FFFFFFF0H; ASSERT a > b; ASSERT a - b = 15; ASSERT a DIV 2 = 2147483647; ASSERT a MOD 10 = 5");
+    holds(v, "a := 80000000H; i := 7; k := 9; a := a + i + k; ASSERT a = 80000010H; ASSERT i < a; ASSERT ~(a <= k); INC(a, i); DEC(a)");
+    holds(v, "a := 3000000000; t[1] := a; s := SET(a); ASSERT UINT32(s) = a; ASSERT ODD(a + 1); ASSERT ABS(a) = a; ASSERT t[1] # 0");
+    holds(v, "FOR a := 4294967290 TO 4294967294 DO INC(b) END; ASSERT b = 5; i := INTEGER(b); k := UINT16(b); t[b - 4] := 1");
+    holds(v, "i := -2147483648; ASSERT i < 0; a := 65535; a := a * 65537; ASSERT a = 0FFFFFFFFH");
+    for wrong in [
+        "a := 4294967295; INC(a)",
+        "DEC(a)",
+        "a := 65536; a := a * a",
+        "a := 65537; b := 65536; a := a * b",
+        "i := -1; a := UINT32(i)",
+        "a := 80000000H; i := INTEGER(a)",
+        "a := 80000000H; k := UINT16(a)",
+        "i := -1; IF a < i THEN END",
+    ] {
+        faults(v, wrong, &[overflow]);
+    }
+    faults(v, "a := 5; a := a DIV b", &["DivisionByZero"]);
+    faults(v, "a := 5; a := a MOD b", &["DivisionByZero"]);
+    faults(v, "a := 80000000H; t[a] := 1", &["IndexOutOfRange"]);
+}
+
+/// Every operation on numbers that are at the edges, and on random ones.
+#[test]
+fn arithmetic_without_sign() {
+    let mut numbers: Vec<u32> = vec![0, 1, 2, 3, 7, 65535, 65536, 65537, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, u32::MAX];
+    let mut state = 1_u64;
+    for _ in 0..8 {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        numbers.push((state >> 33) as u32 * 2 + (state & 1) as u32);
+    }
+    let mut body = String::new();
+    let mut failing = Vec::new();
+    for &a in &numbers {
+        for &b in &numbers {
+            for (sign, result) in [
+                ("+", a.checked_add(b)),
+                ("-", a.checked_sub(b)),
+                ("*", a.checked_mul(b)),
+                ("DIV", a.checked_div(b)),
+                ("MOD", a.checked_rem(b)),
+            ] {
+                match result {
+                    Some(result) => body += &format!("a := {a}; b := {b}; ASSERT a {sign} b = {result};\n"),
+                    None => failing.push((a, sign, b)),
+                }
+            }
+            body += &format!(
+                "a := {a}; b := {b}; ASSERT (a < b) = {}; ASSERT (a <= b) = {}; ASSERT (a > b) = {}; ASSERT (a >= b) = {};\n",
+                bool(a < b),
+                bool(a <= b),
+                bool(a > b),
+                bool(a >= b)
+            );
+        }
+    }
+    holds("VAR a, b : UINT32;", &body);
+    for (a, sign, b) in failing.iter().step_by(7) {
+        let kind = if matches!(*sign, "DIV" | "MOD") { "DivisionByZero" } else { "Other(\"overflow\")" };
+        faults("VAR a, b : UINT32;", &format!("a := {a}; b := {b}; a := a {sign} b"), &[kind]);
+    }
+}
+
+fn bool(value: bool) -> &'static str {
+    if value { "TRUE" } else { "FALSE" }
+}

@@ -3,7 +3,7 @@
 //! Values become text only here, so that a symbolic name, a truth value or a channel looks the same
 //! in a trace, in a simulation and in a report.
 
-use bytecode::{Component, LayoutError, Program, Shape, Shown, Slot, StateMap, Variable, Verified};
+use bytecode::{Component, LayoutError, Program, Shape, Shown, Slot, StateMap, Type, Variable, Verified};
 use contract::Position;
 use std::fmt::Write as _;
 
@@ -118,7 +118,7 @@ fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[
     let kept = declared.iter().zip(slots).filter(|(variable, _)| !variable.scratch);
     kept.map(|(variable, slot)| {
         let width = slot.ty.width();
-        let element = |index: usize| text(program, variable.shown, slot.ty.read(&bytes[slot.offset + index * width..]));
+        let element = |index: usize| text(program, variable.shown, slot.ty, slot.ty.read(&bytes[slot.offset + index * width..]));
         let value = match variable.length {
             None => element(0),
             Some(_) => {
@@ -150,7 +150,7 @@ pub(crate) fn contents(program: &Verified, channel: &Component, state: &[u8]) ->
             .fields
             .iter()
             .zip(&declared.fields)
-            .map(|(slot, field)| text(program.program(), field.shown, slot.ty.read(&state[message + slot.offset..])))
+            .map(|(slot, field)| text(program.program(), field.shown, slot.ty, slot.ty.read(&state[message + slot.offset..])))
             .collect();
         let space = if number == 0 { "" } else { " " };
         // Writing to a `String` cannot fail.
@@ -191,8 +191,10 @@ fn ellipsis(length: usize) -> &'static str {
 }
 
 /// A value as its declaration wants it shown.
-pub(crate) fn text(program: &Program, shown: Shown, value: i32) -> String {
+pub(crate) fn text(program: &Program, shown: Shown, ty: Type, value: i32) -> String {
     match shown {
+        // Its values have no sign; the machine's have.
+        Shown::Number if ty == Type::Unsigned(32) => (value as u32).to_string(),
         Shown::Number | Shown::Process => value.to_string(),
         Shown::Bool => if value == 0 { "false" } else { "true" }.to_owned(),
         Shown::Symbol => program.symbol(value).map_or_else(|| value.to_string(), str::to_owned),

@@ -291,7 +291,7 @@ impl Here<'_> {
         let offset = slot.element(index)?;
         let value = slot.ty.read(bytes.get(offset..)?);
         let name = if variable.length.is_some() { format!("{}[{index}]", variable.name) } else { variable.name.clone() };
-        let named = Named { name, value: text(self.tables(), variable.shown, value) };
+        let named = Named { name, value: text(self.tables(), variable.shown, variable.ty, value) };
         // The name of a channel says nothing.
         if named.name != named.value && !run.read.contains(&named) {
             run.read.push(named);

@@ -5,7 +5,7 @@
 
 use super::{Generator, SPARE};
 use crate::resolve::range;
-use crate::tree::{Binary, Expression, Kind, Type};
+use crate::tree::{Binary, Expression, Kind, Type, UNSIGNED};
 use bytecode::Op;
 
 impl Generator<'_> {
@@ -81,7 +81,7 @@ impl Generator<'_> {
                 if *op == Binary::Difference {
                     self.emit(Op::Not {});
                 }
-                self.emit(operation(*op));
+                if left.ty == UNSIGNED { self.unsigned(*op) } else { self.emit(operation(*op)) }
             }
             Kind::Set(elements) => self.set(elements, frame),
             Kind::Cast(operand) => {
@@ -126,19 +126,22 @@ impl Generator<'_> {
         let (least, greatest) = range(ty);
         let fits = match &value.kind {
             Kind::Constant(_) => true,
+            // A set and a number of 32 bits have the same bits.
+            _ if *ty == UNSIGNED => value.ty == UNSIGNED || value.ty == Type::Set || is_stored(value) && range(&value.ty).0 >= 0,
+            _ if value.ty == UNSIGNED => *ty == Type::Set,
             // What is stored somewhere fits there; what is computed may be anything.
-            Kind::Load(_) | Kind::Cast(_) | Kind::Set(_) | Kind::Not(_) | Kind::Complement(_) => {
+            _ if is_stored(value) => {
                 let (a, b) = range(&value.ty);
                 a >= least && b <= greatest
             }
-            Kind::Binary(..) if !matches!(value.ty, Type::Integer(_)) => {
-                let (a, b) = range(&value.ty);
-                a >= least && b <= greatest
-            }
-            Kind::Negate(_) | Kind::Absolute(_) | Kind::Binary(..) => (least, greatest) == (i32::MIN, i32::MAX),
+            _ => (least, greatest) == (i32::MIN.into(), i32::MAX.into()),
         };
         if !fits {
-            self.emit(Op::Range { least, greatest });
+            // A UINT32 above the largest number with sign is a negative one to the machine. It is
+            // outside of every other type, and so is a negative number outside of UINT32.
+            let least = if value.ty == UNSIGNED { least.max(0) } else { least };
+            let signed = |bound: i64| bound.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+            self.emit(Op::Range { least: signed(least), greatest: signed(greatest) });
         }
     }
 
@@ -149,7 +152,13 @@ impl Generator<'_> {
     }
 }
 
-fn operation(op: Binary) -> Op {
+/// Whether a value was stored as one of its type, or cast to it.
+fn is_stored(value: &Expression) -> bool {
+    matches!(value.kind, Kind::Load(_) | Kind::Cast(_) | Kind::Set(_) | Kind::Not(_) | Kind::Complement(_))
+        || matches!(value.kind, Kind::Binary(..)) && !matches!(value.ty, Type::Integer(_))
+}
+
+pub(super) fn operation(op: Binary) -> Op {
     match op {
         Binary::Add => Op::Addv {},
         Binary::Subtract => Op::Subv {},

@@ -14,6 +14,7 @@ mod communication;
 mod expressions;
 mod statements;
 mod storage;
+mod unsigned;
 
 use crate::close::{FromOutside, PREFIX, Values};
 use crate::limits::{MAX_INSTRUCTIONS, MAX_KINDS};
@@ -555,7 +556,8 @@ pub(crate) fn machine_type(ty: &tree::Type) -> (Type, Shown) {
         tree::Type::Integer(integer) => match (integer.least, integer.greatest) {
             (0, 0..=255) => (Type::Byte, Shown::Number),
             (0, 256..=65535) => (Type::Unsigned(16), Shown::Number),
-            (least, _) if least >= i32::from(i16::MIN) && integer.greatest <= i32::from(i16::MAX) => (Type::Short, Shown::Number),
+            (least, _) if least >= i64::from(i16::MIN) && integer.greatest <= i64::from(i16::MAX) => (Type::Short, Shown::Number),
+            (0, greatest) if greatest == i64::from(u32::MAX) => (Type::Unsigned(32), Shown::Number),
             _ => (Type::Int, Shown::Number),
         },
         _ => (Type::Int, Shown::Number),

@@ -1,13 +1,14 @@
 //! Types and constants in expressions.
 //!
-//! Numbers of all integer types may meet in an expression, which is computed in 32 bits. Where a
-//! value is stored its type must fit: a number that could be too large for its place needs a cast,
-//! which says that the programmer knows, and is checked when the program runs.
+//! Numbers of all integer types may meet in an expression, which is computed in 32 bits: with sign,
+//! or without if an operand is a `UINT32`, to which the other one is cast then. Where a value is
+//! stored its type must fit: a number that could be too large for its place needs a cast, which
+//! says that the programmer knows, and is checked when the program runs.
 
 use super::{Entity, Resolver};
 use crate::ast::{self, Designator, ExpressionKind, Selector};
 use crate::limits::MAX_DEPTH;
-use crate::tree::{Binary, Expression, INTEGER, Kind, Place, Step, Type};
+use crate::tree::{Binary, Expression, INTEGER, Kind, Place, Step, Type, UNSIGNED};
 use source::{Span, did_you_mean};
 
 impl Resolver<'_> {
@@ -26,10 +27,11 @@ impl Resolver<'_> {
         let span = expression.span;
         let constant = |value, ty| Expression { kind: Kind::Constant(value), ty, span };
         match &expression.kind {
-            ExpressionKind::Number(value) => match i32::try_from(*value) {
-                Ok(value) => constant(value, INTEGER),
-                Err(_) => {
-                    self.error(span, format!("{value} is larger than the largest number, {}", i32::MAX), None);
+            ExpressionKind::Number(value) => match (i32::try_from(*value), u32::try_from(*value)) {
+                (Ok(value), _) => constant(value, INTEGER),
+                (_, Ok(value)) => constant(value as i32, UNSIGNED),
+                _ => {
+                    self.error(span, format!("{value} is larger than the largest number, {}", u32::MAX), None);
                     Self::unknown(span)
                 }
             },
@@ -56,13 +58,17 @@ impl Resolver<'_> {
     fn unary(&mut self, sign: &str, operand: Expression, span: Span) -> Expression {
         let kind = match (sign, &operand.ty, &operand.kind) {
             (_, Type::Unknown, _) => return Self::unknown(span),
-            ("-", Type::Integer(_), Kind::Constant(value)) => match value.checked_neg() {
-                Some(value) => Kind::Constant(value),
-                None => {
+            ("-", Type::Integer(_), Kind::Constant(value)) => match i32::try_from(-number(*value, &operand.ty)) {
+                Ok(value) => return Expression { kind: Kind::Constant(value), ty: INTEGER, span },
+                Err(_) => {
                     self.error(span, "this number is too large", None);
                     return Self::unknown(span);
                 }
             },
+            ("-", Type::Integer(_), _) if operand.ty == UNSIGNED => {
+                self.error(span, "a UINT32 has no negative", Some("cast it: -INTEGER(x)"));
+                return Self::unknown(span);
+            }
             ("-", Type::Integer(_), _) => return Expression { kind: Kind::Negate(Box::new(operand)), ty: INTEGER, span },
             ("-", Type::Set, Kind::Constant(value)) => Kind::Constant(!value),
             ("-", Type::Set, _) => return Expression { ty: Type::Set, kind: Kind::Complement(Box::new(operand)), span },
@@ -78,11 +84,17 @@ impl Resolver<'_> {
         Expression { kind, ty: operand.ty, span }
     }
 
-    fn binary(&mut self, sign: &str, left: Expression, right: Expression, span: Span) -> Expression {
+    fn binary(&mut self, sign: &str, mut left: Expression, mut right: Expression, span: Span) -> Expression {
         if left.ty == Type::Unknown || right.ty == Type::Unknown {
             return Self::unknown(span);
         }
         let numbers = matches!((&left.ty, &right.ty), (Type::Integer(_), Type::Integer(_)));
+        if numbers && (left.ty == UNSIGNED || right.ty == UNSIGNED) {
+            (left, right) = (self.unsigned(left), self.unsigned(right));
+            if left.ty == Type::Unknown || right.ty == Type::Unknown {
+                return Self::unknown(span);
+            }
+        }
         let sets = left.ty == Type::Set && right.ty == Type::Set;
         let booleans = left.ty == Type::Boolean && right.ty == Type::Boolean;
         let alike = left.ty == right.ty || numbers;
@@ -119,6 +131,7 @@ impl Resolver<'_> {
         // The type of a sum is that of its operands if they agree; a constant agrees if it fits.
         let ty = match (&left.ty, &right.ty) {
             (Type::Integer(a), Type::Integer(b)) if ty == INTEGER => match (&left.kind, &right.kind) {
+                _ if left.ty == UNSIGNED => UNSIGNED,
                 (Kind::Constant(_), Kind::Constant(_)) => INTEGER,
                 (Kind::Constant(n), _) if b.holds(i64::from(*n)) => right.ty.clone(),
                 (_, Kind::Constant(n)) if a.holds(i64::from(*n)) => left.ty.clone(),
@@ -128,7 +141,7 @@ impl Resolver<'_> {
             _ => ty,
         };
         if let (Kind::Constant(a), Kind::Constant(b)) = (&left.kind, &right.kind) {
-            return match compute(op, *a, *b) {
+            return match compute(op, *a, *b, left.ty == UNSIGNED) {
                 Some(value) => Expression { kind: Kind::Constant(value), ty, span },
                 None => {
                     self.error(span, "this constant has no value: it is too large, or divided by 0", None);
@@ -137,6 +150,15 @@ impl Resolver<'_> {
             };
         }
         Expression { kind: Kind::Binary(op, Box::new(left), Box::new(right)), ty, span }
+    }
+
+    /// A number as a `UINT32`.
+    pub(super) fn unsigned(&mut self, value: Expression) -> Expression {
+        if value.ty == UNSIGNED || value.ty == Type::Unknown {
+            return value;
+        }
+        let span = value.span;
+        self.cast(value, UNSIGNED, span)
     }
 
     fn set(&mut self, elements: &[(ast::Expression, Option<ast::Expression>)], span: Span) -> Expression {
@@ -219,8 +241,9 @@ impl Resolver<'_> {
                     let index = self.integer(index);
                     if let Kind::Constant(value) = index.kind
                         && index.ty != Type::Unknown
-                        && !(0..i64::from(length)).contains(&i64::from(value))
+                        && !(0..i64::from(length)).contains(&number(value, &index.ty))
                     {
+                        let value = number(value, &index.ty);
                         self.error(index.span, format!("the array has the elements 0 to {}, and this is {value}", length - 1), None);
                     }
                     steps.push(Step::Element(Box::new(index), length));
@@ -279,6 +302,7 @@ impl Resolver<'_> {
             ("LEN", Type::Array(length, _)) => Expression { kind: Kind::Constant(*length as i32), ty: INTEGER, span },
             ("ORD", Type::Char | Type::Boolean | Type::Set) => self.cast(argument, INTEGER, span),
             ("CHR", Type::Integer(_)) => self.cast(argument, Type::Char, span),
+            ("ABS", Type::Integer(_)) if argument.ty == UNSIGNED => argument,
             ("ABS", Type::Integer(_)) => Expression { ty: argument.ty.clone(), kind: Kind::Absolute(Box::new(argument)), span },
             ("ODD", Type::Integer(_)) => {
                 let two = Expression { kind: Kind::Constant(2), ty: INTEGER, span };
@@ -294,7 +318,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn cast(&mut self, value: Expression, ty: Type, span: Span) -> Expression {
+    pub(super) fn cast(&mut self, value: Expression, ty: Type, span: Span) -> Expression {
         let castable = |ty: &Type| matches!(ty, Type::Integer(_) | Type::Char | Type::Boolean | Type::Set);
         if value.ty == Type::Unknown || ty == Type::Unknown {
             return Self::unknown(span);
@@ -304,14 +328,17 @@ impl Resolver<'_> {
             self.error(span, format!("{a} cannot be turned into {b}"), Some("numbers, characters, Booleans and sets can be cast"));
             return Self::unknown(span);
         }
-        if let Kind::Constant(number) = value.kind {
+        if let Kind::Constant(bits) = value.kind {
+            // A set and a number of 32 bits have the same bits.
             let (least, greatest) = range(&ty);
-            if !(least..=greatest).contains(&number) {
+            let wide = value.ty == Type::Set && ty == UNSIGNED || ty == Type::Set;
+            let known = number(bits, &value.ty);
+            if !wide && !(least..=greatest).contains(&known) {
                 let name = self.program.type_name(&ty);
-                self.error(span, format!("{number} is no {name}"), None);
+                self.error(span, format!("{known} is no {name}"), None);
                 return Self::unknown(span);
             }
-            return Expression { kind: Kind::Constant(number), ty, span };
+            return Expression { kind: Kind::Constant(bits), ty, span };
         }
         Expression { kind: Kind::Cast(Box::new(value)), ty, span }
     }
@@ -339,7 +366,7 @@ impl Resolver<'_> {
         let fits = match (&value.ty, ty) {
             (Type::Unknown, _) | (_, Type::Unknown) => true,
             (Type::Integer(from), Type::Integer(to)) => match value.kind {
-                Kind::Constant(number) => to.holds(i64::from(number)),
+                Kind::Constant(bits) => to.holds(number(bits, &value.ty)),
                 _ => from.is_within(*to),
             },
             (from, to) => from == to,
@@ -348,7 +375,7 @@ impl Resolver<'_> {
             let (from, to) = (self.program.type_name(&value.ty), self.program.type_name(ty));
             let both = matches!((&value.ty, ty), (Type::Integer(_), Type::Integer(_)));
             let message = match value.kind {
-                Kind::Constant(number) if both => format!("{number} does not fit {what}, which is {to}"),
+                Kind::Constant(bits) if both => format!("{} does not fit {what}, which is {to}", number(bits, &value.ty)),
                 _ => format!("{from} does not fit {what}, which is {to}"),
             };
             let hint = format!("a cast says that the value is small enough: {to}(…)");
@@ -358,17 +385,40 @@ impl Resolver<'_> {
 }
 
 /// The least and the greatest number of a type.
-pub(crate) fn range(ty: &Type) -> (i32, i32) {
+pub(crate) fn range(ty: &Type) -> (i64, i64) {
     match ty {
         Type::Boolean => (0, 1),
         Type::Char | Type::Channel(_) => (0, 255),
         Type::Integer(integer) => (integer.least, integer.greatest),
-        _ => (i32::MIN, i32::MAX),
+        _ => (i32::MIN.into(), i32::MAX.into()),
     }
 }
 
+/// The number that 32 bits stand for.
+pub(crate) fn number(bits: i32, ty: &Type) -> i64 {
+    if *ty == UNSIGNED { i64::from(bits as u32) } else { i64::from(bits) }
+}
+
 /// The value of an operator on constants.
-pub(crate) fn compute(op: Binary, a: i32, b: i32) -> Option<i32> {
+pub(crate) fn compute(op: Binary, a: i32, b: i32, unsigned: bool) -> Option<i32> {
+    if unsigned {
+        let (a, b) = (a as u32, b as u32);
+        let known = match op {
+            Binary::Add => Some(a.checked_add(b)? as i32),
+            Binary::Subtract => Some(a.checked_sub(b)? as i32),
+            Binary::Multiply => Some(a.checked_mul(b)? as i32),
+            Binary::Divide => Some(a.checked_div(b)? as i32),
+            Binary::Remainder => Some(a.checked_rem(b)? as i32),
+            Binary::Less => Some(i32::from(a < b)),
+            Binary::LessOrEqual => Some(i32::from(a <= b)),
+            Binary::Greater => Some(i32::from(a > b)),
+            Binary::GreaterOrEqual => Some(i32::from(a >= b)),
+            _ => None,
+        };
+        if known.is_some() {
+            return known;
+        }
+    }
     Some(match op {
         Binary::Add => a.checked_add(b)?,
         Binary::Subtract => a.checked_sub(b)?,

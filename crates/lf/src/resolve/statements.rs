@@ -4,7 +4,8 @@ use super::{Entity, Resolver};
 use crate::ast::{self, ExpressionKind, StatementKind};
 use crate::limits::MAX_COPIED;
 use crate::tree::{
-    Action, Argument, Binary, Clause, Communication, Direction, Expression, INTEGER, Kind, Place, Statement, Target, Type, Variable,
+    Action, Argument, Binary, Clause, Communication, Direction, Expression, INTEGER, Kind, Place, Statement, Target, Type, UNSIGNED,
+    Variable,
 };
 use source::{Span, did_you_mean};
 
@@ -95,6 +96,7 @@ impl Resolver<'_> {
         let communicate = |message, what| Action::Communicate(Communication { port: port.clone(), message, what, span });
         if word == "PORTOUT" {
             let value = self.integer(other);
+            let value = self.signed(value, span);
             let what = Direction::Send(vec![constant(width(&value.ty)), number, value]);
             return vec![Statement { kind: communicate(message, what), span }];
         }
@@ -110,7 +112,7 @@ impl Resolver<'_> {
             all.push(Statement { kind: communicate(data, Direction::Receive(vec![Target::Store(place)])), span });
             return all;
         }
-        let kept = self.hidden_variable("port.value", span);
+        let kept = self.hidden_variable("port.value", INTEGER, span);
         let value = Expression { kind: Kind::Load(kept.clone()), ty: INTEGER, span };
         let cast = Expression { kind: Kind::Cast(Box::new(value)), ty: place.ty.clone(), span };
         all.push(Statement { kind: communicate(data, Direction::Receive(vec![Target::Store(kept.clone())])), span });
@@ -119,12 +121,17 @@ impl Resolver<'_> {
         all
     }
 
+    /// A number with sign; one without is cast.
+    fn signed(&mut self, value: Expression, span: Span) -> Expression {
+        if value.ty == UNSIGNED { self.cast(value, INTEGER, span) } else { value }
+    }
+
     /// A number that the program does not see.
-    fn hidden_variable(&mut self, name: &str, span: Span) -> Place {
+    fn hidden_variable(&mut self, name: &str, ty: Type, span: Span) -> Place {
         let id = self.program.variables.len();
         self.program.variables.push(Variable {
             name: name.to_owned(),
-            ty: INTEGER,
+            ty: ty.clone(),
             owner: self.process,
             reference: false,
             address: None,
@@ -133,7 +140,7 @@ impl Resolver<'_> {
         if let Some(process) = self.process {
             self.program.processes[process].variables.push(id);
         }
-        Place { variable: id, steps: Vec::new(), ty: INTEGER, span }
+        Place { variable: id, steps: Vec::new(), ty, span }
     }
 
     /// `FOR` is a loop with a limit that is computed once.
@@ -161,19 +168,25 @@ impl Resolver<'_> {
         if by == 0 {
             self.error(span, "FOR never ends if it counts by 0", None);
         }
+        let unsigned = place.ty == UNSIGNED;
+        if unsigned && by < 0 {
+            self.error(span, "FOR counts down in a variable with sign", Some("a UINT32 cannot go below 0: use WHILE or an INTEGER"));
+        }
+        to = if unsigned { self.unsigned(to) } else { self.signed(to, span) };
+        let ty = if unsigned { UNSIGNED } else { INTEGER };
         self.fit(&from, &place.ty, "the variable");
         let mut all = Vec::new();
         if !matches!(to.kind, Kind::Constant(_)) {
             let span = to.span;
-            let limit = self.hidden_variable(&format!("{}.limit", name.text), span);
+            let limit = self.hidden_variable(&format!("{}.limit", name.text), ty.clone(), span);
             all.push(Statement { kind: Action::Assign(limit.clone(), to), span });
-            to = Expression { kind: Kind::Load(limit), ty: INTEGER, span };
+            to = Expression { kind: Kind::Load(limit), ty: ty.clone(), span };
         }
         let value = Expression { kind: Kind::Load(place.clone()), ty: place.ty.clone(), span: name.span };
         let compare = if by > 0 { Binary::LessOrEqual } else { Binary::GreaterOrEqual };
         let condition = Expression { kind: Kind::Binary(compare, Box::new(value.clone()), Box::new(to)), ty: Type::Boolean, span };
-        let step = Expression { kind: Kind::Constant(by), ty: INTEGER, span };
-        let next = Expression { kind: Kind::Binary(Binary::Add, Box::new(value), Box::new(step)), ty: INTEGER, span };
+        let step = Expression { kind: Kind::Constant(by), ty: ty.clone(), span };
+        let next = Expression { kind: Kind::Binary(Binary::Add, Box::new(value), Box::new(step)), ty, span };
         let mut inside = body;
         inside.push(Statement { kind: Action::Assign(place.clone(), next), span });
         all.push(Statement { kind: Action::Assign(place, from), span });
@@ -337,8 +350,13 @@ impl Resolver<'_> {
         let (op, other) = match (word, &place.ty) {
             (_, Type::Unknown) => return None,
             ("NEW", Type::Channel(_)) => return Some(Action::New(place)),
-            ("INC", Type::Integer(_)) => (Binary::Add, value.unwrap_or(one)),
-            ("DEC", Type::Integer(_)) => (Binary::Subtract, value.unwrap_or(one)),
+            ("INC" | "DEC", Type::Integer(_)) => {
+                let op = if word == "INC" { Binary::Add } else { Binary::Subtract };
+                // Both operands are with sign, or both without.
+                let other = value.unwrap_or(one);
+                let span = other.span;
+                (op, if place.ty == UNSIGNED { self.unsigned(other) } else { self.signed(other, span) })
+            }
             ("INCL", Type::Set) | ("EXCL", Type::Set) => {
                 let element = value?;
                 let set = match element.kind {
@@ -383,6 +401,7 @@ impl Resolver<'_> {
         let values: Vec<Expression> = arguments.iter().map(|argument| self.expression(argument)).collect();
         let format = match (word, values.as_slice()) {
             ("Ln", []) => "\n",
+            ("Int", [value]) if value.ty == UNSIGNED => "%u",
             ("Int", [value]) if matches!(value.ty, Type::Integer(_) | Type::Unknown) => "%d",
             ("Char", [value]) if matches!(value.ty, Type::Char | Type::Unknown) => "%c",
             ("Bool", [value]) if matches!(value.ty, Type::Boolean | Type::Unknown) => "%d",

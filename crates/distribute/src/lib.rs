@@ -1,0 +1,39 @@
+//! Searches by several processes and machines, on timely dataflow.
+//!
+//! A worker owns the states that hash to it, and sends all others to their owners. What a worker
+//! does is an [`Actor`], which works in rounds and knows nothing of processes. A dataflow carries
+//! the messages of actors (`flow`): its progress tracking tells when a round is over everywhere, and
+//! when all is done. The same actors are tested without processes, with messages in random order
+//! ([`rehearse`]).
+
+#![forbid(unsafe_code)]
+
+mod actor;
+mod control;
+mod explore;
+mod flow;
+mod line;
+mod links;
+mod owner;
+mod parcel;
+mod reach;
+mod rehearse;
+mod report;
+mod seat;
+mod sent;
+mod shared;
+mod team;
+mod trust;
+mod wire;
+
+pub use actor::{Actor, Outbox, Turn};
+pub use explore::{Explored, explore};
+pub use flow::Abandoned;
+pub use owner::{Owners, PartOf};
+pub use reach::{Counts, Resident, Thrift, Visited, Work};
+pub use rehearse::{Rehearsal, rehearse};
+pub use report::{Part, Traffic};
+pub use seat::Seat;
+pub use shared::{Published, Shared};
+pub use team::{Assembly, Lost, Place, Serve, Team, TeamError, join};
+pub use trust::{SECRET_MIN, Secret};

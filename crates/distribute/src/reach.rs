@@ -1,0 +1,503 @@
+//! Breadth-first search by several workers: each owns some states, stores and expands them, and
+//! sends the others to their owners.
+//!
+//! A round is a level. States of the next level are stored as they arrive, while this level is still
+//! being expanded: whoever sent them has seen the end of the level before, so all states of earlier
+//! levels are stored everywhere. Depths are exact, and a violation that is found is a shortest one.
+
+use crate::actor::{Actor, Outbox, Turn};
+use crate::links::{Link, Log};
+use crate::owner::Owners;
+use crate::sent::Sent;
+use crate::shared::{Published, Shared};
+use crate::wire::{Cursor, put_bytes, put_number};
+use contract::{
+    Action, Answer, Budgeted, Enough, Finding, Fresh, Limits, Property, StopReason, StoreWorker, Successor, Successors, System,
+};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Steps generated before they are looked at, and states that are expanded together.
+const BATCH: usize = 512;
+const TOGETHER: usize = 16;
+/// A piece of work has about so many batches, and does not take longer than this.
+const BATCHES: usize = 4;
+const SLOW: Duration = Duration::from_millis(5);
+/// The memory of the process is measured this often.
+const MEASURE_EVERY: Duration = Duration::from_millis(20);
+
+/// Measures the memory of the process.
+pub type Resident = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
+
+/// The set of visited states of a worker.
+pub struct Visited<'s> {
+    /// Where states go.
+    pub worker: Box<dyn StoreWorker + 's>,
+    /// Its memory, if it knows.
+    pub budgeted: Option<&'s dyn Budgeted>,
+    /// Whether it never takes a new state for a seen one.
+    pub exact: bool,
+}
+
+/// What a worker has to do, and what it may use.
+pub struct Work<'a> {
+    /// What is explored.
+    pub system: &'a mut dyn System,
+    /// What is to be shown.
+    pub property: &'a dyn Property,
+    /// Who owns which state.
+    pub owners: Owners,
+    /// The memory limit is one of the process.
+    pub limits: Limits,
+    /// Measures the process.
+    pub resident: Option<Resident>,
+    /// How to send less.
+    pub thrift: Thrift,
+}
+
+/// How to send fewer states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thrift {
+    /// How many of the states that were sent are remembered, so that they are not sent again.
+    pub remembered: usize,
+    /// Whether the sender of a state looks for successors that it owns itself.
+    pub lookahead: bool,
+}
+
+impl Default for Thrift {
+    fn default() -> Self {
+        Thrift { remembered: 1 << 12, lookahead: false }
+    }
+}
+
+/// A violation, before its trace is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Steps from the initial state.
+    pub length: u64,
+    /// The state it happened at, or the one before the step.
+    pub at: Link,
+    /// The step it happened in, if it is one, by its index.
+    pub step: Option<u32>,
+    pub finding: Finding,
+}
+
+/// Numbers of a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// New states.
+    pub states: u64,
+    /// Steps between states.
+    pub transitions: u64,
+    /// The level of the last state that was expanded.
+    pub depth: u64,
+    /// States that were expanded.
+    pub expanded: u64,
+    /// Steps whose target another worker owns.
+    pub cross: u64,
+    /// States that were sent.
+    pub sent: u64,
+    /// States that were not sent because they had been sent before.
+    pub spared: u64,
+    /// Whether the depth limit cut something off.
+    pub truncated: bool,
+}
+
+/// States that wait, in the order of the log.
+#[derive(Default)]
+pub(crate) struct Queue {
+    pub bytes: Vec<u8>,
+    pub ends: Vec<usize>,
+    /// The place in the log of the first one.
+    pub first: u64,
+}
+
+impl Queue {
+    fn clear(&mut self, first: u64) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.first = first;
+        // A very large level should not hold its memory for ever.
+        if self.bytes.capacity() > 1 << 26 {
+            (self.bytes, self.ends) = Default::default();
+        }
+    }
+
+    pub fn state(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
+    }
+
+    pub fn push(&mut self, state: &[u8]) {
+        self.bytes.extend_from_slice(state);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn memory(&self) -> u64 {
+        (self.bytes.capacity() + self.ends.capacity() * 8) as u64
+    }
+}
+
+/// One worker of a breadth-first search.
+pub(crate) struct Reach<'a, 's> {
+    me: usize,
+    local: usize,
+    work: Work<'a>,
+    pub visited: Visited<'s>,
+    shared: Arc<Shared>,
+    pub log: Log,
+    level: Queue,
+    next: Queue,
+    /// The first state of the level that is not expanded.
+    position: usize,
+    /// The level that is worked on, and the one of states that are stored now.
+    depth: u64,
+    depth_of_new: u64,
+    /// The level of round 0: not 0 if an earlier search goes on.
+    base: u64,
+    working: bool,
+    /// The length of the shortest violation that is known to anyone.
+    best: u64,
+    /// Whether others know of the violation that was found here.
+    told: bool,
+    pub found: Option<Found>,
+    pub counts: Counts,
+    sent: Sent,
+    /// Steps out of states of the level.
+    out: Successors,
+    /// Steps to states of this worker, and where they come from.
+    home: Successors,
+    origins: Vec<(Link, u32)>,
+    hashes: Vec<u64>,
+    fresh: Vec<Fresh>,
+    /// What a look ahead has found, for the level after the next: it is stored when that has begun.
+    ahead: Vec<u8>,
+    ahead_now: Vec<u8>,
+    outside: u64,
+    measured: Instant,
+    pub peak: u64,
+}
+
+/// Kinds of records.
+const STATE: u8 = 0;
+const VIOLATED: u8 = 1;
+
+impl<'a, 's> Reach<'a, 's> {
+    pub fn new(me: usize, local: usize, work: Work<'a>, visited: Visited<'s>, shared: Arc<Shared>) -> Self {
+        let asked = Arc::clone(&shared);
+        work.system.give_up_when(Enough::when(move |_| asked.is_stopped() || asked.is_abandoned()));
+        if let Some(budgeted) = visited.budgeted {
+            let asked = Arc::clone(&shared);
+            budgeted.give_up_when(Arc::new(move || asked.is_stopped() || asked.is_abandoned()));
+        }
+        let sent = Sent::new(work.thrift.remembered);
+        Reach {
+            me,
+            local,
+            work,
+            visited,
+            shared,
+            log: Log::default(),
+            level: Queue::default(),
+            next: Queue::default(),
+            position: 0,
+            depth: 0,
+            depth_of_new: 0,
+            base: 0,
+            working: false,
+            best: u64::MAX,
+            told: false,
+            found: None,
+            counts: Counts::default(),
+            sent,
+            out: Successors::new(),
+            home: Successors::new(),
+            origins: Vec::new(),
+            hashes: Vec::new(),
+            fresh: Vec::new(),
+            ahead: Vec::new(),
+            ahead_now: Vec::new(),
+            outside: 0,
+            measured: Instant::now(),
+            peak: 0,
+        }
+    }
+
+    /// What is explored.
+    pub fn system(&mut self) -> &mut dyn System {
+        self.work.system
+    }
+
+    fn keep(&mut self, found: Found) {
+        if found.length < self.best || self.found.is_none() && found.length == self.best {
+            self.best = self.best.min(found.length);
+            self.found = Some(found);
+        }
+    }
+
+    /// Makes the initial states; each worker keeps its own.
+    fn begin(&mut self) {
+        let mut out = std::mem::take(&mut self.out);
+        out.clear();
+        self.work.system.initial(&mut out);
+        for (index, (entry, state)) in out.iter().enumerate() {
+            let answer = match entry.fault() {
+                Some(code) if !entry.has_state() => Answer::Stop(Finding::Fault(code)),
+                Some(code) => self.work.property.fault(code, true),
+                None => Answer::Continue,
+            };
+            let mine = state.map_or(self.me == 0, |state| self.work.owners.owner(state) == self.me);
+            match (answer, state) {
+                (Answer::Stop(finding), _) if mine => {
+                    self.log.push(Link::NONE, index as u32);
+                    // The queue and the log go together, so what is logged is queued.
+                    self.next.push(state.unwrap_or_default());
+                    let at = Link::new(self.me, self.log.len() - 1);
+                    self.keep(Found { length: 0, at, step: None, finding });
+                }
+                (Answer::Continue, Some(state)) if mine => {
+                    self.home.push(state, Action::default());
+                    self.origins.push((Link::NONE, index as u32));
+                }
+                _ => {}
+            }
+        }
+        self.out = out;
+        self.store();
+    }
+
+    /// Stores what was gathered in `home`, and queues what is new.
+    fn store(&mut self) {
+        if self.home.is_empty() {
+            return;
+        }
+        self.hashes.clear();
+        self.fresh.clear();
+        self.visited.worker.hash_batch(&self.home, &mut self.hashes);
+        // None of the entries has a fault, so the batch is inserted to its end.
+        if self.visited.worker.insert_batch(&self.home, &self.hashes, 0, &mut self.fresh).is_err() {
+            self.full();
+        }
+        let wanted = self.work.property.interest().states;
+        for fresh in std::mem::take(&mut self.fresh) {
+            let index = fresh.entry as usize;
+            let (from, choice) = self.origins[index];
+            let Some(state) = self.home.state(&self.home.entries()[index]) else { continue };
+            self.log.push(from, choice);
+            self.next.push(state);
+            self.counts.states += 1;
+            if wanted && let Answer::Stop(finding) = self.work.property.state(state) {
+                let at = Link::new(self.me, self.log.len() - 1);
+                self.keep(Found { length: self.depth_of_new, at, step: None, finding });
+            }
+        }
+        self.home.clear();
+        self.origins.clear();
+    }
+
+    fn full(&mut self) {
+        if !self.shared.is_stopped() {
+            self.shared.stop(StopReason::Memory);
+        }
+    }
+
+    /// Expands some states of the level.
+    fn expand(&mut self, out: &mut Outbox) {
+        let depth = self.depth;
+        let mut steps = std::mem::take(&mut self.out);
+        steps.clear();
+        let begin = self.position;
+        while self.position < self.level.ends.len() && steps.len() < BATCH {
+            let end = (self.position + TOGETHER).min(self.level.ends.len());
+            let mut states: [&[u8]; TOGETHER] = [&[]; TOGETHER];
+            let count = end - self.position;
+            for (place, index) in states.iter_mut().zip(self.position..end) {
+                *place = self.level.state(index);
+            }
+            let first = steps.len();
+            let source = (self.position - begin) as u32;
+            let expanded = self.work.system.successors_of_all(&states[..count], source, &mut steps);
+            // A state without steps has no entry.
+            let mut seen = 0_u32;
+            for entry in &steps.entries()[first..] {
+                seen |= 1 << (entry.source - source);
+            }
+            for (index, state) in states[..expanded].iter().enumerate() {
+                if seen >> index & 1 == 0 {
+                    let valid = self.work.system.is_valid_end(state);
+                    if let Answer::Stop(finding) = self.work.property.terminal(state, valid) {
+                        let at = Link::new(self.me, self.level.first + (self.position + index) as u64);
+                        let found = Found { length: depth, at, step: None, finding };
+                        if found.length < self.best || self.found.is_none() && found.length == self.best {
+                            self.best = self.best.min(found.length);
+                            self.found = Some(found);
+                        }
+                    }
+                }
+            }
+            self.position += expanded;
+            self.counts.expanded += expanded as u64;
+            if steps.is_cut_short() {
+                self.full();
+                break;
+            }
+        }
+        self.counts.depth = self.counts.depth.max(depth);
+        // Once a violation at the next level is known, only a deadlock at this one could be shorter,
+        // and that needs no insertion.
+        if self.best > depth + 1 {
+            self.follow(&steps, begin, out);
+        }
+        self.out = steps;
+    }
+
+    /// Takes the steps out of states of the level to those who own their targets.
+    fn follow(&mut self, steps: &Successors, begin: usize, out: &mut Outbox) {
+        let (mut source, mut first) = (u32::MAX, 0);
+        for (index, entry) in steps.entries().iter().enumerate() {
+            if entry.source != source {
+                (source, first) = (entry.source, index);
+            }
+            let at = Link::new(self.me, self.level.first + (begin + source as usize) as u64);
+            let choice = (index - first) as u32;
+            if entry.fault().is_some() && !self.passes_fault(entry, at, choice) {
+                continue;
+            }
+            let Some(state) = steps.state(entry) else { continue };
+            self.counts.transitions += 1;
+            let owner = self.work.owners.owner(state);
+            if owner == self.me {
+                self.home.push(state, Action::default());
+                self.origins.push((at, choice));
+                continue;
+            }
+            self.counts.cross += 1;
+            if self.sent.holds(state) {
+                self.counts.spared += 1;
+                continue;
+            }
+            self.counts.sent += 1;
+            out.send(owner, |record| {
+                record.push(STATE);
+                put_number(record, at.place());
+                put_number(record, u64::from(choice));
+                put_bytes(record, state);
+            });
+        }
+        self.store();
+    }
+
+    #[cold]
+    fn passes_fault(&mut self, entry: &Successor, at: Link, choice: u32) -> bool {
+        let Some(code) = entry.fault() else { return true };
+        match self.work.property.fault(code, entry.has_state()) {
+            Answer::Continue => true,
+            Answer::Prune => false,
+            Answer::Stop(finding) => {
+                let length = self.depth + 1;
+                self.keep(Found { length, at, step: Some(choice), finding });
+                false
+            }
+        }
+    }
+
+    /// Tells where this worker stands, and stops if the memory is used up.
+    fn publish(&mut self) {
+        let search = self.level.memory() + self.next.memory() + self.log.bytes() + self.sent.bytes() + self.ahead.capacity() as u64;
+        let stored = self.visited.budgeted.map_or(0, Budgeted::bytes);
+        self.peak = self.peak.max(search);
+        let Published { states, transitions, waiting, depth, bytes } = &self.shared.published[self.local];
+        states.store(self.counts.states, Ordering::Relaxed);
+        transitions.store(self.counts.transitions, Ordering::Relaxed);
+        waiting.store((self.level.ends.len() - self.position + self.next.ends.len()) as u64, Ordering::Relaxed);
+        depth.store(self.depth, Ordering::Relaxed);
+        bytes.store(search + stored, Ordering::Relaxed);
+        let Some(limit) = self.work.limits.memory else { return };
+        let all = self.shared.progress().bytes;
+        if let Some(resident) = &self.work.resident
+            && self.measured.elapsed() >= MEASURE_EVERY
+        {
+            self.measured = Instant::now();
+            self.outside = self.outside.max(resident().unwrap_or(0).saturating_sub(all));
+        }
+        let workers = self.shared.published.len().max(1) as u64;
+        if let Some(budgeted) = self.visited.budgeted {
+            // The budget of the store is this worker's share of that of the process.
+            budgeted.leave_room(search + self.outside / workers);
+            if all + self.outside > limit && !budgeted.yields() {
+                self.full();
+            }
+        }
+    }
+}
+
+impl Actor for Reach<'_, '_> {
+    fn receive(&mut self, round: u64, from: usize, bytes: &[u8]) {
+        self.depth_of_new = self.base + round;
+        let mut cursor = Cursor(bytes);
+        while !cursor.is_empty() {
+            match cursor.byte() {
+                Some(STATE) => {
+                    let (Some(place), Some(choice), Some(state)) = (cursor.number(), cursor.number(), cursor.bytes()) else { return };
+                    self.home.push(state, Action::default());
+                    self.origins.push((Link::new(from, place), choice as u32));
+                    if self.home.len() >= BATCH {
+                        self.store();
+                    }
+                }
+                Some(VIOLATED) => {
+                    let Some(length) = cursor.number() else { return };
+                    self.best = self.best.min(length);
+                }
+                _ => return,
+            }
+        }
+        self.store();
+    }
+
+    fn work(&mut self, out: &mut Outbox) -> Turn {
+        if !self.working {
+            self.working = true;
+            self.depth = self.base + out.round;
+            if self.depth == 0 {
+                self.depth_of_new = 0;
+                self.begin();
+            }
+            self.depth_of_new = self.depth + 1;
+            std::mem::swap(&mut self.level, &mut self.next);
+            self.next.clear(self.log.len());
+            self.position = 0;
+            let most = self.work.limits.depth.unwrap_or(u64::MAX);
+            if self.depth >= most && !self.level.ends.is_empty() {
+                self.counts.truncated = true;
+                self.position = self.level.ends.len();
+            }
+        }
+        self.depth_of_new = self.depth + 1;
+        let begun = Instant::now();
+        for _ in 0..BATCHES {
+            // Only a shorter violation than the one that is known is worth going on for.
+            if self.best <= self.depth {
+                self.position = self.level.ends.len();
+            }
+            if self.position == self.level.ends.len() || self.shared.is_stopped() || begun.elapsed() > SLOW {
+                break;
+            }
+            self.expand(out);
+        }
+        self.publish();
+        if self.position < self.level.ends.len() && !self.shared.is_stopped() {
+            return Turn::More;
+        }
+        self.working = false;
+        if !self.told && let Some(found) = &self.found {
+            self.told = true;
+            let mut record = vec![VIOLATED];
+            put_number(&mut record, found.length);
+            (0..out.workers()).filter(|&to| to != self.me).for_each(|to| out.send(to, |parcel| parcel.extend_from_slice(&record)));
+        }
+        let goes_on = !self.next.ends.is_empty() && self.best > self.depth + 1;
+        if goes_on { Turn::Again } else { Turn::Rest }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a distributed run did, and how its workers put it together.
+
+use crate::links::Link;
+use crate::reach::{Counts, Found};
+use crate::wire::{Cursor, put_number, put_reason};
+use contract::{FaultCode, Finding, StopReason};
+
+/// What one worker did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Its numbers.
+    pub counts: Counts,
+    /// Memory of its store, now and at most, and of its search at most.
+    pub store_bytes: u64,
+    /// The most the store had.
+    pub store_peak_bytes: u64,
+    /// The most the search had.
+    pub search_bytes: u64,
+    /// Parcels it sent.
+    pub parcels: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Why it stopped early, if it did.
+    pub stopped: Option<StopReason>,
+}
+
+/// The work and the traffic of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// States that each worker owns.
+    pub states_by_worker: Vec<u64>,
+    /// Steps whose target another worker owns.
+    pub cross_steps: u64,
+    /// All steps.
+    pub steps: u64,
+    /// States that were sent.
+    pub sent: u64,
+    /// States that were not sent because they had been sent before.
+    pub spared: u64,
+    /// Parcels in which they travelled.
+    pub parcels: u64,
+    /// Bytes in these.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// What all workers did together.
+    pub fn of(parts: &[Part]) -> Traffic {
+        let sum = |number: fn(&Part) -> u64| parts.iter().map(number).sum();
+        Traffic {
+            states_by_worker: parts.iter().map(|part| part.counts.states).collect(),
+            cross_steps: sum(|part| part.counts.cross),
+            steps: sum(|part| part.counts.transitions),
+            sent: sum(|part| part.counts.sent),
+            spared: sum(|part| part.counts.spared),
+            parcels: sum(|part| part.parcels),
+            bytes: sum(|part| part.bytes),
+        }
+    }
+
+    /// The share of steps that lead to another worker.
+    pub fn cross_share(&self) -> f64 {
+        if self.steps == 0 { 0.0 } else { self.cross_steps as f64 / self.steps as f64 }
+    }
+
+    /// The standard deviation of the number of states of a worker, as a share of its mean.
+    pub fn load_deviation(&self) -> f64 {
+        let workers = self.states_by_worker.len() as f64;
+        let mean = self.states_by_worker.iter().sum::<u64>() as f64 / workers;
+        if mean == 0.0 || workers == 0.0 {
+            return 0.0;
+        }
+        let squares: f64 = self.states_by_worker.iter().map(|&states| (states as f64 - mean).powi(2)).sum();
+        (squares / workers).sqrt() / mean
+    }
+}
+
+impl Part {
+    pub(crate) fn to_bytes(&self, found: Option<&Found>) -> Vec<u8> {
+        let Counts { states, transitions, depth, expanded, cross, sent, spared, truncated } = self.counts;
+        let mut to = Vec::new();
+        let numbers = [states, transitions, depth, expanded, cross, sent, spared, u64::from(truncated)];
+        let sizes = [self.store_bytes, self.store_peak_bytes, self.search_bytes, self.parcels, self.bytes];
+        numbers.into_iter().chain(sizes).for_each(|number| put_number(&mut to, number));
+        put_reason(&mut to, self.stopped.as_ref());
+        if let Some(found) = found {
+            let code = if let Finding::Fault(code) = found.finding { code.get() } else { 0 };
+            let step = found.step.map_or(0, |step| u64::from(step) + 1);
+            [found.length, found.at.0, step, u64::from(code)].into_iter().for_each(|number| put_number(&mut to, number));
+        }
+        to
+    }
+
+    /// The numbers of a worker, and what it found: where, by which step, and the fault, if it is
+    /// one.
+    pub(crate) fn read(bytes: &[u8]) -> Option<(Part, Option<Place>)> {
+        let mut cursor = Cursor(bytes);
+        let mut number = || cursor.number();
+        let counts = Counts {
+            states: number()?,
+            transitions: number()?,
+            depth: number()?,
+            expanded: number()?,
+            cross: number()?,
+            sent: number()?,
+            spared: number()?,
+            truncated: number()? != 0,
+        };
+        let (store_bytes, store_peak_bytes, search_bytes, parcels, bytes) = (number()?, number()?, number()?, number()?, number()?);
+        let stopped = cursor.reason()?;
+        let part = Part { counts, store_bytes, store_peak_bytes, search_bytes, parcels, bytes, stopped };
+        let place = match cursor.number() {
+            None => None,
+            Some(length) => {
+                let (at, step, code) = (Link(cursor.number()?), cursor.number()?, cursor.number()?);
+                Some(Place { length, at, step: step.checked_sub(1).map(|step| step as u32), fault: FaultCode::new(code as u32) })
+            }
+        };
+        Some((part, place))
+    }
+}
+
+/// Where a violation is, as others hear of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub length: u64,
+    pub at: Link,
+    pub step: Option<u32>,
+    pub fault: Option<FaultCode>,
+}

@@ -1,0 +1,134 @@
+//! A worker's place in a run: who it is, and how it acts together with all others.
+//!
+//! All workers execute the same program. Where they differ is in what they own. Each call of
+//! [`Seat::drive`] and [`Seat::gather`] is made by all of them, in the same order.
+
+use crate::actor::{Actor, Outbox, Turn};
+use crate::flow::{self, Abandoned};
+use crate::shared::Shared;
+use std::sync::Arc;
+use timely::worker::Worker;
+
+/// A worker's place in a run.
+pub struct Seat<'w> {
+    carrier: Carrier<'w>,
+    shared: Arc<Shared>,
+    /// Its number among the workers of its process.
+    local: usize,
+    /// Parcels and bytes sent so far.
+    sent: (u64, u64),
+}
+
+enum Carrier<'w> {
+    /// The others are reached by a dataflow.
+    Flow(&'w mut Worker),
+    /// There is nobody else.
+    Alone,
+}
+
+impl<'w> Seat<'w> {
+    pub(crate) fn new(worker: &'w mut Worker, shared: Arc<Shared>) -> Seat<'w> {
+        let local = worker.index() % shared.published.len().max(1);
+        Seat { carrier: Carrier::Flow(worker), shared, local, sent: (0, 0) }
+    }
+
+    /// A run of one worker, without a dataflow.
+    pub fn alone(shared: Arc<Shared>) -> Seat<'static> {
+        Seat { carrier: Carrier::Alone, shared, local: 0, sent: (0, 0) }
+    }
+
+    /// The worker's number, from 0.
+    pub fn me(&self) -> usize {
+        if let Carrier::Flow(worker) = &self.carrier { worker.index() } else { 0 }
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        if let Carrier::Flow(worker) = &self.carrier { worker.peers() } else { 1 }
+    }
+
+    /// What the threads of the process share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Its number among the workers of its process.
+    pub fn local(&self) -> usize {
+        self.local
+    }
+
+    /// Parcels and bytes sent so far.
+    pub fn sent(&self) -> (u64, u64) {
+        self.sent
+    }
+
+    /// Lets an actor work until all have finished, or the search was stopped.
+    pub fn drive(&mut self, actor: &mut dyn Actor) -> Result<(), Abandoned> {
+        self.drive_unless(actor, false)
+    }
+
+    /// The same for a computation that goes on although the search was stopped.
+    pub fn drive_to_the_end(&mut self, actor: &mut dyn Actor) -> Result<(), Abandoned> {
+        self.drive_unless(actor, true)
+    }
+
+    fn drive_unless(&mut self, actor: &mut dyn Actor, short: bool) -> Result<(), Abandoned> {
+        let mut out = Outbox::new(self.me(), self.workers(), Outbox::usual(self.workers()));
+        let driven = match &mut self.carrier {
+            Carrier::Flow(worker) => flow::drive(worker, actor, &mut out, &self.shared, short),
+            Carrier::Alone => alone(actor, &mut out, &self.shared, short),
+        };
+        self.sent = (self.sent.0 + out.parcels, self.sent.1 + out.bytes);
+        driven
+    }
+
+    /// Gives all workers what each of them has: the answer has the bytes of worker *n* at place
+    /// *n*.
+    pub fn gather(&mut self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Abandoned> {
+        let mut gather = Gather { mine, all: vec![Vec::new(); self.workers()], sent: false };
+        self.drive_to_the_end(&mut gather)?;
+        Ok(gather.all)
+    }
+}
+
+/// Rounds without a dataflow.
+fn alone(actor: &mut dyn Actor, out: &mut Outbox, shared: &Shared, short: bool) -> Result<(), Abandoned> {
+    loop {
+        if shared.is_abandoned() {
+            return Err(Abandoned);
+        }
+        if !short && shared.is_stopped() {
+            return Ok(());
+        }
+        let turn = actor.work(out);
+        if turn == Turn::More {
+            continue;
+        }
+        let parcels: Vec<_> = out.take(true).collect();
+        if parcels.is_empty() && turn == Turn::Rest {
+            return Ok(());
+        }
+        parcels.iter().for_each(|(_, bytes)| actor.receive(out.round + 1, 0, bytes));
+        out.round += 1;
+    }
+}
+
+struct Gather<'a> {
+    mine: &'a [u8],
+    all: Vec<Vec<u8>>,
+    sent: bool,
+}
+
+impl Actor for Gather<'_> {
+    fn receive(&mut self, _: u64, from: usize, bytes: &[u8]) {
+        self.all[from].extend_from_slice(bytes);
+    }
+
+    fn work(&mut self, out: &mut Outbox) -> Turn {
+        if !self.sent && !self.mine.is_empty() {
+            out.send_to_all(self.mine);
+        }
+        self.sent = true;
+        Turn::Rest
+    }
+}

@@ -11,6 +11,9 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     let Verdict::Unknown(reason) = &outcome.verdict else { return None };
     let resume = if saved { "resume the search with more" } else { "give it more" };
     let sentence = match reason {
+        StopReason::WorkerLost(_) => {
+            "look at what the worker that is gone has said; with `--checkpoint` the search could be resumed".to_owned()
+        }
         StopReason::Narrow => "use a wider beam (`--width`), or `--search best-first`, which leaves out no states".to_owned(),
         StopReason::Memory if plan.order == Order::AStar && !mostly_our_own(plan, outcome) => {
             format!(

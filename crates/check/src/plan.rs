@@ -7,6 +7,7 @@ use crate::choice::choice;
 use crate::guide::Guide;
 use crate::measure::Measure;
 use crate::run::Refusal;
+use crate::spread::Spread;
 use crate::table::{Combination, Cycles, Method, Order, StoreKind};
 use contract::{Limits, Safety};
 use optimise::Passes;
@@ -115,6 +116,8 @@ pub struct Plan {
     pub explained: bool,
     /// For the store of bits: how many to set for each state, from 1 to 8.
     pub bit_functions: u32,
+    /// For several processes: how the search is spread over them.
+    pub spread: Spread,
     /// For the store of bits: how many runs to make, each with other hash functions, until a
     /// violation is found.
     pub bit_runs: u32,
@@ -153,6 +156,7 @@ impl Plan {
             width: BEAM_WIDTH,
             explained: false,
             bit_functions: BIT_FUNCTIONS,
+            spread: Spread::default(),
             bit_runs: 1,
         }
     }

@@ -3,6 +3,7 @@
 use crate::claim::{Claim, NotChecked};
 use crate::coverage::{self, Notes, Noting};
 use crate::ctl::{self, Ctl, CtlWitness, Decided};
+use crate::distributed::{self, Asked, Crew, Errand};
 use crate::events::{self, Watched};
 use crate::guide::{self, Guidance, Looked};
 use crate::passes::{self, Shrunk};
@@ -136,12 +137,14 @@ pub struct Surroundings<'a> {
     /// How much memory the process holds, if the system reports it. With it the memory limit
     /// applies to the process, not only to its tables.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
+    /// The processes that share the searches; without them this one searches alone.
+    pub crew: Option<&'a Crew>,
 }
 
 impl Default for Surroundings<'_> {
     /// No observer and no checkpoints; everything stays in memory.
     fn default() -> Self {
-        Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, resident: None }
+        Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, resident: None, crew: None }
     }
 }
 
@@ -194,6 +197,10 @@ fn carry_out(
     from: Option<&mut dyn Read>,
 ) -> Result<Checked, ResumeError> {
     plan.refuse(surroundings.checkpoints.is_some())?;
+    let crew = surroundings.crew;
+    if crew.is_some() {
+        distributed::refuse(plan)?;
+    }
     // A measure refers to the program as it is written.
     let mut passes = if plan.order == Order::Sweep { Passes::default() } else { plan.passes };
     // Statements that are never executed are reported, so they must not be left out.
@@ -235,13 +242,20 @@ fn carry_out(
     // If only temporal properties are asked for, there is no exploration.
     let explores = questions.iter().any(|question| matches!(question, Question::Explored)) || questions.is_empty();
     let mut checked = if explores {
-        let (mut system, notes) = noting(searched.system(plan.engine, Arc::default(), observer), searched, plan);
-        get_ready(&mut system, plan, &clock);
-        let searched = probe::search(&system, plan, &task, from);
-        let (outcome, probe) = match searched {
-            // The time was over before all of the checkpoint was read.
-            Err(CheckpointError::GivenUp(outcome)) => (*outcome, None),
-            searched => searched?,
+        let (outcome, probe, notes) = match crew {
+            Some(crew) => (crew.ask(Errand::to_bytes(subject, plan, &Asked::Faults, label), &task), None, None),
+            None => {
+                let (mut system, notes) = noting(searched.system(plan.engine, Arc::default(), observer), searched, plan);
+                get_ready(&mut system, plan, &clock);
+                match probe::search(&system, plan, &task, from) {
+                    // The time was over before all of the checkpoint was read.
+                    Err(CheckpointError::GivenUp(outcome)) => (*outcome, None, notes),
+                    searched => {
+                        let (outcome, probe) = searched?;
+                        (outcome, probe, notes)
+                    }
+                }
+            }
         };
         let outcome = Outcome { verdict: reduction.confirm(outcome.verdict), ..outcome };
         // A violation that the probe found was known before the time was over, and its path is not
@@ -271,7 +285,7 @@ fn carry_out(
                 let verdict = Verdict::Unknown(StopReason::Unchecked(vec![stated.name.clone()]));
                 (Judged { property: stated, verdict, statistics: None, search: None }, Vec::new())
             }
-            Question::Claim(claim) => temporal(subject, plan, &narrator, stated, &claim, &task, &clock, &mut checked),
+            Question::Claim(claim) => temporal(subject, plan, &narrator, stated, &claim, &task, &clock, crew, &mut checked),
             Question::Events(watched) => events::judge(subject, &watched, plan, &narrator, stated, &task, &|| clock.is_over()),
             Question::Branching(ctl) => {
                 let Decided { judged, steps, witness } = ctl::judge(subject, plan, &narrator, stated, ctl, &task, &|| clock.is_over());
@@ -338,6 +352,7 @@ fn temporal(
     claim: &Claim,
     task: &Task<'_>,
     clock: &Clock,
+    crew: Option<&Crew>,
     checked: &mut Checked,
 ) -> (Judged, Vec<Step>) {
     let (shrunk, smaller) = passes::for_claim(subject, plan, &stated, claim);
@@ -347,11 +362,24 @@ fn temporal(
     checked.reduced_for.push((stated.name.clone(), reduced));
     checked.shrunk_for.push((stated.name.clone(), shrunk));
     let task = &Task { reduction: &reduction, ..task.clone() };
-    let (mut system, notes) = noting(searched.system(plan.engine, Arc::clone(&claim.propositions), task.observer), searched, plan);
-    get_ready(&mut system, plan, clock);
-    let heuristic = guide::heuristic(searched, plan, Looked::Claim(claim, temporal::automaton(plan, claim)), task.observer);
-    let closing = |state: &[u8]| guide::closing(searched, state);
-    let mut found = temporal::search(&system, claim, plan, &closing, &Task { heuristic: &*heuristic, ..task.clone() });
+    let crew = crew.filter(|_| {
+        let alone = distributed::alone(plan, claim);
+        alone.iter().for_each(|why| distributed::tell_alone(task.observer, &stated.name, why));
+        alone.is_none()
+    });
+    let (mut found, notes) = match crew {
+        Some(crew) => {
+            let mark = saved::digest(searched, plan);
+            (crew.ask(Errand::to_bytes(subject, plan, &Asked::Claim(stated.name.clone()), mark), task), None)
+        }
+        None => {
+            let (mut system, notes) = noting(searched.system(plan.engine, Arc::clone(&claim.propositions), task.observer), searched, plan);
+            get_ready(&mut system, plan, clock);
+            let heuristic = guide::heuristic(searched, plan, Looked::Claim(claim, temporal::automaton(plan, claim)), task.observer);
+            let closing = |state: &[u8]| guide::closing(searched, state);
+            (temporal::search(&system, claim, plan, &closing, &Task { heuristic: &*heuristic, ..task.clone() }), notes)
+        }
+    };
     if let Some(notes) = notes {
         // The product leaves out runs that the claim does not follow, so the coverage is not
         // complete.
@@ -367,7 +395,7 @@ fn temporal(
             let whole = &Plan { passes: Passes::default(), ..*plan };
             let time = clock.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let task = &Task { limits: Limits { time, ..task.limits }, ..task.clone() };
-            return temporal(subject, whole, narrator, stated, claim, task, clock, checked);
+            return temporal(subject, whole, narrator, stated, claim, task, clock, crew, checked);
         }
     }
     let mut reference = subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), task.observer);

@@ -48,7 +48,7 @@ pub struct ModelArguments {
 pub struct SubjectArguments {
     /// The program, or `-` for standard input. The language is recognised by the file's ending or
     /// its content. With `--resume` it may be given to make sure that it is the same program
-    #[arg(required_unless_present = "resume")]
+    #[arg(required_unless_present_any = ["resume", "rank"])]
     pub model: Option<PathBuf>,
     /// Define a name for the preprocessor
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]

@@ -27,6 +27,7 @@ mod reach;
 mod reports;
 mod session;
 mod spill;
+mod team;
 mod terminal;
 mod watch;
 

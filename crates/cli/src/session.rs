@@ -8,6 +8,7 @@ use crate::input::{self, Model, Wanted};
 use crate::patience::{Over, Patience};
 use crate::progress::Ticker;
 use crate::spill::SpillFile;
+use crate::team::{Gathered, TeamArguments};
 use crate::watch::{Answer, Watch};
 use crate::{Exit, interrupt, memory, paths, plan};
 use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Reach, Sampling, Saved, Spill, StoreKind, Surroundings};
@@ -39,6 +40,8 @@ pub struct Session {
     pub watch: Watch,
     /// Shows how far it is.
     ticker: Arc<Ticker>,
+    /// The processes that share the search.
+    crew: Option<Gathered>,
     from: Option<BufReader<File>>,
 }
 
@@ -58,6 +61,7 @@ impl Session {
         wanted: Wanted<'_>,
         engine: &EngineArguments,
         saving: &SavingArguments,
+        team: &TeamArguments,
         json: bool,
     ) -> Result<Session, Failure> {
         let wanted = Wanted { measure: engine.measure.as_deref(), ..wanted };
@@ -92,7 +96,9 @@ impl Session {
         if plan.order.is_directed() && plan.order != Order::Race && engine.threads.is_some_and(|threads| threads > 1) {
             ticker.notice("a directed search has one worker");
         }
-        Ok(Session { model, plan, patience, cancel, watch, ticker, from })
+        let mut plan = plan;
+        let crew = team.crew(&mut plan, engine, &ticker)?;
+        Ok(Session { model, plan, patience, cancel, watch, ticker, crew, from })
     }
 
     /// The files that are read.
@@ -129,6 +135,7 @@ impl Session {
             checkpoints: checkpoints.as_ref().map(|file| file as &dyn Checkpoints),
             spill: matches!(self.plan.order, Order::Depth | Order::Sweep).then_some(spill),
             resident: Some(&memory::resident),
+            crew: self.crew.as_ref().map(|gathered| &gathered.crew),
         };
         let (subject, graph) = (&*self.model.subject, edges.is_some());
         let checked = match (self.from.take(), &saving.resume, edges) {

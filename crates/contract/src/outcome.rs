@@ -52,6 +52,8 @@ pub enum StopReason {
     OtherViolation,
     /// No violation was found, but a beam search left states out.
     Narrow,
+    /// A worker of a distributed run is gone; the sentence says which one.
+    WorkerLost(String),
 }
 
 impl StopReason {
@@ -77,6 +79,7 @@ impl StopReason {
             StopReason::Measure(_) => "measure",
             StopReason::OtherViolation => "other-violation",
             StopReason::Narrow => "narrow-beam",
+            StopReason::WorkerLost(_) => "worker-lost",
         }
     }
 }
@@ -100,6 +103,7 @@ impl fmt::Display for StopReason {
             StopReason::Reduction(how) => write!(f, "a choice of the partial-order reduction is wrong: {how}"),
             StopReason::Measure(why) => f.write_str(why),
             StopReason::OtherViolation => f.write_str("the search ended with the violation of another property"),
+            StopReason::WorkerLost(why) => f.write_str(why),
             StopReason::Narrow => f.write_str("no violation was found, but the beam was too narrow for all states"),
         }
     }
@@ -177,6 +181,8 @@ pub struct Statistics {
     pub omission: Option<Omission>,
     /// If states were deleted layer by layer, how that went.
     pub sweep: Option<Sweep>,
+    /// If several processes shared the search, how they did.
+    pub traffic: Option<Traffic>,
     /// If the search went by estimates, what that took.
     pub guided: Option<Guided>,
     /// If several orders ran side by side, the one that gave the answer and these numbers.
@@ -199,6 +205,43 @@ pub struct Sweep {
     /// Steps on which the measure fell, each as often as it was met. Without any, the measure is
     /// monotonic.
     pub regress_steps: u64,
+}
+
+/// The work and the traffic of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// States that each worker owns.
+    pub states_by_worker: Vec<u64>,
+    /// Steps whose target another worker owns.
+    pub cross_steps: u64,
+    /// All steps.
+    pub steps: u64,
+    /// States that were sent.
+    pub sent: u64,
+    /// States that were not sent because they had been sent before.
+    pub spared: u64,
+    /// Parcels in which they travelled.
+    pub parcels: u64,
+    /// Bytes in these.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// The share of steps that lead to another worker.
+    pub fn cross_share(&self) -> f64 {
+        if self.steps == 0 { 0.0 } else { self.cross_steps as f64 / self.steps as f64 }
+    }
+
+    /// The standard deviation of the number of states of a worker, as a share of its mean.
+    pub fn load_deviation(&self) -> f64 {
+        let workers = self.states_by_worker.len() as f64;
+        let mean = self.states_by_worker.iter().sum::<u64>() as f64 / workers;
+        if mean == 0.0 || workers == 0.0 {
+            return 0.0;
+        }
+        let squares: f64 = self.states_by_worker.iter().map(|&states| (states as f64 - mean).powi(2)).sum();
+        (squares / workers).sqrt() / mean
+    }
 }
 
 /// What a search that goes by estimates did.

@@ -3,25 +3,16 @@
 use crate::flow::Abandoned;
 use crate::links::{self, Log};
 use crate::reach::{Reach, Visited, Work};
-use crate::report::{Part, Place, Traffic};
+use crate::report::{Part, Place, traffic};
 use crate::seat::Seat;
 use contract::{Action, Answer, Fault, Finding, Outcome, Property, Statistics, StopReason, Successors, System, Trace, TraceStep};
 use contract::{Verdict, Violation, ViolationKind};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a search by several workers found, and what it took. The trace of a violation is known to
-/// worker 0 alone.
-#[derive(Clone, Debug)]
-pub struct Explored {
-    /// Verdict and numbers of all workers together.
-    pub outcome: Outcome,
-    /// What was sent.
-    pub traffic: Traffic,
-}
-
-/// Explores a system. Every worker calls this with its own copy of the system and its own store.
-pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Visited<'_>) -> Result<Explored, Abandoned> {
+/// Explores a system. Every worker calls this with its own copy of the system and its own store. The
+/// trace of a violation is known to worker 0 alone.
+pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Visited<'_>) -> Result<Outcome, Abandoned> {
     let begun = Instant::now();
     let (me, property, exact) = (seat.me(), work.property, visited.exact);
     let before = seat.sent();
@@ -45,7 +36,7 @@ pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Visited<'_>) -> Res
     let truncated = parts.iter().any(|part| part.counts.truncated);
     let verdict = match best {
         Some(place) => {
-            let logs: BTreeMap<usize, &Log> = [(me, &reach.log)].into();
+            let logs: BTreeMap<usize, &Log> = [(me, &reach.log), (seat.workers() + me, &reach.side)].into();
             let steps = links::path(seat, &logs, place.at)?;
             // The workers were told to stop; this one has a path to execute.
             reach.system().give_up_when(contract::Enough::default());
@@ -60,7 +51,8 @@ pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Visited<'_>) -> Res
     };
     let mut statistics = statistics(&parts);
     statistics.elapsed = begun.elapsed();
-    Ok(Explored { outcome: Outcome { verdict, statistics }, traffic: Traffic::of(&parts) })
+    statistics.traffic = Some(traffic(&parts));
+    Ok(Outcome { verdict, statistics })
 }
 
 fn statistics(parts: &[Part]) -> Statistics {
@@ -132,4 +124,3 @@ pub(crate) fn execute(system: &mut dyn System, steps: &[u32]) -> Option<Trace> {
     }
     Some(trace)
 }
-

@@ -27,12 +27,12 @@ mod trust;
 mod wire;
 
 pub use actor::{Actor, Outbox, Turn};
-pub use explore::{Explored, explore};
+pub use explore::explore;
 pub use flow::Abandoned;
 pub use owner::{Owners, PartOf};
 pub use reach::{Counts, Resident, Thrift, Visited, Work};
 pub use rehearse::{Rehearsal, rehearse};
-pub use report::{Part, Traffic};
+pub use report::Part;
 pub use seat::Seat;
 pub use shared::{Published, Shared};
 pub use team::{Assembly, Lost, Place, Serve, Team, TeamError, join};

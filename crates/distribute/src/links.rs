@@ -56,11 +56,6 @@ impl Log {
         self.from.len() as u64
     }
 
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.from.is_empty()
-    }
-
     /// How a state was reached.
     pub fn get(&self, place: u64) -> Option<(Link, u32)> {
         let place = usize::try_from(place).ok()?;

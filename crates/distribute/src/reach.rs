@@ -48,6 +48,8 @@ pub struct Work<'a> {
     pub property: &'a dyn Property,
     /// Who owns which state.
     pub owners: Owners,
+    /// How many workers there are.
+    pub workers: usize,
     /// The memory limit is one of the process.
     pub limits: Limits,
     /// Measures the process.
@@ -171,9 +173,11 @@ pub(crate) struct Reach<'a, 's> {
     origins: Vec<(Link, u32)>,
     hashes: Vec<u64>,
     fresh: Vec<Fresh>,
-    /// What a look ahead has found, for the level after the next: it is stored when that has begun.
+    /// States of others that were looked behind, and what was found there: it is of the level after
+    /// the next one, and is stored when that comes.
+    pub side: Log,
     ahead: Vec<u8>,
-    ahead_now: Vec<u8>,
+    ahead_steps: Successors,
     outside: u64,
     measured: Instant,
     pub peak: u64,
@@ -216,8 +220,9 @@ impl<'a, 's> Reach<'a, 's> {
             origins: Vec::new(),
             hashes: Vec::new(),
             fresh: Vec::new(),
+            side: Log::default(),
             ahead: Vec::new(),
-            ahead_now: Vec::new(),
+            ahead_steps: Successors::new(),
             outside: 0,
             measured: Instant::now(),
             peak: 0,
@@ -377,13 +382,70 @@ impl<'a, 's> Reach<'a, 's> {
                 self.counts.spared += 1;
                 continue;
             }
+            if self.looked_after_by(at) == Some(owner) && entry.fault().is_none() {
+                // Whoever sent the source has found this one when it looked ahead.
+                self.counts.spared += 1;
+                continue;
+            }
             self.counts.sent += 1;
+            if self.work.thrift.lookahead && self.depth + 2 <= self.work.limits.depth.unwrap_or(u64::MAX) {
+                self.look_ahead(state, at, choice, out.workers());
+            }
             out.send(owner, |record| {
                 record.push(STATE);
                 put_number(record, at.place());
                 put_number(record, u64::from(choice));
                 put_bytes(record, state);
             });
+        }
+        self.store();
+    }
+
+    /// Who has looked for its own successors of a state, if that was done.
+    #[inline]
+    fn looked_after_by(&self, at: Link) -> Option<usize> {
+        if !self.work.thrift.lookahead {
+            return None;
+        }
+        let (from, _) = self.log.get(at.place())?;
+        (from != Link::NONE && from.log() != self.me && from.log() < self.work.workers).then(|| from.log())
+    }
+
+    /// Looks behind a state that is being sent, for states that would come back.
+    fn look_ahead(&mut self, state: &[u8], from: Link, choice: u32, workers: usize) {
+        let mut steps = std::mem::take(&mut self.ahead_steps);
+        steps.clear();
+        self.work.system.successors(state, &mut steps);
+        let mut logged = false;
+        for (index, (entry, next)) in steps.iter().enumerate() {
+            let Some(next) = next.filter(|_| entry.fault().is_none()) else { continue };
+            if self.work.owners.owner(next) != self.me {
+                continue;
+            }
+            if !logged {
+                self.side.push(from, choice);
+                logged = true;
+            }
+            put_number(&mut self.ahead, Link::new(workers + self.me, self.side.len() - 1).0);
+            put_number(&mut self.ahead, index as u64);
+            put_bytes(&mut self.ahead, next);
+        }
+        if steps.is_cut_short() {
+            self.full();
+        }
+        self.ahead_steps = steps;
+    }
+
+    /// Stores what was found by looking ahead: its level has come.
+    fn store_ahead(&mut self) {
+        let ahead = std::mem::take(&mut self.ahead);
+        let mut cursor = Cursor(&ahead);
+        while let (Some(from), Some(choice), Some(state)) = (cursor.number(), cursor.number(), cursor.bytes()) {
+            self.home.push(state, Action::default());
+            self.origins.push((Link(from), choice as u32));
+            if self.home.len() >= BATCH {
+                self.store();
+            }
         }
         self.store();
     }
@@ -404,7 +466,12 @@ impl<'a, 's> Reach<'a, 's> {
 
     /// Tells where this worker stands, and stops if the memory is used up.
     fn publish(&mut self) {
-        let search = self.level.memory() + self.next.memory() + self.log.bytes() + self.sent.bytes() + self.ahead.capacity() as u64;
+        let search = self.level.memory()
+            + self.next.memory()
+            + self.log.bytes()
+            + self.sent.bytes()
+            + self.ahead.capacity() as u64
+            + self.side.bytes();
         let stored = self.visited.budgeted.map_or(0, Budgeted::bytes);
         self.peak = self.peak.max(search);
         let Published { states, transitions, waiting, depth, bytes } = &self.shared.published[self.local];
@@ -468,6 +535,7 @@ impl Actor for Reach<'_, '_> {
             std::mem::swap(&mut self.level, &mut self.next);
             self.next.clear(self.log.len());
             self.position = 0;
+            self.store_ahead();
             let most = self.work.limits.depth.unwrap_or(u64::MAX);
             if self.depth >= most && !self.level.ends.is_empty() {
                 self.counts.truncated = true;
@@ -491,13 +559,15 @@ impl Actor for Reach<'_, '_> {
             return Turn::More;
         }
         self.working = false;
-        if !self.told && let Some(found) = &self.found {
+        if !self.told
+            && let Some(found) = &self.found
+        {
             self.told = true;
             let mut record = vec![VIOLATED];
             put_number(&mut record, found.length);
             (0..out.workers()).filter(|&to| to != self.me).for_each(|to| out.send(to, |parcel| parcel.extend_from_slice(&record)));
         }
-        let goes_on = !self.next.ends.is_empty() && self.best > self.depth + 1;
+        let goes_on = !(self.next.ends.is_empty() && self.ahead.is_empty()) && self.best > self.depth + 1;
         if goes_on { Turn::Again } else { Turn::Rest }
     }
 }

@@ -3,7 +3,7 @@
 use crate::links::Link;
 use crate::reach::{Counts, Found};
 use crate::wire::{Cursor, put_number, put_reason};
-use contract::{FaultCode, Finding, StopReason};
+use contract::{FaultCode, Finding, StopReason, Traffic};
 
 /// What one worker did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,54 +24,17 @@ pub struct Part {
     pub stopped: Option<StopReason>,
 }
 
-/// The work and the traffic of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Traffic {
-    /// States that each worker owns.
-    pub states_by_worker: Vec<u64>,
-    /// Steps whose target another worker owns.
-    pub cross_steps: u64,
-    /// All steps.
-    pub steps: u64,
-    /// States that were sent.
-    pub sent: u64,
-    /// States that were not sent because they had been sent before.
-    pub spared: u64,
-    /// Parcels in which they travelled.
-    pub parcels: u64,
-    /// Bytes in these.
-    pub bytes: u64,
-}
-
-impl Traffic {
-    /// What all workers did together.
-    pub fn of(parts: &[Part]) -> Traffic {
-        let sum = |number: fn(&Part) -> u64| parts.iter().map(number).sum();
-        Traffic {
-            states_by_worker: parts.iter().map(|part| part.counts.states).collect(),
-            cross_steps: sum(|part| part.counts.cross),
-            steps: sum(|part| part.counts.transitions),
-            sent: sum(|part| part.counts.sent),
-            spared: sum(|part| part.counts.spared),
-            parcels: sum(|part| part.parcels),
-            bytes: sum(|part| part.bytes),
-        }
-    }
-
-    /// The share of steps that lead to another worker.
-    pub fn cross_share(&self) -> f64 {
-        if self.steps == 0 { 0.0 } else { self.cross_steps as f64 / self.steps as f64 }
-    }
-
-    /// The standard deviation of the number of states of a worker, as a share of its mean.
-    pub fn load_deviation(&self) -> f64 {
-        let workers = self.states_by_worker.len() as f64;
-        let mean = self.states_by_worker.iter().sum::<u64>() as f64 / workers;
-        if mean == 0.0 || workers == 0.0 {
-            return 0.0;
-        }
-        let squares: f64 = self.states_by_worker.iter().map(|&states| (states as f64 - mean).powi(2)).sum();
-        (squares / workers).sqrt() / mean
+/// What all workers did together.
+pub(crate) fn traffic(parts: &[Part]) -> Traffic {
+    let sum = |number: fn(&Part) -> u64| parts.iter().map(number).sum();
+    Traffic {
+        states_by_worker: parts.iter().map(|part| part.counts.states).collect(),
+        cross_steps: sum(|part| part.counts.cross),
+        steps: sum(|part| part.counts.transitions),
+        sent: sum(|part| part.counts.sent),
+        spared: sum(|part| part.counts.spared),
+        parcels: sum(|part| part.parcels),
+        bytes: sum(|part| part.bytes),
     }
 }
 

@@ -168,7 +168,8 @@ impl Assembly {
                 return Err(TeamError(why));
             }
             if Instant::now() >= until {
-                let absent: Vec<String> = (1..ranks as u32).filter(|rank| !controls.contains_key(rank)).map(|rank| rank.to_string()).collect();
+                let absent: Vec<String> =
+                    (1..ranks as u32).filter(|rank| !controls.contains_key(rank)).map(|rank| rank.to_string()).collect();
                 return Err(failed(format_args!("not all workers came in time; missing: rank {}", absent.join(", "))));
             }
             match self.door.guests.recv_timeout(NAP) {
@@ -183,7 +184,8 @@ impl Assembly {
                             }
                         }
                         Purpose::Data if known && greeting.session == session => drop(data.insert(greeting.rank, stream)),
-                        _ => told.tell(observer, &format!("a worker of rank {} was refused: it is not wanted, or there already", greeting.rank)),
+                        _ => told
+                            .tell(observer, &format!("a worker of rank {} was refused: it is not wanted, or there already", greeting.rank)),
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -262,7 +264,8 @@ impl<R: Send + 'static> Seats<R> {
         let inside = Arc::clone(&shared);
         let guards = timely::execute::execute_from(builders, others, WorkerConfig::default(), move |worker| {
             let number = worker.index() % threads;
-            let lock = |receivers: &Mutex<Vec<Option<Receiver<_>>>>| receivers.lock().unwrap_or_else(PoisonError::into_inner)[number].take();
+            let lock =
+                |receivers: &Mutex<Vec<Option<Receiver<_>>>>| receivers.lock().unwrap_or_else(PoisonError::into_inner)[number].take();
             let Some(mine) = lock(&receivers) else { return };
             let answers = sender.lock().unwrap_or_else(PoisonError::into_inner).clone();
             while let Ok(job) = mine.recv() {

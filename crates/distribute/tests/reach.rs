@@ -2,8 +2,8 @@
 //! threads here but connect as processes do.
 
 use contract::testing::Graph;
-use contract::{Cancel, FaultCode, Limits, NoProperty, Property, Quiet, Safety, StopReason, Store, Verdict};
-use distribute::{Assembly, Explored, Owners, Place, Seat, Secret, Serve, Team, Thrift, Visited, Work, explore, join};
+use contract::{Cancel, FaultCode, Limits, NoProperty, Outcome, Property, Quiet, Safety, StopReason, Store, Verdict};
+use distribute::{Assembly, Owners, Place, Seat, Secret, Serve, Team, Thrift, Visited, Work, explore, join};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Plain;
@@ -23,7 +23,7 @@ fn graph(seed: u64) -> Graph {
     graph
 }
 
-fn search(seat: &mut Seat<'_>, job: &[u8]) -> Explored {
+fn search(seat: &mut Seat<'_>, job: &[u8]) -> Outcome {
     let seed = u64::from_le_bytes(job[..8].try_into().unwrap());
     let checks = job[8] != 0;
     let mut system = graph(seed);
@@ -34,9 +34,10 @@ fn search(seat: &mut Seat<'_>, job: &[u8]) -> Explored {
         system: &mut system,
         property,
         owners: Owners::new(seat.workers(), None),
+        workers: seat.workers(),
         limits: Limits::default(),
         resident: None,
-        thrift: Thrift { remembered, ..Thrift::default() },
+        thrift: Thrift { remembered, lookahead: seed % 3 == 0 },
     };
     explore(seat, work, Visited { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true }).unwrap()
 }
@@ -47,16 +48,17 @@ fn job(seed: u64, checks: bool) -> Vec<u8> {
     job
 }
 
-fn compare(team: &mut Team<Explored>, seed: u64) {
+fn compare(team: &mut Team<Outcome>, seed: u64) {
     let graph = graph(seed);
     let facts = graph.facts();
-    let ask = |team: &mut Team<Explored>, checks| team.ask(job(seed, checks), None, &Cancel::default(), &Quiet).unwrap();
-    let Explored { outcome, traffic } = ask(team, false);
+    let ask = |team: &mut Team<Outcome>, checks| team.ask(job(seed, checks), None, &Cancel::default(), &Quiet).unwrap();
+    let outcome = ask(team, false);
+    let traffic = outcome.statistics.traffic.clone().unwrap();
     let found = (outcome.statistics.states, outcome.statistics.transitions, outcome.statistics.depth);
     assert_eq!(found, (facts.states, facts.transitions, facts.depth), "seed {seed}");
     assert_eq!(outcome.verdict, Verdict::Holds);
     assert_eq!(traffic.states_by_worker.iter().sum::<u64>(), facts.states);
-    let Explored { outcome, .. } = ask(team, true);
+    let outcome = ask(team, true);
     match (outcome.verdict, facts.shortest_violation) {
         (Verdict::Holds, None) => {}
         (Verdict::Violated(violation), Some(length)) => {
@@ -74,7 +76,7 @@ fn compare(team: &mut Team<Explored>, seed: u64) {
     }
 }
 
-fn serve() -> Serve<Explored> {
+fn serve() -> Serve<Outcome> {
     Arc::new(search)
 }
 
@@ -87,7 +89,7 @@ fn threads_find_what_there_is() {
 }
 
 /// Runs `with` on a team of so many processes with so many workers each.
-fn in_processes(ranks: usize, threads: usize, with: impl FnOnce(&mut Team<Explored>)) {
+fn in_processes(ranks: usize, threads: usize, with: impl FnOnce(&mut Team<Outcome>)) {
     let secret = Secret::random().unwrap();
     let assembly = Assembly::open("127.0.0.1:0", secret.clone()).unwrap();
     let leader = assembly.address().to_string();
@@ -121,7 +123,7 @@ fn an_interrupt_ends_all() {
     in_processes(2, 1, |team| {
         let cancel = Cancel::default();
         cancel.cancel();
-        let outcome = team.ask(job(3, false), None, &cancel, &Quiet).unwrap().outcome;
+        let outcome = team.ask(job(3, false), None, &cancel, &Quiet).unwrap();
         // The graph is small: it may be done before anyone looks.
         assert!(matches!(outcome.verdict, Verdict::Unknown(StopReason::Interrupted) | Verdict::Holds));
         compare(team, 4);

@@ -2,7 +2,7 @@
 
 use crate::coverage::CoverageJson;
 use crate::outcome::Measured;
-use contract::{FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Verdict};
+use contract::{FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Traffic, Verdict};
 use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View, Wait, Waiting, Why};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -198,6 +198,9 @@ pub struct NumbersJson {
     /// How a search went that deletes states.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepJson>,
+    /// If several workers shared the search by messages, how they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<TrafficJson>,
     /// If the search went by estimates, what that took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directed: Option<DirectedJson>,
@@ -230,6 +233,39 @@ impl From<&Sweep> for SweepJson {
         let Sweep { peak_states, layers, sweeps, persistent_states, expanded_states, regress_steps } = *sweep;
         let monotonic = regress_steps == 0;
         SweepJson { measure: None, peak_states, layers, sweeps, persistent_states, expanded_states, regress_steps, monotonic }
+    }
+}
+
+/// How several workers shared a search by messages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrafficJson {
+    /// States that each worker owns.
+    pub states_by_worker: Vec<u64>,
+    /// The share of steps whose target another worker owns.
+    pub cross_share: f64,
+    /// The standard deviation of the states of a worker, as a share of their mean.
+    pub load_deviation: f64,
+    /// States that were sent.
+    pub states_sent: u64,
+    /// States that were not sent because they had been sent before.
+    pub states_spared: u64,
+    /// Messages in which they travelled.
+    pub messages: u64,
+    /// Bytes in these.
+    pub bytes: u64,
+}
+
+impl From<&Traffic> for TrafficJson {
+    fn from(traffic: &Traffic) -> TrafficJson {
+        TrafficJson {
+            states_by_worker: traffic.states_by_worker.clone(),
+            cross_share: traffic.cross_share(),
+            load_deviation: traffic.load_deviation(),
+            states_sent: traffic.sent,
+            states_spared: traffic.spared,
+            messages: traffic.parcels,
+            bytes: traffic.bytes,
+        }
     }
 }
 
@@ -294,6 +330,7 @@ impl NumbersJson {
             search_bytes: statistics.search_bytes,
             omission: statistics.omission.as_ref().map(OmissionJson::from),
             sweep: statistics.sweep.as_ref().map(SweepJson::from),
+            traffic: statistics.traffic.as_ref().map(TrafficJson::from),
             directed: statistics.guided.as_ref().map(DirectedJson::from),
         }
     }

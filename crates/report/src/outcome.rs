@@ -4,7 +4,7 @@ use crate::look::{Detail, Look};
 use crate::steps::{Printer, processes_text};
 use crate::text;
 use crate::waiting::waiting_text;
-use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Verdict, Violation, ViolationKind};
+use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation, ViolationKind};
 use replay::{Narrator, Step};
 use std::fmt::Write as _;
 
@@ -188,6 +188,9 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
         let [expanded, generated, reopened] = [expanded, generated, reopened].map(text::count);
         let _ = writeln!(out, "directed: {expanded} expanded, {generated} generated, {reopened} reopened");
     }
+    if let Some(traffic) = &statistics.traffic {
+        out.push_str(&traffic_text(traffic));
+    }
     if let Some(omission) = &statistics.omission {
         out.push_str(&omission_text(omission));
     }
@@ -195,6 +198,21 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
         out.push_str(&sweep_text(sweep, statistics.states));
     }
     out
+}
+
+/// How several workers shared a search.
+fn traffic_text(traffic: &Traffic) -> String {
+    let cross = traffic.cross_share() * 100.0;
+    let deviation = traffic.load_deviation() * 100.0;
+    format!(
+        "{} workers: {cross:.1} % of the steps lead to another worker, load deviates by {deviation:.1} %; {} states sent, {} spared, in {} \
+         messages of {}\n",
+        traffic.states_by_worker.len(),
+        text::count(traffic.sent),
+        text::count(traffic.spared),
+        text::count(traffic.parcels),
+        text::bytes(traffic.bytes),
+    )
 }
 
 /// How a search went that deletes states.

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Bytes of the automaton's state.
-const TAIL: usize = 2;
+pub const TAIL: usize = 2;
 
 /// The process of a step in which the system stands still.
 pub(crate) const NOBODY: u32 = u32::MAX;

@@ -12,6 +12,7 @@ use crate::patience::Over;
 use crate::reach;
 use crate::reports::ReportArguments;
 use crate::session::{Ended, Session};
+use crate::team::TeamArguments;
 use crate::terminal::DetailArguments;
 use crate::watch::Answer;
 use crate::{Exit, complain, memory, paths, say};
@@ -38,6 +39,8 @@ pub struct Arguments {
     pub subject: SubjectArguments,
     #[command(flatten)]
     pub engine: EngineArguments,
+    #[command(flatten)]
+    pub team: TeamArguments,
     #[command(flatten)]
     pub saving: SavingArguments,
     #[command(flatten)]
@@ -131,6 +134,10 @@ impl Asks for Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.team.follows() {
+        arguments.team.follow()?;
+        return Ok(Exit::Fine);
+    }
     let property = Safety { deadlocks: !arguments.no_deadlock, ..Safety::default() };
     let Arguments { only, fair, non_progress, shortest, cycles, coverage, .. } = *arguments;
     let por = match (arguments.no_por, arguments.check_por) {
@@ -147,7 +154,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         arguments.directed.expression().map(|text| Expression::new("--heuristic", text)).into_iter().collect();
     let Arguments { ltl, ctl, automaton, finite, .. } = arguments;
     let wanted = Wanted { ltl, ctl, automaton: automaton.as_deref(), finite: *finite, measure: None, expressions: &expressions };
-    let mut session = Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, arguments.output.json)?;
+    let mut session =
+        Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, &arguments.team, arguments.output.json)?;
     session.plan.guide_atom = guide_atom(&session.model)?;
     if let Some(place) = &arguments.reach {
         return reach::run(arguments, place, session);

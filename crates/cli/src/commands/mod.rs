@@ -18,6 +18,7 @@ mod run;
 mod shorten;
 mod simulate;
 mod space;
+mod worker;
 
 pub use check::Arguments as CheckArguments;
 
@@ -32,11 +33,11 @@ pub trait Asks {
 }
 
 macro_rules! commands {
-    ($($(#[doc = $help:literal])* $name:ident: $module:ident,)*) => {
+    ($($(#[doc = $help:literal])* $(#[command($($how:tt)*)])? $name:ident: $module:ident,)*) => {
         /// The verbs.
         #[derive(Debug, Subcommand)]
         #[allow(clippy::large_enum_variant, reason = "there is one value, as long as the program runs")]
-        pub enum Command { $($(#[doc = $help])* $name($module::Arguments),)* }
+        pub enum Command { $($(#[doc = $help])* $(#[command($($how)*)])? $name($module::Arguments),)* }
 
         impl Command {
             /// Whether the answer, or the error, is wanted as JSON.
@@ -83,4 +84,7 @@ commands! {
     Completions: completions,
     /// Print the manual page, or write those of all commands
     Man: man,
+    /// Work for a process that shares its search
+    #[command(hide = true)]
+    Worker: worker,
 }

@@ -7,6 +7,7 @@ use crate::input::Wanted;
 use crate::output::Output;
 use crate::patience::InTime;
 use crate::session::{Ended, Session};
+use crate::team::TeamArguments;
 use crate::watch::Answer;
 use crate::{Exit, complain, memory, say};
 use check::{Checked, EdgeSink, Plan};
@@ -27,6 +28,8 @@ pub struct Arguments {
     pub subject: SubjectArguments,
     #[command(flatten)]
     pub engine: EngineArguments,
+    #[command(flatten)]
+    pub team: TeamArguments,
     #[command(flatten)]
     pub saving: SavingArguments,
     /// Write the graph to FILE: `.aut`, `.dot` or `.json` by its ending. One worker numbers the
@@ -49,10 +52,21 @@ impl Asks for Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.team.follows() {
+        arguments.team.follow()?;
+        return Ok(Exit::Fine);
+    }
     // A wrong file ending is reported before the search, not after it.
     let wanted = arguments.output_file.as_deref().map(|path| format(path).map(|format| (path, format))).transpose()?;
-    let session =
-        Session::new(Plan::space(), &arguments.subject, Wanted::default(), &arguments.engine, &arguments.saving, arguments.output.json)?;
+    let session = Session::new(
+        Plan::space(),
+        &arguments.subject,
+        Wanted::default(),
+        &arguments.engine,
+        &arguments.saving,
+        &arguments.team,
+        arguments.output.json,
+    )?;
     let file = wanted.map(|(path, _)| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
     let pictured = wanted.is_some_and(|(_, format)| format == GraphFormat::Dot);
     let mut collector = Collector { graph: Graph::new(), pictured };

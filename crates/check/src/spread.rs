@@ -1,0 +1,95 @@
+//! How a search is spread over processes: who owns a state, and how fewer states are sent.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What decides who owns a state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// All of it: states are spread evenly, and most steps lead to another worker.
+    #[default]
+    State,
+    /// The control location and variables of the process with this number: steps of others stay
+    /// where they are.
+    Process(u8),
+    /// The control locations of all processes.
+    Counters,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Owner::State => f.write_str("state"),
+            Owner::Process(number) => write!(f, "process:{number}"),
+            Owner::Counters => f.write_str("counters"),
+        }
+    }
+}
+
+impl FromStr for Owner {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Owner, String> {
+        match text.split_once(':') {
+            None if text == "state" => Ok(Owner::State),
+            None if text == "counters" => Ok(Owner::Counters),
+            Some(("process", number)) => {
+                number.parse().map(Owner::Process).map_err(|_| format!("`{number}` is not the number of a process, from 0 to 254"))
+            }
+            _ => Err(format!("there is no owner function `{text}`; choose from: state, counters, process:N")),
+        }
+    }
+}
+
+/// How a search is spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Who owns a state.
+    pub owner: Owner,
+    /// How many states that were sent are remembered, so that they are not sent again.
+    pub remembered: u32,
+    /// Whether the sender of a state looks for successors that it owns itself.
+    pub lookahead: bool,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Spread { owner: Owner::State, remembered: 1 << 12, lookahead: false }
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.owner, self.remembered, self.lookahead)
+    }
+}
+
+impl FromStr for Spread {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Spread, String> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let &[owner, remembered, lookahead] = &words[..] else { return Err("this is no way to spread a search".to_owned()) };
+        let wrong = |_| "this is no way to spread a search".to_owned();
+        Ok(Spread {
+            owner: owner.parse()?,
+            remembered: remembered.parse().map_err(wrong)?,
+            lookahead: lookahead.parse().map_err(|_| "this is no way to spread a search".to_owned())?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for owner in [Owner::State, Owner::Process(7), Owner::Counters] {
+            let spread = Spread { owner, remembered: 9, lookahead: true };
+            assert_eq!(spread.to_string().parse(), Ok(spread));
+        }
+        assert!("process:300".parse::<Owner>().unwrap_err().contains("254"));
+        assert!("nobody".parse::<Owner>().unwrap_err().contains("counters"));
+    }
+}

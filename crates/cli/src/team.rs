@@ -1,0 +1,252 @@
+//! Several processes that share a search: those that this one starts, and those on other machines.
+
+use crate::args::EngineArguments;
+use crate::failure::Failure;
+use crate::progress::Ticker;
+use crate::{input, interrupt, memory, quantity};
+use check::{Answer, Crew, Errand, Owner, Plan, Spread, Subject};
+use clap::Args;
+use contract::Observer;
+use distribute::{Assembly, Place, SECRET_MIN, Secret, Serve, join};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Options for several processes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Several processes")]
+pub struct TeamArguments {
+    /// Share the search with N processes on this machine, this one included. `--threads` and
+    /// `--memory` are for each of them [threads: all cores together]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "hosts")]
+    pub processes: Option<u16>,
+    /// Share the search with processes on several machines: FILE has a line `HOST:PORT` for each, in
+    /// the order of their ranks. The same command is started on each of them with its own `--rank`;
+    /// rank 0 reads the model and tells the answer
+    #[arg(long, value_name = "FILE", requires = "rank", requires = "secret")]
+    pub hosts: Option<PathBuf>,
+    /// Which line of the hosts this process is, from 0
+    #[arg(long, value_name = "I", requires = "hosts")]
+    pub rank: Option<u32>,
+    /// A file with the secret that all processes must know, the same on all machines
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    pub secret: Option<PathBuf>,
+    /// How long to wait for the other processes [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, requires = "hosts")]
+    pub wait: Option<Duration>,
+    /// What decides which process owns a state: `state`, all of it; `counters`, the control
+    /// locations; `process:N`, the process with this number [default: state]
+    #[arg(long, value_name = "PART")]
+    pub owner: Option<Owner>,
+    /// How many of the states that were sent a process remembers, so that it does not send them
+    /// again [default: 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1 << 24))]
+    pub remember: Option<u32>,
+    /// Whoever sends a state looks among its successors for its own, which need not be sent back
+    #[arg(long)]
+    pub lookahead: bool,
+}
+
+/// How long the processes of one machine may take to come together.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOPBACK: &str = "127.0.0.1:0";
+
+impl TeamArguments {
+    /// Whether this process works for one of rank 0, which tells the answer.
+    pub fn follows(&self) -> bool {
+        self.rank.is_some_and(|rank| rank > 0)
+    }
+
+    /// How the search is spread.
+    pub fn spread(&self) -> Spread {
+        let usual = Spread::default();
+        Spread {
+            owner: self.owner.unwrap_or(usual.owner),
+            remembered: self.remember.unwrap_or(usual.remembered),
+            lookahead: self.lookahead,
+        }
+    }
+
+    /// How many processes there are, if there may be several.
+    fn ranks(&self) -> Result<Option<(usize, Vec<String>)>, Failure> {
+        match (&self.hosts, self.processes) {
+            (Some(path), _) => hosts(path).map(|hosts| Some((hosts.len(), hosts))),
+            (None, Some(processes)) => Ok(Some((usize::from(processes), Vec::new()))),
+            (None, None) if self.owner.is_some() || self.remember.is_some() || self.lookahead => {
+                Err(Failure::Call("`--owner`, `--remember` and `--lookahead` are for `--processes` and `--hosts`".to_owned()))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Brings the processes together, if there are to be several, and says how many workers each of
+    /// them has.
+    pub fn crew(&self, plan: &mut Plan, engine: &EngineArguments, ticker: &Ticker) -> Result<Option<Gathered>, Failure> {
+        let Some((ranks, hosts)) = self.ranks()? else { return Ok(None) };
+        plan.spread = self.spread();
+        // On one machine the processes share the cores.
+        let threads = match engine.threads {
+            Some(threads) => usize::from(threads),
+            None if hosts.is_empty() => (plan.threads / ranks).max(1),
+            None => plan.threads,
+        };
+        plan.threads = threads;
+        let team_error = |error: distribute::TeamError| Failure::Call(format!("the processes do not come together: {error}"));
+        let secret = match &self.secret {
+            Some(path) => read_secret(path)?,
+            None => Secret::random().map_err(|error| Failure::Call(format!("there are no random numbers: {error}")))?,
+        };
+        if hosts.is_empty() && engine.memory.is_none() {
+            plan.limits.memory = plan.limits.memory.map(|memory| memory / ranks as u64);
+        }
+        let listen = hosts.first().map_or(LOOPBACK, String::as_str);
+        let assembly = Assembly::open(listen, secret).map_err(team_error)?;
+        let mut children = Children(Vec::new());
+        if hosts.is_empty() {
+            for rank in 1..ranks {
+                children.start(rank, &assembly)?;
+            }
+        }
+        let patience = self.wait.unwrap_or(PATIENCE);
+        let mut missing = || children.gone();
+        let team = assembly.gather(ranks, threads, patience, ticker, &mut missing, serving()).map_err(team_error)?;
+        Ok(Some(Gathered { crew: Crew::new(team), _children: children }))
+    }
+
+    /// Works for the process of rank 0 until that has its answer.
+    pub fn follow(&self) -> Result<(), Failure> {
+        let (Some(path), Some(rank), Some(secret)) = (&self.hosts, self.rank, &self.secret) else {
+            return Err(Failure::Call("`--rank` needs `--hosts` and `--secret`".to_owned()));
+        };
+        let hosts = hosts(path)?;
+        let Some(mine) = hosts.get(rank as usize) else {
+            return Err(Failure::Call(format!("{} has {} lines, and there is no rank {rank}", path.display(), hosts.len())));
+        };
+        let place = Place { rank, leader: &hosts[0], listen: mine, known_as: Some(mine) };
+        work(&place, &read_secret(secret)?, self.wait.unwrap_or(PATIENCE))
+    }
+}
+
+/// The other processes, and those of them that this one has started.
+pub struct Gathered {
+    pub crew: Crew,
+    /// They end when the crew is gone, before this is.
+    _children: Children,
+}
+
+struct Children(Vec<(usize, Child)>);
+
+impl Children {
+    fn start(&mut self, rank: usize, assembly: &Assembly) -> Result<(), Failure> {
+        let started = std::env::current_exe().and_then(|program| {
+            let mut child = Command::new(program)
+                .args(["worker", "--leader", &assembly.address().to_string(), "--rank", &rank.to_string()])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .spawn()?;
+            // The secret is in no list of processes and in no environment.
+            if let Some(mut stdin) = child.stdin.take() {
+                stdin.write_all(assembly.secret().bytes())?;
+            }
+            Ok(child)
+        });
+        let child = started.map_err(|error| Failure::Call(format!("the process of rank {rank} does not start: {error}")))?;
+        self.0.push((rank, child));
+        Ok(())
+    }
+
+    /// Which of them has ended, if one has.
+    fn gone(&mut self) -> Option<String> {
+        self.0.iter_mut().find_map(|(rank, child)| {
+            let status = child.try_wait().ok()??;
+            Some(format!("the process of rank {rank} ended ({status})"))
+        })
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for (_, child) in &mut self.0 {
+            // They were told to go; one that does not is not waited for.
+            for _ in 0..100 {
+                match child.try_wait() {
+                    Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+                    _ => break,
+                }
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The lines of a file of hosts.
+fn hosts(path: &Path) -> Result<Vec<String>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, error))?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    let hosts: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    let wrong = hosts.iter().find(|host| host.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()));
+    match wrong {
+        Some(host) => Err(Failure::Call(format!("{}: `{host}` is not HOST:PORT", path.display()))),
+        None if hosts.is_empty() => Err(Failure::Call(format!("{} names no hosts", path.display()))),
+        None => Ok(hosts),
+    }
+}
+
+fn read_secret(path: &Path) -> Result<Secret, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::read(path, error))?;
+    let short = || Failure::Call(format!("{}: a secret has at least {SECRET_MIN} bytes", path.display()));
+    Secret::new(bytes.trim_ascii()).ok_or_else(short)
+}
+
+/// What a worker does with an errand.
+fn serving() -> Serve<Answer> {
+    Arc::new(|seat, job| {
+        let errand = match Errand::read(job) {
+            Ok(errand) => errand,
+            // The others wait for what this one has to say.
+            Err(why) => {
+                let _ = seat.gather(why.as_bytes());
+                return Err(why);
+            }
+        };
+        let model = input::saved_model(Path::new("the errand"), errand.saved());
+        let subject: Result<&dyn Subject, String> = match &model {
+            Ok(model) => Ok(&*model.subject),
+            Err(failure) => Err(failure.to_string()),
+        };
+        check::serve(subject, &errand, Some(Arc::new(memory::resident)), seat)
+    })
+}
+
+/// A worker says on standard error what a user should know.
+struct Aloud(u32);
+
+impl Observer for Aloud {
+    fn notice(&self, text: &str) {
+        // Standard error may be closed, which is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "note: rank {}: {text}", self.0);
+    }
+}
+
+/// Works until rank 0 says that it is over.
+fn work(place: &Place<'_>, secret: &Secret, patience: Duration) -> Result<(), Failure> {
+    let cancel = interrupt::on_signal();
+    let ended = join(place, secret, patience, &cancel, &Aloud(place.rank), serving());
+    ended.map_err(|error| Failure::Call(format!("rank {}: {error}", place.rank)))
+}
+
+/// Works for the process that has started this one, and reads the secret from it.
+pub fn work_for(leader: &str, rank: u32) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).map_err(|error| Failure::Call(format!("there is no secret: {error}")))?;
+    let secret = Secret::new(&bytes).ok_or_else(|| Failure::Call("there is no secret".to_owned()))?;
+    // An interrupt from the terminal reaches the process that has started this one, too, and that
+    // one says when to stop.
+    let _unused = interrupt::ignored();
+    let place = Place { rank, leader, listen: LOOPBACK, known_as: None };
+    let ended = join(&place, &secret, PATIENCE, &contract::Cancel::default(), &Aloud(rank), serving());
+    ended.map_err(|error| Failure::Call(format!("rank {rank}: {error}")))
+}

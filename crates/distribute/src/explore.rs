@@ -55,7 +55,7 @@ pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Visited<'_>) -> Res
     Ok(Outcome { verdict, statistics })
 }
 
-fn statistics(parts: &[Part]) -> Statistics {
+pub(crate) fn statistics(parts: &[Part]) -> Statistics {
     let sum = |number: fn(&Part) -> u64| parts.iter().map(number).sum();
     Statistics {
         states: sum(|part| part.counts.states),

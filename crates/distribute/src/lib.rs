@@ -10,28 +10,35 @@
 
 mod actor;
 mod control;
+mod cycles;
+mod dependencies;
 mod explore;
 mod flow;
 mod line;
+mod levels;
 mod links;
 mod owner;
 mod parcel;
+mod predecessors;
 mod reach;
 mod rehearse;
 mod report;
 mod seat;
 mod sent;
+mod share;
 mod shared;
 mod team;
 mod trust;
 mod wire;
+mod young;
 
 pub use actor::{Actor, Outbox, Turn};
+pub use cycles::{Method, Search, cycles};
 pub use explore::explore;
 pub use flow::Abandoned;
 pub use owner::{Owners, PartOf};
 pub use reach::{Counts, Resident, Thrift, Visited, Work};
-pub use rehearse::{Rehearsal, rehearse};
+pub use rehearse::{Rehearsal, act, rehearse};
 pub use report::Part;
 pub use seat::Seat;
 pub use shared::{Published, Shared};

@@ -2,6 +2,11 @@
 //! generator of random numbers. One seed gives one schedule, always the same.
 
 use crate::actor::{Actor, Outbox, Turn};
+use crate::flow::Abandoned;
+use crate::seat::Seat;
+use crate::shared::Shared;
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::thread;
 
 /// What a rehearsal has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,4 +68,86 @@ pub fn rehearse(actors: &mut [&mut dyn Actor], seed: u64, most: usize, after: &m
         awake = next;
     }
     seen
+}
+
+/// Workers of a rehearsal that execute a whole program, each in a thread of its own. What is sent in
+/// a round is delivered at its end, in an order that the seed gives: the same in every run.
+pub(crate) struct Stage {
+    barrier: Barrier,
+    seed: u64,
+    /// What is for each worker: who sent it, and its number among what that one sent.
+    mail: Vec<Mutex<Mail>>,
+    /// How many workers want another round.
+    awake: Mutex<Vec<bool>>,
+}
+
+/// Who sent it, its number among what that one sent, and the bytes.
+type Mail = Vec<(usize, usize, Vec<u8>)>;
+
+impl Stage {
+    pub fn workers(&self) -> usize {
+        self.mail.len()
+    }
+
+    pub fn drive(&self, me: usize, actor: &mut dyn Actor, out: &mut Outbox, shared: &Shared, short: bool) -> Result<(), Abandoned> {
+        let lock = |mail: usize| self.mail[mail].lock().unwrap_or_else(PoisonError::into_inner);
+        let flags = || self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut awake = true;
+        let mut number = 0;
+        loop {
+            let mut again = false;
+            if awake && (short || !shared.is_stopped()) {
+                let mut turn = Turn::More;
+                while turn == Turn::More {
+                    turn = actor.work(out);
+                    for (to, bytes) in out.take(turn != Turn::More) {
+                        lock(to).push((me, number, bytes));
+                        number += 1;
+                    }
+                }
+                again = turn == Turn::Again;
+            }
+            self.barrier.wait();
+            let mut mail = std::mem::take(&mut *lock(me));
+            mail.sort();
+            let mut random = self.seed ^ (me as u64) << 32 ^ out.round;
+            for last in (1..mail.len()).rev() {
+                mail.swap(last, splitmix::next(&mut random) as usize % (last + 1));
+            }
+            awake = again || !mail.is_empty();
+            for (from, _, bytes) in &mail {
+                actor.receive(out.round + 1, *from, bytes);
+            }
+            flags()[me] = awake;
+            self.barrier.wait();
+            let goes_on = flags().iter().any(|&awake| awake);
+            self.barrier.wait();
+            if !goes_on {
+                return Ok(());
+            }
+            out.round += 1;
+        }
+    }
+}
+
+/// Lets so many workers execute a program, without processes and without a dataflow; gives what each
+/// of them has. The order in which messages arrive depends on the seed alone.
+pub fn act<R: Send>(workers: usize, seed: u64, program: impl Fn(&mut Seat<'_>) -> R + Sync) -> Vec<R> {
+    let stage = Arc::new(Stage {
+        barrier: Barrier::new(workers),
+        seed,
+        mail: (0..workers).map(|_| Mutex::default()).collect(),
+        awake: Mutex::new(vec![false; workers]),
+    });
+    let shared = Shared::new(workers);
+    let program = &program;
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers)
+            .map(|me| {
+                let (stage, shared) = (Arc::clone(&stage), Arc::clone(&shared));
+                scope.spawn(move || program(&mut Seat::on_stage(stage, me, shared)))
+            })
+            .collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    })
 }

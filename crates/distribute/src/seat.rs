@@ -5,6 +5,7 @@
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::{self, Abandoned};
+use crate::rehearse::Stage;
 use crate::shared::Shared;
 use std::sync::Arc;
 use timely::worker::Worker;
@@ -24,6 +25,8 @@ enum Carrier<'w> {
     Flow(&'w mut Worker),
     /// There is nobody else.
     Alone,
+    /// The others are threads of a rehearsal.
+    Stage(Arc<Stage>, usize),
 }
 
 impl<'w> Seat<'w> {
@@ -37,14 +40,26 @@ impl<'w> Seat<'w> {
         Seat { carrier: Carrier::Alone, shared, local: 0, sent: (0, 0) }
     }
 
+    pub(crate) fn on_stage(stage: Arc<Stage>, me: usize, shared: Arc<Shared>) -> Seat<'static> {
+        Seat { carrier: Carrier::Stage(stage, me), shared, local: me, sent: (0, 0) }
+    }
+
     /// The worker's number, from 0.
     pub fn me(&self) -> usize {
-        if let Carrier::Flow(worker) = &self.carrier { worker.index() } else { 0 }
+        match &self.carrier {
+            Carrier::Flow(worker) => worker.index(),
+            Carrier::Alone => 0,
+            Carrier::Stage(_, me) => *me,
+        }
     }
 
     /// How many workers there are.
     pub fn workers(&self) -> usize {
-        if let Carrier::Flow(worker) = &self.carrier { worker.peers() } else { 1 }
+        match &self.carrier {
+            Carrier::Flow(worker) => worker.peers(),
+            Carrier::Alone => 1,
+            Carrier::Stage(stage, _) => stage.workers(),
+        }
     }
 
     /// What the threads of the process share.
@@ -77,6 +92,7 @@ impl<'w> Seat<'w> {
         let driven = match &mut self.carrier {
             Carrier::Flow(worker) => flow::drive(worker, actor, &mut out, &self.shared, short),
             Carrier::Alone => alone(actor, &mut out, &self.shared, short),
+            Carrier::Stage(stage, me) => stage.drive(*me, actor, &mut out, &self.shared, short),
         };
         self.sent = (self.sent.0 + out.parcels, self.sent.1 + out.bytes);
         driven

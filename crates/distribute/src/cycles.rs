@@ -1,0 +1,232 @@
+//! Accepting cycles by several workers: one of four algorithms finds a state on a cycle, and two
+//! searches for paths make a run of it.
+
+use crate::dependencies::{Searched, dependencies};
+use crate::explore::{explore, statistics};
+use crate::flow::Abandoned;
+use crate::levels::levels;
+use crate::owner::{Owners, PartOf};
+use crate::predecessors::predecessors;
+use crate::reach::{Counts, Thrift, Visited, Work};
+use crate::report::{Part, traffic};
+use crate::seat::Seat;
+use crate::share::{Share, Vertex};
+use crate::wire::put_bytes;
+use crate::young::{choose, tally, young};
+use contract::{
+    Answer, Enough, Fault, FaultCode, Finding, Interest, Limits, Outcome, Property, StopReason, Store, Successors, System, Trace, Verdict,
+    Violation, ViolationKind,
+};
+use std::sync::Arc;
+use std::time::Instant;
+use store::Plain;
+
+/// How to look for accepting cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// One way catch them young; with `weak`, for automata in whose components all states are
+    /// accepting or none is.
+    Young {
+        /// One turn is enough.
+        weak: bool,
+    },
+    /// Maximal accepting predecessors.
+    Predecessors,
+    /// Back-level edges.
+    Levels,
+    /// Nested depth-first searches in the order of dependency structures.
+    Dependencies,
+}
+
+/// What a worker has to do to find an accepting cycle.
+pub struct Search<'a> {
+    /// What is explored.
+    pub system: &'a mut dyn System,
+    /// Which states are accepting.
+    pub accepts: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    /// What a fault of a step means.
+    pub property: &'a dyn Property,
+    /// The part of a state that decides who owns it.
+    pub part: Option<PartOf>,
+    /// What may be used: memory by the process.
+    pub limits: Limits,
+}
+
+/// Looks for an accepting cycle. Every worker calls this; worker 0 gets the run.
+pub fn cycles(seat: &mut Seat<'_>, mut search: Search<'_>, method: Method) -> Result<Outcome, Abandoned> {
+    let begun = Instant::now();
+    let before = seat.sent();
+    let owners = Owners::new(seat.workers(), search.part.clone());
+    let mut part = Part::default();
+    let (found, fault) = if method == Method::Dependencies {
+        let Searched { found, fault, kept, visits, transitions, cross } = dependencies(seat, search.system, search.accepts, owners)?;
+        part.counts = Counts { states: kept, expanded: visits, transitions, cross, ..Counts::default() };
+        (found, fault)
+    } else {
+        let mut share = Share::new(
+            (seat.me(), seat.local()),
+            Arc::clone(seat.shared()),
+            &mut *search.system,
+            search.accepts,
+            owners,
+            search.limits.memory,
+        );
+        let vertex = on_shares(seat, &mut share, method)?;
+        let states = share.len() as u64;
+        part.counts = Counts {
+            states,
+            expanded: states,
+            transitions: share.transitions,
+            depth: u64::from(share.depth()),
+            cross: share.cross,
+            ..Counts::default()
+        };
+        part.store_bytes = share.bytes();
+        part.store_peak_bytes = part.store_bytes;
+        let mut bytes = Vec::new();
+        if let Some(vertex) = vertex.filter(|vertex| vertex.worker() == seat.me()) {
+            put_bytes(&mut bytes, share.state(vertex.number()));
+        }
+        let all = seat.gather(&bytes)?;
+        let found = all.iter().find_map(|bytes| crate::wire::Cursor(bytes).bytes()).map(<[u8]>::to_vec);
+        (found, share.fault.is_some())
+    };
+    (part.parcels, part.bytes) = (seat.sent().0 - before.0, seat.sent().1 - before.1);
+    part.stopped = seat.shared().reason();
+    let all = seat.gather(&part.to_bytes(None))?;
+    let parts: Vec<Part> = all.iter().filter_map(|bytes| Part::read(bytes)).map(|(part, _)| part).collect();
+    let mut statistics = statistics(&parts);
+    statistics.traffic = Some(traffic(&parts));
+    let stopped = parts.iter().find_map(|part| part.stopped.clone());
+    let (faults, _) = tally(seat, u64::from(fault))?;
+    let verdict = match found {
+        // What is known is told although the time is up.
+        Some(state) => lasso(seat, &mut search, state)?,
+        // A step that is a violation in itself: the way to it is found breadth first.
+        None if faults > 0 => {
+            let property = search.property;
+            path(seat, &mut *search.system, property, &search.part, search.limits)?.verdict
+        }
+        None => stopped.map_or(Verdict::Holds, Verdict::Unknown),
+    };
+    statistics.elapsed = begun.elapsed();
+    Ok(Outcome { verdict, statistics })
+}
+
+/// A state on an accepting cycle, by an algorithm that goes over the graph.
+fn on_shares(seat: &mut Seat<'_>, share: &mut Share<'_>, method: Method) -> Result<Option<Vertex>, Abandoned> {
+    if method == Method::Levels {
+        return levels(seat, share);
+    }
+    seat.drive(share)?;
+    if tally(seat, 0)?.1 {
+        return Ok(None);
+    }
+    let Method::Young { weak } = method else { return predecessors(seat, share, &vec![true; share.len()]) };
+    let Some(left) = young(seat, share, weak)? else { return choose(seat, None) };
+    // Something is left, so there is a cycle; which state is on it is found among what is left.
+    predecessors(seat, share, &left)
+}
+
+/// A run to a state and from there, past an accepting one, back to it.
+fn lasso(seat: &mut Seat<'_>, search: &mut Search<'_>, state: Vec<u8>) -> Result<Verdict, Abandoned> {
+    let fault = Fault::new(ViolationKind::Property, "an accepted cycle");
+    let (part, limits) = (search.part.clone(), Limits { depth: None, ..search.limits });
+    let to = Goal { state: state.clone() };
+    let prefix = path(seat, &mut *search.system, &to, &part, limits)?;
+    let mut behind = Behind { system: &mut *search.system, accepts: search.accepts, start: state.clone() };
+    let mut again = state;
+    again.push(1);
+    // The owners of states with a byte more are those of the states.
+    let part: PartOf = match part {
+        Some(part) => Arc::new(move |state: &[u8], out: &mut Vec<u8>| part(&state[..state.len() - 1], out)),
+        None => Arc::new(|state: &[u8], out: &mut Vec<u8>| out.extend_from_slice(&state[..state.len() - 1])),
+    };
+    let round = path(seat, &mut behind, &Goal { state: again }, &Some(part), limits)?;
+    let (Verdict::Violated(prefix), Verdict::Violated(round)) = (prefix.verdict, round.verdict) else {
+        return Ok(Verdict::Unknown(StopReason::TraceLost(fault)));
+    };
+    let Trace { initial, mut steps, .. } = prefix.trace;
+    let loop_start = Some(steps.len());
+    steps.extend(round.trace.steps.into_iter().map(|mut step| {
+        step.state.as_mut().map(Vec::pop);
+        step
+    }));
+    Ok(Verdict::Violated(Box::new(Violation { fault, trace: Trace { initial, steps, loop_start } })))
+}
+
+/// Searches breadth first for what a property stops at.
+fn path(
+    seat: &mut Seat<'_>,
+    system: &mut dyn System,
+    property: &dyn Property,
+    part: &Option<PartOf>,
+    limits: Limits,
+) -> Result<Outcome, Abandoned> {
+    let here = seat.shared().published.len().max(1) as u64;
+    let store = Plain::with_budget(limits.memory.map_or(u64::MAX, |memory| memory / here));
+    let visited = Visited { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true };
+    let owners = Owners::new(seat.workers(), part.clone());
+    let thrift = Thrift::default();
+    explore(seat, Work { system, property, owners, workers: seat.workers(), limits, resident: None, thrift }, visited)
+}
+
+/// Stops at a state.
+struct Goal {
+    state: Vec<u8>,
+}
+
+impl Property for Goal {
+    fn interest(&self) -> Interest {
+        Interest { states: true, edges: false }
+    }
+
+    fn state(&self, state: &[u8]) -> Answer {
+        if state == self.state { Answer::Stop(Finding::Explained(Fault::new(ViolationKind::Property, "reached"))) } else { Answer::Continue }
+    }
+
+    fn fault(&self, _: FaultCode, _: bool) -> Answer {
+        Answer::Prune
+    }
+}
+
+/// What is behind a state: each state has one more byte, which says whether an accepting state was
+/// passed. The start is not on the way yet when the way begins.
+struct Behind<'a> {
+    system: &'a mut dyn System,
+    accepts: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    start: Vec<u8>,
+}
+
+/// What the byte says before the first step.
+const NOT_BEGUN: u8 = 2;
+
+impl System for Behind<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        let mut state = self.start.clone();
+        state.push(NOT_BEGUN);
+        out.push(&state, contract::Action::default());
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        let Some((&flag, inside)) = state.split_last() else { return };
+        let passed = flag == 1 || (self.accepts)(inside);
+        let before = out.set_tail(out.tail() + 1);
+        let first = out.len();
+        self.system.successors(inside, out);
+        for index in first..out.len() {
+            if let Some(tail) = out.tail_mut(index).and_then(<[u8]>::first_mut) {
+                *tail = u8::from(passed);
+            }
+        }
+        out.set_tail(before);
+    }
+
+    fn give_up_when(&mut self, enough: Enough) {
+        self.system.give_up_when(enough);
+    }
+
+    fn is_valid_end(&mut self, _: &[u8]) -> bool {
+        true
+    }
+}

@@ -3,8 +3,8 @@
 //!
 //! An errand is a model in binary form, the choices that decide what a search says, and a question.
 //! Every worker, those of rank 0 included, builds its own system from it and takes part in the same
-//! search. The marks of their searches are compared first, so that two versions of this program that
-//! would search differently do not search together.
+//! search. The marks of their searches are compared first, so that two versions of this program
+//! that would search differently do not search together.
 
 use crate::claim::Claim;
 use crate::passes;
@@ -22,22 +22,22 @@ use bytecode::{Shape, Verified};
 use contract::{
     Limits, NoProperty, Observer, Omission, Outcome, Property, Quiet, Reduction, Statistics, StopReason, Store, System, Verdict,
 };
-use distribute::{Abandoned, Owners, PartOf, Resident, Seat, Team, Thrift, Visited, Work};
+use distribute::{Abandoned, Owners, PartOf, Resident, Seat, Seen, Team, Thrift, Work};
 use search::{Foresighted, Product, Reduced, Refutation, Task};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::{Bits, Compact, Hashes, Plain};
 
 /// What a worker answers to an errand.
-pub type Answer = Result<Outcome, String>;
+pub type Reply = Result<Outcome, String>;
 
 /// The processes that share the searches of a run.
 pub struct Crew {
-    team: Mutex<Team<Answer>>,
+    team: Mutex<Team<Reply>>,
 }
 
 impl Crew {
     /// Those of a team.
-    pub fn new(team: Team<Answer>) -> Crew {
+    pub fn new(team: Team<Reply>) -> Crew {
         Crew { team: Mutex::new(team) }
     }
 
@@ -133,7 +133,7 @@ pub(crate) fn refuse(plan: &Plan) -> Result<(), Refusal> {
     if !matches!(plan.order, Order::Auto | Order::Breadth) {
         return refused("several processes search breadth first: leave out `--search`, or use `--search bfs`");
     }
-    if plan.store == StoreKind::Cache {
+    if plan.store.forgets() {
         return refused("a store that forgets states makes a search by several processes endless: use `--store compact`");
     }
     if plan.por == crate::plan::Por::Checked {
@@ -160,7 +160,7 @@ pub(crate) fn alone(plan: &Plan, claim: &Claim) -> Option<&'static str> {
 }
 
 /// Takes part in the search that rank 0 asks for. Every worker calls this.
-pub fn serve(subject: Result<&dyn Subject, String>, errand: &Errand, resident: Option<Resident>, seat: &mut Seat<'_>) -> Answer {
+pub fn serve(subject: Result<&dyn Subject, String>, errand: &Errand, resident: Option<Resident>, seat: &mut Seat<'_>) -> Reply {
     prepare(subject, errand, resident, seat).unwrap_or_else(|Abandoned| Err("the run was given up".to_owned()))
 }
 
@@ -170,7 +170,7 @@ fn prepare(
     errand: &Errand,
     resident: Option<Resident>,
     seat: &mut Seat<'_>,
-) -> Result<Answer, Abandoned> {
+) -> Result<Reply, Abandoned> {
     let plan = &errand.plan;
     let stated = subject.as_ref().ok().and_then(|subject| match &errand.asked {
         Asked::Faults => None,
@@ -268,7 +268,7 @@ fn search_for(
 }
 
 fn with<T: Store>(store: &T, work: Work<'_>, seat: &mut Seat<'_>) -> Result<Outcome, Abandoned> {
-    let visited = Visited { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: T::EXACT };
+    let visited = Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: T::EXACT };
     distribute::explore(seat, work, visited)
 }
 

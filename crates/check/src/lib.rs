@@ -40,7 +40,7 @@ pub use advice::{advice, check_advice, graph_advice};
 pub use choice::{Choosable, UnknownName};
 pub use claim::{Claim, NotChecked, Refuted};
 pub use ctl::{Ctl, CtlForm, CtlWitness};
-pub use distributed::{Answer, Crew, Errand, serve};
+pub use distributed::{Crew, Errand, Reply, serve};
 pub use edges::{EdgeSink, run_with_edges};
 pub use explore::{Exploration, explore};
 pub use guide::{Guidance, Guide};

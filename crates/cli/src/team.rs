@@ -4,7 +4,7 @@ use crate::args::EngineArguments;
 use crate::failure::Failure;
 use crate::progress::Ticker;
 use crate::{input, interrupt, memory, quantity};
-use check::{Answer, Crew, Errand, Owner, Plan, Spread, Subject};
+use check::{Crew, Errand, Owner, Plan, Reply, Spread, Subject};
 use clap::Args;
 use contract::Observer;
 use distribute::{Assembly, Place, SECRET_MIN, Secret, Serve, join};
@@ -22,9 +22,9 @@ pub struct TeamArguments {
     /// `--memory` are for each of them [threads: all cores together]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "hosts")]
     pub processes: Option<u16>,
-    /// Share the search with processes on several machines: FILE has a line `HOST:PORT` for each, in
-    /// the order of their ranks. The same command is started on each of them with its own `--rank`;
-    /// rank 0 reads the model and tells the answer
+    /// Share the search with processes on several machines: FILE has a line `HOST:PORT` for each,
+    /// in the order of their ranks. The same command is started on each of them with its own
+    /// `--rank`; rank 0 reads the model and tells the answer
     #[arg(long, value_name = "FILE", requires = "rank", requires = "secret")]
     pub hosts: Option<PathBuf>,
     /// Which line of the hosts this process is, from 0
@@ -202,7 +202,7 @@ fn read_secret(path: &Path) -> Result<Secret, Failure> {
 }
 
 /// What a worker does with an errand.
-fn serving() -> Serve<Answer> {
+fn serving() -> Serve<Reply> {
     Arc::new(|seat, job| {
         let errand = match Errand::read(job) {
             Ok(errand) => errand,

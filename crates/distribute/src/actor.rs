@@ -1,10 +1,10 @@
 //! One worker's part of a computation that goes on in rounds.
 //!
-//! What is sent in a round arrives before the next one begins, and not before the receiver has begun
-//! the present one. An actor works on a round when everything that was sent in the round before has
-//! arrived, and takes what others send in this round at any time between two pieces of work. It does
-//! not know what carries its messages: a dataflow over processes, or a test that delays and
-//! reorders them ([`rehearse`](crate::rehearse)).
+//! What is sent in a round arrives before the next one begins, and not before the receiver has
+//! begun the present one. An actor works on a round when everything that was sent in the round
+//! before has arrived, and takes what others send in this round at any time between two pieces of
+//! work. It does not know what carries its messages: a dataflow over processes, or a test that
+//! delays and reorders them ([`rehearse`](crate::rehearse)).
 
 /// How a piece of work ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

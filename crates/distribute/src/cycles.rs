@@ -7,7 +7,7 @@ use crate::flow::Abandoned;
 use crate::levels::levels;
 use crate::owner::{Owners, PartOf};
 use crate::predecessors::predecessors;
-use crate::reach::{Counts, Thrift, Visited, Work};
+use crate::reach::{Counts, Seen, Thrift, Work};
 use crate::report::{Part, traffic};
 use crate::seat::Seat;
 use crate::share::{Share, Vertex};
@@ -165,7 +165,7 @@ fn path(
 ) -> Result<Outcome, Abandoned> {
     let here = seat.shared().published.len().max(1) as u64;
     let store = Plain::with_budget(limits.memory.map_or(u64::MAX, |memory| memory / here));
-    let visited = Visited { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true };
+    let visited = Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true };
     let owners = Owners::new(seat.workers(), part.clone());
     let thrift = Thrift::default();
     explore(seat, Work { system, property, owners, workers: seat.workers(), limits, resident: None, thrift }, visited)
@@ -182,7 +182,11 @@ impl Property for Goal {
     }
 
     fn state(&self, state: &[u8]) -> Answer {
-        if state == self.state { Answer::Stop(Finding::Explained(Fault::new(ViolationKind::Property, "reached"))) } else { Answer::Continue }
+        if state == self.state {
+            Answer::Stop(Finding::Explained(Fault::new(ViolationKind::Property, "reached")))
+        } else {
+            Answer::Continue
+        }
     }
 
     fn fault(&self, _: FaultCode, _: bool) -> Answer {

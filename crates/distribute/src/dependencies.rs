@@ -6,8 +6,8 @@
 //! that others have asked for, still wait for answers. A seed whose answers are all there goes to
 //! the queue of seeds; a second, nested search from each seed in the queue, one after the other,
 //! looks for a way back to it. If all wait for each other, the components of who waits for whom are
-//! examined: one that waits for nobody outside has an accepting cycle if a seed is among what waits,
-//! and otherwise one of its members is answered.
+//! examined: one that waits for nobody outside has an accepting cycle if a seed is among what
+//! waits, and otherwise one of its members is answered.
 //!
 //! As printed, a seed below a state that was visited before looks as if it waited for nothing, is
 //! queued too early, and cycles are missed. Here a seed is searched with a fresh set of visited
@@ -167,8 +167,8 @@ impl Nested<'_> {
             self.waiting.insert(root.clone(), Waiting { asked_by, ..Waiting::default() });
             last = Some(root.clone());
         }
-        // Visited states, a set for each seed that is being searched; what is on the stack counts as
-        // visited in all of them.
+        // Seen states, a set for each seed that is being searched; what is on the stack counts
+        // as visited in all of them.
         let mut visited: Vec<HashSet<State>> = vec![HashSet::new()];
         let mut on_stack: HashSet<State> = HashSet::new();
         let mut stack: Vec<Frame> = Vec::new();
@@ -491,9 +491,8 @@ fn resolve(all: &[Vec<u8>]) -> Deadlock {
     let number: HashMap<&State, usize> = names.iter().enumerate().map(|(index, &name)| (name, index)).collect();
     let graph: Vec<Vec<usize>> = edges.values().map(|targets| targets.keys().filter_map(|to| number.get(to).copied()).collect()).collect();
     let component = components(&graph);
-    let closed = |which: usize| {
-        (0..graph.len()).filter(|&at| component[at] == which).all(|at| graph[at].iter().all(|&to| component[to] == which))
-    };
+    let closed =
+        |which: usize| (0..graph.len()).filter(|&at| component[at] == which).all(|at| graph[at].iter().all(|&to| component[to] == which));
     // The first one that a depth-first search completes has no way out.
     let Some(which) = component.iter().copied().min().filter(|&which| closed(which)) else { return Deadlock::None };
     let members: Vec<usize> = (0..graph.len()).filter(|&at| component[at] == which).collect();
@@ -509,7 +508,8 @@ fn resolve(all: &[Vec<u8>]) -> Deadlock {
     Deadlock::Answer(names[members[0]].clone())
 }
 
-/// The strongly connected components, numbered in the order in which Tarjan's search completes them.
+/// The strongly connected components, numbered in the order in which Tarjan's search completes
+/// them.
 fn components(graph: &[Vec<usize>]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let (mut index, mut low) = (vec![NONE; graph.len()], vec![0; graph.len()]);

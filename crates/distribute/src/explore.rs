@@ -2,7 +2,7 @@
 
 use crate::flow::Abandoned;
 use crate::links::{self, Log};
-use crate::reach::{Reach, Visited, Work};
+use crate::reach::{Reach, Seen, Work};
 use crate::report::{Part, Place, traffic};
 use crate::seat::Seat;
 use contract::{Action, Answer, Fault, Finding, Outcome, Property, Statistics, StopReason, Successors, System, Trace, TraceStep};
@@ -10,9 +10,9 @@ use contract::{Verdict, Violation, ViolationKind};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Explores a system. Every worker calls this with its own copy of the system and its own store. The
-/// trace of a violation is known to worker 0 alone.
-pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Visited<'_>) -> Result<Outcome, Abandoned> {
+/// Explores a system. Every worker calls this with its own copy of the system and its own store.
+/// The trace of a violation is known to worker 0 alone.
+pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Seen<'_>) -> Result<Outcome, Abandoned> {
     let begun = Instant::now();
     let (me, property, exact) = (seat.me(), work.property, visited.exact);
     let before = seat.sent();
@@ -105,8 +105,8 @@ fn found_at(system: &mut dyn System, property: &dyn Property, state: &[u8]) -> O
     if let Answer::Stop(finding) = property.terminal(state, valid) { Some(finding) } else { None }
 }
 
-/// The path of these steps, each by its index, from an initial state. Nothing if the system does not
-/// offer it.
+/// The path of these steps, each by its index, from an initial state. Nothing if the system does
+/// not offer it.
 pub(crate) fn execute(system: &mut dyn System, steps: &[u32]) -> Option<Trace> {
     let (&first, rest) = steps.split_first()?;
     let mut out = Successors::new();

@@ -1,8 +1,8 @@
-//! Back-level edges (Barnat, Brim and Chaloupka, 2003): every cycle has an edge that leads no deeper
-//! into the breadth-first levels. After each level, the cycles through the targets of such edges are
-//! looked for among the states that are known; so an accepting cycle is found as soon as its deepest
-//! level was expanded. Thirty-two targets are followed at the same time, a bit for each: whether a
-//! state reaches the target, and whether it does so past an accepting state.
+//! Back-level edges (Barnat, Brim and Chaloupka, 2003): every cycle has an edge that leads no
+//! deeper into the breadth-first levels. After each level, the cycles through the targets of such
+//! edges are looked for among the states that are known; so an accepting cycle is found as soon as
+//! its deepest level was expanded. Thirty-two targets are followed at the same time, a bit for
+//! each: whether a state reaches the target, and whether it does so past an accepting state.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;

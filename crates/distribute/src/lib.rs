@@ -2,9 +2,9 @@
 //!
 //! A worker owns the states that hash to it, and sends all others to their owners. What a worker
 //! does is an [`Actor`], which works in rounds and knows nothing of processes. A dataflow carries
-//! the messages of actors (`flow`): its progress tracking tells when a round is over everywhere, and
-//! when all is done. The same actors are tested without processes, with messages in random order
-//! ([`rehearse`]).
+//! the messages of actors (`flow`): its progress tracking tells when a round is over everywhere,
+//! and when all is done. The same actors are tested without processes, with messages in random
+//! order ([`rehearse`]).
 
 #![forbid(unsafe_code)]
 
@@ -14,8 +14,8 @@ mod cycles;
 mod dependencies;
 mod explore;
 mod flow;
-mod line;
 mod levels;
+mod line;
 mod links;
 mod owner;
 mod parcel;
@@ -37,7 +37,7 @@ pub use cycles::{Method, Search, cycles};
 pub use explore::explore;
 pub use flow::Abandoned;
 pub use owner::{Owners, PartOf};
-pub use reach::{Counts, Resident, Thrift, Visited, Work};
+pub use reach::{Counts, Resident, Seen, Thrift, Work};
 pub use rehearse::{Rehearsal, act, rehearse};
 pub use report::Part;
 pub use seat::Seat;

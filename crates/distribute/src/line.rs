@@ -1,8 +1,8 @@
 //! The connections that carry the dataflow, as timely is given them.
 //!
-//! Timely ends the process's hope with a panic when a connection breaks. Here a broken connection is
-//! reported instead, and the thread that met it waits for the end of the run: whoever watches over
-//! the run gives it up and names the process that is gone.
+//! Timely ends the process's hope with a panic when a connection breaks. Here a broken connection
+//! is reported instead, and the thread that met it waits for the end of the run: whoever watches
+//! over the run gives it up and names the process that is gone.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,7 +1,7 @@
 //! Maximal accepting predecessors (Brim, Černá, Moravec and Šimša, 2004), backwards: each state
-//! learns the largest accepting state that it can reach. An accepting state that learns of itself is
-//! on a cycle. If there is none, no state that someone has learnt of is on an accepting cycle, so it
-//! is not accepting any more, and all begins anew until nobody learns of anything.
+//! learns the largest accepting state that it can reach. An accepting state that learns of itself
+//! is on a cycle. If there is none, no state that someone has learnt of is on an accepting cycle,
+//! so it is not accepting any more, and all begins anew until nobody learns of anything.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;

@@ -1,9 +1,10 @@
 //! Breadth-first search by several workers: each owns some states, stores and expands them, and
 //! sends the others to their owners.
 //!
-//! A round is a level. States of the next level are stored as they arrive, while this level is still
-//! being expanded: whoever sent them has seen the end of the level before, so all states of earlier
-//! levels are stored everywhere. Depths are exact, and a violation that is found is a shortest one.
+//! A round is a level. States of the next level are stored as they arrive, while this level is
+//! still being expanded: whoever sent them has seen the end of the level before, so all states of
+//! earlier levels are stored everywhere. Depths are exact, and a violation that is found is a
+//! shortest one.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::links::{Link, Log};
@@ -31,7 +32,7 @@ const MEASURE_EVERY: Duration = Duration::from_millis(20);
 pub type Resident = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 
 /// The set of visited states of a worker.
-pub struct Visited<'s> {
+pub struct Seen<'s> {
     /// Where states go.
     pub worker: Box<dyn StoreWorker + 's>,
     /// Its memory, if it knows.
@@ -146,7 +147,7 @@ pub(crate) struct Reach<'a, 's> {
     me: usize,
     local: usize,
     work: Work<'a>,
-    pub visited: Visited<'s>,
+    pub visited: Seen<'s>,
     shared: Arc<Shared>,
     pub log: Log,
     level: Queue,
@@ -188,7 +189,7 @@ const STATE: u8 = 0;
 const VIOLATED: u8 = 1;
 
 impl<'a, 's> Reach<'a, 's> {
-    pub fn new(me: usize, local: usize, work: Work<'a>, visited: Visited<'s>, shared: Arc<Shared>) -> Self {
+    pub fn new(me: usize, local: usize, work: Work<'a>, visited: Seen<'s>, shared: Arc<Shared>) -> Self {
         let asked = Arc::clone(&shared);
         work.system.give_up_when(Enough::when(move |_| asked.is_stopped() || asked.is_abandoned()));
         if let Some(budgeted) = visited.budgeted {
@@ -349,8 +350,8 @@ impl<'a, 's> Reach<'a, 's> {
             }
         }
         self.counts.depth = self.counts.depth.max(depth);
-        // Once a violation at the next level is known, only a deadlock at this one could be shorter,
-        // and that needs no insertion.
+        // Once a violation at the next level is known, only a deadlock at this one could be
+        // shorter, and that needs no insertion.
         if self.best > depth + 1 {
             self.follow(&steps, begin, out);
         }

@@ -70,8 +70,8 @@ pub fn rehearse(actors: &mut [&mut dyn Actor], seed: u64, most: usize, after: &m
     seen
 }
 
-/// Workers of a rehearsal that execute a whole program, each in a thread of its own. What is sent in
-/// a round is delivered at its end, in an order that the seed gives: the same in every run.
+/// Workers of a rehearsal that execute a whole program, each in a thread of its own. What is sent
+/// in a round is delivered at its end, in an order that the seed gives: the same in every run.
 pub(crate) struct Stage {
     barrier: Barrier,
     seed: u64,
@@ -130,8 +130,8 @@ impl Stage {
     }
 }
 
-/// Lets so many workers execute a program, without processes and without a dataflow; gives what each
-/// of them has. The order in which messages arrive depends on the seed alone.
+/// Lets so many workers execute a program, without processes and without a dataflow; gives what
+/// each of them has. The order in which messages arrive depends on the seed alone.
 pub fn act<R: Send>(workers: usize, seed: u64, program: impl Fn(&mut Seat<'_>) -> R + Sync) -> Vec<R> {
     let stage = Arc::new(Stage {
         barrier: Barrier::new(workers),

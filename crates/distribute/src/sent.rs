@@ -1,6 +1,6 @@
 //! States that were sent lately, so that they are not sent again (sibling caching of Lerda and
-//! Visser, 2001). A place holds one state, and a new one displaces the old. States are compared, not
-//! their hashes alone: nothing is left out by mistake.
+//! Visser, 2001). A place holds one state, and a new one displaces the old. States are compared,
+//! not their hashes alone: nothing is left out by mistake.
 
 /// Places for states that were sent.
 pub(crate) struct Sent {

@@ -106,7 +106,8 @@ pub(crate) struct Share<'a> {
     pub accepting: Vec<bool>,
     /// The level of each state.
     pub level: Vec<u32>,
-    /// The last edge to each state; edges are in lists, each with the source and the edge before it.
+    /// The last edge to each state; edges are in lists, each with the source and the edge before
+    /// it.
     last: Vec<u32>,
     edges: Vec<(Vertex, u32)>,
     /// States of the present level: from the first to the second number.
@@ -119,8 +120,8 @@ pub(crate) struct Share<'a> {
     pub cross: u64,
     /// Steps that are faults of a property, by the number of the state that they leave: the first.
     pub fault: Option<usize>,
-    /// States to which an edge leads from the level that was expanded last, and which are not deeper
-    /// than that.
+    /// States to which an edge leads from the level that was expanded last, and which are not
+    /// deeper than that.
     pub back: Vec<usize>,
     out: Successors,
 }

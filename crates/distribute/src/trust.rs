@@ -1,11 +1,11 @@
 //! Every connection begins with a proof that both ends know the same secret.
 //!
 //! The one that connects sends a greeting of fixed length with a random number. The other answers
-//! with a random number of its own and a code (HMAC-SHA256) over both, which shows that it knows the
-//! secret; the first one does the same. Until then nothing else is read, nothing is allocated for
-//! what a stranger sends, and the whole exchange has a time limit. The codes name their direction,
-//! so that none can be sent back. What follows is not encrypted: the network between the machines
-//! must be one that is trusted, or a tunnel.
+//! with a random number of its own and a code (HMAC-SHA256) over both, which shows that it knows
+//! the secret; the first one does the same. Until then nothing else is read, nothing is allocated
+//! for what a stranger sends, and the whole exchange has a time limit. The codes name their
+//! direction, so that none can be sent back. What follows is not encrypted: the network between the
+//! machines must be one that is trusted, or a tunnel.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;

@@ -1,8 +1,8 @@
 //! One way catch them young (Fisler and others, 2001; Černá and Pelánek, 2003), backwards: states
 //! that cannot reach an accepting state are dropped, then states that have no successor left, and
-//! so on in turns. What is left at the end, if anything, has an accepting cycle. Where all states of
-//! a component are accepting or none is, it is enough to keep the accepting states and to drop those
-//! that have no successor among them, once.
+//! so on in turns. What is left at the end, if anything, has an accepting cycle. Where all states
+//! of a component are accepting or none is, it is enough to keep the accepting states and to drop
+//! those that have no successor among them, once.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;

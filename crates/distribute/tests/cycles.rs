@@ -1,5 +1,6 @@
-//! Searches for accepting cycles by several workers, on random graphs of two kinds and on the graphs
-//! that show what the printed algorithms miss. Messages arrive in an order that a seed gives.
+//! Searches for accepting cycles by several workers, on random graphs of two kinds and on the
+//! graphs that show what the printed algorithms miss. Messages arrive in an order that a seed
+//! gives.
 
 use contract::testing::{Graph, Random};
 use contract::{Limits, NoProperty, Trace, Verdict};
@@ -41,8 +42,7 @@ fn case(seed: u64) -> Case {
         (0..nodes).map(|_| (0..random.below(4)).map(|_| random.below(nodes) as usize).collect()).collect()
     } else {
         let nodes = 5 + random.below(6) as usize;
-        let mut edges: Vec<Vec<usize>> =
-            (0..nodes).map(|from| (from + 1..nodes).filter(|_| random.below(10) < 4).collect()).collect();
+        let mut edges: Vec<Vec<usize>> = (0..nodes).map(|from| (from + 1..nodes).filter(|_| random.below(10) < 4).collect()).collect();
         for _ in 0..1 + random.below(2) {
             let to = 1 + random.below(nodes as u64 - 1) as usize;
             let from = to + random.below((nodes - to) as u64) as usize;
@@ -93,7 +93,8 @@ fn run(case: &Case, method: Method, seed: u64) -> Verdict {
     let answers = act(case.workers, seed, |seat| {
         let mut system = case.graph.clone();
         let accepts = |state: &[u8]| case.accepting[Graph::decode(state)];
-        let search = Search { system: &mut system, accepts: &accepts, property: &NoProperty, part: Some(part(case)), limits: Limits::default() };
+        let search =
+            Search { system: &mut system, accepts: &accepts, property: &NoProperty, part: Some(part(case)), limits: Limits::default() };
         cycles(seat, search, method).unwrap()
     });
     answers.into_iter().next().unwrap().verdict

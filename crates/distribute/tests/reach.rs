@@ -3,7 +3,7 @@
 
 use contract::testing::Graph;
 use contract::{Cancel, FaultCode, Limits, NoProperty, Outcome, Property, Quiet, Safety, StopReason, Store, Verdict};
-use distribute::{Assembly, Owners, Place, Seat, Secret, Serve, Team, Thrift, Visited, Work, explore, join};
+use distribute::{Assembly, Owners, Place, Seat, Secret, Seen, Serve, Team, Thrift, Work, explore, join};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Plain;
@@ -39,7 +39,7 @@ fn search(seat: &mut Seat<'_>, job: &[u8]) -> Outcome {
         resident: None,
         thrift: Thrift { remembered, lookahead: seed % 3 == 0 },
     };
-    explore(seat, work, Visited { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true }).unwrap()
+    explore(seat, work, Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true }).unwrap()
 }
 
 fn job(seed: u64, checks: bool) -> Vec<u8> {

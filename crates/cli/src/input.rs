@@ -193,6 +193,17 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     Ok(if wanted.asks() { model.asking(asked) } else { model })
 }
 
+/// A text of a model and a program, divided.
+pub fn hybrid(
+    path: &Path,
+    defines: &[(String, String)],
+    comments: bool,
+) -> Result<(languages::Hybrid, SourceMap, Vec<source::Diagnostic>), Failure> {
+    let (name, contents) = (paths::shown(path), bytes(path)?);
+    let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
+    languages::hybrid(Input { name: &name, bytes: &contents, defines, formulas: &[], files: &mut disk }, comments).map_err(rejected)
+}
+
 /// An LF program with processes for its environment, as text.
 pub fn closed(path: &Path, values: &str) -> Result<String, Failure> {
     let (name, contents) = (paths::shown(path), bytes(path)?);

@@ -9,9 +9,9 @@ mod content;
 mod given;
 mod load;
 
-pub use ::promela::{LINTS, Warning};
+pub use ::promela::{Hybrid, LINTS, Warning};
 pub use given::Expression;
-pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, closed, decode, lint, load, load_with};
+pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, closed, decode, hybrid, lint, load, load_with};
 
 use load::{Front, assembly, binary, graph, lf, promela, state_space};
 

@@ -2,6 +2,7 @@
 
 use crate::given::{Expression, Reading, between, show_as_given};
 use crate::{LANGUAGES, LF, language};
+use ::promela::Hybrid;
 use ::source::{Diagnostic, FileId, SourceMap, Span};
 use bytecode::{AtomId, Formula, Program, PropertyBody, PropertyEntry, Verified, asm, verify};
 use lts::Lts;
@@ -115,6 +116,23 @@ pub(crate) enum Front {
     Program(Reads<Program>),
     /// A graph.
     Graph(Reads<Lts>),
+}
+
+/// Divides a text of a model and a program. The warnings are about the program's part.
+pub fn hybrid(source: Input<'_>, comments: bool) -> Result<(Hybrid, SourceMap, Vec<Diagnostic>), Rejected> {
+    let (mut map, mut diagnostics) = (SourceMap::new(), Vec::new());
+    let Some(file) = text(&mut map, &source, &mut diagnostics) else { return Err(Rejected { map, diagnostics }) };
+    let Input { files, defines, .. } = source;
+    let mut loader = |wanted: &str, from: &str| {
+        let (name, text) = files.read(wanted, from)?;
+        Ok(::promela::Included { name, text: without_mark(&text).to_owned() })
+    };
+    let (hybrid, found) = ::promela::hybrid(&mut map, file, &mut loader, defines, comments);
+    diagnostics.extend(found);
+    match hybrid {
+        Some(hybrid) => Ok((hybrid, map, diagnostics)),
+        None => Err(Rejected { map, diagnostics }),
+    }
 }
 
 /// Makes a model of a file.

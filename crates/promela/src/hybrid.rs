@@ -10,6 +10,7 @@ use crate::ast;
 use crate::token::{Key, Op, Tok, Token};
 use crate::{Loader, layout, parser, preprocess, sort};
 use source::{Diagnostic, FileId, SourceMap, Span};
+use std::collections::HashSet;
 
 /// What only the program has.
 pub(crate) const PROGRAM_WORDS: [&str; 3] = ["c_code_IS", "c_expr_IS", "c_decl_IS"];
@@ -31,6 +32,8 @@ pub struct Hybrid {
     pub program: ast::Model,
     /// Where the text speaks of the model alone, in the order of the text.
     pub model_only: Vec<Span>,
+    /// The braces of pieces that only the program has.
+    pub program_only: HashSet<Span>,
     /// Pieces of the model and of the program that stand beside each other and mean the same.
     pub pairs: Vec<Pair>,
 }
@@ -59,6 +62,8 @@ pub fn hybrid(
     let promela = write(map, file, &model, comments);
     let program = program(&tokens);
     let (model_only, pairs) = survey(&tokens);
+    let pieces = (0..tokens.len()).filter_map(|at| of_program(&tokens, at));
+    let program_only = pieces.map(|(open, end)| tokens[open].span.to(tokens[end - 1].span)).collect();
     let mut reading = parser::parse(layout::imply_separators(program), end, map.next_id());
     let expansions = std::mem::take(&mut reading.expansions);
     if !expansions.is_empty() {
@@ -67,7 +72,7 @@ pub fn hybrid(
     diagnostics.append(&mut reading.diagnostics);
     sort(&mut diagnostics);
     let wrong = diagnostics.iter().any(Diagnostic::is_error);
-    ((!wrong).then_some(Hybrid { promela, program: reading.model, model_only, pairs }), diagnostics)
+    ((!wrong).then_some(Hybrid { promela, program: reading.model, model_only, program_only, pairs }), diagnostics)
 }
 
 /// The index behind the bracket that closes the one at `open`.
@@ -250,7 +255,7 @@ fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
         let beside = last == at;
         let entry = text(open, end.max(open + 2));
         match pairs.last_mut().filter(|_| beside) {
-            Some(pair) if model && pair.model.is_none() => pair.model = Some(entry.clone()),
+            // What the model does comes first, then what the program does instead.
             Some(pair) if !model && pair.program.is_none() => pair.program = Some(entry.clone()),
             _ if model => pairs.push(Pair { model: Some(entry.clone()), program: None }),
             _ => pairs.push(Pair { model: None, program: Some(entry.clone()) }),

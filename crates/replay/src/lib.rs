@@ -7,6 +7,7 @@
 //! violation is at its end.
 #![forbid(unsafe_code)]
 
+mod conform;
 mod graph;
 mod moves;
 mod narrator;
@@ -18,6 +19,7 @@ mod values;
 mod waiting;
 mod words;
 
+pub use conform::{Conformance, Departure, Event};
 pub use narrator::{Moves, Narrator, ReplayError};
 pub use options::Choice;
 pub use retold::{Relation, Retold, retell};

@@ -7,7 +7,9 @@ mod check;
 mod close;
 mod compile;
 mod completions;
+mod conform;
 mod examples;
+mod generate;
 mod lint;
 mod ltl;
 mod man;
@@ -70,6 +72,10 @@ commands! {
     Close: close,
     /// Translate to byte-code
     Compile: compile,
+    /// Make the program of a text that has a model and a program in it
+    Generate: generate,
+    /// Check that what a generated program did is a path of its model
+    Conform: conform,
     /// Warn of what is accepted in a model but looks as if something else was meant
     Lint: lint,
     /// Show the Büchi automaton of a temporal formula

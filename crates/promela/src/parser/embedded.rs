@@ -1,8 +1,7 @@
 //! Embedded C: its text is taken as it is, macros expanded, with the position of every token.
 //!
 //! Promela and C have nearly the same tokens, so the text is put together again from Promela's. A
-//! directive behind a `\` is for C's preprocessor, which SPIN would run later: an included header
-//! of C's own library is left out, anything else is an error.
+//! directive behind a `\` is for C's preprocessor, which runs later: it is part of the text.
 
 use super::{Parsed, Parser};
 use crate::ast::{Embedded, Fragment};
@@ -79,7 +78,7 @@ impl Parser {
                     continue;
                 }
                 Tok::Backslash if matches!(self.peek_at(1), Tok::Hash(false)) => {
-                    self.directive();
+                    self.directive(&mut pieces);
                     continue;
                 }
                 Tok::Bad(reason) => {
@@ -93,20 +92,14 @@ impl Parser {
         }
     }
 
-    /// `\#include <stdio.h>` and the like.
-    fn directive(&mut self) {
-        let start = self.advance();
+    /// `\#include <stdio.h>` and the like, on a line of its own.
+    fn directive(&mut self, pieces: &mut Pieces) {
         self.advance();
-        let include = *self.peek() == Tok::Name("include".into());
-        let system = include && *self.peek_at(1) == Tok::Op(Op::Lt);
-        while self.tokens.get(self.at).is_some_and(|token| !token.newline && token.kind != Tok::End) {
+        let mut first = true;
+        while let Some(token) = self.tokens.get(self.at).filter(|token| (first || !token.newline) && token.kind != Tok::End).cloned() {
+            pieces.push(&Token { newline: first, ..token });
+            first = false;
             self.advance();
-        }
-        if !system {
-            let span = start.to(self.last_span());
-            let diagnostic = Diagnostic::error(span, "a directive for C's preprocessor alone is not followed")
-                .with_hint("without the `\\` it is followed when the model is read");
-            self.report(diagnostic);
         }
     }
 

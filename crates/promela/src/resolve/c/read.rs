@@ -59,6 +59,7 @@ pub(super) fn expression(text: &str, types: &BTreeSet<String>) -> Result<Shifted
 
 fn read(text: &str, before: &str, after: &str, types: &BTreeSet<String>) -> Result<Shifted<TranslationUnit>, Mistake> {
     measure(text)?;
+    let text = &without_directives(text)?;
     // The parser must know which names are types.
     let mut whole: String = types.iter().map(|name| format!("typedef int {name};")).collect();
     whole.push_str(before);
@@ -84,6 +85,23 @@ fn read(text: &str, before: &str, after: &str, types: &BTreeSet<String>) -> Resu
         };
         Mistake { offset, message: format!("C cannot be read here: found {found}{expected}") }
     })
+}
+
+/// The text with blanks in place of headers of C's own library; other directives are refused.
+fn without_directives(text: &str) -> Result<String, Mistake> {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let Some(directive) = line.trim_start().strip_prefix('#') else {
+            out.push_str(line);
+            continue;
+        };
+        if !directive.trim_start().strip_prefix("include").is_some_and(|rest| rest.trim_start().starts_with('<')) {
+            let message = "a directive for C's preprocessor alone is not followed: without the `\\` it is followed when the model is read";
+            return Err(Mistake { offset: out.len(), message: message.to_owned() });
+        }
+        out.extend(line.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+    }
+    Ok(out)
 }
 
 /// Refuses what is nested too deeply or too long.

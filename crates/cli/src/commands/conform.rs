@@ -1,0 +1,148 @@
+//! `everypath conform`: whether what a generated program did is a path of its model.
+
+use super::Asks;
+use crate::args::OutputArguments;
+use crate::failure::Failure;
+use crate::{Exit, input, say};
+use clap::Args;
+use contract::Position;
+use replay::{Conformance, Departure, Event};
+use report::json;
+use report::values_text;
+use serde_json::json as object;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// `everypath conform`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The text from which the program was made
+    pub model: PathBuf,
+    /// The trace that the program has written, by `EP_TRACE=FILE ./init`
+    pub trace: PathBuf,
+    /// Show each step, with the place in the text and the values in the model
+    #[arg(long)]
+    pub step: bool,
+    /// Also show the place in the C of this folder
+    #[arg(long, value_name = "FOLDER", requires = "step")]
+    pub code: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+impl Asks for Arguments {
+    fn json(&self) -> bool {
+        self.output.json
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let model = input::model(&arguments.model, &[])?;
+    let Some(program) = model.subject.byte_code().cloned() else {
+        return Err(Failure::Call(format!("{}: a program is made from Promela with C in it", arguments.model.display())));
+    };
+    let (hybrid, map, _) = input::hybrid(&arguments.model, &[], false)?;
+    let text = input::text(&arguments.trace)?;
+    // Positions between which the text speaks of the model alone.
+    let alone: Vec<(String, (u32, u32), (u32, u32))> = hybrid
+        .model_only
+        .iter()
+        .map(|&span| {
+            let (begin, end) = (map.location(span), map.location(span.after()));
+            (map.name(span.file).to_owned(), (begin.line as u32, begin.column as u32), (end.line as u32, end.column as u32))
+        })
+        .collect();
+    let hidden = |position: &Position| {
+        let at = (position.line, position.column);
+        alone.iter().any(|(file, begin, end)| *file == position.file && *begin <= at && at < *end)
+    };
+    let tables = program.program();
+    let symbol = |value: i64| i32::try_from(value).ok().and_then(|value| tables.symbol(value)).map(str::to_owned);
+    let known: BTreeSet<(u32, u32)> = tables.spans.iter().map(|span| (span.line, span.column)).collect();
+    let code = arguments.code.as_deref().map(places_in_c).transpose()?.unwrap_or_default();
+    let mut conformance = Conformance::new(&model.narrator, &hidden, &symbol, known);
+    let mut steps = 0usize;
+    for (number, line) in text.lines().enumerate() {
+        let Some(event) = Event::read(line) else {
+            return Err(Failure::Call(format!("{}:{}: this is no line of a trace: {line}", arguments.trace.display(), number + 1)));
+        };
+        steps += usize::from(matches!(event, Event::Step(..)));
+        let departure = conformance.follow(&event).err();
+        if arguments.step && !arguments.output.json {
+            say(&told(&event, &model.name, &code, &conformance, &model.narrator));
+        }
+        if let Some(departure) = departure {
+            return Ok(departed(arguments, &event, number + 1, steps, &departure));
+        }
+    }
+    match arguments.output.json {
+        true => say(&json::line(&object!({ "verdict": "conforms", "steps": steps, "ways": conformance.ways() }))),
+        false => say(&format!("conforms: {steps} steps are a path of the model\n")),
+    }
+    Ok(Exit::Fine)
+}
+
+/// What cannot be explained.
+fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, departure: &Departure) -> Exit {
+    let what = match event {
+        Event::Step(process, line, column) => format!("process {process} executes {}:{line}:{column}", arguments.model.display()),
+        Event::Values(process, values) => format!("in process {process} {}", list(values)),
+        Event::Start(_, name) | Event::Active(_, name) => format!("a process of the type `{name}` begins"),
+        Event::Run(process, _) => format!("process {process} starts another"),
+    };
+    let (verdict, why) = match departure {
+        Departure::Process => ("departs", "the model has no such process there".to_owned()),
+        Departure::Step(instead) if instead.is_empty() => ("departs", "the process cannot move there in the model".to_owned()),
+        Departure::Step(instead) => ("departs", format!("the model can execute there: {}", instead.join("; "))),
+        Departure::Values(values) => ("departs", format!("the model has there: {}", values.join("; "))),
+        Departure::Unknown => ("unknown", "too many states of the model would have to be followed".to_owned()),
+    };
+    match arguments.output.json {
+        true => say(&json::line(&object!({ "verdict": verdict, "steps": steps, "line": line, "event": what, "reason": why }))),
+        false => say(&format!("{verdict}: {}:{line}: {what}\n  {why}\n", arguments.trace.display())),
+    }
+    if verdict == "unknown" { Exit::Unknown } else { Exit::Violated }
+}
+
+/// A step of both: the place in the text, the place in C, the values in the model.
+fn told(event: &Event, model: &str, code: &[(u32, u32, String)], conformance: &Conformance<'_>, narrator: &replay::Narrator) -> String {
+    let mut text = match event {
+        Event::Step(process, line, column) => {
+            let places: Vec<&str> = code.iter().filter(|(l, c, _)| (l, c) == (line, column)).map(|(_, _, place)| place.as_str()).collect();
+            let in_c = if places.is_empty() { String::new() } else { format!("  {}", places.join(", ")) };
+            format!("{process}  {model}:{line}:{column}{in_c}\n")
+        }
+        Event::Values(process, values) => format!("{process}  {}\n", list(values)),
+        Event::Start(process, name) | Event::Active(process, name) => format!("{process}  is {name}\n"),
+        Event::Run(process, child) => format!("{process}  starts {child}\n"),
+    };
+    if let (Event::Step(..), Some(state)) = (event, conformance.state()) {
+        text.push_str(&values_text(narrator, state));
+    }
+    text
+}
+
+fn list(values: &[(String, i64)]) -> String {
+    values.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Where the steps of the text are in generated C.
+fn places_in_c(folder: &Path) -> Result<Vec<(u32, u32, String)>, Failure> {
+    let mut places = Vec::new();
+    let files = std::fs::read_dir(folder).map_err(|error| Failure::read(folder, error))?;
+    let mut files: Vec<PathBuf> = files.filter_map(|file| file.ok().map(|file| file.path())).collect();
+    files.sort();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "c")) {
+        for (number, line) in input::text(file)?.lines().enumerate() {
+            let arguments = line.split_once("EP_STEP(").or_else(|| line.split_once("ep_try_send(")).map(|(_, rest)| rest);
+            let Some(arguments) = arguments.and_then(|rest| rest.rsplit_once(')').map(|(inner, _)| inner.trim_end_matches(')'))) else {
+                continue;
+            };
+            let mut words = arguments.rsplit(',').map(|word| word.trim().trim_end_matches(')').parse::<u32>().ok());
+            if let (Some(Some(column)), Some(Some(at))) = (words.next(), words.next()) {
+                places.push((at, column, format!("{}:{}", file.display(), number + 1)));
+            }
+        }
+    }
+    Ok(places)
+}

@@ -1,0 +1,115 @@
+//! Programs from models, with the command: the alternating bit protocol is checked, generated, run
+//! over a link that loses messages, and what it did is a path of the model. An abstraction that
+//! leaves out an outcome is found.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn everypath(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_everypath")).args(arguments).current_dir(folder).output().expect("the command")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn folder(name: &str) -> Folder {
+    let path = std::env::temp_dir().join(format!("everypath-cli-generate-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder");
+    Folder(path)
+}
+
+fn can_build() -> bool {
+    let found = Command::new("sh").args(["-c", "command -v cc && command -v make"]).output().is_ok_and(|out| out.status.success());
+    if !found {
+        println!("passed over, no C compiler");
+    }
+    found
+}
+
+#[test]
+fn the_alternating_bit_protocol_is_checked_generated_and_run() {
+    let folder = folder("abp");
+    for file in ["altbit.pch", "link.h"] {
+        std::fs::copy(root().join("examples/abp").join(file), folder.0.join(file)).expect("a copy");
+    }
+    let out = everypath(&["check", "altbit.pch"], &folder.0);
+    assert_eq!(out.status.code(), Some(0), "{}{}", text(&out.stdout), text(&out.stderr));
+    let out = everypath(&["generate", "altbit.pch", "-o", "out", "--tidy"], &folder.0);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(!text(&out.stderr).contains("warning: the"), "{}", text(&out.stderr));
+    let tidy = std::fs::read_to_string(folder.0.join("out/altbit_tidy.prom")).expect("the model");
+    assert!(!tidy.contains("\n\n\n"));
+    if !can_build() {
+        return;
+    }
+    let made = folder.0.join("out");
+    std::fs::copy(folder.0.join("link.h"), made.join("link.h")).expect("a copy");
+    let out = Command::new("make").arg("-s").current_dir(&made).output().expect("make");
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let port = (20_000 + std::process::id() % 20_000).to_string();
+    let mut run = Command::new("timeout");
+    run.args(["60", "./init"]).env("EP_LOSS", "20").env("EP_TRACE", "trace").env("LINK_PORT", port).current_dir(&made);
+    let out = run.output().expect("the program");
+    let printed = text(&out.stdout);
+    let accepted: Vec<&str> = printed.lines().filter(|line| line.starts_with("B:")).collect();
+    assert_eq!(accepted, ["B: 0", "B: 1", "B: 2", "B: 3"], "{printed}{}", text(&out.stderr));
+    let out = everypath(&["conform", "altbit.pch", "out/trace"], &folder.0);
+    assert_eq!(out.status.code(), Some(0), "{}{}", text(&out.stdout), text(&out.stderr));
+    // A line that was changed is not a path any more.
+    let trace = std::fs::read_to_string(made.join("trace")).expect("the trace");
+    let forged: String = trace.lines().map(|line| line.replace(" data 3", " data 9") + "\n").collect();
+    std::fs::write(folder.0.join("forged"), forged).expect("a file");
+    let out = everypath(&["conform", "altbit.pch", "forged", "--json"], &folder.0);
+    assert_eq!(out.status.code(), Some(1), "{}", text(&out.stdout));
+    let out = everypath(&["conform", "altbit.pch", "out/trace", "--step", "--code", "out"], &folder.0);
+    assert!(text(&out.stdout).contains("out/A.c:"), "{}", text(&out.stdout));
+}
+
+/// Figure 15 of the thesis: the model chooses 0 or 1, and the program computes 0 to 3.
+#[test]
+fn an_outcome_that_the_model_leaves_out_is_found() {
+    if !can_build() {
+        return;
+    }
+    let folder = folder("figure15");
+    let model = "#define RAND(var) promela_MS { if :: var = 0 :: var = 1 fi }; c_code_IS { var = next() % 4; };\n\
+                 c_decl_IS { static int counter; static int next(void) { return counter++; } };\n\
+                 active proctype A() {\n\tint x, n;\n\tdo\n\t:: n < 6 -> RAND(x); n++; assert(x <= 1)\n\t:: else -> break\n\tod\n}\n";
+    std::fs::write(folder.0.join("rand.pch"), model).expect("a file");
+    let out = everypath(&["check", "rand.pch"], &folder.0);
+    assert_eq!(out.status.code(), Some(0), "the model has no error: {}", text(&out.stdout));
+    assert_eq!(everypath(&["generate", "rand.pch", "-o", "out"], &folder.0).status.code(), Some(0));
+    let made = folder.0.join("out");
+    assert!(Command::new("make").args(["-s", "CFLAGS=-DNDEBUG"]).current_dir(&made).status().expect("make").success());
+    Command::new("timeout").args(["20", "./init"]).env("EP_TRACE", "trace").current_dir(&made).status().expect("the program");
+    let out = everypath(&["conform", "rand.pch", "out/trace"], &folder.0);
+    assert_eq!(out.status.code(), Some(1), "{}{}", text(&out.stdout), text(&out.stderr));
+    assert!(text(&out.stdout).contains("x = 2") && text(&out.stdout).contains("x = 0; x = 1"), "{}", text(&out.stdout));
+}
+
+#[test]
+fn wrong_traces_and_models_are_refused() {
+    let folder = folder("wrong");
+    std::fs::write(folder.0.join("m.pch"), "active proctype P() { byte x; x = 1 }\n").expect("a file");
+    std::fs::write(folder.0.join("t"), "step one two\n").expect("a file");
+    assert_eq!(everypath(&["conform", "m.pch", "t"], &folder.0).status.code(), Some(2));
+    assert_eq!(everypath(&["conform", "m.pch", "absent"], &folder.0).status.code(), Some(2));
+    std::fs::write(folder.0.join("bad.pch"), "active proctype P() { x = 1 }\n").expect("a file");
+    assert_eq!(everypath(&["generate", "bad.pch", "-o", "out"], &folder.0).status.code(), Some(2));
+    assert!(!folder.0.join("out").exists(), "nothing is made of a model with errors");
+}

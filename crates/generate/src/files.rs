@@ -1,0 +1,242 @@
+//! The files of a program: the common header, one program for each process type, `init`, the run
+//! time and the Makefile.
+
+use crate::expression::call;
+use crate::names::number;
+use crate::{Generator, RUNTIME_C, RUNTIME_H};
+use promela::ast::{Embedded, Proctype, Step, Stmt, StmtKind, TypeName, Unit};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+impl Generator<'_> {
+    pub(crate) fn files(&mut self, name: &str) -> Vec<(String, String)> {
+        let mut files = vec![("init.h".to_owned(), self.header())];
+        let processes = self.processes();
+        for process in &processes {
+            files.push((format!("{}.c", process.name.text), self.process(process)));
+        }
+        files.push(("init.c".to_owned(), self.first()));
+        files.push(("everypath.h".to_owned(), RUNTIME_H.to_owned()));
+        files.push(("everypath.c".to_owned(), RUNTIME_C.to_owned()));
+        files.push(("Makefile".to_owned(), makefile(name, &processes)));
+        files
+    }
+
+    /// What all programs include: types, shared variables, declarations of C.
+    fn header(&mut self) -> String {
+        let mut text =
+            String::from("/* Generated; what is written here is lost. */\n#ifndef INIT_H\n#define INIT_H\n\n#include \"everypath.h\"\n\n");
+        for (set, values) in self.names.mtypes.clone() {
+            let name = set.map_or("mtype".to_owned(), |set| format!("mtype_{set}"));
+            let list: Vec<String> = values.iter().enumerate().map(|(i, v)| if i == 0 { format!("{v} = 1") } else { v.clone() }).collect();
+            let _ = writeln!(text, "enum {name} {{ {} }};\n", list.join(", "));
+        }
+        if let Some((_, values)) = self.names.mtypes.iter().find(|(set, _)| set.is_none()) {
+            text.push_str("static inline const char *mtype_name(int value)\n{\n\tstatic const char *const names[] = { \"0\"");
+            values.iter().for_each(|value| text.push_str(&format!(", \"{value}\"")));
+            let count = values.len() + 1;
+            let _ = writeln!(text, " }};\n\treturn value >= 0 && value < {count} ? names[value] : \"?\";\n}}\n");
+        } else {
+            text.push_str("enum mtype { ep_no_message = 1 };\n\nstatic inline const char *mtype_name(int value)\n{\n\treturn value ? \"?\" : \"0\";\n}\n\n");
+        }
+        let units = &self.hybrid.program.units;
+        for unit in units {
+            match unit {
+                Unit::Typedef(typedef) => {
+                    let _ = writeln!(text, "typedef struct {0} {{", typedef.name.text);
+                    for fragment in &typedef.embedded {
+                        let _ = writeln!(text, "\t{}", fragment.text.trim());
+                    }
+                    for field in &typedef.fields {
+                        for variable in &field.variables {
+                            let _ = writeln!(text, "\t{};", self.declarator(field, variable));
+                        }
+                    }
+                    let _ = writeln!(text, "}} {};\n", typedef.name.text);
+                }
+                Unit::Embedded(Embedded::Declarations(fragment)) => {
+                    let _ = writeln!(text, "{}\n", fragment.text.trim());
+                }
+                Unit::Embedded(Embedded::State { declaration, scope, .. }) if &**scope == "Global" || &**scope == "Hidden" => {
+                    self.warn(declaration.span, "a variable of C outside processes: every process has one of its own");
+                    let _ = writeln!(text, "static {};\n", declaration.text.trim_end_matches(';'));
+                }
+                _ => {}
+            }
+        }
+        let globals = self.names.globals.clone();
+        if !globals.is_empty() {
+            text.push_str("struct ep_globals {\n");
+            for (declaration, variable) in &globals {
+                let _ = writeln!(text, "\t{};", self.declarator(declaration, variable));
+            }
+            text.push_str("};\n#define globals ((struct ep_globals *) ep_variables)\n");
+            for name in &self.names.macros {
+                let _ = writeln!(text, "#define {name} (globals->{name})");
+            }
+            text.push('\n');
+        }
+        text.push_str("/* What the shared variables start with. */\nstatic inline void start_globals(void)\n{\n");
+        for (declaration, variable) in &globals {
+            let name = self.names.macros.contains(&*variable.name.text);
+            let name = if name { variable.name.text.to_string() } else { format!("globals->{}", variable.name.text) };
+            for line in self.initial(&name, declaration, variable) {
+                let _ = writeln!(text, "\t{line}");
+            }
+        }
+        text.push_str("}\n\n");
+        let size = if globals.is_empty() { "0" } else { "sizeof(struct ep_globals)" };
+        let _ = writeln!(text, "enum {{ SHARES = {} }};\n#define GLOBALS_SIZE {size}\n\n#endif", u8::from(self.names.shares));
+        text
+    }
+
+    fn process(&mut self, process: &Proctype) -> String {
+        if let Some(provided) = &process.provided {
+            self.error(provided.span, "`provided` has no translation", "write the condition where the process must wait");
+        }
+        if let Some(priority) = &process.priority {
+            self.warn(priority.span, "the operating system decides which process runs: the priority is left out");
+        }
+        self.program(process, &process.name.text, &[])
+    }
+
+    /// The program that starts the others.
+    fn first(&mut self) -> String {
+        let mut starts = Vec::new();
+        for process in self.processes() {
+            let Some(count) = process.active.as_ref() else { continue };
+            let parameters: usize = process.parameters.iter().map(|parameter| parameter.variables.len()).sum();
+            let start = call("ep_active", &process.name.text, &vec!["0".to_owned(); parameters]);
+            match number(count) {
+                Some(1) => starts.push(format!("{start};")),
+                _ => {
+                    let count = self.expr(count);
+                    starts.push(format!("for (int i = 0; i < {count}; i++)"));
+                    starts.push(format!("\t{start};"));
+                }
+            }
+        }
+        match self.init() {
+            Some(init) => self.program(init, "init", &starts),
+            None => self.text("init", "", &starts, ""),
+        }
+    }
+
+    fn program(&mut self, process: &Proctype, name: &str, starts: &[String]) -> String {
+        self.names.locals = HashMap::new();
+        self.labels.clear();
+        find_labels(&process.body, 0, &mut self.labels);
+        self.loops.clear();
+        (self.held, self.inside, self.indent) = (0, 0, 1);
+        self.out.clear();
+        let mut declarations = String::new();
+        let mut argument = 0;
+        for parameter in &process.parameters {
+            self.remember(parameter);
+            for variable in &parameter.variables {
+                let mut leaves = Vec::new();
+                self.names.leaves(&parameter.ty, &variable.name.text, 0, &mut leaves);
+                let _ = writeln!(declarations, "\t{} {};", self.c_type(&parameter.ty), variable.name.text);
+                for (leaf, _) in leaves {
+                    let _ = writeln!(declarations, "\t{leaf} = ep_argument({argument});");
+                    argument += 1;
+                }
+            }
+        }
+        if argument > 0 {
+            declarations.insert_str(0, "\t/* Parameters: */\n");
+        }
+        let mut own = String::new();
+        for unit in &self.hybrid.program.units {
+            if let Unit::Embedded(Embedded::State { declaration, scope, initial, .. }) = unit
+                && scope.split_whitespace().eq(["Local", name])
+            {
+                let value = initial.as_ref().map_or(String::new(), |initial| format!(" = {}", initial.text));
+                let _ = writeln!(own, "\t{}{value};", declaration.text.trim_end_matches(';'));
+            }
+        }
+        let mut initial = Vec::new();
+        for step in &process.body {
+            match step {
+                Step::Declaration(declaration) => {
+                    self.remember(declaration);
+                    for variable in &declaration.variables {
+                        let zero = if matches!(declaration.ty, TypeName::User(_)) || variable.length.is_some() { "{ 0 }" } else { "0" };
+                        let _ = writeln!(own, "\t{} = {zero};", self.declarator(declaration, variable));
+                        initial.extend(self.initial(&variable.name.text, declaration, variable));
+                    }
+                }
+                Step::Statement(Stmt { kind: StmtKind::EmbeddedDeclarations(fragment), .. }) => {
+                    let _ = writeln!(own, "\t{}", fragment.text.trim());
+                }
+                _ => {}
+            }
+        }
+        for line in &initial {
+            let _ = writeln!(own, "\t{line}");
+        }
+        if !own.is_empty() {
+            let _ = write!(declarations, "\t/* Declarations: */\n{own}");
+        }
+        self.steps(&process.body, true);
+        let body = std::mem::take(&mut self.out);
+        self.text(name, &declarations, starts, &body)
+    }
+
+    fn text(&self, name: &str, declarations: &str, starts: &[String], body: &str) -> String {
+        let mut text =
+            String::from("/* Generated; what is written here is lost. */\n#include \"init.h\"\n\nint main(int argc, char *argv[])\n{\n");
+        let _ = writeln!(text, "\tep_attach(\"{name}\", argc, argv, SHARES, GLOBALS_SIZE, start_globals);");
+        text.push_str(declarations);
+        text.push_str("\t/* Statements: */\n");
+        for start in starts {
+            let _ = writeln!(text, "\t{start}");
+        }
+        text.push_str(body);
+        text.push_str("\treturn ep_finish();\n}\n");
+        text
+    }
+}
+
+/// How many steps are begun and not ended at each label.
+fn find_labels(steps: &[Step], held: usize, out: &mut std::collections::BTreeMap<String, usize>) {
+    for step in steps {
+        if let Step::Statement(statement) = step {
+            in_statement(statement, held, out);
+        }
+    }
+}
+
+fn in_statement(statement: &Stmt, held: usize, out: &mut std::collections::BTreeMap<String, usize>) {
+    match &statement.kind {
+        StmtKind::Label(label, inner) => {
+            out.insert(label.text.to_string(), held);
+            in_statement(inner, held, out);
+        }
+        StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|option| find_labels(option, held, out)),
+        StmtKind::Atomic(steps) | StmtKind::DStep(steps) => find_labels(steps, held + 1, out),
+        StmtKind::Block(steps) | StmtKind::For { body: steps, .. } => find_labels(steps, held, out),
+        _ => {}
+    }
+}
+
+fn makefile(name: &str, processes: &[&Proctype]) -> String {
+    let mut programs: Vec<&str> = processes.iter().map(|process| &*process.name.text).collect();
+    programs.push("init");
+    let mut text = format!(
+        "# Generated from {name}; `make` builds everything, `./init` starts it.\n\
+         CC ?= cc\nCPPFLAGS += -D_GNU_SOURCE\nCFLAGS ?= -O2 -Wall -Wno-unused-label -Wno-unused-variable -Wno-unused-function\nLDLIBS += -lpthread -lrt $(LIBS)\n\
+         # Own files of the program, which are linked with all of it.\nOBJECTS += everypath.o\n-include local.mk\n\n\
+         all: {}\n\n",
+        programs.join(" ")
+    );
+    for program in &programs {
+        let _ = writeln!(text, "{program}: {program}.o $(OBJECTS)\n\t$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)\n");
+    }
+    let _ = writeln!(
+        text,
+        "%.o: %.c init.h everypath.h\n\t$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<\n\nclean:\n\trm -f *.o {}\n\n.PHONY: all clean",
+        programs.join(" ")
+    );
+    text
+}

@@ -1,0 +1,150 @@
+//! From a text of a model and a program to the files of the program.
+//!
+//! The text is Promela with pieces of C for the program alone (`promela::hybrid`). The control
+//! structure is the model's: a process type becomes a program of its own, a selection becomes an
+//! `if` or a `switch`, and what the model does in one step is done under one lock. The rules are
+//! those of W. Bezuidenhout, "Automated program generation: bridging the gap between model and
+//! implementation" (Stellenbosch, 2007), section 3, with these differences: what the model shares
+//! is shared, a process that cannot go on sleeps instead of testing again and again, a channel
+//! needs no piece of C of its own, and a `timeout` is a timer.
+
+#![forbid(unsafe_code)]
+
+mod declare;
+mod expression;
+mod files;
+mod mapping;
+mod names;
+mod select;
+mod statement;
+
+pub use mapping::check as check_mapping;
+
+use promela::Hybrid;
+use promela::ast::{Proctype, Unit};
+use source::{Diagnostic, SourceMap, Span};
+use std::collections::BTreeMap;
+
+/// The run time library that every program is linked with.
+const RUNTIME_H: &str = include_str!("runtime/everypath.h");
+const RUNTIME_C: &str = include_str!("runtime/everypath.c");
+
+/// The files of a program.
+#[derive(Debug)]
+pub struct Generated {
+    /// Names and contents, in the order in which they were made.
+    pub files: Vec<(String, String)>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Makes the program in C. The errors say what has no translation, with positions.
+pub fn program(hybrid: &Hybrid, map: &SourceMap, name: &str) -> Result<Generated, Vec<Diagnostic>> {
+    let mut generator = Generator {
+        map,
+        hybrid,
+        names: names::Names::of(&hybrid.program),
+        found: Vec::new(),
+        selections: 0,
+        fields: 0,
+        indent: 1,
+        out: String::new(),
+        loops: Vec::new(),
+        inside: 0,
+        held: 0,
+        labels: BTreeMap::new(),
+    };
+    let files = generator.files(name);
+    let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = generator.found.into_iter().partition(Diagnostic::is_error);
+    if errors.is_empty() { Ok(Generated { files, warnings }) } else { Err(errors) }
+}
+
+/// A loop around a statement.
+#[derive(Debug)]
+struct Around {
+    /// Its number, for the label behind it.
+    number: usize,
+    used: bool,
+    /// How many steps were begun and not ended when it was entered.
+    held: usize,
+}
+
+/// The state of the generator: what it writes, and where it is.
+struct Generator<'a> {
+    map: &'a SourceMap,
+    hybrid: &'a Hybrid,
+    names: names::Names<'a>,
+    found: Vec<Diagnostic>,
+    selections: usize,
+    fields: usize,
+    indent: usize,
+    out: String,
+    loops: Vec<Around>,
+    /// Loops and `switch`es of C inside the innermost loop of the model, which a `break` of C would
+    /// leave instead.
+    inside: usize,
+    /// Steps begun and not ended: inside `atomic`.
+    held: usize,
+    /// How many were begun at each label of the present process.
+    labels: BTreeMap<String, usize>,
+}
+
+impl<'a> Generator<'a> {
+    fn processes(&self) -> Vec<&'a Proctype> {
+        let units = self.hybrid.program.units.iter();
+        units
+            .filter_map(|unit| match unit {
+                Unit::Proctype(process) if !process.is_init => Some(&**process),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn init(&self) -> Option<&'a Proctype> {
+        self.hybrid.program.units.iter().find_map(|unit| match unit {
+            Unit::Proctype(process) if process.is_init => Some(&**process),
+            _ => None,
+        })
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>, hint: &str) {
+        self.found.push(Diagnostic::error(span, message).with_hint(hint));
+    }
+
+    fn warn(&mut self, span: Span, message: impl Into<String>) {
+        self.found.push(Diagnostic::warning(span, message));
+    }
+
+    fn line(&mut self, text: &str) {
+        for _ in 0..self.indent {
+            self.out.push('\t');
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// Line and column of a statement as the arguments of a call.
+    fn place(&self, span: Span) -> String {
+        let span = self.map.places(span).map_or(span, |places| places.used);
+        let at = self.map.location(span);
+        format!("{}, {}", at.line, at.column)
+    }
+
+    /// A step was taken.
+    fn step(&mut self, span: Span) {
+        let place = self.place(span);
+        self.line(&format!("EP_STEP({place});"));
+    }
+
+    fn begin(&mut self) {
+        if self.names.shares {
+            self.line("ep_begin();");
+        }
+    }
+
+    fn end(&mut self) {
+        if self.names.shares {
+            self.line("ep_end();");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Whether pieces of the model and of the program fit each other, as far as their texts tell.
+//!
+//! The control structure is the same in both by construction. What may differ is what stands in
+//! pieces: a variable that only the program changes there, or only the model. Such a difference is
+//! what the model then says nothing about.
+
+use promela::Hybrid;
+use promela::ast::{Declaration, Step, Stmt, StmtKind, Unit};
+use source::Diagnostic;
+use std::collections::BTreeSet;
+
+/// Warnings about pairs of which one side changes a variable of the model and the other does not.
+pub fn check(hybrid: &Hybrid) -> Vec<Diagnostic> {
+    let mut known = BTreeSet::new();
+    for unit in &hybrid.program.units {
+        match unit {
+            Unit::Declaration(declaration) => names(declaration, &mut known),
+            Unit::Proctype(process) => {
+                process.parameters.iter().for_each(|parameter| names(parameter, &mut known));
+                in_steps(&process.body, &mut known);
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for pair in &hybrid.pairs {
+        let program = pair.program.as_ref().map(|(span, text)| (*span, assigned(text, &known, false)));
+        let model = pair.model.as_ref().map(|(span, text)| (*span, assigned(text, &known, true)));
+        let (at_program, at_model) = (program.clone().unwrap_or_default().1, model.clone().unwrap_or_default().1);
+        if let Some((span, names)) = &program {
+            for name in names.difference(&at_model) {
+                let message = format!("the program changes `{name}` here, and the model does not");
+                let hint = "say in `promela_MS { … }` beside it which values it may get";
+                found.push(Diagnostic::warning(*span, message).with_hint(hint));
+            }
+        }
+        if let (Some((span, names)), true) = (&model, program.is_some()) {
+            for name in names.difference(&at_program) {
+                let message = format!("the model changes `{name}` here, and the program does not");
+                found.push(Diagnostic::warning(*span, message).with_hint("the program goes on with the old value"));
+            }
+        }
+    }
+    found
+}
+
+fn names(declaration: &Declaration, out: &mut BTreeSet<String>) {
+    out.extend(declaration.variables.iter().map(|variable| variable.name.text.to_string()));
+}
+
+fn in_steps(steps: &[Step], out: &mut BTreeSet<String>) {
+    for step in steps {
+        match step {
+            Step::Declaration(declaration) => names(declaration, out),
+            Step::Exclusive(..) => {}
+            Step::Statement(statement) => in_statement(statement, out),
+        }
+    }
+}
+
+fn in_statement(statement: &Stmt, out: &mut BTreeSet<String>) {
+    match &statement.kind {
+        StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|option| in_steps(option, out)),
+        StmtKind::Atomic(steps) | StmtKind::DStep(steps) | StmtKind::Block(steps) | StmtKind::For { body: steps, .. } => {
+            in_steps(steps, out)
+        }
+        StmtKind::Label(_, inner) => in_statement(inner, out),
+        _ => {}
+    }
+}
+
+/// The known variables that a text changes. In Promela a received field is a change; in C so is a
+/// variable whose address is passed on.
+pub(crate) fn assigned(text: &str, known: &BTreeSet<String>, promela: bool) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for name in known {
+        let mut rest = text;
+        let mut before = ' ';
+        while let Some(at) = rest.find(name.as_str()) {
+            let previous = rest[..at].chars().next_back().unwrap_or(before);
+            let after = &rest[at + name.len()..];
+            before = name.chars().next_back().unwrap_or(' ');
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let whole = !is_part(previous) && previous != '.' && !after.starts_with(is_part);
+            let head = rest[..at].trim_end();
+            let arrow = !promela && head.ends_with("->");
+            if whole
+                && !arrow
+                && (changes(after) || (promela && received(text, name)) || (!promela && head.ends_with('&') && !head.ends_with("&&")))
+            {
+                found.insert(name.clone());
+            }
+            rest = after;
+        }
+    }
+    found
+}
+
+/// Whether a text goes on as one behind a variable that is assigned to.
+fn changes(after: &str) -> bool {
+    let mut rest = after.trim_start();
+    while rest.starts_with('[') || rest.starts_with('.') {
+        rest = match rest.find(']').filter(|_| rest.starts_with('[')) {
+            Some(end) => rest[end + 1..].trim_start(),
+            None => rest[1..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').trim_start(),
+        };
+    }
+    let operators = ["++", "--", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>="];
+    operators.iter().any(|op| rest.starts_with(op)) || (rest.starts_with('=') && !rest.starts_with("=="))
+}
+
+/// Whether a name is among the fields of a receive.
+fn received(text: &str, name: &str) -> bool {
+    text.split([';', '{', '}']).any(|statement| {
+        let Some((_, fields)) = statement.split_once('?') else { return false };
+        let fields = fields.trim_start_matches('?');
+        fields
+            .split("->")
+            .next()
+            .unwrap_or(fields)
+            .split(',')
+            .any(|field| field.trim().split('.').next().is_some_and(|word| word.trim() == name))
+    })
+}

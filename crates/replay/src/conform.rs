@@ -1,0 +1,315 @@
+//! Whether what a program did is a path of its model.
+//!
+//! A generated program writes a line for each step: which of its processes, and which line and
+//! column of the text that it shares with the model. The model may take further steps in between,
+//! which only it has (its environment, its abstractions): these are hidden. So the steps are
+//! followed by a set of states, as an automaton with silent moves is followed: all states of the
+//! model in which it can be after the lines so far.
+//!
+//! The lines of one process are in its order. Those of different processes are in an order in which
+//! the steps can have happened; a step of several statements is one transition of the model, whose
+//! statements are expected from their processes one after the other.
+
+use crate::narrator::{Narrator, ReplayError};
+use crate::step::{Statement, Step};
+use contract::Position;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// States followed at once, and states reached by hidden steps from them.
+const STATES_MAX: usize = 20_000;
+
+/// A line of a program's trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A process began by itself: its number in the operating system, its type.
+    Start(u64, String),
+    /// A process of those that exist from the beginning was started.
+    Active(u64, String),
+    /// A process started another one.
+    Run(u64, u64),
+    /// A process executed the statement at this line and column.
+    Step(u64, u32, u32),
+    /// Variables of a process, or shared ones, have these values.
+    Values(u64, Vec<(String, i64)>),
+}
+
+impl Event {
+    /// The event of a line.
+    pub fn read(line: &str) -> Option<Event> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["start", process, name] => Some(Event::Start(process.parse().ok()?, (*name).to_owned())),
+            ["active", _, child, name] => Some(Event::Active(child.parse().ok()?, (*name).to_owned())),
+            ["run", parent, child, _] => Some(Event::Run(parent.parse().ok()?, child.parse().ok()?)),
+            ["step", process, line, column] => Some(Event::Step(process.parse().ok()?, line.parse().ok()?, column.parse().ok()?)),
+            ["value", process, rest @ ..] if rest.len() % 2 == 0 => {
+                let pairs = rest.chunks(2).map(|pair| Some((pair[0].to_owned(), pair[1].parse().ok()?)));
+                Some(Event::Values(process.parse().ok()?, pairs.collect::<Option<_>>()?))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why a trace is not a path of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// The model has no process that this one could be.
+    Process,
+    /// The model cannot execute this statement there; what it can execute instead.
+    Step(Vec<String>),
+    /// The model has no such values there; those that it has instead.
+    Values(Vec<String>),
+    /// Too many states would have to be followed, or a step of the model takes too long.
+    Unknown,
+}
+
+/// Where the model is, in one of the ways to explain the lines so far.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    state: Vec<u8>,
+    /// Statements of transitions that are not written yet, for each process of the model.
+    expected: BTreeMap<usize, VecDeque<(u32, u32)>>,
+    /// Which process of the model a process of the program is.
+    processes: BTreeMap<u64, usize>,
+    /// Processes of the model that were started and are not known in the program yet.
+    fresh: VecDeque<usize>,
+}
+
+/// Follows the lines of a program.
+pub struct Conformance<'n> {
+    narrator: &'n Narrator,
+    /// Whether the statement at a position belongs to the model alone.
+    hidden: &'n dyn Fn(&Position) -> bool,
+    /// The name that a value is shown by, if it has one.
+    symbol: &'n dyn Fn(i64) -> Option<String>,
+    /// The statements that the model has at all; others cannot depart from it.
+    known: BTreeSet<(u32, u32)>,
+    places: Vec<Place>,
+    actives: BTreeMap<String, usize>,
+}
+
+impl<'n> Conformance<'n> {
+    /// Begins in the initial state. `known` are line and column of every statement of the model.
+    pub fn new(
+        narrator: &'n Narrator,
+        hidden: &'n dyn Fn(&Position) -> bool,
+        symbol: &'n dyn Fn(i64) -> Option<String>,
+        known: BTreeSet<(u32, u32)>,
+    ) -> Conformance<'n> {
+        let state = narrator.initial().0.unwrap_or_default();
+        let first = Place { state, expected: BTreeMap::new(), processes: BTreeMap::new(), fresh: VecDeque::new() };
+        Conformance { narrator, hidden, symbol, known, places: vec![first], actives: BTreeMap::new() }
+    }
+
+    /// One of the states in which the model can be.
+    pub fn state(&self) -> Option<&[u8]> {
+        self.places.first().map(|place| place.state.as_slice())
+    }
+
+    /// How many ways there are to explain the lines so far.
+    pub fn ways(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Follows one line.
+    pub fn follow(&mut self, event: &Event) -> Result<(), Departure> {
+        match event {
+            Event::Start(process, name) => {
+                // A program that only starts the others need not be in the model.
+                let number = self.instance(name, 0);
+                self.places.iter_mut().for_each(|place| place.processes.extend(number.map(|number| (*process, number))));
+                Ok(())
+            }
+            Event::Active(child, name) => {
+                let count = *self.actives.entry(name.clone()).and_modify(|count| *count += 1).or_insert(0);
+                let number = self.instance(name, count).ok_or(Departure::Process)?;
+                for place in &mut self.places {
+                    place.processes.insert(*child, number);
+                }
+                Ok(())
+            }
+            Event::Run(_, child) => {
+                // The step that started it may be hidden.
+                let mut places = self.places.clone();
+                if places.iter().all(|place| place.fresh.is_empty()) {
+                    places = self.closure(&places)?;
+                }
+                places.retain(|place| !place.fresh.is_empty());
+                for place in &mut places {
+                    if let Some(number) = place.fresh.pop_front() {
+                        place.processes.insert(*child, number);
+                    }
+                }
+                if places.is_empty() {
+                    return Err(Departure::Process);
+                }
+                self.places = places;
+                Ok(())
+            }
+            Event::Step(process, line, column) => self.step(*process, *line, *column),
+            Event::Values(process, values) => self.values(*process, values),
+        }
+    }
+
+    /// The number of an instance that exists from the beginning.
+    fn instance(&self, name: &str, which: usize) -> Option<usize> {
+        let initial = self.narrator.initial().0?;
+        let view = self.narrator.view(&initial).ok()?;
+        view.processes.iter().filter(|process| process.name == name).nth(which).map(|process| process.pid)
+    }
+
+    fn is_hidden(&self, statement: &Statement) -> bool {
+        // The end of a process is nothing that a program writes.
+        statement.text == "}" || statement.position.as_ref().is_some_and(|position| (self.hidden)(position))
+    }
+
+    fn steps(&self, state: &[u8]) -> Result<Vec<Step>, Departure> {
+        self.narrator.steps(state).map_err(|error| match error {
+            ReplayError::State(_) => Departure::Process,
+            _ => Departure::Unknown,
+        })
+    }
+
+    /// The statements of a step that a program writes.
+    fn written(&self, step: &Step) -> Vec<Arc<Statement>> {
+        step.statements.iter().filter(|statement| !self.is_hidden(statement)).cloned().collect()
+    }
+
+    /// All places that can be reached by hidden steps.
+    fn closure(&self, from: &[Place]) -> Result<Vec<Place>, Departure> {
+        let mut seen: BTreeSet<Place> = from.iter().cloned().collect();
+        let mut todo: Vec<Place> = seen.iter().cloned().collect();
+        while let Some(place) = todo.pop() {
+            for step in self.steps(&place.state)? {
+                let Some(state) = step.state.clone() else { continue };
+                if !self.written(&step).is_empty() {
+                    continue;
+                }
+                let mut next = place.clone();
+                self.note_new(&place.state, &state, &mut next);
+                next.state = state;
+                if seen.insert(next.clone()) {
+                    if seen.len() > STATES_MAX {
+                        return Err(Departure::Unknown);
+                    }
+                    todo.push(next);
+                }
+            }
+        }
+        Ok(seen.into_iter().collect())
+    }
+
+    /// Remembers a process that a step has started. A process of the environment is nobody in the
+    /// program, which shows when its first statement is hidden.
+    fn note_new(&self, before: &[u8], after: &[u8], place: &mut Place) {
+        let count = |state: &[u8]| self.narrator.view(state).map_or(0, |view| view.processes.len());
+        let (old, new) = (count(before), count(after));
+        if new > old
+            && let Ok(view) = self.narrator.view(after)
+        {
+            for process in view.processes.iter().skip(old) {
+                let environment = process.position.as_ref().is_some_and(|position| (self.hidden)(position));
+                if !environment {
+                    place.fresh.push_back(process.pid);
+                }
+            }
+        }
+        if new < old {
+            // Numbers of processes that are gone may be used again.
+            place.processes.retain(|_, number| *number < new);
+            place.expected.retain(|number, _| *number < new);
+        }
+    }
+
+    fn step(&mut self, process: u64, line: u32, column: u32) -> Result<(), Departure> {
+        if !self.known.contains(&(line, column)) {
+            return Ok(());
+        }
+        let mut next = BTreeSet::new();
+        let mut waiting = Vec::new();
+        let mut known = false;
+        for place in &self.places {
+            let Some(&number) = place.processes.get(&process) else { continue };
+            known = true;
+            match place.expected.get(&number).and_then(|list| list.front()) {
+                Some(&front) => {
+                    if front == (line, column) {
+                        let mut place = place.clone();
+                        let list = place.expected.entry(number).or_default();
+                        list.pop_front();
+                        if list.is_empty() {
+                            place.expected.remove(&number);
+                        }
+                        next.insert(place);
+                    }
+                }
+                None => waiting.push(place.clone()),
+            }
+        }
+        if !known {
+            return Err(Departure::Process);
+        }
+        let mut instead = BTreeSet::new();
+        if !waiting.is_empty() {
+            for place in self.closure(&waiting)? {
+                let Some(&number) = place.processes.get(&process) else { continue };
+                for step in self.steps(&place.state)? {
+                    let Some(state) = step.state.clone() else { continue };
+                    let written = self.written(&step);
+                    let Some(first) = written.first().filter(|first| first.pid == number) else { continue };
+                    let at = |statement: &Statement| statement.position.as_ref().map_or((0, 0), |p| (p.line, p.column));
+                    if at(first) != (line, column) {
+                        instead.insert(format!("{}:{} {}", at(first).0, at(first).1, first.text));
+                        continue;
+                    }
+                    let mut after = place.clone();
+                    for statement in &written[1..] {
+                        after.expected.entry(statement.pid).or_default().push_back(at(statement));
+                    }
+                    self.note_new(&place.state, &state, &mut after);
+                    after.state = state;
+                    next.insert(after);
+                }
+            }
+        }
+        if next.is_empty() {
+            return Err(Departure::Step(instead.into_iter().take(8).collect()));
+        }
+        if next.len() > STATES_MAX {
+            return Err(Departure::Unknown);
+        }
+        self.places = next.into_iter().collect();
+        Ok(())
+    }
+
+    fn values(&mut self, process: u64, values: &[(String, i64)]) -> Result<(), Departure> {
+        let mut other = BTreeSet::new();
+        let mut kept = Vec::new();
+        for place in self.closure(&self.places)? {
+            let Some(&number) = place.processes.get(&process) else { continue };
+            let Ok(view) = self.narrator.view(&place.state) else { continue };
+            let locals = view.processes.get(number).map_or(&[][..], |process| &process.locals);
+            let mut different = Vec::new();
+            for (name, value) in values {
+                // A variable that the model does not have says nothing.
+                let found = locals.iter().chain(&view.globals).find(|known| known.name == *name);
+                let Some(found) = found else { continue };
+                if found.value != value.to_string() && (self.symbol)(*value).as_ref() != Some(&found.value) {
+                    different.push(format!("{name} = {}", found.value));
+                }
+            }
+            if different.is_empty() {
+                kept.push(place);
+            } else {
+                other.insert(different.join(", "));
+            }
+        }
+        if kept.is_empty() {
+            return Err(Departure::Values(other.into_iter().take(8).collect()));
+        }
+        self.places = kept;
+        Ok(())
+    }
+}

@@ -198,7 +198,7 @@ pub enum StatementKind {
     If(Vec<(Expression, Vec<Statement>)>, Option<Vec<Statement>>),
     While(Expression, Vec<Statement>),
     Repeat(Vec<Statement>, Expression),
-    For(Name, Expression, Expression, Option<Expression>, Vec<Statement>),
+    For(Designator, Expression, Expression, Option<Expression>, Vec<Statement>),
     Communicate(Communication),
     Select(Vec<Clause>),
     Choice(Vec<Vec<Statement>>),

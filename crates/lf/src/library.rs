@@ -33,8 +33,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The module `SYSTEM` of a program that runs: with processes that stand for the devices. One takes
 /// what is written to a port and answers what is read from one, with any byte; the others
-/// interrupt. The run time lets them do what its devices say.
-pub fn system_with_devices() -> Cow<'static, str> {
+/// interrupt, one for each line that the program uses. The run time lets them do what its devices
+/// say.
+pub fn system_with_devices(uses: impl Fn(u32) -> bool) -> Cow<'static, str> {
     let Some((text, _)) = module(SYSTEM).and_then(|text| text.split_once("BEGIN\n")) else { return Cow::Borrowed("") };
     let mut text = text.to_owned();
     // Writing to a string cannot fail.
@@ -47,11 +48,12 @@ pub fn system_with_devices() -> Cow<'static, str> {
         let _ = write!(text, " OR value := {byte}");
     }
     let _ = write!(text, " END;\n        IOPORT!DATA(value)\n    END;\n    width := 0; port := 0; value := 0\n  END\nEND Devices;\n\n");
-    for line in 0..LINES {
+    let lines: Vec<u32> = (0..LINES).filter(|line| uses(*line)).collect();
+    for line in &lines {
         let _ = write!(text, "PROCESS Line{line};\nBEGIN WHILE TRUE DO RESCHEDULE; Interrupt{line}!INTERRUPT END\nEND Line{line};\n\n");
     }
     let _ = write!(text, "BEGIN\n  NEW(IOPORT);\n  CREATE Devices");
-    for line in 0..LINES {
+    for line in &lines {
         let _ = write!(text, "; CREATE Line{line}");
     }
     let _ = write!(text, "\nEND SYSTEM.\n");

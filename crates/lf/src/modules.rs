@@ -4,6 +4,7 @@
 //! them; each one once. An import that leads back to the module is an error.
 
 use crate::ast::{Communication, Declaration, Module, Name, Statement, StatementKind};
+use crate::lexer::Token;
 use crate::limits::{MAX_BYTES, MAX_MODULES};
 use crate::{Loader, lexer, library, parser};
 use source::{Diagnostic, FileId, SourceMap};
@@ -14,8 +15,16 @@ pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], diagnostics: &mu
     if modules.iter().any(|module| module.name.text != library::SYSTEM && serves_ports(module)) {
         return;
     }
+    // A line without a channel would interrupt nobody: only those that a module names get a process.
+    let named = |line: u32| {
+        let name = Token::Name(format!("Interrupt{line}"));
+        let others = modules.iter().filter(|module| module.name.text != library::SYSTEM).map(|module| module.name.span.file);
+        let mut names = others.flat_map(|file| lexer::tokens(map.text(file), file, &mut Vec::new()));
+        names.any(|(token, _)| token == name)
+    };
+    let text = library::system_with_devices(named);
     if let Some(system) = modules.iter_mut().find(|module| module.name.text == library::SYSTEM) {
-        let file = map.add(format!("{}.lf, devices{}", library::SYSTEM, library::MARK), library::system_with_devices());
+        let file = map.add(format!("{}.lf, devices{}", library::SYSTEM, library::MARK), text);
         let tokens = lexer::tokens(map.text(file), file, diagnostics);
         if let Some(module) = parser::module(&tokens, diagnostics) {
             *system = module;

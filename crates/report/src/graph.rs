@@ -2,8 +2,9 @@
 //!
 //! `.aut` is the Aldebaran format of CADP, mCRL2 and LTSmin; `.dot` is Graphviz; `.json` is for
 //! everything else. All three are written as a stream, without a second copy of the graph in
-//! memory.
+//! memory. Pictures and JSON also tell the strongly connected components, which `components` finds.
 
+use crate::components::Components;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -101,6 +102,11 @@ impl Graph {
         (self.edges.len() * CHUNK * size_of::<Edge>()) as u64 + self.value_bytes
     }
 
+    /// The strongly connected components.
+    fn components(&self) -> Components {
+        Components::of(self.states, || self.edges().map(|edge| (edge.source, edge.target)))
+    }
+
     /// Writes the graph.
     pub fn write(&self, format: GraphFormat, out: &mut dyn Write) -> io::Result<()> {
         match format {
@@ -132,11 +138,27 @@ impl Graph {
         for edge in self.edges() {
             writeln!(out, "  {} -> {} [label=\"{}\"];", edge.source, edge.target, escaped(self.label(edge)))?;
         }
+        // A component is drawn where there is a choice of states to come back to.
+        let components = self.components();
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); components.count as usize];
+        for (state, component) in components.of.iter().enumerate() {
+            members[*component as usize].push(state as u32);
+        }
+        for (number, members) in members.iter().enumerate().filter(|(_, members)| members.len() > 1) {
+            write!(out, "  subgraph cluster_{number} {{ label=\"component {number}\";")?;
+            members.iter().try_for_each(|state| write!(out, " {state};"))?;
+            writeln!(out, " }}")?;
+        }
         writeln!(out, "}}")
     }
 
     fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "{{\"states\":{},\"initial\":0,\"transitions\":[", self.states)?;
+        let components = self.components();
+        write!(out, "{{\"states\":{},\"initial\":0,\"components\":{},\"component\":[", self.states, components.count)?;
+        for (state, component) in components.of.iter().enumerate() {
+            write!(out, "{}{component}", if state == 0 { "" } else { "," })?;
+        }
+        write!(out, "],\"transitions\":[")?;
         for (index, edge) in self.edges().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let label = serde_json::to_string(self.label(edge)).map_err(io::Error::other)?;
@@ -158,7 +180,8 @@ pub enum GraphFormat {
     Aut,
     /// Graphviz, `.dot`.
     Dot,
-    /// `.json`: `states`, `initial`, and `transitions` with `source`, `label`, `target`.
+    /// `.json`: `states`, `initial`, `components`, for each state its `component`, and
+    /// `transitions` with `source`, `label`, `target`.
     Json,
 }
 
@@ -213,6 +236,7 @@ mod tests {
         let text = written(GraphFormat::Dot);
         assert!(text.contains("0 -> 1 [label=\"a \\\"b\\\" \\\\\"];"), "{text}");
         assert!(text.contains("  2 [label=\"2\"];\n") && text.contains("  0 [label=\"0\", peripheries=2];\n"), "{text}");
+        assert!(text.contains("{ label=\"component 0\"; 0; 1; }"), "{text}");
         let mut graph = Graph::new();
         graph.set_values(1, "x = 1\ns = \"a\"".to_owned());
         let mut out = Vec::new();
@@ -227,6 +251,10 @@ mod tests {
         assert_eq!(value["states"], 3);
         assert_eq!(value["transitions"][0]["label"], "a \"b\" \\");
         assert_eq!(value["transitions"].as_array().map(Vec::len), Some(3));
+        // States 0 and 1 reach each other, and 2 stands alone.
+        assert_eq!(value["components"], 2);
+        assert_eq!(value["component"][0], value["component"][1]);
+        assert_ne!(value["component"][0], value["component"][2]);
     }
 
     #[test]

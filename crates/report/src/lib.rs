@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+mod components;
 mod coverage;
 mod exchange;
 pub mod graph;

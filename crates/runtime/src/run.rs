@@ -499,12 +499,8 @@ impl Runner {
         if devices || sleep.is_some() {
             return None;
         }
-        let (program, processes) = (&self.machine.verified, &self.machine.processes);
-        let may_end = |ty: u8, location: u16| program.program().may_end_at(address(program, ty, location));
-        if processes.iter().all(|process| may_end(process.ty, process.location)) {
-            return Some(RunEnd::Finished);
-        }
-        Some(RunEnd::Deadlock((0..processes.len()).filter_map(|process| self.stuck(process)).collect()))
+        let stuck: Vec<Stuck> = (0..self.machine.processes.len()).filter_map(|process| self.stuck(process)).collect();
+        Some(if stuck.is_empty() { RunEnd::Finished } else { RunEnd::Deadlock(stuck) })
     }
 
     /// What a process waits for, unless it has ended or may wait for ever.
@@ -512,7 +508,8 @@ impl Runner {
         let process = &self.machine.processes[number];
         let program = self.machine.verified.program();
         let at = address(&self.machine.verified, process.ty, process.location);
-        if program.may_end_at(at) {
+        // The processes of the interrupt lines can go on, and wait for their devices only.
+        if program.may_end_at(at) || self.policy.lines.iter().any(|(line, _)| *line == number) {
             return None;
         }
         let span = program.span_at(at);

@@ -89,3 +89,53 @@ fn every_model_runs() {
         }
     }
 }
+
+/// Texts that were damaged at random: whatever still compiles runs without harm, within its limits,
+/// and each of its actions is in the graph.
+#[test]
+fn damaged_programs_run_within_their_limits() {
+    let mut state = 11_u64;
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n.max(1)
+    };
+    let (mut ran, mut refused) = (0, 0);
+    for entry in std::fs::read_dir(models()).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let body = text.split_once("*)").map_or(text.as_str(), |(_, body)| body);
+        // Words and signs, with the blanks behind them.
+        let words: Vec<&str> = body.split_inclusive(|c: char| !c.is_alphanumeric()).collect();
+        for _ in 0..40 {
+            let mut damaged: Vec<&str> = words.clone();
+            for _ in 0..1 + below(3) {
+                let (at, other) = (below(damaged.len()), below(words.len()));
+                match below(3) {
+                    0 => drop(damaged.remove(at)),
+                    1 => damaged[at] = words[other],
+                    _ => damaged.insert(at, words[other]),
+                }
+            }
+            let damaged = damaged.concat();
+            let mut map = SourceMap::new();
+            let file = map.add("damaged.lf", &damaged);
+            let mut loader = |wanted: &str, _: &str| {
+                let text = std::fs::read_to_string(models().join(wanted)).map_err(|error| error.to_string())?;
+                Ok((wanted.to_owned(), text))
+            };
+            let Some(program) = lf::compile(&mut map, file, &mut loader, Request::default()).program else {
+                refused += 1;
+                continue;
+            };
+            let program = Arc::new(bytecode::verify(program).unwrap_or_else(|error| panic!("{damaged}\n{error}")));
+            let time = Some(std::time::Duration::from_millis(300));
+            let limits = RunLimits { actions: Some(60), recorded: 60, time, ..RunLimits::default() };
+            let seed = ran as u64;
+            let mut runner = Runner::new(&program, scheduler(seed), seed, Box::new(NoDevices), limits).expect("LF can be run");
+            runner.run(&mut |_| {});
+            assert!(runner.into_trace().is_some_and(|trace| trace.is_ok()), "an action is not in the graph:\n{damaged}");
+            ran += 1;
+        }
+    }
+    assert!(ran > 50 && refused > 50, "{ran} ran, {refused} were refused");
+}

@@ -10,7 +10,7 @@ use crate::{Exit, input, interrupt, paths, quantity, say};
 use bytecode::PropertyBody;
 use check::{Claim, Engine};
 use clap::{Args, ValueEnum};
-use contract::{Fault, Proposition, Trace};
+use contract::{Fault, Proposition, Trace, ViolationKind};
 use report::fault_text;
 use report::json::{self, ViolationJson};
 use runtime::{
@@ -186,16 +186,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     });
     let _ = std::io::stdout().flush();
     let figures = runner.figures();
+    // Where devices decide, the graph goes on with what they will never do.
+    let in_graph = !matches!(end, RunEnd::Deadlock(_)) || model.narrator.deadlock(&runner.state()).is_some();
     let violation = match &end {
         RunEnd::Fault(fault) => Some(fault.clone()),
-        RunEnd::Deadlock(_) => model.narrator.deadlock(&runner.state()),
+        RunEnd::Deadlock(_) => Some(
+            model
+                .narrator
+                .deadlock(&runner.state())
+                .unwrap_or_else(|| Fault::new(ViolationKind::Deadlock, "no process can go on, and no device will change that")),
+        ),
         _ => None,
     };
     if let Some(output) = output {
         let trace = recorded(runner)?;
         // What was not recorded to its end does not end in the violation.
         let whole = trace.steps.len() as u64 == figures.actions;
-        let claimed = violation.as_ref().filter(|_| whole).map(ViolationJson::from);
+        let claimed = violation.as_ref().filter(|_| whole && in_graph).map(ViolationJson::from);
         let folder = arguments.trace.as_deref().and_then(paths::way_here);
         output.write(model.witness(trace, claimed, folder).to_text())?;
     }

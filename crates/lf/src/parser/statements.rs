@@ -95,7 +95,7 @@ impl Parser<'_> {
             }
             "FOR" => {
                 self.advance();
-                let name = self.name("a variable")?;
+                let counter = self.designator()?;
                 self.expect(":=")?;
                 let from = self.expression()?;
                 self.expect("TO")?;
@@ -105,7 +105,7 @@ impl Parser<'_> {
                 let span = head.to(self.last_span());
                 let body = self.statements();
                 self.end(head, word);
-                return Ok(Statement { kind: StatementKind::For(name, from, to, by, body), span });
+                return Ok(Statement { kind: StatementKind::For(counter, from, to, by, body), span });
             }
             "SELECT" => {
                 self.advance();

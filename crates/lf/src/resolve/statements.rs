@@ -31,7 +31,7 @@ impl Resolver<'_> {
             }
             StatementKind::While(condition, body) => Action::While(self.boolean(condition), self.statements(body)),
             StatementKind::Repeat(body, condition) => Action::Repeat(self.statements(body), self.boolean(condition)),
-            StatementKind::For(name, from, to, by, body) => return self.count(name, [Some(from), Some(to), by.as_ref()], body, span),
+            StatementKind::For(counter, from, to, by, body) => return self.count(counter, [Some(from), Some(to), by.as_ref()], body, span),
             StatementKind::Communicate(communication) => match self.communication(communication) {
                 Some(communication) => Action::Communicate(communication),
                 None => return vec![Self::nothing(span)],
@@ -146,13 +146,13 @@ impl Resolver<'_> {
     /// `FOR` is a loop with a limit that is computed once.
     fn count(
         &mut self,
-        name: &ast::Name,
+        counter: &ast::Designator,
         [from, to, by]: [Option<&ast::Expression>; 3],
         body: &[ast::Statement],
         span: Span,
     ) -> Vec<Statement> {
-        let designator = ast::Designator { name: name.clone(), selectors: Vec::new(), span: name.span };
-        let place = self.place(&designator);
+        let name = &counter.name;
+        let place = self.place(counter);
         let from = from.map(|from| self.integer(from));
         let to = to.map(|to| self.integer(to));
         let by = match by {
@@ -162,7 +162,7 @@ impl Resolver<'_> {
         let body = self.statements(body);
         let (Some(place), Some(from), Some(mut to), Some(by)) = (place, from, to, by) else { return vec![Self::nothing(span)] };
         if !matches!(place.ty, Type::Integer(_)) {
-            self.error(name.span, "FOR counts in a variable that is a number", None);
+            self.error(counter.span, "FOR counts in a variable that is a number", None);
             return vec![Self::nothing(span)];
         }
         if by == 0 {
@@ -182,7 +182,7 @@ impl Resolver<'_> {
             all.push(Statement { kind: Action::Assign(limit.clone(), to), span });
             to = Expression { kind: Kind::Load(limit), ty: ty.clone(), span };
         }
-        let value = Expression { kind: Kind::Load(place.clone()), ty: place.ty.clone(), span: name.span };
+        let value = Expression { kind: Kind::Load(place.clone()), ty: place.ty.clone(), span: counter.span };
         let compare = if by > 0 { Binary::LessOrEqual } else { Binary::GreaterOrEqual };
         let condition = Expression { kind: Kind::Binary(compare, Box::new(value.clone()), Box::new(to)), ty: Type::Boolean, span };
         let step = Expression { kind: Kind::Constant(by), ty: ty.clone(), span };

@@ -1,0 +1,174 @@
+//! What the commands do with programs of LF: graphs, walks, charts, pages, reductions, slices; and
+//! all programs of `models/lf`, checked and run.
+
+mod common;
+
+use common::Folder;
+use serde_json::Value;
+
+/// The models of LF.
+fn model(name: &str) -> String {
+    format!("{}/../../models/lf/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn numbers(json: &Value) -> (u64, u64, u64) {
+    let number = |key: &str| json[key].as_u64().unwrap_or_else(|| panic!("{key} in {json}"));
+    (number("states"), number("transitions"), number("depth"))
+}
+
+#[test]
+fn graphs_have_states_and_components() {
+    let folder = Folder::with("none", "");
+    for (name, define, states, transitions) in [("queue.lf", "N=4", 113, 465), ("peterson.lf", "N=2", 89, 177)] {
+        folder.run(&["space", &model(name), "-D", define, "-o", "g.json"]).exits(0);
+        let text = folder.read("g.json");
+        let graph: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!((&graph["states"], graph["transitions"].as_array().map(Vec::len)), (&states.into(), Some(transitions)));
+        // One state before the processes exist, one with all of them at their beginning, which
+        // nobody comes back to, and so on; the loop of all of them is the last component.
+        let of: Vec<u64> = graph["component"].as_array().expect("a list").iter().filter_map(Value::as_u64).collect();
+        assert_eq!(of.len() as u64, states);
+        assert_eq!(of.iter().max().map(|most| most + 1), graph["components"].as_u64());
+        for edge in graph["transitions"].as_array().expect("a list") {
+            let end = |key: &str| of[edge[key].as_u64().expect("a number") as usize];
+            assert!(end("source") >= end("target"), "{edge}");
+        }
+        assert!(of.iter().filter(|component| **component == 0).count() > 1, "{name}: it ends in a loop");
+        folder.run(&["space", &model(name), "-D", define, "-o", "g.dot"]).exits(0);
+        assert!(folder.read("g.dot").contains("label=\"component 0\""));
+        // The graph as a file is a model of the same size.
+        folder.run(&["space", &model(name), "-D", define, "-o", "g.aut"]).exits(0);
+        let again = folder.run(&["space", "g.aut", "--json"]).exits(0).json();
+        assert_eq!((&again["states"], &again["transitions"]), (&states.into(), &(transitions as u64).into()));
+    }
+}
+
+#[test]
+fn a_walk_has_the_statements_of_the_program() {
+    let folder = Folder::with("none", "");
+    let json = folder.run(&["simulate", &model("prodcons.lf"), "-D", "LAST=3", "--seed", "1", "--json"]).exits(0).json();
+    let trace = json["trace"].as_array().expect("a list");
+    let statements: Vec<&str> = trace.iter().filter_map(|step| step["statement"].as_str()).collect();
+    assert!(statements.iter().any(|statement| statement.contains("out!data(i)")), "{statements:?}");
+    assert!(trace.iter().all(|step| step["line"].as_u64().is_some_and(|line| line > 0)), "{json}");
+}
+
+#[test]
+fn charts_and_pages() {
+    let folder = Folder::with("none", "");
+    folder.run(&["check", &model("race.lf"), "--trace", "t", "--html", "check.html"]).exits(1);
+    folder.run(&["replay", "t", "--svg", "t.svg", "--html", "t.html"]).exits(0);
+    let (picture, pages) = (folder.read("t.svg"), [folder.read("t.html"), folder.read("check.html")]);
+    assert!(picture.starts_with("<svg") && picture.contains("Adder"), "{picture}");
+    for page in pages {
+        assert!(page.contains("<html") && page.contains("race.lf"), "{}", &page[..page.len().min(400)]);
+    }
+}
+
+/// The client does nothing with the sum. What it would keep of it is cut, and the answer is the
+/// same.
+#[test]
+fn a_slice_leaves_out_what_is_not_asked_about() {
+    let text = std::fs::read_to_string(model("product_sum.lf")).expect("a text").replace("ASSERT s = N * (N + 1) DIV 2;", "");
+    let folder = Folder::with("sliced.lf", text);
+    let whole = folder.run(&["check", "sliced.lf", "--json", "--no-deadlock", "--no-unused"]).exits(0).json();
+    let sliced = folder.run(&["check", "sliced.lf", "--json", "--no-deadlock", "--slice"]).exits(0).json();
+    let cut = sliced["reduction"]["slice"]["cut"].as_array().expect("a list");
+    assert!(cut.iter().any(|cut| cut["name"] == "Client.s"), "{sliced}");
+    let (whole, sliced) = (numbers(&whole), numbers(&sliced));
+    assert!(sliced.0 <= whole.0 && sliced.2 <= whole.2, "{sliced:?} of {whole:?}");
+}
+
+/// Sum and product computed side by side: more than 70 % of the states are left out, as many as the
+/// thesis (section 6.1) left out by hand. The verdicts are the same on all models.
+#[test]
+fn the_partial_order_reduction_leaves_states_out() {
+    let folder = Folder::with("none", "");
+    let counts = |more: &[&str]| {
+        let source = model("product_and_sum.lf");
+        let json = folder.run(&[&["check", source.as_str(), "--json", "--search", "dfs"], more].concat()).exits(0).json();
+        let (states, transitions, _) = numbers(&json);
+        (states, transitions)
+    };
+    assert_eq!(counts(&["--no-por"]), (308, 705));
+    assert_eq!(counts(&[]), (77, 93));
+}
+
+/// Each program has the verdict of its header when it is checked, and a run of it does what that
+/// verdict allows.
+#[test]
+fn every_model_is_checked_and_run() {
+    let folder = Folder::with("none", "");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(model("")).expect("the models").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(entry.path()).expect("a text");
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("expect:")).expect("what is expected");
+        let violated = line.contains("verdict=violated");
+        let checked = folder.run(&["check", &model(&name), "--json"]).exits(i32::from(violated)).json();
+        if violated {
+            let kind = checked["violation"]["kind"].as_str().expect("a kind");
+            assert!(line.contains(&format!("violation=\"{kind}\"")), "{name}: {line}: {kind}");
+        }
+        let space = folder.run(&["space", &model(&name), "--json"]).exits(0).json();
+        let (states, transitions, _) = numbers(&space);
+        assert!(line.contains(&format!("states={states} transitions={transitions} ")), "{name}: {line}, not {states} and {transitions}");
+        for engine in ["jit", "vm"] {
+            let run = folder.run(&["run", &model(&name), "--steps", "3000", "--time", "2s", "--engine", engine, "--monitor", "--json"]);
+            let end = run.json()["end"].as_str().expect("an end").to_owned();
+            let fine = ["end", "steps", "time"].contains(&end.as_str());
+            assert!(fine || violated, "{name}: a run ends with {end}, and the program holds");
+            assert_eq!(run.code, i32::from(!fine), "{name}: {run:?}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 16, "{seen}");
+}
+
+/// A run with devices is recorded, and the trace is walked through again.
+#[test]
+fn a_run_with_devices_is_replayed() {
+    let text = "MODULE Wait; IMPORT Timer, Out;\nVAR n : INTEGER;\nPROCESS P(unit, ms : INTEGER);\nBEGIN Timer.Wait(unit, ms); INC(n); Out.Int(ms); Out.Ln\nEND P;\nBEGIN CREATE P(0, 30); CREATE P(1, 5) END Wait.\n";
+    let folder = Folder::with("wait.lf", text);
+    let run = folder.run(&["run", "wait.lf", "--trace", "t", "--json"]).exits(0).json();
+    assert_eq!((&run["end"], &run["output"]), (&"end".into(), &"5\n30\n".into()), "{run}");
+    // The checker knows these devices too: only the lines that the program uses interrupt.
+    let checked = folder.run(&["check", "wait.lf", "-D", "devices=host", "--no-deadlock", "--time", "2s", "--json"]);
+    assert_ne!(checked.code, 1, "{checked:?}");
+    let told = folder.run(&["replay", "t", "--json"]).exits(0).json();
+    assert_eq!(told["trace"].as_array().map(Vec::len), run["actions"].as_u64().map(|count| count as usize), "{told}");
+}
+
+/// Somebody still waits when all devices are quiet: the run says who, and fails.
+#[test]
+fn who_waits_in_vain_among_devices_is_told() {
+    let text = "MODULE Vain; IMPORT Timer;\nTYPE C = [s];\nPORT c : C;\nPROCESS P; BEGIN Timer.Wait(0, 1); c?s END P;\nBEGIN NEW(c); CREATE P END Vain.\n";
+    let folder = Folder::with("vain.lf", text);
+    let run = folder.run(&["run", "vain.lf", "--trace", "t", "--json"]).exits(1).json();
+    assert_eq!(run["end"], "deadlock", "{run}");
+    let waiting = run["waiting"].as_array().expect("a list");
+    assert_eq!((waiting.len(), &waiting[0]["name"]), (1, &"P".into()), "{run}");
+    folder.run(&["replay", "t"]).exits(0);
+}
+
+/// A lock that is not given within a time, a ring, messages with records, recursion inside
+/// recursion, and a program that is closed: what somebody writes first.
+#[test]
+fn first_programs() {
+    let orders = "MODULE Orders; IMPORT Out;\nTYPE Order = RECORD number : INTEGER; price : UINT16; urgent : BOOLEAN END; Mail = [order(Order), done];\nPORT mail : Mail;\nPROCESS Shop; VAR o : Order;\nBEGIN\n  FOR o.number := 1 TO 3 DO o.price := UINT16(o.number * 100); o.urgent := ODD(o.number); mail!order(o) END;\n  mail!done\nEND Shop;\nPROCESS Desk; VAR o : Order; total : INTEGER; more : BOOLEAN;\nBEGIN\n  more := TRUE;\n  WHILE more DO\n    SELECT\n      WHEN mail?order(o) & (o.price < 1000) THEN total := total + o.price; IF o.urgent THEN Out.Int(o.number) END\n      WHEN mail?done THEN more := FALSE\n    END\n  END;\n  ASSERT total = 600\nEND Desk;\nBEGIN NEW(mail); CREATE Shop; CREATE Desk END Orders.\n";
+    let folder = Folder::with("orders.lf", orders);
+    assert_eq!(folder.run(&["run", "orders.lf"]).exits(0).out, "13");
+    folder.run(&["check", "orders.lf"]).exits(0);
+    let queens = "MODULE Nest; IMPORT Out;\nVAR solutions : INTEGER;\nPROCESS Queens(n : INTEGER; VAR count : INTEGER);\nVAR b : ARRAY 6 OF INTEGER;\n  PROCESS Free(row, col : INTEGER; VAR ok : BOOLEAN);\n  VAR i : INTEGER;\n  BEGIN\n    ok := TRUE;\n    FOR i := 0 TO row - 1 DO IF (b[i] = col) OR (ABS(b[i] - col) = row - i) THEN ok := FALSE END END\n  END Free;\n  PROCESS Place(row : INTEGER);\n  VAR c : INTEGER; ok : BOOLEAN;\n  BEGIN\n    IF row = n THEN INC(count)\n    ELSE FOR c := 0 TO n - 1 DO Free(row, c, ok); IF ok THEN b[row] := c; Place(row + 1) END END\n    END\n  END Place;\nBEGIN count := 0; Place(0) END Queens;\nBEGIN Queens(6, solutions); ASSERT solutions = 4; Out.Int(solutions) END Nest.\n";
+    let folder = Folder::with("nest.lf", queens);
+    assert_eq!(folder.run(&["run", "nest.lf"]).exits(0).out, "4");
+    folder.run(&["check", "nest.lf"]).exits(0);
+    let counter = "MODULE Counter;\nTYPE Button = [press(BOOLEAN), reset]; Lamp = [show(INT8)];\nPORT button : Button; lamp : Lamp;\nVAR n : INT8;\nPROCESS Control; VAR up : BOOLEAN;\nBEGIN\n  WHILE TRUE DO\n    SELECT\n      WHEN button?press(up) THEN IF up & (n < 3) THEN INC(n) ELSIF ~up & (n > 0) THEN DEC(n) END\n      WHEN button?reset THEN n := 0\n    END;\n    ASSERT (n >= 0) & (n <= 3);\n    lamp!show(n)\n  END\nEND Control;\nBEGIN NEW(button); NEW(lamp); CREATE Control END Counter.\n";
+    let folder = Folder::with("counter.lf", counter);
+    folder.run(&["check", "counter.lf"]).exits(1);
+    folder.run(&["check", "counter.lf", "--close"]).exits(0);
+    let closed = folder.run(&["close", "counter.lf"]).exits(0).out;
+    folder.write("closed.lf", &closed);
+    folder.run(&["check", "closed.lf"]).exits(0);
+    folder.run(&["run", "closed.lf", "--steps", "1000"]).exits(0);
+}

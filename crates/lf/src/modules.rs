@@ -15,7 +15,7 @@ pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], diagnostics: &mu
     if modules.iter().any(|module| module.name.text != library::SYSTEM && serves_ports(module)) {
         return;
     }
-    // A line without a channel would interrupt nobody: only those that a module names get a process.
+    // A line without a channel interrupts nobody: only those that a module names get a process.
     let named = |line: u32| {
         let name = Token::Name(format!("Interrupt{line}"));
         let others = modules.iter().filter(|module| module.name.text != library::SYSTEM).map(|module| module.name.span.file);

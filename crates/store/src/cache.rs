@@ -140,17 +140,7 @@ impl Store for Cache {
         lock(&self.inner).inserted
     }
 
-    fn budgeted(&self) -> Option<&dyn Budgeted> {
-        Some(self)
-    }
-
-    fn saveable(&self) -> Option<&dyn Saveable> {
-        Some(self)
-    }
-
-    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
-        Some(self)
-    }
+    crate::roles::budgeted_and_saveable!();
 }
 
 impl Budgeted for Cache {

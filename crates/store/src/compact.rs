@@ -182,17 +182,7 @@ impl Store for Compact {
         self.len.load(Ordering::Relaxed)
     }
 
-    fn budgeted(&self) -> Option<&dyn Budgeted> {
-        Some(self)
-    }
-
-    fn saveable(&self) -> Option<&dyn Saveable> {
-        Some(self)
-    }
-
-    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
-        Some(self)
-    }
+    crate::roles::budgeted_and_saveable!();
 }
 
 impl Budgeted for Compact {

@@ -97,17 +97,7 @@ impl Store for Hashes {
         (n * (n - 1.0) / 2.0 / 2f64.powi(self.bits as i32)).clamp(0.0, 1.0)
     }
 
-    fn budgeted(&self) -> Option<&dyn Budgeted> {
-        Some(self)
-    }
-
-    fn saveable(&self) -> Option<&dyn Saveable> {
-        Some(self)
-    }
-
-    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
-        Some(self)
-    }
+    crate::roles::budgeted_and_saveable!();
 }
 
 impl Budgeted for Hashes {

@@ -28,6 +28,7 @@ mod memory;
 mod permutation;
 mod plain;
 mod quotient;
+mod roles;
 mod save_format;
 mod shape;
 mod shared_pass;

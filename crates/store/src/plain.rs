@@ -145,17 +145,7 @@ impl Store for Plain {
         self.0.len()
     }
 
-    fn budgeted(&self) -> Option<&dyn Budgeted> {
-        Some(self)
-    }
-
-    fn saveable(&self) -> Option<&dyn Saveable> {
-        Some(self)
-    }
-
-    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
-        Some(self)
-    }
+    crate::roles::budgeted_and_saveable!();
 }
 
 impl Budgeted for Plain {

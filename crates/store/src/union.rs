@@ -114,17 +114,7 @@ impl<T: Store> Store for Joined<'_, T> {
         self.store.omission()
     }
 
-    fn budgeted(&self) -> Option<&dyn Budgeted> {
-        Some(self)
-    }
-
-    fn saveable(&self) -> Option<&dyn Saveable> {
-        Some(self)
-    }
-
-    fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
-        Some(self)
-    }
+    crate::roles::budgeted_and_saveable!();
 }
 
 impl<T: Store> Budgeted for Joined<'_, T> {

@@ -9,7 +9,7 @@ use crate::models::{self, Corpus, Model};
 use crate::{Failure, root};
 use bytecode::Verified;
 use jit::{CompileError, Native};
-use languages::{Input, NoFiles};
+use languages::testing::promela;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -223,7 +223,7 @@ fn random_models(from: u64, count: u64, bound: Bound) -> usize {
             tally.refused += 1;
             continue;
         };
-        if tally.add(compare(&Arc::new(program), bound)).is_some() {
+        if tally.add(compare(&program, bound)).is_some() {
             let shows = |candidate: &promela_gen::Model| promela(&candidate.text()).and_then(|program| differ(&program, bound));
             let small = promela_gen::shrink(&model, |candidate| shows(candidate).is_some());
             let how = shows(&small).unwrap_or_default();
@@ -237,12 +237,6 @@ fn random_models(from: u64, count: u64, bound: Bound) -> usize {
 /// Seeds whose program is refused are skipped, but not for ever.
 fn last_seed(from: u64, count: u64) -> u64 {
     from.saturating_add(count.saturating_mul(2))
-}
-
-/// The program of a text that the front-end accepts.
-fn promela(text: &str) -> Option<Verified> {
-    let source = Input { name: "random.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    languages::load(source).ok()?.model.into_program()
 }
 
 fn random_programs(from: u64, count: u64, bound: Bound) -> usize {

@@ -4,7 +4,6 @@
 use bytecode::Verified;
 use check::{Checked, Checkpoints, Order, Plan, StoreKind, Surroundings};
 use contract::{BitArray, Cancel, Limits, Quiet, StopReason, Verdict};
-use languages::{Input, NoFiles};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,8 +13,7 @@ fn model(limit: u32, wrong: u32) -> Arc<Verified> {
     let text = format!(
         "int sum;\nactive [3] proctype C() {{ byte n; do :: n < {limit} -> n++; sum++ :: else -> break od; assert(sum != {wrong}) }}\n"
     );
-    let source = Input { name: "model.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    Arc::new(languages::load(source).expect("a good model").model.into_program().expect("a program"))
+    languages::testing::promela(&text).expect("a good model")
 }
 
 /// Runs over an array that is small for so many states.

@@ -1,32 +1,20 @@
 //! Coverage consists of the statements that the reference interpreter executes in all reachable
 //! states, whatever the search.
 
+mod common;
+
 use bytecode::Verified;
 use check::{Engine, Order, Passes, Plan};
+use common::Folder;
 use contract::{Cancel, Coverage, Limits, Quiet, Successors, System, Verdict};
-use languages::{Files, Input, NoFiles};
+use languages::testing::{compile_with, promela};
 use std::collections::{BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use testkit::promela_gen;
 use vm::{Event, Interpreter};
 
 /// Models with more states take too long here.
 const STATES_MAX: usize = 700;
-
-struct Folder(PathBuf);
-
-impl Files for Folder {
-    fn read(&mut self, wanted: &str, _: &str) -> Result<(String, String), String> {
-        let text = std::fs::read_to_string(self.0.join(wanted)).map_err(|error| error.to_string())?;
-        Ok((wanted.to_owned(), text))
-    }
-}
-
-fn program(name: &str, text: &str, files: &mut dyn Files) -> Option<Arc<Verified>> {
-    let source = Input { name, bytes: text.as_bytes(), defines: &[], formulas: &[], files };
-    languages::load(source).ok()?.model.into_program().map(Arc::new)
-}
 
 type Statement = (String, u32, u32, String);
 
@@ -106,14 +94,9 @@ fn agree(name: &str, program: &Arc<Verified>) -> bool {
 fn the_models_of_the_project() {
     let mut compared = 0;
     for folder in ["classic", "language", "temporal"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/promela").join(folder);
-        for entry in std::fs::read_dir(&folder).expect("the models") {
-            let path = entry.expect("an entry").path();
-            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(&path).expect("a text");
-            if name.ends_with(".pml")
-                && let Some(program) = program(&name, &text, &mut Folder(folder.clone()))
-            {
+        let folder = format!("promela/{folder}");
+        for (name, text) in testkit::models::texts(&folder, &["pml"]) {
+            if let Ok(program) = compile_with(&name, &text, &[], &mut Folder(folder.clone())) {
                 compared += usize::from(agree(&name, &program));
             }
         }
@@ -128,7 +111,7 @@ fn random_models() {
         let mut model = promela_gen::model(seed);
         model.claim = false;
         let text = model.text();
-        if let Some(program) = program("random.pml", &text, &mut NoFiles) {
+        if let Some(program) = promela(&text) {
             compared += usize::from(agree(&format!("seed {seed}"), &program));
         }
     }
@@ -138,7 +121,7 @@ fn random_models() {
 #[test]
 fn what_never_happens_is_told() {
     let text = "chan c = [1] of { byte };\nbyte x;\nactive proctype P() {\n\tif\n\t:: x == 1 -> c!1; assert(x == 1)\n\t:: else\n\tfi\n}\nproctype Q() { skip }\n";
-    let program = program("model.pml", text, &mut NoFiles).expect("a good model");
+    let program = promela(text).expect("a good model");
     let plan = Plan { coverage: true, ..Plan::check() };
     let coverage = check::run(&program, &plan, &Cancel::default(), &Quiet).expect("a sound plan").coverage.expect("coverage");
     assert!(coverage.complete && !coverage.reduced);

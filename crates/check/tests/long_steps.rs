@@ -4,14 +4,11 @@
 use bytecode::Verified;
 use check::{Engine, Order, Plan};
 use contract::{Cancel, Limits, Quiet, StopReason, Verdict};
-use languages::{Input, NoFiles};
 use std::sync::Arc;
 use std::time::Duration;
 
 fn program(text: &str) -> Arc<Verified> {
-    let source = Input { name: "long.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    let loaded = languages::load(source).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
-    Arc::new(loaded.model.into_program().expect("a program"))
+    languages::testing::compile("long.pml", text, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Each counts through all values of an `int` before a state repeats, which takes longer than any

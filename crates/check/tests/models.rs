@@ -6,12 +6,14 @@
 //! combinations are those that a plan does not refuse, so a new order, store or engine is tested
 //! here without a change.
 
+mod common;
+
 use bytecode::Verified;
 use check::{Checked, Engine, Only, Order, Plan, Refusal, StoreKind};
+use common::Folder;
 use contract::{Cancel, Limits, Quiet, StopReason, Verdict};
-use languages::{Files, Input};
+use languages::testing::compile_with;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Each model is tried with one combination in so many, another selection for each model, so that
@@ -34,16 +36,6 @@ struct Model {
     states: u64,
 }
 
-/// The files of one folder.
-struct Folder(PathBuf);
-
-impl Files for Folder {
-    fn read(&mut self, wanted: &str, _: &str) -> Result<(String, String), String> {
-        let text = std::fs::read_to_string(self.0.join(wanted)).map_err(|error| error.to_string())?;
-        Ok((wanted.to_owned(), text))
-    }
-}
-
 /// The pairs `key=value` of a line; a value with blanks is in quotes.
 fn pairs(line: &str) -> HashMap<String, String> {
     let mut pairs = HashMap::new();
@@ -61,22 +53,13 @@ fn pairs(line: &str) -> HashMap<String, String> {
 
 /// The models of a folder, the smallest first.
 fn models(folder: &str) -> Vec<Model> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(folder);
     let mut models = Vec::new();
-    for entry in std::fs::read_dir(&folder).expect("the models") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        if name.ends_with(".h") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).expect("a text");
+    for (name, text) in testkit::models::texts(folder, &["pml", "epa", "lf"]) {
         let expected = text.lines().find_map(|line| line.trim_start_matches(['/', ';', ' ']).strip_prefix("expect:"));
         let expected = pairs(expected.unwrap_or_else(|| panic!("{name} expects nothing")));
         let states = expected["states"].parse().expect("a number");
-        let files = &mut Folder(folder.clone());
-        let source = Input { name: &name, bytes: text.as_bytes(), defines: &[], formulas: &[], files };
-        let loaded = languages::load(source).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
-        models.push(Model { expected, name, states, program: Arc::new(loaded.model.into_program().expect("a program")) });
+        let program = compile_with(&name, &text, &[], &mut Folder(folder.to_owned())).unwrap_or_else(|error| panic!("{error}"));
+        models.push(Model { expected, name, states, program });
     }
     models.sort_by(|a, b| (a.states, &a.name).cmp(&(b.states, &b.name)));
     models

@@ -4,24 +4,14 @@
 use bytecode::Verified;
 use check::{Engine, Fair, Order, Passes, Plan, Por, StoreKind};
 use contract::{Cancel, Judged, Limits, Quiet, StopReason, Verdict};
-use languages::{Input, NoFiles};
+use languages::testing::{compile, promela};
 use logic::Formulas;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use testkit::promela_gen::{self, Stmt};
+use testkit::promela_gen;
 
 /// The atoms of the formulas.
 const ATOMS: &str = "#define p0 (x == 1)\n#define p1 (y == 0)\n#define p2 (x > y)\n";
-
-fn program(text: &str) -> Option<Arc<Verified>> {
-    load("model.pml", text)
-}
-
-fn load(name: &str, text: &str) -> Option<Arc<Verified>> {
-    let source = Input { name, bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    languages::load(source).ok()?.model.into_program().map(Arc::new)
-}
 
 /// A random model with a random formula. Every second one runs for ever, and every second one of
 /// those has an accept label.
@@ -29,10 +19,7 @@ fn text(seed: u64) -> String {
     let mut model = promela_gen::model(seed);
     model.claim = false;
     if seed.is_multiple_of(2) {
-        for process in model.processes.iter_mut().filter(|process| process.active > 0) {
-            process.body.insert(0, Stmt::Basic("skip".to_owned()));
-            process.body = vec![Stmt::Do(vec![std::mem::take(&mut process.body)])];
-        }
+        model.loop_for_ever();
     }
     let mut random = logic::random::Random::new(seed);
     let mut formulas = Formulas::new();
@@ -49,14 +36,7 @@ struct Tally {
     smaller: u64,
 }
 
-/// The seeds of the random models. `EVERYPATH_SEEDS=from..to` gives others, and
-/// `EVERYPATH_MEMORY` the memory of a search in MiB.
-fn seeds() -> std::ops::Range<u64> {
-    let given = std::env::var("EVERYPATH_SEEDS").ok();
-    let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
-    range.unwrap_or(0..100)
-}
-
+/// The memory of a search: `EVERYPATH_MEMORY` in MiB.
 fn memory() -> u64 {
     std::env::var("EVERYPATH_MEMORY").ok().and_then(|text| text.parse().ok()).unwrap_or(8) << 20
 }
@@ -110,9 +90,9 @@ fn compare(name: &str, program: &Arc<Verified>, tally: &mut Tally) {
 #[test]
 fn random_models_with_formulas_have_the_same_verdicts() {
     let mut tally = Tally::default();
-    for seed in seeds() {
+    for seed in testkit::models::seeds(0..100) {
         let text = text(seed);
-        let Some(program) = program(&text) else { continue };
+        let Some(program) = promela(&text) else { continue };
         compare(&format!("seed {seed}\n{text}"), &program, &mut tally);
     }
     println!("{tally:?}");
@@ -123,12 +103,9 @@ fn random_models_with_formulas_have_the_same_verdicts() {
 fn the_models_of_the_project_have_the_same_verdicts() {
     let mut tally = Tally::default();
     for folder in ["promela/temporal", "promela/chains", "lf"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(folder);
-        for entry in std::fs::read_dir(folder).expect("the models") {
-            let path = entry.expect("an entry").path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let Some(program) = load(&name, &std::fs::read_to_string(&path).expect("a text")) else { continue };
-            compare(&path.display().to_string(), &program, &mut tally);
+        for (name, text) in testkit::models::texts(folder, &["pml", "lf"]) {
+            let Ok(program) = compile(&name, &text, &[]) else { continue };
+            compare(&name, &program, &mut tally);
         }
     }
     assert!(tally.violated > 10 && tally.smaller < tally.full, "{tally:?}");
@@ -142,7 +119,7 @@ fn a_sequence_with_many_ways_is_told() {
     let ways =
         format!("byte x; active proctype P() {{ byte l; {} x = l; assert(x != 3) }}", choices("l = (l + 1) % 7", "l = (l + 2) % 7", 60));
     for text in [states, ways] {
-        let program = program(&text).expect("a good model");
+        let program = promela(&text).expect("a good model");
         let checked = check::run(&program, &Plan { engine: Engine::Interpreter, ..Plan::check() }, &Cancel::default(), &Quiet);
         let outcome = checked.expect("a sound plan").outcome;
         assert!(matches!(outcome.verdict, Verdict::Violated(_)), "{:?}", outcome.verdict);

@@ -6,15 +6,11 @@
 use bytecode::Verified;
 use check::{Cycles, Engine, Fair, Plan, StoreKind, Subject};
 use contract::{Cancel, Judged, Quiet, StopReason, Verdict};
-use languages::{Input, NoFiles};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 fn program(name: &str, text: &str) -> Arc<Verified> {
-    let source = Input { name, bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    let loaded = languages::load(source).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
-    Arc::new(loaded.model.into_program().expect("a program"))
+    languages::testing::compile(name, text, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn verdicts(subject: &dyn Subject, plan: &Plan) -> BTreeMap<String, Verdict> {
@@ -33,13 +29,9 @@ fn word(verdict: &Verdict) -> &'static str {
 
 #[test]
 fn every_model_has_the_verdicts_its_header_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/promela/temporal");
     let mut compared = 0;
     let mut wrong = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the models") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).expect("a text");
+    for (name, text) in testkit::models::texts("promela/temporal", &["pml"]) {
         let program = program(&name, &text);
         for line in text.lines().filter_map(|line| line.strip_prefix("// expect")) {
             let (how, expected) = line.split_once(':').unwrap_or_else(|| panic!("{name}: {line}"));

@@ -30,7 +30,7 @@ fn visible(program: &Verified) -> Arc<Verified> {
     let text = bytecode::asm::disassemble(program.program());
     let changed = text.replace("STEP I", "STEP A").replace("\"break\"\n    STEP A", "\"break\"\n    STEP I");
     assert_ne!(text, changed);
-    common::assembly(&changed).expect("a good program")
+    languages::testing::compile("model.epa", &changed, &[]).expect("a good program")
 }
 
 /// Table 5, with two misprints corrected: the heuristic of the last column is exact.

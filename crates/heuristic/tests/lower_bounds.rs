@@ -154,7 +154,7 @@ fn no_estimate_is_too_great_on_random_models() {
     let mut tally = Tally::default();
     for seed in 0..200 {
         let text = testkit::promela_gen::model(seed).text();
-        let Some(program) = common::promela(&text, &[]) else { continue };
+        let Some(program) = languages::testing::promela(&text) else { continue };
         compare(&format!("seed {seed}\n{text}"), &program, &mut tally);
     }
     assert!(tally.violated > 100 && tally.telling > 100, "{tally:?}");

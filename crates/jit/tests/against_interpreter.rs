@@ -128,13 +128,7 @@ fn more_processes_than_a_search_meets() {
 }
 
 fn large(family: Family, instructions: usize) -> Arc<Verified> {
-    let text = family.text(instructions);
-    let source =
-        languages::Input { name: family.file_name(), bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut languages::NoFiles };
-    match languages::load(source) {
-        Ok(loaded) => Arc::new(loaded.model.into_program().expect("a program")),
-        Err(rejected) => panic!("{}", source::render_all(&rejected.map, &rejected.diagnostics)),
-    }
+    languages::testing::compile(family.file_name(), &family.text(instructions), &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Programs whose functions are divided into parts. Nothing is left to the interpreter, and the

@@ -8,6 +8,7 @@
 mod content;
 mod given;
 mod load;
+pub mod testing;
 
 pub use ::promela::{Hybrid, LINTS, Warning};
 pub use given::Expression;

@@ -2,13 +2,10 @@
 //! compression of the machine that the byte-code follows: table 5 of Weber, "An embeddable virtual
 //! machine for state space generation" (STTT 2010). The models are of the same protocols.
 
-mod common;
-
 use bytecode::Verified;
 use contract::{NoProperty, Verdict};
 use optimise::{Goal, Optimised, Passes};
 use search::{Task, breadth_first};
-use std::path::Path;
 use std::sync::Arc;
 use store::Plain;
 use vm::Interpreter;
@@ -26,13 +23,9 @@ const TABLE: [(&str, &str, u64, u64); 7] = [
 ];
 
 fn load(name: &str, define: &str) -> Arc<Verified> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/promela/chains").join(format!("{name}.pml"));
-    let mut map = source::SourceMap::new();
-    let file = map.add(name, std::fs::read_to_string(path).expect("a model"));
+    let name = format!("promela/chains/{name}.pml");
     let defines: Vec<_> = define.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
-    let compiled = promela::compile(&mut map, file, &mut promela::NoFiles, &defines);
-    let program = compiled.program.unwrap_or_else(|| panic!("{}", source::render_all(&map, &compiled.diagnostics)));
-    Arc::new(bytecode::verify(program).expect("a good program"))
+    languages::testing::compile(&name, &testkit::models::read(&name), &defines).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn states(program: &Arc<Verified>) -> (u64, u64) {

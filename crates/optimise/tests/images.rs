@@ -88,7 +88,7 @@ fn the_smaller_graph_is_made_of_images() {
             one(&format!("byte-code {seed}"), &Arc::new(program));
         }
         let text = testkit::promela_gen::model(seed).text();
-        if let Some(program) = common::promela(&text) {
+        if let Some(program) = languages::testing::promela(&text) {
             one(&format!("model {seed}\n{text}"), &program);
         }
     }

@@ -93,14 +93,14 @@ fn no_verdict_changes_on_random_models() {
     let mut tally = Tally::default();
     for seed in 0..500 {
         let text = testkit::promela_gen::model(seed).text();
-        let Some(program) = common::promela(&text) else { continue };
+        let Some(program) = languages::testing::promela(&text) else { continue };
         compare(&format!("seed {seed}\n{text}"), &program, &mut tally);
     }
     assert!(tally.violations > 100 && tally.smaller < tally.full, "{tally:?}");
 }
 
 fn states(text: &str) -> (u64, u64) {
-    let program = common::promela(text).expect("a good model");
+    let program = languages::testing::promela(text).expect("a good model");
     let smaller = Optimised::of(&program, Goal::Faults, Passes::ALL).expect("a smaller program");
     (explore(&program, true, MOST_STATES).statistics.states, explore(&smaller.program, true, MOST_STATES).statistics.states)
 }

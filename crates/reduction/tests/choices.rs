@@ -5,7 +5,6 @@ mod common;
 use bytecode::Verified;
 use contract::{Successors, System};
 use reduction::{Examined, Examiner, Stubborn};
-use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use vm::Interpreter;
 
@@ -28,27 +27,13 @@ fn examine(name: &str, program: &Arc<Verified>, most: usize, tally: &mut Tally) 
     };
     tally.programs += 1;
     let mut system = Interpreter::new(Arc::clone(program));
-    let mut out = Successors::new();
-    system.initial(&mut out);
-    let mut open: VecDeque<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
-    let mut seen: HashSet<Vec<u8>> = open.iter().cloned().collect();
-    while let Some(state) = open.pop_front() {
+    for state in testkit::states::first(&mut system, most) {
         tally.states += 1;
         let exclusive = program.layout().exclusive;
         match Examiner::new(&mut system, &reduction, exclusive, 200).examine(&state) {
             Ok(Examined::Whole) => {}
             Ok(Examined::Kept { .. }) => tally.reduced += 1,
             Err(flaw) => panic!("{name}: {flaw}\nstate {:?}\n{}", flaw.state, bytecode::asm::disassemble(program.program())),
-        }
-        out.clear();
-        system.successors(&state, &mut out);
-        for (_, next) in out.iter() {
-            if let Some(next) = next
-                && seen.len() < most
-                && seen.insert(next.to_vec())
-            {
-                open.push_back(next.to_vec());
-            }
         }
     }
 }
@@ -79,7 +64,7 @@ fn choices_keep_their_promise_on_random_models() {
     let mut tally = Tally::default();
     for seed in 0..300 {
         let text = testkit::promela_gen::model(seed).text();
-        let Some(program) = common::promela(&text) else { continue };
+        let Some(program) = languages::testing::promela(&text) else { continue };
         examine(&format!("seed {seed}\n{text}"), &program, 60, &mut tally);
     }
     println!("{tally:?}");
@@ -105,7 +90,7 @@ fn careless_choices_are_found() {
         "chan c = [1] of { byte }; active proctype P() { c!1 }\nactive proctype Q() { c!2 }",
         "byte x; active proctype P() { x = 1 }\nactive proctype Q() { atomic { skip; x == 1 } }",
     ] {
-        let program = common::promela(text).expect("a good model");
+        let program = languages::testing::promela(text).expect("a good model");
         let mut system = Interpreter::new(Arc::clone(&program));
         let mut out = Successors::new();
         system.initial(&mut out);

@@ -7,44 +7,36 @@
 
 mod common;
 
-use common::{examine, seeds, violated};
+use common::{Choices, examine, violated};
 use contract::Safety;
 use reduction::Stubborn;
 
 /// Random models around two variables and two channels.
-struct Models(u64);
+struct Models(Choices);
 
 impl Models {
-    fn below(&mut self, n: u64) -> u64 {
-        splitmix::next(&mut self.0) % n
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len() as u64) as usize]
-    }
-
     fn send(&mut self) -> &'static str {
-        self.pick(&["q!1", "q!2", "q!x", "q!!y", "r!1", "r!2", "r!x", "r!(y + 1) % 3"])
+        self.0.pick(&["q!1", "q!2", "q!x", "q!!y", "r!1", "r!2", "r!x", "r!(y + 1) % 3"])
     }
 
     fn receive(&mut self) -> &'static str {
-        self.pick(&["q?1", "q?v", "q?eval(x)", "q??eval(y)", "q?<eval(x)>", "r?2", "r?v", "r?eval(x)", "r?eval(y)"])
+        self.0.pick(&["q?1", "q?v", "q?eval(x)", "q??eval(y)", "q?<eval(x)>", "r?2", "r?v", "r?eval(x)", "r?eval(y)"])
     }
 
     fn wait(&mut self) -> &'static str {
-        match self.below(3) {
+        match self.0.below(3) {
             0 => self.send(),
             1 => self.receive(),
-            _ => self.pick(&["x == 1", "y == 2", "q?[eval(x)]", "full(q)", "empty(q)"]),
+            _ => self.0.pick(&["x == 1", "y == 2", "q?[eval(x)]", "full(q)", "empty(q)"]),
         }
     }
 
     fn store(&mut self) -> &'static str {
-        self.pick(&["x = 1", "x = 2", "y = 1", "y = 2", "x = y", "x = (x + 1) % 3"])
+        self.0.pick(&["x = 1", "x = 2", "y = 1", "y = 2", "x = y", "x = (x + 1) % 3"])
     }
 
     fn statement(&mut self) -> String {
-        match self.below(12) {
+        match self.0.below(12) {
             0..=2 => self.store().to_owned(),
             3 | 4 => self.send().to_owned(),
             5 | 6 => self.receive().to_owned(),
@@ -52,21 +44,21 @@ impl Models {
             8 => format!("atomic {{ {}; {} }}", self.wait(), self.wait()),
             9 => format!("{{ {}; {} }} unless {{ {} }}", self.wait(), self.store(), self.wait()),
             10 => {
-                let otherwise = self.pick(&["", ":: else", ":: true"]);
+                let otherwise = self.0.pick(&["", ":: else", ":: true"]);
                 format!("if :: {} :: {} -> {} {otherwise} fi", self.wait(), self.wait(), self.store())
             }
-            _ => self.pick(&["assert(x != 2)", "assert(x == 0 || y == 0)", "assert(len(q) < 2)"]).to_owned(),
+            _ => self.0.pick(&["assert(x != 2)", "assert(x == 0 || y == 0)", "assert(len(q) < 2)"]).to_owned(),
         }
     }
 
     fn model(&mut self) -> String {
         let mut text = "byte x, y; chan q = [2] of { byte }; chan r = [0] of { byte };\n".to_owned();
         for name in ["P", "Q", "R"] {
-            let mut body: Vec<String> = (0..1 + self.below(3)).map(|_| self.statement()).collect();
-            if self.below(3) == 0 {
+            let mut body: Vec<String> = (0..1 + self.0.below(3)).map(|_| self.statement()).collect();
+            if self.0.below(3) == 0 {
                 body.push(format!("end: {}", self.wait()));
             }
-            if self.below(4) == 0 {
+            if self.0.below(4) == 0 {
                 body.push("assert(false)".to_owned());
             }
             text += &format!("active proctype {name}() {{ byte v; {} }}\n", body.join("; "));
@@ -79,9 +71,9 @@ impl Models {
 fn no_message_is_overlooked() {
     let (mut compared, mut violations) = (0, 0);
     // The last one has a condition that may be a fault before the one that blocks.
-    for number in seeds(0..1500).chain([8833]) {
-        let text = Models(number).model();
-        let Some(program) = common::promela(&text) else { panic!("{text}") };
+    for number in testkit::models::seeds(0..1500).chain([8833]) {
+        let text = Models(Choices(number)).model();
+        let Some(program) = languages::testing::promela(&text) else { panic!("{text}") };
         let reduction = Stubborn::of(&program).expect("a reduction");
         examine(&format!("model {number}:\n{text}"), &program, &reduction);
         for (deadlocks, faults) in [(true, false), (false, true)] {

@@ -102,7 +102,7 @@ fn no_verdict_changes_on_random_models() {
     let mut tally = Tally::default();
     for seed in 0..150 {
         let text = testkit::promela_gen::model(seed).text();
-        let Some(program) = common::promela(&text) else { continue };
+        let Some(program) = languages::testing::promela(&text) else { continue };
         compare(&format!("seed {seed}\n{text}"), &program, &[Proposition::NonProgress, Proposition::Accepting], &mut tally);
     }
     assert!(tally.compared > 100 && tally.violated > 50 && tally.reduced < tally.full, "{tally:?}");
@@ -116,7 +116,7 @@ fn nobody_is_put_off_for_ever() {
         active proctype P() { do :: y = 1 - y od }\n\
         active proctype Q() { z = 1; z = 2; z = 3; x = 1 }\n\
         ltl p { [] (x == 0) }\n";
-    let program = common::promela(text).expect("a good model");
+    let program = languages::testing::promela(text).expect("a good model");
     let mut tally = Tally::default();
     compare("two", &program, &[Proposition::Atom(0), Proposition::Atom(0)], &mut tally);
     assert!(tally.violated > 0 && tally.reduced < tally.full, "{tally:?}");

@@ -100,14 +100,14 @@ fn no_verdict_changes_on_random_models() {
     let mut tally = Tally::default();
     for seed in 0..200 {
         let text = testkit::promela_gen::model(seed).text();
-        let Some(program) = common::promela(&text) else { continue };
+        let Some(program) = languages::testing::promela(&text) else { continue };
         compare(&format!("seed {seed}\n{text}"), &program, &mut tally);
     }
     assert!(tally.violations > 100 && tally.reduced < tally.full, "{tally:?}");
 }
 
 fn states(text: &str) -> (u64, u64) {
-    let program = common::promela(text).expect("a good model");
+    let program = languages::testing::promela(text).expect("a good model");
     let reduction = Stubborn::of(&program).expect("a reduction");
     let count = |reduction| run(0, &program, reduction, &contract::NoProperty).statistics.states;
     (count(None), count(Some(&reduction)))
@@ -150,7 +150,7 @@ fn there_is_no_reduction_where_it_would_be_unsound() {
         ("active proctype P() priority 2 { skip }\nactive proctype Q() { skip }", Off::Priorities),
         ("active [2] proctype P() { enabled(1 - _pid); skip }", Off::Enabled),
     ] {
-        let program = common::promela(text).expect("a good model");
+        let program = languages::testing::promela(text).expect("a good model");
         assert_eq!(Stubborn::of(&program).err(), Some(off), "{text}");
     }
 }

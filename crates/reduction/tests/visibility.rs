@@ -6,7 +6,6 @@ mod common;
 use bytecode::Verified;
 use contract::{LeftOut, Proposition, Reduction, Successors, System};
 use reduction::{Examiner, Off, Stubborn};
-use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use vm::Interpreter;
 
@@ -16,11 +15,8 @@ fn examine(name: &str, program: &Arc<Verified>, propositions: &[Proposition]) ->
     let Ok(reduction) = Stubborn::invisible(program, propositions) else { return 0 };
     let mut system = Interpreter::new(Arc::clone(program)).watching(propositions.into());
     let mut out = Successors::new();
-    system.initial(&mut out);
-    let mut open: VecDeque<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
-    let mut seen: HashSet<Vec<u8>> = open.iter().cloned().collect();
     let mut reduced = 0;
-    while let Some(state) = open.pop_front() {
+    for state in testkit::states::first(&mut system, 100) {
         out.clear();
         system.successors(&state, &mut out);
         let processes = reduction.leave_out(&state, out.entries()).processes;
@@ -35,16 +31,6 @@ fn examine(name: &str, program: &Arc<Verified>, propositions: &[Proposition]) ->
             }
             let examined = Examiner::new(&mut system, &reduction, program.layout().exclusive, 100).examine(&state);
             assert!(examined.is_ok(), "{name}: {examined:?}");
-        }
-        out.clear();
-        system.successors(&state, &mut out);
-        for (_, next) in out.iter() {
-            if let Some(next) = next
-                && seen.len() < 100
-                && seen.insert(next.to_vec())
-            {
-                open.push_back(next.to_vec());
-            }
         }
     }
     reduced
@@ -63,7 +49,7 @@ fn choices_are_invisible() {
     }
     for seed in 0..200 {
         let text = testkit::promela_gen::model(seed).text();
-        if let Some(program) = common::promela(&text) {
+        if let Some(program) = languages::testing::promela(&text) {
             reduced += examine(&text, &program, &[Proposition::Accepting, Proposition::NonProgress]);
         }
     }
@@ -77,7 +63,7 @@ const TWO: &str = "byte x; byte y;\n\
 #[test]
 fn what_is_asked_about_decides_what_is_visible() {
     let asks = |formula: &str| {
-        let program = common::promela(&format!("{TWO}ltl p {{ {formula} }}")).expect("a good model");
+        let program = languages::testing::promela(&format!("{TWO}ltl p {{ {formula} }}")).expect("a good model");
         let atoms: Vec<Proposition> = (0..program.program().atoms.len() as u32).map(Proposition::Atom).collect();
         (examine(formula, &program, &atoms), program, atoms)
     };

@@ -287,9 +287,7 @@ fn nothing_outside_the_footprint() {
     let mut checked = [0; 3];
     // How many programs tie processes together by each of the rules of the scheduler.
     let mut tied = [0; 5];
-    let given = std::env::var("EVERYPATH_SEEDS").ok();
-    let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
-    for seed in range.unwrap_or(0..600) {
+    for seed in testkit::models::seeds(0..600) {
         let Some(program) = testkit::random::verified(seed) else { continue };
         let by = [
             program.layout().exclusive.is_some(),

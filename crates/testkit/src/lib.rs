@@ -5,7 +5,8 @@
 //! everything the byte-code has; [`compare`] explores such a program with both, and [`mod@shrink`]
 //! reduces a program that shows a difference. [`engines`] compares two engines with each other;
 //! [`rules`] tests any engine on each rule by name. [`mod@lf`] makes programs of LF and says what
-//! they mean.
+//! they mean. [`models`] reads the models of the project, and [`states`] finds the first states of
+//! a system.
 #![forbid(unsafe_code)]
 
 pub mod assembly;
@@ -13,8 +14,10 @@ pub mod compare;
 pub mod engines;
 pub mod large;
 pub mod lf;
+pub mod models;
 pub mod naive;
 pub mod promela_gen;
 pub mod random;
 pub mod rules;
 pub mod shrink;
+pub mod states;

@@ -453,6 +453,17 @@ fn each(stmt: &mut Stmt, f: &mut impl FnMut(&mut Stmt)) {
     }
 }
 
+impl Model {
+    /// Makes the active processes loop for ever.
+    pub fn loop_for_ever(&mut self) {
+        for process in self.processes.iter_mut().filter(|process| process.active > 0) {
+            // The first statement of an option may have no label, and it must not be the only one.
+            process.body.insert(0, Stmt::Basic("skip".to_owned()));
+            process.body = vec![Stmt::Do(vec![std::mem::take(&mut process.body)])];
+        }
+    }
+}
+
 // --- Printing
 // -------------------------------------------------------------------------------------------
 

@@ -28,15 +28,9 @@ fn report(seed: u64, program: &Verified) -> String {
     format!("seed {seed}\n{}\nin {state:?}\nthe rules:\n{rules}\nthe interpreter:\n{engine}", asm::disassemble(small.program()))
 }
 
-fn seeds() -> std::ops::Range<u64> {
-    let given = std::env::var("EVERYPATH_SEEDS").ok();
-    let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
-    range.unwrap_or(0..3500)
-}
-
 #[test]
 fn random_programs_behave_the_same() {
-    let seeds = seeds();
+    let seeds = testkit::models::seeds(0..3500);
     let next = AtomicU64::new(seeds.start);
     let (mut total, mut programs, mut refused, mut reports) = (Extent::default(), 0, 0, Vec::new());
     std::thread::scope(|scope| {

@@ -7,11 +7,10 @@
 use super::Compared;
 use super::spin::{self, Compiler};
 use crate::Failure;
-use bytecode::Verified;
 use check::{Plan, Selected, StoreKind, run};
 use contract::testing::Random;
 use contract::{Cancel, Limits, Quiet, Verdict};
-use languages::{Input, NoFiles};
+use languages::testing::compile;
 use std::sync::Arc;
 use std::time::Duration;
 use testkit::promela_gen;
@@ -76,9 +75,7 @@ pub fn text(seed: u64) -> String {
 
 /// Whether our search finds a violation, if it knows.
 fn ours(text: &str, seed: u64) -> Result<Option<bool>, Failure> {
-    let source = Input { name: "random.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    let loaded = languages::load(source).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;
-    let program: Arc<Verified> = Arc::new(loaded.model.into_program().ok_or("not a program")?);
+    let program = compile("random.pml", text, &[])?;
     let names = program.program().properties.iter().map(|property| property.name.clone()).collect();
     let subject = Selected { subject: Arc::new(program), names, branching: Vec::new(), automata: Vec::new() };
     let store = if seed.is_multiple_of(2) { StoreKind::Plain } else { StoreKind::Compact };

@@ -9,15 +9,14 @@
 use super::Compared;
 use super::spin::{self, Compiler};
 use crate::Failure;
-use bytecode::Verified;
 use check::{Fair, Plan, Selected, run};
 use contract::{Cancel, Limits, Quiet, Verdict};
-use languages::{Input, NoFiles};
+use languages::testing::compile;
 use logic::Formulas;
 use logic::random::Random;
 use std::sync::Arc;
 use std::time::Duration;
-use testkit::promela_gen::{self, Stmt};
+use testkit::promela_gen;
 
 /// How long SPIN may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -54,11 +53,7 @@ pub fn text(seed: u64) -> String {
     let mut model = promela_gen::model(seed);
     model.claim = false;
     if seed.is_multiple_of(2) {
-        for process in model.processes.iter_mut().filter(|process| process.active > 0) {
-            // The first statement of an option may have no label, and it must not be the only one.
-            process.body.insert(0, Stmt::Basic("skip".to_owned()));
-            process.body = vec![Stmt::Do(vec![std::mem::take(&mut process.body)])];
-        }
+        model.loop_for_ever();
     }
     let mut random = Random::new(seed);
     // SPIN has no `X` unless it is built for it.
@@ -84,9 +79,7 @@ enum Ours {
 }
 
 fn ours(text: &str, fair: Fair) -> Result<Ours, Failure> {
-    let source = Input { name: "random.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    let loaded = languages::load(source).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;
-    let program: Arc<Verified> = Arc::new(loaded.model.into_program().ok_or("not a program")?);
+    let program = compile("random.pml", text, &[])?;
     let subject = Selected { subject: Arc::new(program), names: vec!["f".to_owned()], branching: Vec::new(), automata: Vec::new() };
     let plan = Plan { fairness: fair, limits: LIMITS, ..Plan::check() };
     let checked = run(&subject, &plan, &Cancel::default(), &Quiet).map_err(|refusal| refusal.to_string())?;

@@ -5,7 +5,7 @@ use super::{Compared, compare as beside};
 use crate::Failure;
 use bytecode::Verified;
 use contract::Limits;
-use languages::{Input, NoFiles};
+use languages::testing::compile;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::promela_gen;
@@ -45,14 +45,12 @@ pub fn compare(seed: u64, compiler: Compiler) -> Compared {
 fn ask(text: &str, seed: u64, compiler: Compiler) -> Compared {
     let spin = spin::ask(text, None, &format!("seed-{seed}"), compiler, PATIENCE);
     match (translate(text), spin) {
-        (Ok(program), Ok(spin)) => beside(&Arc::new(program), &spin, LIMITS),
+        (Ok(program), Ok(spin)) => beside(&program, &spin, LIMITS),
         (Err(why), Ok(_)) => Compared::Different(format!("refused: {why}")),
         (_, Err(why)) => Compared::Skipped(why),
     }
 }
 
-fn translate(text: &str) -> Result<Verified, Failure> {
-    let source = Input { name: "random.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    let loaded = languages::load(source).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;
-    loaded.model.into_program().ok_or_else(|| "not a program".into())
+fn translate(text: &str) -> Result<Arc<Verified>, Failure> {
+    compile("random.pml", text, &[])
 }

@@ -6,7 +6,6 @@ use crate::{Failure, root};
 use bytecode::Verified;
 use check::{Order, Passes, Plan, StoreKind};
 use contract::{Cancel, Quiet, Verdict};
-use languages::{Input, NoFiles};
 use std::fs;
 use std::sync::Arc;
 
@@ -53,10 +52,7 @@ pub fn print() -> Result<(), Failure> {
 
 fn load(name: &str, define: &str) -> Result<Arc<Verified>, Failure> {
     let path = root().join("models/promela/chains").join(format!("{name}.pml"));
-    let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let defines: Vec<_> = define.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
-    let file = format!("{name}.pml");
-    let source = Input { name: &file, bytes: &bytes, defines: &defines, formulas: &[], files: &mut NoFiles };
-    let program = languages::load(source).ok().and_then(|loaded| loaded.model.into_program());
-    Ok(Arc::new(program.ok_or_else(|| format!("{name} is refused"))?))
+    languages::testing::compile(&format!("{name}.pml"), &text, &defines)
 }

@@ -15,10 +15,9 @@ use crate::models::{self, Corpus, Model};
 use crate::{Failure, root};
 use bytecode::Verified;
 use check::{Engine, Order, Plan, Por, StoreKind};
-use contract::{Cancel, Limits, Quiet, Safety, Successors, System, Verdict};
-use languages::{Input, NoFiles};
+use contract::{Cancel, Limits, Quiet, Safety, Verdict};
+use languages::testing::promela;
 use reduction::{Examined, Examiner, Stubborn};
-use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -128,7 +127,7 @@ fn random_formulas(arguments: &Arguments, count: u64) -> u64 {
     let mut seed = arguments.seed;
     while tally.programs < count && seed - arguments.seed < 3 * count {
         let text = formulas::text(seed);
-        if let Some(program) = translate(&text)
+        if let Some(program) = promela(&text)
             && let Some(how) = tally.add(formulas::compare(&program, arguments.seconds))
         {
             keep("ltl.pml", seed, &text, &how);
@@ -139,25 +138,20 @@ fn random_formulas(arguments: &Arguments, count: u64) -> u64 {
     tally.wrong
 }
 
-fn translate(text: &str) -> Option<Arc<Verified>> {
-    let source = Input { name: "random.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    languages::load(source).ok()?.model.into_program().map(Arc::new)
-}
-
 fn random_models(arguments: &Arguments, count: u64) -> u64 {
     let mut tally = Tally::default();
     let mut seed = arguments.seed;
     let wrong = |model: &promela_gen::Model| {
-        let compared = translate(&model.text()).map(|program| compare(&program, arguments));
+        let compared = promela(&model.text()).map(|program| compare(&program, arguments));
         matches!(compared, Some(Compared::Wrong(_)))
     };
     while tally.programs < count && seed - arguments.seed < 3 * count {
         let model = promela_gen::model(seed);
-        if let Some(program) = translate(&model.text())
+        if let Some(program) = promela(&model.text())
             && tally.add(compare(&program, arguments)).is_some()
         {
             let small = promela_gen::shrink(&model, wrong);
-            let how = translate(&small.text()).map(|program| match compare(&program, arguments) {
+            let how = promela(&small.text()).map(|program| match compare(&program, arguments) {
                 Compared::Wrong(how) => how,
                 Compared::Same(_) => String::new(),
             });
@@ -288,24 +282,10 @@ fn word(verdict: &Verdict) -> String {
 /// Examines the choices in the first states of a program; how many left something out.
 fn examine(program: &Arc<Verified>, reduction: &Stubborn, most: usize) -> Result<u64, String> {
     let mut system = Interpreter::new(Arc::clone(program));
-    let mut out = Successors::new();
-    system.initial(&mut out);
-    let mut open: VecDeque<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
-    let mut seen: HashSet<Vec<u8>> = open.iter().cloned().collect();
     let mut choices = 0;
-    while let Some(state) = open.pop_front() {
+    for state in testkit::states::first(&mut system, most) {
         let examined = Examiner::new(&mut system, reduction, program.layout().exclusive, FROM_ONE_CHOICE).examine(&state);
         choices += u64::from(matches!(examined.map_err(|flaw| flaw.to_string())?, Examined::Kept { .. }));
-        out.clear();
-        system.successors(&state, &mut out);
-        for (_, next) in out.iter() {
-            if let Some(next) = next
-                && seen.len() < most
-                && seen.insert(next.to_vec())
-            {
-                open.push_back(next.to_vec());
-            }
-        }
     }
     Ok(choices)
 }

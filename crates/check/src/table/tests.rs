@@ -7,7 +7,6 @@ use crate::temporal;
 use crate::{Checked, Engine, Subject};
 use bytecode::Verified;
 use contract::{Limits, StopReason, Store, Successors, Verdict};
-use languages::{Input, NoFiles};
 use search::Checkpoints;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -41,9 +40,7 @@ fn model(method: Method, holds: bool) -> Arc<Verified> {
     };
     let formula = formula.map(|formula| format!("ltl f {{ {formula} }}\n")).unwrap_or_default();
     let text = MODEL.replace("ASSERTION", assertion) + &formula;
-    let source = Input { name: "m.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
-    let loaded = languages::load(source).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
-    Arc::new(loaded.model.into_program().expect("a program"))
+    languages::testing::compile("m.pml", &text, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// All states of the model and all steps between them, counted without any of our searches.

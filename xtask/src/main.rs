@@ -2,6 +2,7 @@
 //! product.
 #![forbid(unsafe_code)]
 
+mod avr;
 mod bench;
 mod conformance;
 mod coverage;
@@ -30,6 +31,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Compare AVR instructions with simavr on random sequences
+    Avr(avr::Arguments),
     /// Measure time and memory beside SPIN: search, translation, instructions
     Bench(bench::Arguments),
     /// Compare state counts and verdicts with SPIN's: the benchmark set, random models, any model
@@ -71,6 +74,7 @@ type Failure = String;
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Avr(arguments) => avr::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Conformance(arguments) => conformance::run_command(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),

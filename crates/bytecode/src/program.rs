@@ -86,6 +86,8 @@ pub enum Shown {
     Channel,
     /// As a process number.
     Process,
+    /// Not at all: it is part of the state and not of what the user wrote.
+    Hidden,
 }
 
 /// A variable: a scalar or an array.

@@ -356,6 +356,28 @@ pub fn closed(source: Input<'_>) -> Result<String, Rejected> {
     })
 }
 
+/// ATmega firmware: an ELF file. Source files are asked for by the names that the debugging
+/// information has; without them a trace has lines and no texts.
+pub(crate) fn avr(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Program> {
+    let file = map.add(source.name, "");
+    let Input { name, formulas, files, defines, bytes } = source;
+    let texts: Vec<String> = expressions.texts.iter().map(|given| given.text.clone()).collect();
+    let mut sources = |wanted: &str| files.read(wanted, name).ok().map(|(_, text)| text);
+    let compiled = ::avr::compile(map, file, bytes, ::avr::Request { defines, formulas, expressions: &texts, sources: &mut sources });
+    diagnostics.extend(compiled.diagnostics);
+    let named = expressions.texts.iter().enumerate();
+    let readings: Vec<Reading> =
+        named.map(|(number, given)| Reading { file: ::avr::name_of_expression(number), start: 0, given: given.clone() }).collect();
+    show_as_given(map, diagnostics, &readings);
+    expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
+    compiled.program
+}
+
 /// An explicit graph.
 pub(crate) fn graph(
     map: &mut SourceMap,

@@ -112,10 +112,11 @@ pub(crate) fn view(program: &Verified, state: &[u8]) -> Result<View, LayoutError
 }
 
 /// Variables with their values. Scratch variables are left out, because they hold nothing between
-/// steps. A variable that refers to the channel of the same name is left out too, because the
-/// contents are shown under that name.
+/// steps, and so are those that are hidden. A variable that refers to the channel of the same name
+/// is left out too, because the contents are shown under that name.
 fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[u8]) -> Vec<Named> {
-    let kept = declared.iter().zip(slots).filter(|(variable, _)| !variable.scratch);
+    let is_kept = |variable: &Variable| !variable.scratch && variable.shown != Shown::Hidden;
+    let kept = declared.iter().zip(slots).filter(|(variable, _)| is_kept(variable));
     kept.map(|(variable, slot)| {
         let width = slot.ty.width();
         let element = |index: usize| text(program, variable.shown, slot.ty, slot.ty.read(&bytes[slot.offset + index * width..]));
@@ -128,7 +129,7 @@ fn variables(program: &Program, declared: &[Variable], slots: &[Slot], bytes: &[
         };
         Named { name: variable.name.clone(), value }
     })
-    .zip(declared.iter().filter(|variable| !variable.scratch))
+    .zip(declared.iter().filter(|variable| is_kept(variable)))
     .filter(|(named, variable)| variable.shown != Shown::Channel || named.value != named.name)
     .map(|(named, _)| named)
     .collect()
@@ -195,7 +196,7 @@ pub(crate) fn text(program: &Program, shown: Shown, ty: Type, value: i32) -> Str
     match shown {
         // Its values have no sign; the machine's have.
         Shown::Number if ty == Type::Unsigned(32) => (value as u32).to_string(),
-        Shown::Number | Shown::Process => value.to_string(),
+        Shown::Number | Shown::Process | Shown::Hidden => value.to_string(),
         Shown::Bool => if value == 0 { "false" } else { "true" }.to_owned(),
         Shown::Symbol => program.symbol(value).map_or_else(|| value.to_string(), str::to_owned),
         Shown::Channel if value == 0 => "none".to_owned(),

@@ -451,9 +451,12 @@ impl Parser<'_> {
             "symbol" => Shown::Symbol,
             "channel" => Shown::Channel,
             "process" => Shown::Process,
+            "hidden" => Shown::Hidden,
             other => {
                 let message = format!("nothing is shown as `{other}`");
-                return Err(Diagnostic::error(span, message).with_hint("values are shown as number, bool, symbol, channel or process"));
+                return Err(
+                    Diagnostic::error(span, message).with_hint("values are shown as number, bool, symbol, channel or process, or hidden")
+                );
             }
         };
         Ok((ty, shown))

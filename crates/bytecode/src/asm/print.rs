@@ -112,6 +112,7 @@ fn type_of(out: &mut String, ty: Type, shown: Shown) {
         Shown::Symbol => out.push_str(" as symbol"),
         Shown::Channel => out.push_str(" as channel"),
         Shown::Process => out.push_str(" as process"),
+        Shown::Hidden => out.push_str(" as hidden"),
     }
 }
 

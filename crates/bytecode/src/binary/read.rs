@@ -187,6 +187,7 @@ impl Reader<'_> {
                 2 => Shown::Symbol,
                 3 => Shown::Channel,
                 4 => Shown::Process,
+                5 => Shown::Hidden,
                 _ => return None,
             };
             let ty = match code & 15 {

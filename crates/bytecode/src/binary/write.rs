@@ -128,6 +128,7 @@ impl Writer {
             Shown::Symbol => 2,
             Shown::Channel => 3,
             Shown::Process => 4,
+            Shown::Hidden => 5,
         };
         self.bytes.push(shown << 4 | kind);
         if let Type::Unsigned(bits) = ty {

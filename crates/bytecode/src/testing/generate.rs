@@ -102,7 +102,7 @@ impl Decisions<'_> {
     fn ty(&mut self) -> (Type, Shown) {
         let ty = [Type::Bit, Type::Byte, Type::Short, Type::Int, Type::Unsigned(0)][self.below(5)];
         let ty = if let Type::Unsigned(_) = ty { Type::Unsigned(1 + self.below(32) as u8) } else { ty };
-        (ty, [Shown::Number, Shown::Bool, Shown::Symbol, Shown::Channel, Shown::Process][self.below(5)])
+        (ty, [Shown::Number, Shown::Bool, Shown::Symbol, Shown::Channel, Shown::Process, Shown::Hidden][self.below(6)])
     }
 
     fn variable(&mut self, number: usize, may_be_array: bool) -> Variable {

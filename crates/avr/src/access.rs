@@ -1,0 +1,442 @@
+//! Loads and stores.
+
+use crate::arith::{pair, set_pair};
+use crate::chip::Kind;
+use crate::code::{COUNT, SP, T0, T1, T2, T3, TORN, reg};
+use crate::emit::Emitter;
+use crate::insn::{Insn, Mode, Reg};
+use crate::live::Live;
+use crate::memory::{Object, Place, STACK};
+use bytecode::{Mode as Ends, Op};
+
+impl Emitter<'_> {
+    /// Puts the address of an access through a pointer into T1.
+    pub fn address_of(&mut self, insn: &Insn) {
+        let (Insn::Ld { ptr, mode, .. } | Insn::St { ptr, mode, .. }) = *insn else { return };
+        pair(&mut self.code, ptr);
+        match mode {
+            Mode::At(0) | Mode::PostInc => {}
+            Mode::At(q) => {
+                self.code.c(q.into());
+                self.code.op(Op::Add {});
+                self.code.and(0xffff);
+            }
+            Mode::PreDec => {
+                self.code.c(1);
+                self.code.op(Op::Sub {});
+                self.code.and(0xffff);
+            }
+        }
+        self.code.pop(T1);
+    }
+
+    /// The pointer behind an access.
+    fn move_pointer(&mut self, ptr: Reg, mode: Mode) {
+        let by = match mode {
+            Mode::At(_) => return,
+            Mode::PostInc => 1,
+            Mode::PreDec => -1,
+        };
+        pair(&mut self.code, ptr);
+        self.code.c(by);
+        self.code.op(Op::Add {});
+        set_pair(&mut self.code, ptr);
+    }
+
+    /// An instruction that accesses the data space.
+    pub fn access(&mut self, at: u16, insn: &Insn, after: &Live) {
+        match *insn {
+            Insn::Load { d, addr } => self.load(at, addr, d, after),
+            Insn::Store { addr, r } => {
+                self.code.get(reg(r));
+                self.code.pop(T0);
+                self.store(at, addr);
+            }
+            Insn::Bit { addr, bit, set } => self.store_bit(addr, bit, set),
+            Insn::Ld { d, ptr, mode } => match self.facts.resolved(at) {
+                Some(addr) => {
+                    self.move_pointer(ptr, mode);
+                    self.load(at, addr, d, after);
+                }
+                None => {
+                    self.address_of(insn);
+                    self.move_pointer(ptr, mode);
+                    self.load_any();
+                    self.code.set(reg(d));
+                    self.code.step(Ends::Deterministic);
+                }
+            },
+            Insn::St { ptr, mode, r } => match self.facts.resolved(at) {
+                Some(addr) => {
+                    self.code.get(reg(r));
+                    self.code.pop(T0);
+                    self.move_pointer(ptr, mode);
+                    self.store(at, addr);
+                }
+                None => {
+                    self.code.get(reg(r));
+                    self.code.pop(T0);
+                    self.address_of(insn);
+                    self.move_pointer(ptr, mode);
+                    self.store_any();
+                    self.code.step(Ends::Deterministic);
+                }
+            },
+            _ => {}
+        }
+    }
+
+    fn load(&mut self, at: u16, addr: u16, d: Reg, after: &Live) {
+        match self.memory.place(addr) {
+            Place::Io(_) => {
+                let wanted = after.regs[d as usize];
+                self.load_io(addr, wanted);
+                self.code.set(reg(d));
+                if !matches!(self.kind(addr), Kind::Plain | Kind::Stack { .. } | Kind::Status) {
+                    self.code.step(Ends::Deterministic);
+                }
+            }
+            place => {
+                self.race(at);
+                self.load_place(place, Some(addr));
+                self.code.set(reg(d));
+            }
+        }
+    }
+
+    /// Stores T0.
+    fn store(&mut self, at: u16, addr: u16) {
+        match self.memory.place(addr) {
+            Place::Io(_) => self.store_io(addr),
+            place => {
+                self.race(at);
+                self.store_place(place, Some(addr));
+            }
+        }
+    }
+
+    /// Pushes the address, a constant or T1, relative to a start.
+    fn offset(&mut self, addr: Option<u16>, start: u16) {
+        match addr {
+            Some(addr) => self.code.c(i32::from(addr) - i32::from(start)),
+            None => {
+                self.code.push(T1);
+                self.code.c(start.into());
+                self.code.op(Op::Sub {});
+            }
+        }
+    }
+
+    /// Pushes the index of the element in which a byte is, and puts the number of bits below the
+    /// byte into T3.
+    fn element(&mut self, object: &Object, addr: Option<u16>) {
+        let (shift, mask) = match object.scalar.size {
+            1 => (0, 0),
+            2 => (1, 1),
+            _ => (2, 3),
+        };
+        if mask != 0 {
+            self.offset(addr, object.addr);
+            self.code.and(mask);
+            self.code.shl(3);
+            self.code.pop(T3);
+        }
+        if object.count.is_some() {
+            self.offset(addr, object.addr);
+            self.code.shr(shift);
+        }
+    }
+
+    /// Pushes the byte at a place. The address is a constant or in T1.
+    fn load_place(&mut self, place: Place, addr: Option<u16>) {
+        match place {
+            Place::Register(r) => self.code.get(reg(r)),
+            Place::Stack => {
+                self.offset(addr, self.memory.stack.0);
+                self.code.op(Op::Ldlx { var: STACK });
+                if self.options.uninitialised {
+                    self.code.pop(T2);
+                    self.code.push(T2);
+                    self.code.and(0x100);
+                    self.claim("a local variable is read that has no value yet");
+                    self.code.push(T2);
+                }
+                self.code.and(0xff);
+            }
+            Place::Object(index) => {
+                let object = self.memory.objects[index].clone();
+                self.element(&object, addr);
+                self.code.op(match object.count {
+                    Some(_) => Op::Ldgx { var: object.global },
+                    None => Op::Ldg { var: object.global },
+                });
+                if object.scalar.size > 1 {
+                    self.code.push(T3);
+                    self.code.op(Op::Shr {});
+                }
+                if object.scalar.size > 1 || object.scalar.signed {
+                    self.code.and(0xff);
+                }
+            }
+            Place::Io(addr) => self.load_io(addr, 0xff),
+            Place::Outside => {
+                self.code.c(0);
+                self.claim("the program reads memory that holds no variable");
+                self.code.c(0);
+            }
+        }
+    }
+
+    /// Stores T0 at a place.
+    fn store_place(&mut self, place: Place, addr: Option<u16>) {
+        match place {
+            Place::Register(r) => {
+                self.code.push(T0);
+                self.code.set(reg(r));
+            }
+            Place::Stack => {
+                self.code.push(T0);
+                self.code.c(0x100);
+                self.code.op(Op::Or {});
+                self.offset(addr, self.memory.stack.0);
+                self.code.op(Op::Stlx { var: STACK });
+            }
+            Place::Object(index) => {
+                let object = self.memory.objects[index].clone();
+                let (load, store) = match object.count {
+                    Some(_) => (Op::Ldgx { var: object.global }, Op::Stgx { var: object.global }),
+                    None => (Op::Ldg { var: object.global }, Op::Stg { var: object.global }),
+                };
+                if object.scalar.size > 1 {
+                    self.element(&object, addr);
+                    self.code.op(load);
+                    self.code.c(0xff);
+                    self.code.push(T3);
+                    self.code.op(Op::Shl {});
+                    self.code.op(Op::Not {});
+                    self.code.op(Op::And {});
+                    self.code.push(T0);
+                    self.code.push(T3);
+                    self.code.op(Op::Shl {});
+                    self.code.op(Op::Or {});
+                    if object.scalar.size == 2 {
+                        self.fit_word(object.scalar.signed);
+                    }
+                } else {
+                    self.code.push(T0);
+                    if object.scalar.signed {
+                        self.code.c(0x80);
+                        self.code.op(Op::Xor {});
+                        self.code.c(0x80);
+                        self.code.op(Op::Sub {});
+                    }
+                }
+                if object.count.is_some() {
+                    self.element(&object, addr);
+                }
+                self.code.op(store);
+            }
+            Place::Io(addr) => self.store_io(addr),
+            Place::Outside => {
+                self.code.c(0);
+                self.claim("the program writes memory that holds no variable");
+            }
+        }
+    }
+
+    /// Makes the top of the stack a value of two bytes.
+    fn fit_word(&mut self, signed: bool) {
+        self.code.and(0xffff);
+        if signed {
+            self.code.c(0x8000);
+            self.code.op(Op::Xor {});
+            self.code.c(0x8000);
+            self.code.op(Op::Sub {});
+        }
+    }
+
+    /// Pushes the byte at the address in T1.
+    fn load_any(&mut self) {
+        let end = self.code.mark();
+        self.search(&mut |this, place| {
+            this.load_place(place, None);
+            this.code.pop(T2);
+            this.code.jump(end);
+        });
+        self.code.place(end);
+        self.code.push(T2);
+    }
+
+    /// Stores T0 at the address in T1.
+    fn store_any(&mut self) {
+        let end = self.code.mark();
+        self.search(&mut |this, place| {
+            this.store_place(place, None);
+            this.code.jump(end);
+        });
+        self.code.place(end);
+    }
+
+    /// Finds out where the address in T1 is. Most pointers lead to the stack or to an array.
+    fn search(&mut self, leaf: &mut dyn FnMut(&mut Self, Place)) {
+        let (variables, low) = (self.code.mark(), self.code.mark());
+        self.less(self.memory.stack.0);
+        self.code.jump_not_zero(variables);
+        leaf(self, Place::Stack);
+        self.code.place(variables);
+        self.less(self.image.chip.ram.0);
+        self.code.jump_not_zero(low);
+        let outside = self.code.mark();
+        if !self.memory.objects.is_empty() {
+            self.less(self.image.data_end);
+            self.code.jump_zero(outside);
+            self.search_objects(0, self.memory.objects.len(), leaf);
+            self.code.place(outside);
+        }
+        leaf(self, Place::Outside);
+        self.code.place(low);
+        let registers: Vec<u16> = (0..32).chain(self.memory.io.keys().copied().filter(|addr| self.kind(*addr) == Kind::Plain)).collect();
+        for addr in registers {
+            let next = self.code.mark();
+            self.code.push(T1);
+            self.code.c(addr.into());
+            self.code.op(Op::Eq {});
+            self.code.jump_zero(next);
+            let place = self.memory.place(addr);
+            leaf(self, place);
+            self.code.place(next);
+        }
+        self.code.c(0);
+        self.claim("the program uses this register of a device through a pointer, which is not supported");
+        leaf(self, Place::Outside);
+    }
+
+    fn less(&mut self, bound: u16) {
+        self.code.push(T1);
+        self.code.c(bound.into());
+        self.code.op(Op::Lt {});
+    }
+
+    fn search_objects(&mut self, first: usize, end: usize, leaf: &mut dyn FnMut(&mut Self, Place)) {
+        if end - first == 1 {
+            return leaf(self, Place::Object(first));
+        }
+        let middle = (first + end) / 2;
+        let upper = self.code.mark();
+        self.less(self.memory.objects[middle].addr);
+        self.code.jump_zero(upper);
+        self.search_objects(first, middle, leaf);
+        self.code.place(upper);
+        self.search_objects(middle, end, leaf);
+    }
+
+    /// LPM.
+    pub fn load_flash(&mut self, d: Reg, inc: bool) {
+        let Some((start, size, table)) = self.memory.flash else { return };
+        pair(&mut self.code, crate::insn::Z);
+        self.code.and(0x7fff);
+        self.code.c(start.into());
+        self.code.op(Op::Sub {});
+        self.code.pop(T1);
+        if inc {
+            self.move_pointer(crate::insn::Z, Mode::PostInc);
+        }
+        self.code.push(T1);
+        self.code.c(0);
+        self.code.op(Op::Ge {});
+        self.code.push(T1);
+        self.code.c(size.into());
+        self.code.op(Op::Lt {});
+        self.code.op(Op::And {});
+        self.claim("the program reads flash that holds no constants");
+        self.code.push(T1);
+        self.code.op(Op::Ldgx { var: table });
+        self.code.set(reg(d));
+    }
+
+    /// Writes a byte of the stack pointer. What lies below it afterwards is empty.
+    pub fn set_stack_pointer(&mut self, high: bool) {
+        if high {
+            self.code.get(SP);
+            self.code.and(0xff);
+            self.code.push(T0);
+            self.code.shl(8);
+            self.code.op(Op::Or {});
+            self.code.set(SP);
+            return;
+        }
+        let (again, done) = (self.code.mark(), self.code.mark());
+        // The bytes that are given back, at most as many as the stack has.
+        self.code.get(SP);
+        self.code.pop(T1);
+        self.code.get(SP);
+        self.code.and(0xff00);
+        self.code.push(T0);
+        self.code.op(Op::Or {});
+        self.code.set(SP);
+        let (base, size) = self.memory.stack;
+        self.code.get(SP);
+        self.code.c(i32::from(base) - 1);
+        self.code.op(Op::Ge {});
+        self.claim("the stack runs into the variables");
+        self.code.push(T1);
+        self.code.c(i32::from(base) - 1);
+        self.code.op(Op::Ge {});
+        self.code.jump_zero(done);
+        self.code.push(T1);
+        self.code.set(COUNT);
+        self.code.step(Ends::Deterministic);
+        self.code.place(again);
+        self.code.get(COUNT);
+        self.code.get(SP);
+        self.code.op(Op::Lt {});
+        self.code.get(COUNT);
+        self.code.c(i32::from(base) + i32::from(size) - 1);
+        self.code.op(Op::Lt {});
+        self.code.op(Op::And {});
+        self.code.jump_zero(done);
+        self.code.get(COUNT);
+        self.code.c(1);
+        self.code.op(Op::Add {});
+        self.code.set(COUNT);
+        self.code.c(0);
+        self.code.get(COUNT);
+        self.code.c(base.into());
+        self.code.op(Op::Sub {});
+        self.code.op(Op::Stlx { var: STACK });
+        self.code.step(Ends::Deterministic);
+        self.code.jump(again);
+        self.code.place(done);
+        self.code.step(Ends::Deterministic);
+    }
+
+    /// Tells when an interrupt divides an access to a variable of several bytes that the handler
+    /// accesses too.
+    fn race(&mut self, at: u16) {
+        let Some(found) = self.races.get(&at).copied() else { return };
+        match found {
+            crate::races::Race::Begin(number) => {
+                self.code.c(number.into());
+                self.code.set(TORN);
+            }
+            crate::races::Race::End => {
+                self.code.c(0);
+                self.code.set(TORN);
+            }
+            crate::races::Race::Check { written, any, name } => {
+                // T0 holds the value that is stored.
+                self.code.get(TORN);
+                self.code.c(written.into());
+                self.code.op(Op::Ne {});
+                if let Some(any) = any {
+                    self.code.get(TORN);
+                    self.code.c(any.into());
+                    self.code.op(Op::Ne {});
+                    self.code.op(Op::And {});
+                }
+                let text = format!("an interrupt divides an access to {}", self.memory.objects[name].name);
+                self.claim(&text);
+            }
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The devices: memories, registers, interrupt sources, by their data sheets.
+//!
+//! Addresses are those of the data space. What is not in these tables is memory without behaviour:
+//! a program can write it and read it back.
+
+/// Reading and writing a register of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Keeps what is written.
+    Plain,
+    /// The levels of pins. The numbers are the addresses of the direction and of the output.
+    Pins { ddr: u16, port: u16 },
+    /// Interrupt flags: each is raised by its source, and cleared by writing a one.
+    Flags,
+    /// A counter that runs: any value can be read.
+    Counter,
+    /// Data of the serial port.
+    Serial,
+    /// State of the serial port: flags, and bits that keep what is written.
+    SerialState,
+    /// Control of the converter, with the bit that tells whether it is busy.
+    Converter,
+    /// The result of the converter, low byte or high byte.
+    Sample { high: bool },
+    /// Control of the EEPROM.
+    Eeprom,
+    /// The stack pointer, low byte or high byte.
+    Stack { high: bool },
+    /// The status register.
+    Status,
+}
+
+/// A register of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Register {
+    pub name: &'static str,
+    pub addr: u16,
+    pub kind: Kind,
+}
+
+/// What raises an interrupt.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// The number of its vector.
+    pub vector: u8,
+    pub name: &'static str,
+    /// The register and the bit that enable it.
+    pub mask: (u16, u8),
+    /// The register and the bit of its flag; `None` if it has no flag that a program can see.
+    pub flag: Option<(u16, u8)>,
+    /// The device works if one of these bits is set.
+    pub needs: Option<(u16, u8)>,
+    /// Whether executing the handler clears the flag.
+    pub clears: bool,
+}
+
+/// A device.
+#[derive(Debug)]
+pub struct Chip {
+    pub name: &'static str,
+    /// Words of flash; a power of two.
+    pub flash: u32,
+    /// The first address of SRAM, and the last.
+    pub ram: (u16, u16),
+    pub eeprom: u16,
+    pub vectors: u8,
+    pub registers: &'static [Register],
+    pub sources: &'static [Source],
+    /// The register and the bit without which SLEEP does nothing.
+    pub sleep: (u16, u8),
+    /// The register and the bits that switch the watchdog on.
+    pub watchdog: (u16, u8),
+    /// EECR; data and address registers follow it.
+    pub eecr: u16,
+    /// State of the serial port.
+    pub ucsra: u16,
+    /// Control of the converter.
+    pub adcsra: u16,
+}
+
+const fn plain(name: &'static str, addr: u16) -> Register {
+    Register { name, addr, kind: Kind::Plain }
+}
+
+const fn reg(name: &'static str, addr: u16, kind: Kind) -> Register {
+    Register { name, addr, kind }
+}
+
+const fn pins(name: &'static str, addr: u16) -> Register {
+    Register { name, addr, kind: Kind::Pins { ddr: addr + 1, port: addr + 2 } }
+}
+
+const fn source(vector: u8, name: &'static str, mask: (u16, u8), flag: Option<(u16, u8)>, needs: Option<(u16, u8)>) -> Source {
+    Source { vector, name, mask, flag, needs, clears: true }
+}
+
+const fn level(vector: u8, name: &'static str, mask: (u16, u8), flag: Option<(u16, u8)>, needs: Option<(u16, u8)>) -> Source {
+    Source { vector, name, mask, flag, needs, clears: false }
+}
+
+/// The ATmega328P (and with other sizes 48, 88 and 168).
+pub static ATMEGA328P: Chip = Chip {
+    name: "atmega328p",
+    flash: 0x4000,
+    ram: (0x100, 0x8ff),
+    eeprom: 1024,
+    vectors: 26,
+    registers: &[
+        pins("PINB", 0x23),
+        plain("DDRB", 0x24),
+        plain("PORTB", 0x25),
+        pins("PINC", 0x26),
+        plain("DDRC", 0x27),
+        plain("PORTC", 0x28),
+        pins("PIND", 0x29),
+        plain("DDRD", 0x2a),
+        plain("PORTD", 0x2b),
+        reg("TIFR0", 0x35, Kind::Flags),
+        reg("TIFR1", 0x36, Kind::Flags),
+        reg("TIFR2", 0x37, Kind::Flags),
+        reg("PCIFR", 0x3b, Kind::Flags),
+        reg("EIFR", 0x3c, Kind::Flags),
+        plain("EIMSK", 0x3d),
+        plain("GPIOR0", 0x3e),
+        reg("EECR", 0x3f, Kind::Eeprom),
+        plain("EEDR", 0x40),
+        plain("EEARL", 0x41),
+        plain("EEARH", 0x42),
+        plain("GTCCR", 0x43),
+        plain("TCCR0A", 0x44),
+        plain("TCCR0B", 0x45),
+        reg("TCNT0", 0x46, Kind::Counter),
+        plain("OCR0A", 0x47),
+        plain("OCR0B", 0x48),
+        plain("GPIOR1", 0x4a),
+        plain("GPIOR2", 0x4b),
+        plain("SPCR", 0x4c),
+        plain("SPSR", 0x4d),
+        plain("SPDR", 0x4e),
+        plain("ACSR", 0x50),
+        plain("SMCR", 0x53),
+        plain("MCUSR", 0x54),
+        plain("MCUCR", 0x55),
+        plain("SPMCSR", 0x57),
+        reg("SPL", 0x5d, Kind::Stack { high: false }),
+        reg("SPH", 0x5e, Kind::Stack { high: true }),
+        reg("SREG", 0x5f, Kind::Status),
+        plain("WDTCSR", 0x60),
+        plain("CLKPR", 0x61),
+        plain("PRR", 0x64),
+        plain("PCICR", 0x68),
+        plain("EICRA", 0x69),
+        plain("PCMSK0", 0x6b),
+        plain("PCMSK1", 0x6c),
+        plain("PCMSK2", 0x6d),
+        plain("TIMSK0", 0x6e),
+        plain("TIMSK1", 0x6f),
+        plain("TIMSK2", 0x70),
+        reg("ADCL", 0x78, Kind::Sample { high: false }),
+        reg("ADCH", 0x79, Kind::Sample { high: true }),
+        reg("ADCSRA", 0x7a, Kind::Converter),
+        plain("ADCSRB", 0x7b),
+        plain("ADMUX", 0x7c),
+        plain("DIDR0", 0x7e),
+        plain("DIDR1", 0x7f),
+        plain("TCCR1A", 0x80),
+        plain("TCCR1B", 0x81),
+        plain("TCCR1C", 0x82),
+        reg("TCNT1L", 0x84, Kind::Counter),
+        reg("TCNT1H", 0x85, Kind::Counter),
+        plain("ICR1L", 0x86),
+        plain("ICR1H", 0x87),
+        plain("OCR1AL", 0x88),
+        plain("OCR1AH", 0x89),
+        plain("OCR1BL", 0x8a),
+        plain("OCR1BH", 0x8b),
+        plain("TCCR2A", 0xb0),
+        plain("TCCR2B", 0xb1),
+        reg("TCNT2", 0xb2, Kind::Counter),
+        plain("OCR2A", 0xb3),
+        plain("OCR2B", 0xb4),
+        plain("ASSR", 0xb6),
+        plain("TWCR", 0xbc),
+        reg("UCSR0A", 0xc0, Kind::SerialState),
+        plain("UCSR0B", 0xc1),
+        plain("UCSR0C", 0xc2),
+        plain("UBRR0L", 0xc4),
+        plain("UBRR0H", 0xc5),
+        reg("UDR0", 0xc6, Kind::Serial),
+    ],
+    sources: &[
+        source(1, "INT0", (0x3d, 0), Some((0x3c, 0)), None),
+        source(2, "INT1", (0x3d, 1), Some((0x3c, 1)), None),
+        source(3, "PCINT0", (0x68, 0), Some((0x3b, 0)), Some((0x6b, 0xff))),
+        source(4, "PCINT1", (0x68, 1), Some((0x3b, 1)), Some((0x6c, 0xff))),
+        source(5, "PCINT2", (0x68, 2), Some((0x3b, 2)), Some((0x6d, 0xff))),
+        source(6, "WDT", (0x60, 6), None, None),
+        source(7, "TIMER2_COMPA", (0x70, 1), Some((0x37, 1)), Some((0xb1, 7))),
+        source(8, "TIMER2_COMPB", (0x70, 2), Some((0x37, 2)), Some((0xb1, 7))),
+        source(9, "TIMER2_OVF", (0x70, 0), Some((0x37, 0)), Some((0xb1, 7))),
+        source(10, "TIMER1_CAPT", (0x6f, 5), Some((0x36, 5)), Some((0x81, 7))),
+        source(11, "TIMER1_COMPA", (0x6f, 1), Some((0x36, 1)), Some((0x81, 7))),
+        source(12, "TIMER1_COMPB", (0x6f, 2), Some((0x36, 2)), Some((0x81, 7))),
+        source(13, "TIMER1_OVF", (0x6f, 0), Some((0x36, 0)), Some((0x81, 7))),
+        source(14, "TIMER0_COMPA", (0x6e, 1), Some((0x35, 1)), Some((0x45, 7))),
+        source(15, "TIMER0_COMPB", (0x6e, 2), Some((0x35, 2)), Some((0x45, 7))),
+        source(16, "TIMER0_OVF", (0x6e, 0), Some((0x35, 0)), Some((0x45, 7))),
+        source(17, "SPI_STC", (0x4c, 7), None, Some((0x4c, 0x40))),
+        level(18, "USART_RX", (0xc1, 7), Some((0xc0, 7)), Some((0xc1, 0x10))),
+        level(19, "USART_UDRE", (0xc1, 5), Some((0xc0, 5)), Some((0xc1, 0x08))),
+        source(20, "USART_TX", (0xc1, 6), Some((0xc0, 6)), Some((0xc1, 0x08))),
+        source(21, "ADC", (0x7a, 3), Some((0x7a, 4)), Some((0x7a, 0x60))),
+        level(22, "EE_READY", (0x3f, 3), None, None),
+        source(23, "ANALOG_COMP", (0x50, 3), None, None),
+        level(24, "TWI", (0xbc, 0), None, Some((0xbc, 0x04))),
+        level(25, "SPM_READY", (0x57, 7), None, None),
+    ],
+    sleep: (0x53, 0),
+    watchdog: (0x60, 0x48),
+    eecr: 0x3f,
+    ucsra: 0xc0,
+    adcsra: 0x7a,
+};
+
+/// The ATmega16.
+pub static ATMEGA16: Chip = Chip {
+    name: "atmega16",
+    flash: 0x2000,
+    ram: (0x60, 0x45f),
+    eeprom: 512,
+    vectors: 21,
+    registers: &[
+        reg("ADCL", 0x24, Kind::Sample { high: false }),
+        reg("ADCH", 0x25, Kind::Sample { high: true }),
+        reg("ADCSRA", 0x26, Kind::Converter),
+        plain("ADMUX", 0x27),
+        plain("ACSR", 0x28),
+        plain("UBRRL", 0x29),
+        plain("UCSRB", 0x2a),
+        reg("UCSRA", 0x2b, Kind::SerialState),
+        reg("UDR", 0x2c, Kind::Serial),
+        plain("SPCR", 0x2d),
+        plain("SPSR", 0x2e),
+        plain("SPDR", 0x2f),
+        pins("PIND", 0x30),
+        plain("DDRD", 0x31),
+        plain("PORTD", 0x32),
+        pins("PINC", 0x33),
+        plain("DDRC", 0x34),
+        plain("PORTC", 0x35),
+        pins("PINB", 0x36),
+        plain("DDRB", 0x37),
+        plain("PORTB", 0x38),
+        pins("PINA", 0x39),
+        plain("DDRA", 0x3a),
+        plain("PORTA", 0x3b),
+        reg("EECR", 0x3c, Kind::Eeprom),
+        plain("EEDR", 0x3d),
+        plain("EEARL", 0x3e),
+        plain("EEARH", 0x3f),
+        plain("UBRRH", 0x40),
+        plain("WDTCR", 0x41),
+        plain("ASSR", 0x42),
+        plain("OCR2", 0x43),
+        reg("TCNT2", 0x44, Kind::Counter),
+        plain("TCCR2", 0x45),
+        reg("TCNT1L", 0x4c, Kind::Counter),
+        reg("TCNT1H", 0x4d, Kind::Counter),
+        plain("TCCR1B", 0x4e),
+        plain("TCCR1A", 0x4f),
+        plain("SFIOR", 0x50),
+        reg("TCNT0", 0x52, Kind::Counter),
+        plain("TCCR0", 0x53),
+        plain("MCUCSR", 0x54),
+        plain("MCUCR", 0x55),
+        plain("TWCR", 0x56),
+        plain("SPMCR", 0x57),
+        reg("TIFR", 0x58, Kind::Flags),
+        plain("TIMSK", 0x59),
+        reg("GIFR", 0x5a, Kind::Flags),
+        plain("GICR", 0x5b),
+        plain("OCR0", 0x5c),
+        reg("SPL", 0x5d, Kind::Stack { high: false }),
+        reg("SPH", 0x5e, Kind::Stack { high: true }),
+        reg("SREG", 0x5f, Kind::Status),
+    ],
+    sources: &[
+        source(1, "INT0", (0x5b, 6), Some((0x5a, 6)), None),
+        source(2, "INT1", (0x5b, 7), Some((0x5a, 7)), None),
+        source(3, "TIMER2_COMP", (0x59, 7), Some((0x58, 7)), Some((0x45, 7))),
+        source(4, "TIMER2_OVF", (0x59, 6), Some((0x58, 6)), Some((0x45, 7))),
+        source(5, "TIMER1_CAPT", (0x59, 5), Some((0x58, 5)), Some((0x4e, 7))),
+        source(6, "TIMER1_COMPA", (0x59, 4), Some((0x58, 4)), Some((0x4e, 7))),
+        source(7, "TIMER1_COMPB", (0x59, 3), Some((0x58, 3)), Some((0x4e, 7))),
+        source(8, "TIMER1_OVF", (0x59, 2), Some((0x58, 2)), Some((0x4e, 7))),
+        source(9, "TIMER0_OVF", (0x59, 0), Some((0x58, 0)), Some((0x53, 7))),
+        source(10, "SPI_STC", (0x2d, 7), None, Some((0x2d, 0x40))),
+        level(11, "USART_RXC", (0x2a, 7), Some((0x2b, 7)), Some((0x2a, 0x10))),
+        level(12, "USART_UDRE", (0x2a, 5), Some((0x2b, 5)), Some((0x2a, 0x08))),
+        source(13, "USART_TXC", (0x2a, 6), Some((0x2b, 6)), Some((0x2a, 0x08))),
+        source(14, "ADC", (0x26, 3), Some((0x26, 4)), Some((0x26, 0x60))),
+        level(15, "EE_RDY", (0x3c, 3), None, None),
+        source(16, "ANA_COMP", (0x28, 3), None, None),
+        level(17, "TWI", (0x56, 0), None, Some((0x56, 0x04))),
+        source(18, "INT2", (0x5b, 5), Some((0x5a, 5)), None),
+        source(19, "TIMER0_COMP", (0x59, 1), Some((0x58, 1)), Some((0x53, 7))),
+        level(20, "SPM_RDY", (0x57, 7), None, None),
+    ],
+    sleep: (0x55, 6),
+    watchdog: (0x41, 0x08),
+    eecr: 0x3c,
+    ucsra: 0x2b,
+    adcsra: 0x26,
+};
+
+/// All devices.
+pub static CHIPS: [&Chip; 2] = [&ATMEGA328P, &ATMEGA16];
+
+impl Chip {
+    /// The device with a name, as `-mmcu` of the compiler has it.
+    pub fn named(name: &str) -> Option<&'static Chip> {
+        let name = name.to_ascii_lowercase();
+        let name = if name == "atmega328" {
+            "atmega328p"
+        } else if name == "atmega16a" {
+            "atmega16"
+        } else {
+            &name
+        };
+        CHIPS.into_iter().find(|chip| chip.name == name)
+    }
+
+    /// The register at an address of the data space.
+    pub fn register(&self, addr: u16) -> Option<&'static Register> {
+        self.registers.iter().find(|register| register.addr == addr)
+    }
+
+    /// Whether an address is that of a register of a device, known or not.
+    pub fn is_io(&self, addr: u16) -> bool {
+        (0x20..self.ram.0).contains(&addr)
+    }
+
+    /// The source whose flag is a bit of a register.
+    pub fn source_of(&self, addr: u16, bit: u8) -> Option<&'static Source> {
+        self.sources.iter().find(|source| source.flag == Some((addr, bit)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_in_order_and_refer_to_known_registers() {
+        for chip in CHIPS {
+            assert!(chip.registers.is_sorted_by_key(|register| register.addr));
+            assert!(chip.sources.is_sorted_by_key(|source| source.vector));
+            assert!(chip.sources.iter().all(|source| source.vector < chip.vectors));
+            for source in chip.sources {
+                assert!(chip.register(source.mask.0).is_some(), "{}", source.name);
+                assert!(source.flag.is_none_or(|(addr, _)| chip.register(addr).is_some()), "{}", source.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Lines and variables from the debugging information (DWARF).
+//!
+//! Whatever is damaged or missing is left out: a program without names can be checked too.
+
+use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Reader as _, Unit, UnitOffset};
+use object::{Object, ObjectSection};
+use std::collections::BTreeMap;
+
+type Slice<'a> = EndianSlice<'a, LittleEndian>;
+
+/// Data addresses in DWARF have this bit set.
+const DATA: u64 = 0x80_0000;
+const EEPROM: u64 = 0x81_0000;
+
+/// Deepest nesting of types.
+const DEPTH: usize = 12;
+/// Most scalars and arrays that one variable is divided into.
+const PARTS: usize = 512;
+
+/// A scalar as the machine sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scalar {
+    /// Bytes: 1, 2 or 4.
+    pub size: u8,
+    pub signed: bool,
+    pub boolean: bool,
+}
+
+/// A part of a variable: a scalar or an array of scalars.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The name, with members and elements: `ring.head`, `tasks[1].state`.
+    pub name: String,
+    /// Its address in the data space.
+    pub addr: u16,
+    pub scalar: Scalar,
+    /// The number of elements, if it is an array.
+    pub count: Option<u32>,
+}
+
+/// A row of the line table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// The byte address from which on it holds.
+    pub addr: u32,
+    /// The file, in [`Debug::files`], and the line; `None` where no source is known.
+    pub place: Option<(u32, u32)>,
+}
+
+/// What the debugging information tells.
+#[derive(Debug, Default)]
+pub struct Debug {
+    pub files: Vec<String>,
+    /// In the order of addresses.
+    pub lines: Vec<Line>,
+    /// In the order of addresses, without overlap.
+    pub parts: Vec<Part>,
+    /// Constants of enumerations, by their names.
+    pub constants: BTreeMap<String, i64>,
+}
+
+impl Debug {
+    /// File and line of a byte address.
+    pub fn line(&self, addr: u32) -> Option<(u32, u32)> {
+        let after = self.lines.partition_point(|line| line.addr <= addr);
+        self.lines[after.checked_sub(1)?].place
+    }
+}
+
+/// Reads the debugging information of a file.
+pub fn read<'a>(file: &impl Object<'a>) -> Debug {
+    let load = |id: gimli::SectionId| -> Result<Slice<'_>, gimli::Error> {
+        let data = file.section_by_name(id.name()).and_then(|section| section.data().ok()).unwrap_or(&[]);
+        Ok(EndianSlice::new(data, LittleEndian))
+    };
+    let mut debug = Debug::default();
+    let Ok(dwarf) = Dwarf::load(load) else { return debug };
+    let mut reader = Reader { dwarf: &dwarf, debug: &mut debug, found: Vec::new() };
+    let mut units = dwarf.units();
+    while let Ok(Some(header)) = units.next() {
+        let Ok(unit) = dwarf.unit(header) else { continue };
+        reader.lines(&unit);
+        reader.variables(&unit);
+    }
+    let found = reader.found;
+    debug.lines.sort_by_key(|line| (line.addr, line.place.is_some()));
+    debug.parts = separate(found);
+    debug
+}
+
+/// The parts without those that overlap others, and with names that are unique.
+fn separate(mut found: Vec<Part>) -> Vec<Part> {
+    found.sort_by(|a, b| a.addr.cmp(&b.addr).then(a.name.cmp(&b.name)));
+    let mut parts: Vec<Part> = Vec::new();
+    let mut end = 0_u32;
+    for part in found {
+        if u32::from(part.addr) >= end {
+            end = u32::from(part.addr) + u32::from(part.scalar.size) * part.count.unwrap_or(1);
+            parts.push(part);
+        }
+    }
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for part in &mut parts {
+        let count = seen.entry(part.name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            part.name = format!("{}@{}", part.name, count);
+        }
+    }
+    parts
+}
+
+struct Reader<'d, 'a> {
+    dwarf: &'d Dwarf<Slice<'a>>,
+    debug: &'d mut Debug,
+    found: Vec<Part>,
+}
+
+type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
+
+impl<'a> Reader<'_, 'a> {
+    fn lines(&mut self, unit: &Unit<Slice<'a>>) {
+        let Some(program) = unit.line_program.clone() else { return };
+        let mut files: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut rows = program.rows();
+        while let Ok(Some((header, row))) = rows.next_row() {
+            let Ok(addr) = u32::try_from(row.address()) else { continue };
+            let place = (!row.end_sequence()).then(|| row.line()).flatten().map(|line| {
+                let file = *files.entry(row.file_index()).or_insert_with(|| {
+                    let name = row
+                        .file(header)
+                        .and_then(|file| self.dwarf.attr_string(unit, file.path_name()).ok())
+                        .map_or_else(|| "?".to_owned(), |name| name.to_string_lossy().into_owned());
+                    let known = self.debug.files.iter().position(|known| *known == name);
+                    known.unwrap_or_else(|| {
+                        self.debug.files.push(name);
+                        self.debug.files.len() - 1
+                    }) as u32
+                });
+                (file, u32::try_from(line.get()).unwrap_or(0))
+            });
+            self.debug.lines.push(Line { addr, place });
+        }
+    }
+
+    fn variables(&mut self, unit: &Unit<Slice<'a>>) {
+        let mut entries = unit.entries();
+        while let Ok(Some(entry)) = entries.next_dfs() {
+            match entry.tag() {
+                gimli::DW_TAG_variable => {
+                    let _ = self.variable(unit, entry);
+                }
+                gimli::DW_TAG_enumerator => {
+                    if let (Some(name), Some(value)) =
+                        (self.name(unit, entry), entry.attr_value(gimli::DW_AT_const_value).and_then(|v| v.sdata_value()))
+                    {
+                        self.debug.constants.insert(name, value);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn name(&self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Option<String> {
+        let value = entry.attr_value(gimli::DW_AT_name)?;
+        Some(self.dwarf.attr_string(unit, value).ok()?.to_string_lossy().into_owned())
+    }
+
+    /// The entry that an attribute refers to.
+    fn referred(&self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>, attribute: gimli::DwAt) -> Option<UnitOffset> {
+        match entry.attr_value(attribute)? {
+            AttributeValue::UnitRef(offset) => Some(offset),
+            AttributeValue::DebugInfoRef(offset) => offset.to_unit_offset(unit),
+            _ => None,
+        }
+    }
+
+    fn variable(&mut self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Option<()> {
+        let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else { return None };
+        let mut reader = expression.0;
+        if reader.read_u8().ok()? != gimli::DW_OP_addr.0 {
+            return None;
+        }
+        let addr = reader.read_address(unit.encoding().address_size).ok()?;
+        if !(DATA + 0x60..EEPROM).contains(&addr) || !reader.is_empty() {
+            return None;
+        }
+        let declared;
+        let entry = match self
+            .referred(unit, entry, gimli::DW_AT_specification)
+            .or_else(|| self.referred(unit, entry, gimli::DW_AT_abstract_origin))
+        {
+            Some(offset) => {
+                declared = unit.entry(offset).ok()?;
+                &declared
+            }
+            None => entry,
+        };
+        let name = self.name(unit, entry)?;
+        // The registers of the devices have names of their own, in the tables of this crate.
+        let external = self.referred(unit, entry, gimli::DW_AT_type)?;
+        let mut parts = Vec::new();
+        self.divide(unit, external, &name, (addr - DATA) as u16, 0, &mut parts);
+        self.found.append(&mut parts);
+        Some(())
+    }
+
+    /// Divides a variable of a type into scalars and arrays.
+    fn divide(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, name: &str, addr: u16, depth: usize, parts: &mut Vec<Part>) {
+        let Some(shape) = self.shape(unit, ty, depth) else { return };
+        if parts.len() >= PARTS {
+            return;
+        }
+        let mut add = |scalar, count| parts.push(Part { name: name.to_owned(), addr, scalar, count });
+        let byte = Scalar { size: 1, signed: false, boolean: false };
+        match shape {
+            Shape::Scalar(scalar) => add(scalar, None),
+            Shape::Bytes(size) => add(byte, Some(size)),
+            Shape::Array(element, count) => match self.shape(unit, element, depth + 1) {
+                Some(Shape::Scalar(scalar)) => add(scalar, Some(count)),
+                Some(inner) if count <= 32 => {
+                    let size = inner.size();
+                    for index in 0..count {
+                        let Some(at) = size.checked_mul(index).and_then(|by| u16::try_from(by).ok()?.checked_add(addr)) else { break };
+                        self.divide(unit, element, &format!("{name}[{index}]"), at, depth + 1, parts);
+                    }
+                }
+                Some(inner) => add(byte, Some(inner.size().saturating_mul(count).clamp(1, 0xffff))),
+                None => {}
+            },
+            Shape::Struct(size, members) => {
+                let separate = members.windows(2).all(|pair| pair[0].1 < pair[1].1);
+                if !separate || members.is_empty() {
+                    add(byte, Some(size.max(1)));
+                    return;
+                }
+                for (member, offset, ty) in members {
+                    let Some(at) = u16::try_from(offset).ok().and_then(|offset| addr.checked_add(offset)) else { continue };
+                    self.divide(unit, ty, &format!("{name}.{member}"), at, depth + 1, parts);
+                }
+            }
+        }
+    }
+
+    fn shape(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> Option<Shape> {
+        if depth > DEPTH {
+            return None;
+        }
+        let entry = unit.entry(ty).ok()?;
+        let size = entry.attr_value(gimli::DW_AT_byte_size).and_then(|v| v.udata_value()).and_then(|size| u32::try_from(size).ok());
+        match entry.tag() {
+            gimli::DW_TAG_base_type => {
+                let encoding = match entry.attr_value(gimli::DW_AT_encoding)? {
+                    AttributeValue::Encoding(encoding) => encoding,
+                    _ => return None,
+                };
+                let signed = matches!(encoding, gimli::DW_ATE_signed | gimli::DW_ATE_signed_char);
+                let boolean = encoding == gimli::DW_ATE_boolean;
+                match size? {
+                    size @ (1 | 2 | 4) if encoding != gimli::DW_ATE_float => {
+                        Some(Shape::Scalar(Scalar { size: size as u8, signed, boolean }))
+                    }
+                    size => Some(Shape::Bytes(size.clamp(1, 0xffff))),
+                }
+            }
+            gimli::DW_TAG_enumeration_type => match size? {
+                size @ (1 | 2 | 4) => Some(Shape::Scalar(Scalar { size: size as u8, signed: false, boolean: false })),
+                size => Some(Shape::Bytes(size.clamp(1, 0xffff))),
+            },
+            gimli::DW_TAG_pointer_type => Some(Shape::Scalar(Scalar { size: 2, signed: false, boolean: false })),
+            gimli::DW_TAG_typedef | gimli::DW_TAG_volatile_type | gimli::DW_TAG_const_type => {
+                self.shape(unit, self.referred(unit, &entry, gimli::DW_AT_type)?, depth + 1)
+            }
+            gimli::DW_TAG_array_type => {
+                let element = self.referred(unit, &entry, gimli::DW_AT_type)?;
+                let mut count = 1_u32;
+                self.children(unit, ty, |child| {
+                    if child.tag() == gimli::DW_TAG_subrange_type {
+                        let number = |attribute| child.attr_value(attribute).and_then(|v| v.udata_value());
+                        let length = number(gimli::DW_AT_count).or_else(|| number(gimli::DW_AT_upper_bound)?.checked_add(1));
+                        count = count.saturating_mul(length.and_then(|n| u32::try_from(n).ok()).unwrap_or(1));
+                    }
+                });
+                (1..0x1_0000).contains(&count).then_some(Shape::Array(element, count))
+            }
+            gimli::DW_TAG_structure_type => {
+                let mut members = Vec::new();
+                let mut bits = false;
+                self.children(unit, ty, |child| {
+                    if child.tag() == gimli::DW_TAG_member {
+                        bits |= child.attr_value(gimli::DW_AT_bit_size).is_some();
+                        let offset = match child.attr_value(gimli::DW_AT_data_member_location) {
+                            Some(AttributeValue::Exprloc(expression)) => constant(expression.0),
+                            Some(value) => value.udata_value(),
+                            None => Some(0),
+                        };
+                        if let (Some(name), Some(offset), Some(ty)) = (
+                            self.name(unit, child),
+                            offset.and_then(|o| u32::try_from(o).ok()),
+                            self.referred(unit, child, gimli::DW_AT_type),
+                        ) {
+                            members.push((name, offset, ty));
+                        }
+                    }
+                });
+                Some(Shape::Struct(size?, if bits { Vec::new() } else { members }))
+            }
+            gimli::DW_TAG_union_type => Some(Shape::Bytes(size?.clamp(1, 0xffff))),
+            _ => None,
+        }
+    }
+
+    fn children(&self, unit: &Unit<Slice<'a>>, of: UnitOffset, mut each: impl FnMut(&Entry<'a>)) {
+        let Ok(mut tree) = unit.entries_tree(Some(of)) else { return };
+        let Ok(root) = tree.root() else { return };
+        let mut children = root.children();
+        while let Ok(Some(child)) = children.next() {
+            each(child.entry());
+        }
+    }
+}
+
+/// The offset of a member in the form of DWARF 2: an expression that adds a constant.
+fn constant(mut reader: Slice<'_>) -> Option<u64> {
+    (reader.read_u8().ok()? == gimli::DW_OP_plus_uconst.0).then(|| reader.read_uleb128().ok()).flatten()
+}
+
+/// A type, as far as memory is concerned.
+enum Shape {
+    Scalar(Scalar),
+    /// Something of this size.
+    Bytes(u32),
+    Array(UnitOffset, u32),
+    /// Size and members: name, offset, type.
+    Struct(u32, Vec<(String, u32, UnitOffset)>),
+}
+
+impl Shape {
+    fn size(&self) -> u32 {
+        match self {
+            Shape::Scalar(scalar) => scalar.size.into(),
+            Shape::Bytes(size) | Shape::Struct(size, _) => *size,
+            // Only elements of arrays are asked for their size; an array in an array is one list.
+            Shape::Array(..) => 1,
+        }
+    }
+}

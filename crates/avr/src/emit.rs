@@ -1,0 +1,609 @@
+//! From instructions to steps.
+//!
+//! Every instruction becomes byte-code at its own mark, in the order of addresses. A transition
+//! runs from one point where an interrupt can matter to the next: those points are before
+//! instructions that touch what handlers touch, that switch interrupts off, and in loops that may
+//! wait for an interrupt. In between there are steps in mode D, one for each source line and one
+//! where ways meet; they keep the code of a step small, and a trace shows the lines. An input is
+//! chosen at the start of a transition, because mode D follows one way only.
+
+use crate::arith;
+use crate::chip::Kind;
+use crate::code::{Code, FLAGS, I, IRQ, Mark, PC, SP, T0, T1, T2, flag_local, reg};
+use crate::facts::{Enabled, Facts};
+use crate::flow::Flow;
+use crate::image::Image;
+use crate::insn::{Insn, flag};
+use crate::live::{Live, Liveness};
+use crate::memory::{Memory, STACK};
+use crate::options::Options;
+use crate::sharing::Sharing;
+use bytecode::{FieldMask, FileIndex, Mode, Op, Receive, Span, Type, Variable};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The number of the channel on which devices interrupt.
+pub const INTERRUPTS: i32 = 1;
+
+/// Functions that say that something is wrong.
+const FAILURES: &[&str] = &["__assert", "__assert_fail", "__assert_func", "abort", "everypath_fail"];
+
+/// How a step ends before an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Before {
+    /// Not at all.
+    Nothing,
+    /// Invisibly.
+    Line,
+    /// An interrupt can matter here.
+    Point,
+    /// An input is chosen, and perhaps an interrupt can matter.
+    Choice,
+}
+
+/// The translation of a program's code.
+pub struct Emitter<'a> {
+    pub image: &'a Image,
+    pub flow: &'a Flow,
+    pub facts: &'a Facts,
+    pub memory: &'a Memory,
+    pub sharing: &'a Sharing,
+    pub options: &'a Options,
+    pub liveness: &'a Liveness,
+    /// What the handlers need of the registers when they begin.
+    pub handlers_need: &'a Live,
+    /// How the step before each instruction ends.
+    pub before: &'a BTreeMap<u16, Before>,
+    /// Accesses that an interrupt must not divide.
+    pub races: &'a BTreeMap<u16, crate::races::Race>,
+    /// The texts of source lines.
+    pub texts: &'a dyn Fn(u32, u32) -> String,
+    pub code: Code,
+    marks: BTreeMap<u16, Mark>,
+    /// Where a process rests at a point.
+    rests: BTreeMap<u16, Mark>,
+    /// Answers to interrupts: where, and the address to return to.
+    answers: Vec<(Mark, u16)>,
+    /// Where handlers return to, beside points.
+    woken: BTreeSet<u16>,
+    enter: Mark,
+    dispatch: Mark,
+    halt: Mark,
+    /// The position that the code has now.
+    place: Option<(u32, u32)>,
+    /// Its text where no source line is known.
+    text: String,
+}
+
+/// The locals of the processor.
+pub fn locals(memory: &Memory, options: &Options) -> Vec<Variable> {
+    let hidden = |mut variable: Variable| {
+        if !options.registers {
+            variable.shown = bytecode::Shown::Hidden;
+        }
+        variable
+    };
+    let mut locals: Vec<Variable> = (0..FLAGS).map(|r| hidden(Variable::scalar(format!("r{r}"), Type::Byte))).collect();
+    locals.extend(["C", "Z", "N", "V", "S", "H", "T"].map(|name| hidden(Variable::scalar(name, Type::Bit))));
+    let scratch = |name: &str| Variable { scratch: true, ..Variable::scalar(name, Type::Unsigned(16)) };
+    locals.push(hidden(Variable {
+        init: vec![i32::from(memory.stack.0 + (memory.stack.1 - 1))],
+        ..Variable::scalar("SP", Type::Unsigned(16))
+    }));
+    locals.push(scratch("pc"));
+    locals.push(scratch("irq"));
+    locals.push(Variable { shown: bytecode::Shown::Hidden, ..Variable::scalar("torn", Type::Unsigned(16)) });
+    locals.push(scratch("count"));
+    let stack = Variable::array("stack", Type::Unsigned(9), memory.stack.1.into());
+    locals.push(Variable { shown: bytecode::Shown::Hidden, ..stack });
+    locals
+}
+
+#[allow(clippy::too_many_arguments)]
+impl<'a> Emitter<'a> {
+    /// An emitter for a program about which everything is known.
+    pub fn new(
+        image: &'a Image,
+        flow: &'a Flow,
+        facts: &'a Facts,
+        memory: &'a Memory,
+        sharing: &'a Sharing,
+        options: &'a Options,
+        liveness: &'a Liveness,
+        handlers_need: &'a Live,
+        before: &'a BTreeMap<u16, Before>,
+        races: &'a BTreeMap<u16, crate::races::Race>,
+        texts: &'a dyn Fn(u32, u32) -> String,
+    ) -> Emitter<'a> {
+        let mut code = Code::default();
+        let marks = flow.nodes.keys().map(|at| (*at, code.mark())).collect();
+        let (enter, dispatch, halt) = (code.mark(), code.mark(), code.mark());
+        Emitter {
+            image,
+            flow,
+            facts,
+            memory,
+            sharing,
+            options,
+            liveness,
+            handlers_need,
+            before,
+            races,
+            texts,
+            code,
+            marks,
+            rests: BTreeMap::new(),
+            answers: Vec::new(),
+            woken: BTreeSet::new(),
+            enter,
+            dispatch,
+            halt,
+            place: None,
+            text: String::new(),
+        }
+    }
+
+    /// Translates everything. The entry is the first address.
+    pub fn run(&mut self) {
+        let order: Vec<u16> = self.flow.nodes.keys().copied().collect();
+        self.code.jump(self.marks[&0]);
+        for (index, &at) in order.iter().enumerate() {
+            let node = self.flow.nodes[&at];
+            self.instruction(at);
+            let behind = at.wrapping_add(node.len);
+            let falls = !matches!(node.insn, None | Some(Insn::Jump { .. } | Insn::Ijmp | Insn::Icall | Insn::Ret | Insn::Reti))
+                && self.flow.callees(at).is_empty();
+            if falls && order.get(index + 1) != Some(&behind) {
+                self.go(behind);
+            }
+        }
+        self.place = None;
+        self.text = "interrupt".to_owned();
+        self.position(None);
+        self.answers();
+        if !self.sharing.handlers.is_empty() {
+            self.dispatcher();
+        }
+        self.code.place(self.halt);
+        self.code.op(Op::Nex {});
+    }
+
+    /// Where the processor stops after an error.
+    pub fn halted(&self) -> Option<bytecode::Addr> {
+        self.code.address(self.halt)
+    }
+
+    /// Jumps to an instruction; an error where there is none.
+    fn go(&mut self, to: u16) {
+        match self.marks.get(&to) {
+            Some(mark) => self.code.jump(*mark),
+            None => self.fail("the program runs into memory that is no code"),
+        }
+    }
+
+    /// The position of the code from here on.
+    pub fn position(&mut self, text: Option<&str>) {
+        let Some((file, line)) = self.place else {
+            let text = text.unwrap_or(&self.text).to_owned();
+            return self.code.span(Span { addr: self.code.here(), file: FileIndex(0), line: 1, column: 1, text });
+        };
+        let text = text.map_or_else(|| (self.texts)(file, line), str::to_owned);
+        self.code.span(Span { addr: self.code.here(), file: FileIndex(file as u16 + 1), line, column: 1, text });
+    }
+
+    /// Reports an error, and stops.
+    pub fn fail(&mut self, text: &str) {
+        self.code.c(0);
+        self.claim(text);
+        self.code.step(Mode::Normal);
+        self.code.jump(self.halt);
+    }
+
+    /// The top of the stack must not be zero.
+    pub fn claim(&mut self, text: &str) {
+        self.position(Some(text));
+        self.code.op(Op::Assert {});
+        self.position(None);
+    }
+
+    fn instruction(&mut self, at: u16) {
+        let node = self.flow.nodes[&at];
+        self.code.place(self.marks[&at]);
+        let place = self.image.debug.line(u32::from(at) * 2);
+        self.place = place;
+        let name = self.image.function_at(at).unwrap_or("code");
+        self.text = format!("{name} at {:#06x}", u32::from(at) * 2);
+        self.position(None);
+        let Some(insn) = node.insn else {
+            return self.fail(&format!("the word {:#06x} at {:#06x} is no instruction", self.image.flash[at as usize], u32::from(at) * 2));
+        };
+        let before = self.before.get(&at).copied().unwrap_or(Before::Nothing);
+        self.end_step(at, &insn, before);
+        self.execute(at, &insn);
+    }
+
+    /// Ends the step before an instruction, as is wanted.
+    fn end_step(&mut self, at: u16, insn: &Insn, before: Before) {
+        let enabled = if self.sharing.handlers.is_empty() { Enabled::No } else { self.facts.enabled(at) };
+        let (body, go_on) = (self.code.mark(), self.code.mark());
+        match before {
+            Before::Nothing => return,
+            Before::Line => return self.code.step(Mode::Deterministic),
+            Before::Point | Before::Choice => {}
+        }
+        // What lies on the stack is private to the processor, whoever points to it.
+        let private = before == Before::Point && matches!(insn, Insn::Ld { .. } | Insn::St { .. }) && self.facts.resolved(at).is_none();
+        if private {
+            self.address_of(insn);
+            self.code.push(T1);
+            self.code.c(self.memory.stack.0.into());
+            self.code.op(Op::Ge {});
+            self.code.jump_not_zero(go_on);
+        }
+        if enabled == Enabled::Perhaps && before == Before::Point {
+            self.code.op(Op::Ldg { var: I });
+            self.code.jump_zero(go_on);
+        }
+        if before == Before::Choice || enabled != Enabled::No {
+            let live = self.live_before(at);
+            self.forget(&live);
+            self.code.step(Mode::Normal);
+            let rest = self.code.mark();
+            self.code.place(rest);
+            self.rests.insert(at, rest);
+            if enabled != Enabled::No && !self.sharing.shadowed.contains(&at) {
+                self.answer(at);
+            }
+            self.code.jump(body);
+        }
+        self.code.place(go_on);
+        self.code.step(Mode::Deterministic);
+        self.code.place(body);
+    }
+
+    /// An alternative: the interrupt that a device asks for, after which `to` is executed.
+    fn answer(&mut self, to: u16) {
+        let mark = self.code.mark();
+        self.code.or(mark);
+        self.answers.push((mark, to));
+    }
+
+    fn answers(&mut self) {
+        for (mark, to) in std::mem::take(&mut self.answers) {
+            self.code.place(mark);
+            self.code.c(INTERRUPTS);
+            self.code.op(Op::Recv { fields: 1, mask: FieldMask(0), how: Receive::First });
+            self.code.push(T0);
+            self.code.set(IRQ);
+            self.code.c(to.into());
+            self.code.set(PC);
+            self.code.step(Mode::Deterministic);
+            self.code.jump(self.enter);
+        }
+    }
+
+    /// What is alive before an instruction, with what handlers need.
+    fn live_before(&self, at: u16) -> Live {
+        let mut live = self.liveness.before(at);
+        if self.facts.enabled(at) != Enabled::No {
+            live.merge(self.handlers_need);
+        }
+        live
+    }
+
+    /// Sets everything back that is not alive.
+    fn forget(&mut self, live: &Live) {
+        for r in 0..32_u8 {
+            if !self.sharing.written[r as usize] {
+                continue;
+            }
+            match live.regs[r as usize] {
+                0xff => {}
+                0 => {
+                    self.code.c(0);
+                    self.code.set(reg(r));
+                }
+                mask => {
+                    self.code.get(reg(r));
+                    self.code.and(mask.into());
+                    self.code.set(reg(r));
+                }
+            }
+        }
+        for bit in 0..7 {
+            if live.flags & 1 << bit == 0 {
+                self.code.c(0);
+                self.code.set(flag_local(bit));
+            }
+        }
+    }
+
+    /// Entering a handler, and returning from one.
+    fn dispatcher(&mut self) {
+        self.place = None;
+        self.code.place(self.enter);
+        self.text = "interrupt".to_owned();
+        self.position(None);
+        self.code.get(PC);
+        self.code.pop(T2);
+        self.push_address();
+        self.code.c(0);
+        self.code.op(Op::Stg { var: I });
+        self.code.get(IRQ);
+        self.code.pop(T2);
+        let handlers: Vec<(u16, u16)> = self.flow.handlers.iter().map(|(vector, entry)| (u16::from(*vector), *entry)).collect();
+        self.choose(&handlers, &mut |this, entry| this.go(entry));
+        self.code.place(self.dispatch);
+        self.text = "end of the interrupt".to_owned();
+        self.position(None);
+        self.code.get(PC);
+        self.code.pop(T2);
+        let mut targets: BTreeMap<u16, bool> = self.rests.keys().map(|at| (*at, true)).collect();
+        for at in &self.woken {
+            targets.entry(*at).or_insert(false);
+        }
+        let targets: Vec<(u16, u16)> = targets.into_keys().map(|at| (at, at)).collect();
+        self.choose(&targets, &mut |this, at| {
+            this.code.step(Mode::Normal);
+            match this.rests.get(&at) {
+                Some(rest) => this.code.jump(*rest),
+                None => this.go(at),
+            }
+        });
+    }
+
+    /// Goes to one of several targets by the number in T2; an error if it is none of them.
+    fn choose(&mut self, targets: &[(u16, u16)], leaf: &mut dyn FnMut(&mut Self, u16)) {
+        match targets {
+            [] => self.fail("the program goes on at an address that no call, jump or interrupt left there"),
+            [(number, target)] => {
+                let wrong = self.code.mark();
+                self.code.push(T2);
+                self.code.c((*number).into());
+                self.code.op(Op::Eq {});
+                self.code.jump_zero(wrong);
+                leaf(self, *target);
+                self.code.place(wrong);
+                self.choose(&[], leaf);
+            }
+            several => {
+                let (low, high) = several.split_at(several.len() / 2);
+                let upper = self.code.mark();
+                self.code.push(T2);
+                self.code.c(high[0].0.into());
+                self.code.op(Op::Lt {});
+                self.code.jump_zero(upper);
+                self.choose(low, leaf);
+                self.code.place(upper);
+                self.position(None);
+                self.choose(high, leaf);
+            }
+        }
+    }
+
+    /// Stores the byte in T0 on top of the processor's stack.
+    fn push_byte(&mut self, initialised: bool) {
+        self.code.get(SP);
+        self.code.c(self.memory.stack.0.into());
+        self.code.op(Op::Ge {});
+        self.claim("the stack runs into the variables");
+        self.code.push(T0);
+        if initialised {
+            self.code.and(0xff);
+            self.code.c(0x100);
+            self.code.op(Op::Or {});
+        }
+        self.code.get(SP);
+        self.code.c(self.memory.stack.0.into());
+        self.code.op(Op::Sub {});
+        self.code.op(Op::Stlx { var: STACK });
+        self.code.get(SP);
+        self.code.c(1);
+        self.code.op(Op::Sub {});
+        self.code.set(SP);
+    }
+
+    /// Takes the byte on top of the processor's stack into T0. Its place is empty then.
+    fn pop_byte(&mut self) {
+        let index = |this: &mut Self| {
+            this.code.get(SP);
+            this.code.c(this.memory.stack.0.into());
+            this.code.op(Op::Sub {});
+        };
+        self.code.get(SP);
+        self.code.c(1);
+        self.code.op(Op::Add {});
+        self.code.set(SP);
+        index(self);
+        self.code.op(Op::Ldlx { var: STACK });
+        self.code.and(0xff);
+        self.code.pop(T0);
+        self.code.c(0);
+        index(self);
+        self.code.op(Op::Stlx { var: STACK });
+    }
+
+    /// Pushes the address in T2, low byte first.
+    fn push_address(&mut self) {
+        self.code.push(T2);
+        self.code.pop(T0);
+        self.push_byte(true);
+        self.code.push(T2);
+        self.code.shr(8);
+        self.code.pop(T0);
+        self.push_byte(true);
+    }
+
+    /// Pops an address into T2.
+    fn pop_address(&mut self) {
+        self.pop_byte();
+        self.code.push(T0);
+        self.code.shl(8);
+        self.code.pop(T2);
+        self.pop_byte();
+        self.code.push(T2);
+        self.code.push(T0);
+        self.code.op(Op::Or {});
+        self.code.pop(T2);
+    }
+
+    fn execute(&mut self, at: u16, insn: &Insn) {
+        let after = self.liveness.after(self.flow, self.facts, at);
+        let behind = at.wrapping_add(self.flow.nodes[&at].len);
+        if arith::translate(&mut self.code, insn, &after) {
+            return;
+        }
+        match *insn {
+            Insn::Flag { bit: flag::I, set } => {
+                self.code.c(set.into());
+                self.code.op(Op::Stg { var: I });
+            }
+            Insn::Flag { bit, set } => arith::constant_flag(&mut self.code, &after, bit, set.into()),
+            Insn::Branch { bit, set, to } => {
+                self.push_flag(bit);
+                self.branch(set, to);
+            }
+            Insn::Cpse { d, r } => {
+                self.code.get(reg(d));
+                self.code.get(reg(r));
+                self.code.op(Op::Eq {});
+                self.branch(true, self.skip_to(behind));
+            }
+            Insn::SkipBit { r, bit, set } => {
+                self.code.get(reg(r));
+                self.code.and(1 << bit);
+                self.branch(set, self.skip_to(behind));
+            }
+            Insn::SkipIo { addr, bit, set } => {
+                self.load_io(addr, 1 << bit);
+                self.code.and(1 << bit);
+                self.branch(set, self.skip_to(behind));
+            }
+            Insn::Jump { to } => self.go(to),
+            Insn::Call { to } if to == behind => {
+                // Two bytes of room: nobody returns to this address.
+                self.code.c(0);
+                self.code.pop(T0);
+                self.push_byte(false);
+                self.push_byte(false);
+            }
+            Insn::Call { to } => match self.image.names_at(to).find(|name| FAILURES.contains(name)).map(str::to_owned) {
+                Some(name) => {
+                    let text = self.place.map_or_else(|| format!("{name} is called"), |(file, line)| (self.texts)(file, line));
+                    self.fail(&text);
+                }
+                None => {
+                    self.code.c(behind.into());
+                    self.code.pop(T2);
+                    self.push_address();
+                    self.code.step(Mode::Deterministic);
+                    self.go(to);
+                }
+            },
+            Insn::Ijmp | Insn::Icall => {
+                let targets = if matches!(insn, Insn::Icall) { &self.flow.call_targets } else { &self.flow.jump_targets };
+                let targets: Vec<(u16, u16)> = targets.iter().map(|to| (*to, *to)).collect();
+                if matches!(insn, Insn::Icall) {
+                    self.code.c(behind.into());
+                    self.code.pop(T2);
+                    self.push_address();
+                }
+                arith::pair(&mut self.code, crate::insn::Z);
+                self.code.pop(T2);
+                self.choose(&targets, &mut Self::leave);
+            }
+            Insn::Ret => {
+                self.pop_address();
+                let targets: Vec<(u16, u16)> = self.flow.returns(at).into_iter().map(|to| (to, to)).collect();
+                self.choose(&targets, &mut Self::leave);
+            }
+            Insn::Reti => {
+                self.pop_address();
+                self.code.c(1);
+                self.code.op(Op::Stg { var: I });
+                self.code.push(T2);
+                self.code.set(PC);
+                if self.sharing.handlers.is_empty() {
+                    return self.fail("an interrupt returns that was not taken");
+                }
+                self.code.step(Mode::Deterministic);
+                self.code.jump(self.dispatch);
+            }
+            Insn::Push { r } => {
+                let mask = self.facts.slot_of_push(at).map_or(0xff, |slot| after.slots[slot]);
+                self.code.get(reg(r));
+                self.code.and(mask.into());
+                self.code.pop(T0);
+                self.push_byte(mask != 0);
+            }
+            Insn::Pop { d } => {
+                self.pop_byte();
+                self.code.push(T0);
+                self.code.set(reg(d));
+            }
+            Insn::Lpm { d, inc } => self.load_flash(d, inc),
+            Insn::Sleep => {
+                self.answer_sleep(behind);
+                self.code.op(Op::Ldg { var: self.memory.io[&self.image.chip.sleep.0] });
+                self.code.and(1 << self.image.chip.sleep.1);
+                self.code.op(Op::Lnot {});
+                self.code.op(Op::Nexz {});
+            }
+            Insn::Wdr => {}
+            Insn::Break if self.options.halts_at_break => {
+                self.code.step(Mode::Normal);
+                self.code.jump(self.halt);
+            }
+            Insn::Break => {}
+            Insn::Spm => self.fail("the program writes its own code, which is not supported"),
+            _ => self.access(at, insn, &after),
+        }
+    }
+
+    fn answer_sleep(&mut self, behind: u16) {
+        if !self.sharing.handlers.is_empty() {
+            self.answer(behind);
+            self.woken.insert(behind);
+        }
+    }
+
+    fn leave(&mut self, to: u16) {
+        self.code.step(Mode::Deterministic);
+        self.go(to);
+    }
+
+    /// Jumps to an instruction if the top of the stack is (not) zero.
+    fn branch(&mut self, set: bool, to: u16) {
+        match self.marks.get(&to).copied() {
+            Some(mark) if set => self.code.jump_not_zero(mark),
+            Some(mark) => self.code.jump_zero(mark),
+            None => {
+                let stays = self.code.mark();
+                if set {
+                    self.code.jump_zero(stays)
+                } else {
+                    self.code.jump_not_zero(stays)
+                }
+                self.go(to);
+                self.code.place(stays);
+            }
+        }
+    }
+
+    fn skip_to(&self, behind: u16) -> u16 {
+        behind.wrapping_add(self.flow.nodes.get(&behind).map_or(1, |node| node.len))
+    }
+
+    /// Pushes a flag.
+    pub fn push_flag(&mut self, bit: u8) {
+        if bit == flag::I {
+            self.code.op(Op::Ldg { var: I });
+        } else {
+            self.code.get(flag_local(bit));
+        }
+    }
+
+    /// The kind of a register of a device.
+    pub fn kind(&self, addr: u16) -> Kind {
+        self.facts.kind(addr).unwrap_or(Kind::Plain)
+    }
+}

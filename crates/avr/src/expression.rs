@@ -1,0 +1,309 @@
+//! Expressions over the variables of a program, as a C programmer writes them: in formulas, and
+//! where an option asks for a value.
+//!
+//! Names are variables with their members and elements (`ring.head`, `tasks[1].state`), constants of
+//! enumerations, and registers of devices (`PORTB`). Operators are those of C without assignment.
+
+use crate::chip::Chip;
+use crate::code::I;
+use crate::image::Image;
+use crate::memory::{Memory, Place};
+use bytecode::{Addr, Op};
+use std::collections::BTreeSet;
+
+/// Deepest nesting.
+const DEPTH: usize = 100;
+
+/// What is wrong with an expression: where, and a sentence.
+pub type Wrong = (usize, String);
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub enum Expr {
+    Number(i32),
+    Name {
+        name: String,
+        index: Option<Box<Expr>>,
+        at: usize,
+    },
+    Unary(Op, Box<Expr>),
+    Binary(Op, Box<Expr>, Box<Expr>),
+    /// `&&` and `||`: values become 0 or 1 first.
+    Both(Op, Box<Expr>, Box<Expr>),
+}
+
+/// Reads expressions with commas in between.
+pub fn parse(text: &str) -> Result<Vec<Expr>, Wrong> {
+    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut all = vec![parser.binary(0)?];
+    while parser.eat(",") {
+        all.push(parser.binary(0)?);
+    }
+    parser.space();
+    if parser.at < text.len() {
+        return Err((parser.at, "the expression should end here".to_owned()));
+    }
+    Ok(all)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+/// Operators by how strongly they bind, the weakest first; longer ones before those they begin
+/// with.
+const LEVELS: &[&[&str]] =
+    &[&["||"], &["&&"], &["|"], &["^"], &["&"], &["==", "!="], &["<=", ">=", "<", ">"], &["<<", ">>"], &["+", "-"], &["*", "/", "%"]];
+
+impl Parser<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn space(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    fn eat(&mut self, sign: &str) -> bool {
+        self.space();
+        let found = self.rest().starts_with(sign);
+        self.at += if found { sign.len() } else { 0 };
+        found
+    }
+
+    fn operator(&mut self, level: usize) -> Option<&'static str> {
+        self.space();
+        let sign = LEVELS[level].iter().find(|sign| self.rest().starts_with(**sign))?;
+        let behind = &self.rest()[sign.len()..];
+        // `&` and `|` are not halves of `&&` and `||`, nor `<` of `<<`.
+        let half = matches!(*sign, "&" | "|") && behind.starts_with(*sign) || matches!(*sign, "<" | ">") && behind.starts_with(*sign);
+        if half {
+            return None;
+        }
+        self.at += sign.len();
+        Some(sign)
+    }
+
+    fn binary(&mut self, level: usize) -> Result<Expr, Wrong> {
+        if level == LEVELS.len() {
+            return self.unary();
+        }
+        let mut left = self.binary(level + 1)?;
+        while let Some(sign) = self.operator(level) {
+            let right = self.binary(level + 1)?;
+            let (left_side, right_side) = (Box::new(left), Box::new(right));
+            left = match sign {
+                "||" => Expr::Both(Op::Or {}, left_side, right_side),
+                "&&" => Expr::Both(Op::And {}, left_side, right_side),
+                _ => Expr::Binary(operation(sign), left_side, right_side),
+            };
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr, Wrong> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err((self.at, "the expression is nested too deeply".to_owned()));
+        }
+        self.space();
+        let found = if self.eat("!") {
+            Expr::Unary(Op::Lnot {}, Box::new(self.unary()?))
+        } else if self.eat("~") {
+            Expr::Unary(Op::Not {}, Box::new(self.unary()?))
+        } else if self.eat("-") {
+            Expr::Unary(Op::Neg {}, Box::new(self.unary()?))
+        } else if self.eat("(") {
+            let inside = self.binary(0)?;
+            if !self.eat(")") {
+                return Err((self.at, "a parenthesis is not closed".to_owned()));
+            }
+            inside
+        } else {
+            self.operand()?
+        };
+        self.depth -= 1;
+        Ok(found)
+    }
+
+    fn word(&mut self) -> &str {
+        let length = self.rest().find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest().len());
+        let start = self.at;
+        self.at += length;
+        &self.text[start..self.at]
+    }
+
+    fn operand(&mut self) -> Result<Expr, Wrong> {
+        let start = self.at;
+        let word = self.word().to_owned();
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            let number = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+                Some(digits) => u32::from_str_radix(digits, 16).ok(),
+                None => word.parse().ok(),
+            };
+            return number.map(|number| Expr::Number(number as i32)).ok_or((start, format!("`{word}` is no number of 32 bits")));
+        }
+        if word.is_empty() {
+            return Err((start, "a variable or a number is missing".to_owned()));
+        }
+        let mut name = word;
+        let mut index = None;
+        loop {
+            if self.rest().starts_with('.') {
+                self.at += 1;
+                let member = self.word().to_owned();
+                if let Some(Expr::Number(number)) = index.take() {
+                    name = format!("{name}[{number}]");
+                }
+                name = format!("{name}.{member}");
+            } else if self.rest().starts_with('[') {
+                self.at += 1;
+                index = Some(self.binary(0)?);
+                if !self.eat("]") {
+                    return Err((self.at, "an index is not closed".to_owned()));
+                }
+            } else {
+                break;
+            }
+        }
+        Ok(Expr::Name { name, index: index.map(Box::new), at: start })
+    }
+}
+
+fn operation(sign: &str) -> Op {
+    match sign {
+        "|" => Op::Or {},
+        "^" => Op::Xor {},
+        "&" => Op::And {},
+        "==" => Op::Eq {},
+        "!=" => Op::Ne {},
+        "<=" => Op::Le {},
+        ">=" => Op::Ge {},
+        "<" => Op::Lt {},
+        ">" => Op::Gt {},
+        "<<" => Op::Shl {},
+        ">>" => Op::Shr {},
+        "+" => Op::Add {},
+        "-" => Op::Sub {},
+        "*" => Op::Mul {},
+        "/" => Op::Div {},
+        _ => Op::Mod {},
+    }
+}
+
+impl Expr {
+    /// The registers of devices that are named.
+    pub fn registers(&self, chip: &Chip, found: &mut BTreeSet<u16>) {
+        match self {
+            Expr::Number(_) => {}
+            Expr::Name { name, index, .. } => {
+                found.extend(chip.registers.iter().filter(|register| register.name == name).map(|register| register.addr));
+                if let Some(index) = index {
+                    index.registers(chip, found);
+                }
+            }
+            Expr::Unary(_, inner) => inner.registers(chip, found),
+            Expr::Binary(_, a, b) | Expr::Both(_, a, b) => {
+                a.registers(chip, found);
+                b.registers(chip, found);
+            }
+        }
+    }
+
+    /// Code that pushes the value. What the value depends on is added to `observed`.
+    pub fn compile(&self, image: &Image, memory: &Memory, ops: &mut Vec<Op>, observed: &mut BTreeSet<Place>) -> Result<(), Wrong> {
+        match self {
+            Expr::Number(value) => ops.push(Op::Ldc { value: *value }),
+            Expr::Unary(op, inner) => {
+                inner.compile(image, memory, ops, observed)?;
+                ops.push(*op);
+            }
+            Expr::Binary(op, a, b) => {
+                a.compile(image, memory, ops, observed)?;
+                b.compile(image, memory, ops, observed)?;
+                ops.push(*op);
+            }
+            Expr::Both(op, a, b) => {
+                for side in [a, b] {
+                    side.compile(image, memory, ops, observed)?;
+                    ops.extend([Op::Lnot {}, Op::Lnot {}]);
+                }
+                ops.push(*op);
+            }
+            Expr::Name { name, index, at } => return self.name(name, index.as_deref(), *at, image, memory, ops, observed),
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn name(
+        &self,
+        name: &str,
+        index: Option<&Expr>,
+        at: usize,
+        image: &Image,
+        memory: &Memory,
+        ops: &mut Vec<Op>,
+        observed: &mut BTreeSet<Place>,
+    ) -> Result<(), Wrong> {
+        let element = match index {
+            Some(Expr::Number(number)) => memory.objects.iter().position(|object| object.name == format!("{name}[{number}]")),
+            _ => None,
+        };
+        let (found, index) = match element {
+            Some(found) => (Some(found), None),
+            None => (memory.objects.iter().position(|object| object.name == name), index),
+        };
+        if let Some(found) = found {
+            let object = &memory.objects[found];
+            observed.insert(Place::Object(found));
+            match (object.count, index) {
+                (Some(_), Some(index)) => {
+                    index.compile(image, memory, ops, observed)?;
+                    ops.push(Op::Ldgx { var: object.global });
+                }
+                (None, None) => ops.push(Op::Ldg { var: object.global }),
+                (Some(_), None) => return Err((at, format!("`{name}` is an array: name an element, as in {name}[0]"))),
+                (None, Some(_)) => return Err((at, format!("`{name}` is no array"))),
+            }
+            return Ok(());
+        }
+        if let Some(register) = image.chip.registers.iter().find(|register| register.name == name)
+            && let Some(var) = memory.io.get(&register.addr)
+        {
+            observed.insert(Place::Io(register.addr));
+            ops.push(Op::Ldg { var: *var });
+            return Ok(());
+        }
+        if name == "SREG_I" {
+            ops.push(Op::Ldg { var: I });
+            return Ok(());
+        }
+        if let Some(value) = image.debug.constants.get(name) {
+            ops.push(Op::Ldc { value: *value as i32 });
+            return Ok(());
+        }
+        let names: Vec<&str> =
+            memory.objects.iter().map(|object| object.name.as_str()).filter(|name| !name.starts_with("ram_")).take(12).collect();
+        let known =
+            if names.is_empty() { "the program has no named variables".to_owned() } else { format!("variables are: {}", names.join(", ")) };
+        Err((at, format!("the program has no variable `{name}`; {known}")))
+    }
+}
+
+/// An atom under construction: its name and code, up to RET.
+pub struct AtomCode {
+    pub name: String,
+    pub ops: Vec<Op>,
+}
+
+/// Appends atoms to a program's code.
+pub fn append(program: &mut bytecode::Program, atoms: Vec<AtomCode>) {
+    for atom in atoms {
+        program.atoms.push(bytecode::Atom { name: atom.name, start: Addr(program.code.len() as u32) });
+        program.code.extend(atom.ops);
+        program.code.push(Op::Ret {});
+    }
+}

@@ -1,0 +1,347 @@
+//! What is known about each instruction before anything runs: addresses that are constants, which
+//! POP belongs to which PUSH, whether interrupts can be enabled, what handlers share with the rest.
+
+use crate::chip::{Chip, Kind};
+use crate::flow::Flow;
+use crate::insn::{Insn, Logic, Mode, One, flag};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of the interrupt flag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Enabled {
+    No,
+    Yes,
+    Perhaps,
+}
+
+impl Enabled {
+    fn join(self, other: Enabled) -> Enabled {
+        if self == other { self } else { Enabled::Perhaps }
+    }
+}
+
+/// An access to the data space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// The address, if it is known.
+    pub addr: Option<u16>,
+    pub reads: bool,
+    pub writes: bool,
+}
+
+/// What is known about the instructions of a program.
+#[derive(Debug)]
+pub struct Facts {
+    chip: &'static Chip,
+    resolved: BTreeMap<u16, u16>,
+    pushes: BTreeMap<u16, usize>,
+    pops: BTreeMap<u16, Vec<usize>>,
+    enabled: BTreeMap<u16, Enabled>,
+    /// Instructions behind which every register matters.
+    all: BTreeSet<u16>,
+    /// The number of slots.
+    pub slots: usize,
+    /// Accesses whose address is not known, other than by the frame pointer.
+    pub unresolved: bool,
+}
+
+impl Facts {
+    /// Finds out what is known. At the instructions `all` every register matters.
+    pub fn of(flow: &Flow, chip: &'static Chip, all: BTreeSet<u16>) -> Facts {
+        let mut facts = Facts {
+            chip,
+            resolved: BTreeMap::new(),
+            pushes: BTreeMap::new(),
+            pops: BTreeMap::new(),
+            enabled: BTreeMap::new(),
+            all,
+            slots: 0,
+            unresolved: false,
+        };
+        facts.find_constants(flow);
+        facts.match_stack(flow);
+        facts.follow_interrupt_flag(flow);
+        facts.unresolved = flow
+            .nodes
+            .iter()
+            .any(|(at, node)| matches!(node.insn, Some(Insn::Ld { .. } | Insn::St { .. })) && !facts.resolved.contains_key(at));
+        facts
+    }
+
+    /// What the register at an address of the data space does.
+    pub fn kind(&self, addr: u16) -> Option<Kind> {
+        self.chip.register(addr).map(|register| register.kind)
+    }
+
+    /// The address of an access through a pointer, where it is a constant.
+    pub fn resolved(&self, at: u16) -> Option<u16> {
+        self.resolved.get(&at).copied()
+    }
+
+    /// Whether an access through a pointer may read the registers of the processor. Compiled code
+    /// never does; where the address is a constant it is known.
+    pub fn may_read_registers(&self, at: u16) -> bool {
+        self.resolved(at).is_some_and(|addr| addr < 32)
+    }
+
+    pub fn slot_of_push(&self, at: u16) -> Option<usize> {
+        self.pushes.get(&at).copied()
+    }
+
+    pub fn slots_of_pop(&self, at: u16) -> &[usize] {
+        self.pops.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn everything_matters(&self, at: u16) -> bool {
+        self.all.contains(&at)
+    }
+
+    /// Whether interrupts may be enabled before an instruction.
+    pub fn enabled(&self, at: u16) -> Enabled {
+        self.enabled.get(&at).copied().unwrap_or(Enabled::No)
+    }
+
+    /// How an instruction accesses the data space, other than by pushing and popping.
+    pub fn access(&self, at: u16, insn: &Insn) -> Option<Access> {
+        let access = |addr, reads, writes| Some(Access { addr, reads, writes });
+        match *insn {
+            Insn::Load { addr, .. } | Insn::SkipIo { addr, .. } => access(Some(addr), true, false),
+            Insn::Store { addr, .. } => access(Some(addr), false, true),
+            Insn::Bit { addr, .. } => access(Some(addr), true, true),
+            Insn::Ld { .. } => access(self.resolved(at), true, false),
+            Insn::St { .. } => access(self.resolved(at), false, true),
+            _ => None,
+        }
+    }
+
+    /// Follows constants through straight code.
+    fn find_constants(&mut self, flow: &Flow) {
+        let leaders = flow.leaders();
+        let mut known: [Option<u8>; 32] = [None; 32];
+        let mut carry: Option<bool> = None;
+        let mut expected = None;
+        for (&at, node) in &flow.nodes {
+            if expected != Some(at) || leaders.contains(&at) {
+                known = [None; 32];
+                carry = None;
+            }
+            expected = Some(at.wrapping_add(node.len));
+            let Some(insn) = node.insn else { continue };
+            if let Insn::Ld { ptr, mode, .. } | Insn::St { ptr, mode, .. } = insn {
+                let pointer = known[ptr as usize].zip(known[ptr as usize + 1]).map(|(low, high)| u16::from_le_bytes([low, high]));
+                if let Some(pointer) = pointer {
+                    let (addr, after) = match mode {
+                        Mode::At(q) => (pointer.wrapping_add(q.into()), pointer),
+                        Mode::PostInc => (pointer, pointer.wrapping_add(1)),
+                        Mode::PreDec => (pointer.wrapping_sub(1), pointer.wrapping_sub(1)),
+                    };
+                    self.resolved.insert(at, addr);
+                    let [low, high] = after.to_le_bytes();
+                    known[ptr as usize] = Some(low);
+                    known[ptr as usize + 1] = Some(high);
+                } else if !matches!(mode, Mode::At(_)) {
+                    known[ptr as usize] = None;
+                    known[ptr as usize + 1] = None;
+                }
+                match insn {
+                    Insn::Ld { d, .. } => known[d as usize] = None,
+                    _ if self.resolved(at).is_none_or(|addr| addr < 32) => known = [None; 32],
+                    _ => {}
+                }
+                continue;
+            }
+            constants(&insn, &mut known, &mut carry);
+        }
+    }
+
+    /// Matches POPs with PUSHes, function by function.
+    fn match_stack(&mut self, flow: &Flow) {
+        let mut escaped: BTreeSet<u16> = BTreeSet::new();
+        let mut matched: BTreeMap<u16, BTreeSet<u16>> = BTreeMap::new();
+        let mut unknown: BTreeSet<u16> = BTreeSet::new();
+        for function in flow.functions.values() {
+            let mut stacks: BTreeMap<u16, Vec<Slot>> = BTreeMap::from([(function.entry, Vec::new())]);
+            let mut open = vec![function.entry];
+            while let Some(at) = open.pop() {
+                let Some(node) = flow.nodes.get(&at) else { continue };
+                let mut stack = stacks[&at].clone();
+                match node.insn {
+                    Some(Insn::Push { .. }) => stack.push(Slot::Push(at)),
+                    Some(Insn::Pop { .. }) => match stack.pop() {
+                        Some(Slot::Push(push)) => {
+                            matched.entry(at).or_default().insert(push);
+                        }
+                        _ => {
+                            unknown.insert(at);
+                        }
+                    },
+                    Some(Insn::Call { to }) if to == at.wrapping_add(node.len) => stack.extend([Slot::Frame, Slot::Frame]),
+                    Some(Insn::Store { addr, .. }) if self.kind(addr) == Some(Kind::Stack { high: false }) => {
+                        // A frame is made, or given back.
+                        if stack.last() == Some(&Slot::Block) {
+                            stack.pop();
+                        } else {
+                            stack.push(Slot::Block);
+                        }
+                    }
+                    // What is on the stack at the end is not popped by its own function.
+                    Some(Insn::Ret | Insn::Reti) => escaped.extend(stack.iter().filter_map(Slot::push)),
+                    _ => {}
+                }
+                for next in flow.next(at) {
+                    match stacks.get(&next) {
+                        None => {
+                            stacks.insert(next, stack.clone());
+                            open.push(next);
+                        }
+                        Some(known) if *known == stack => {}
+                        Some(known) => escaped.extend(known.iter().chain(&stack).filter_map(Slot::push)),
+                    }
+                }
+            }
+        }
+        // A POP that may take something else takes whatever it takes: its PUSHes are ordinary ones.
+        for (pop, pushes) in &matched {
+            if unknown.contains(pop) || pushes.iter().any(|push| escaped.contains(push)) {
+                escaped.extend(pushes);
+            }
+        }
+        loop {
+            let before = escaped.len();
+            for pushes in matched.values() {
+                if pushes.iter().any(|push| escaped.contains(push)) {
+                    escaped.extend(pushes);
+                }
+            }
+            if escaped.len() == before {
+                break;
+            }
+        }
+        for (pop, pushes) in matched {
+            for push in pushes.into_iter().filter(|push| !escaped.contains(push)) {
+                let fresh = self.pushes.len();
+                let slot = *self.pushes.entry(push).or_insert(fresh);
+                self.pops.entry(pop).or_default().push(slot);
+            }
+        }
+        self.slots = self.pushes.len();
+    }
+
+    /// Follows the interrupt flag through calls and returns.
+    fn follow_interrupt_flag(&mut self, flow: &Flow) {
+        let mut open: Vec<(u16, Enabled)> = vec![(0, Enabled::No)];
+        open.extend(flow.handlers.iter().map(|(_, entry)| (*entry, Enabled::No)));
+        while let Some((at, state)) = open.pop() {
+            let Some(node) = flow.nodes.get(&at) else { continue };
+            let now = self.enabled.get(&at).map_or(state, |known| known.join(state));
+            if self.enabled.get(&at) == Some(&now) {
+                continue;
+            }
+            self.enabled.insert(at, now);
+            let after = match node.insn {
+                Some(Insn::Flag { bit: flag::I, set }) => {
+                    if set {
+                        Enabled::Yes
+                    } else {
+                        Enabled::No
+                    }
+                }
+                Some(Insn::Store { addr, .. }) if self.kind(addr) == Some(Kind::Status) => Enabled::Perhaps,
+                _ => now,
+            };
+            let callees = flow.callees(at);
+            let next = match node.insn {
+                _ if !callees.is_empty() => callees,
+                Some(Insn::Ret) => flow.returns(at).into_iter().collect(),
+                _ => flow.next(at),
+            };
+            open.extend(next.into_iter().map(|to| (to, after)));
+        }
+    }
+}
+
+/// Something on the stack of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Slot {
+    Push(u16),
+    /// A byte of room.
+    Frame,
+    /// Room of unknown size.
+    Block,
+}
+
+impl Slot {
+    fn push(&self) -> Option<u16> {
+        match self {
+            Slot::Push(at) => Some(*at),
+            _ => None,
+        }
+    }
+}
+
+/// What an instruction without access to memory does to known values.
+fn constants(insn: &Insn, known: &mut [Option<u8>; 32], carry: &mut Option<bool>) {
+    let get = |known: &[Option<u8>; 32], r: u8| known[r as usize];
+    match *insn {
+        Insn::Ldi { d, k } => known[d as usize] = Some(k),
+        Insn::Mov { d, r } => known[d as usize] = get(known, r),
+        Insn::Movw { d, r } => (known[d as usize], known[d as usize + 1]) = (get(known, r), get(known, r + 1)),
+        Insn::Logic { op: Logic::Eor, d, r } if d == r => known[d as usize] = Some(0),
+        Insn::SubI { d, k, carry: with } => {
+            let borrow = if with { *carry } else { Some(false) };
+            let result = get(known, d).zip(borrow).map(|(value, borrow)| {
+                let (first, one) = value.overflowing_sub(k);
+                let (second, two) = first.overflowing_sub(borrow.into());
+                (second, one || two)
+            });
+            known[d as usize] = result.map(|(value, _)| value);
+            *carry = result.map(|(_, carry)| carry);
+        }
+        Insn::Adiw { d, k } | Insn::Sbiw { d, k } => {
+            let pair = get(known, d).zip(get(known, d + 1)).map(|(low, high)| u16::from_le_bytes([low, high]));
+            let result =
+                pair.map(|pair| if matches!(insn, Insn::Adiw { .. }) { pair.wrapping_add(k.into()) } else { pair.wrapping_sub(k.into()) });
+            known[d as usize] = result.map(|pair| pair as u8);
+            known[d as usize + 1] = result.map(|pair| (pair >> 8) as u8);
+            *carry = None;
+        }
+        Insn::Add { d, .. } | Insn::Sub { d, .. } | Insn::Logic { d, .. } | Insn::LogicI { d, .. } => {
+            known[d as usize] = None;
+            if !matches!(insn, Insn::Logic { .. } | Insn::LogicI { .. }) {
+                *carry = None;
+            }
+        }
+        Insn::One { op, d } => {
+            known[d as usize] = None;
+            if !matches!(op, One::Inc | One::Dec | One::Swap) {
+                *carry = None;
+            }
+        }
+        Insn::Mul { .. } => {
+            known[0] = None;
+            known[1] = None;
+            *carry = None;
+        }
+        Insn::Load { d, .. } | Insn::Pop { d } | Insn::Bld { d, .. } => known[d as usize] = None,
+        Insn::Lpm { d, inc } => {
+            known[d as usize] = None;
+            if inc {
+                known[30] = None;
+                known[31] = None;
+            }
+        }
+        Insn::Cp { .. } | Insn::CpI { .. } => *carry = None,
+        Insn::Flag { bit, set } => {
+            if bit == flag::C {
+                *carry = Some(set);
+            }
+        }
+        Insn::Store { addr, .. } => {
+            *carry = None;
+            if addr < 32 {
+                known[addr as usize] = None;
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,224 @@
+//! Which instructions can be executed, and in which order: functions, calls and returns.
+//!
+//! Code is found by following it from the reset vector, the handlers and the functions that can be
+//! called through a pointer. A function is the set of instructions that its entry reaches without
+//! following calls; one that ends with a jump to another function contains the other's
+//! instructions. Where an address that is popped or computed does not lead is no concern of this
+//! module: the translation ends such a step with an error.
+
+use crate::chip::Chip;
+use crate::image::Image;
+use crate::insn::{Insn, decode};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An instruction in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// `None` for a word that is no instruction.
+    pub insn: Option<Insn>,
+    /// Words it takes.
+    pub len: u16,
+}
+
+/// A function or an interrupt handler.
+#[derive(Clone, Debug, Default)]
+pub struct Function {
+    pub entry: u16,
+    pub insns: BTreeSet<u16>,
+    /// Where its callers go on.
+    pub returns: BTreeSet<u16>,
+    /// Functions that it calls, by their entries.
+    pub calls: BTreeSet<u16>,
+    /// Whether it calls through a pointer.
+    pub calls_any: bool,
+}
+
+/// The code of a program.
+#[derive(Debug, Default)]
+pub struct Flow {
+    pub nodes: BTreeMap<u16, Node>,
+    /// By their entries.
+    pub functions: BTreeMap<u16, Function>,
+    /// The handlers that the program has: number of the vector, entry.
+    pub handlers: Vec<(u8, u16)>,
+    /// Where jumps and calls through pointers may lead.
+    pub jump_targets: BTreeSet<u16>,
+    pub call_targets: BTreeSet<u16>,
+    /// The functions that an instruction belongs to, by their entries.
+    owners: BTreeMap<u16, Vec<u16>>,
+}
+
+impl Flow {
+    /// Finds the code of a program.
+    pub fn of(image: &Image, chip: &Chip) -> Flow {
+        let mut flow = Flow::default();
+        let bad = image.symbol("__bad_interrupt");
+        for vector in 1..chip.vectors {
+            let at = u16::from(vector) * 2;
+            if let Some((Insn::Jump { to }, _)) = decode(&image.flash, at)
+                && Some(u32::from(to) * 2) != bad
+                && to != 0
+                && !image.is_reset_jump(to)
+            {
+                flow.handlers.push((vector, to));
+            }
+        }
+        let mut open: Vec<u16> = vec![0];
+        open.extend(flow.handlers.iter().map(|(_, entry)| entry));
+        let mut pointers = false;
+        loop {
+            while let Some(entry) = open.pop() {
+                if flow.functions.contains_key(&entry) {
+                    continue;
+                }
+                let function = flow.trace(image, entry);
+                open.extend(&function.calls);
+                flow.functions.insert(entry, function);
+            }
+            // Functions that are only called through pointers are wanted only where there are such
+            // calls.
+            let uses = flow.nodes.values().any(|node| matches!(node.insn, Some(Insn::Icall | Insn::Ijmp)));
+            if !uses || pointers {
+                break;
+            }
+            pointers = true;
+            flow.call_targets = image.functions.iter().filter_map(|f| u16::try_from(f.addr / 2).ok()).collect();
+            flow.jump_targets = image.jump_table();
+            flow.jump_targets.extend(&flow.call_targets);
+            open.extend(&flow.call_targets);
+            // Those traced before did not know where their jumps lead.
+            open.extend(std::mem::take(&mut flow.functions).into_keys());
+        }
+        flow.link();
+        flow
+    }
+
+    /// All instructions of the function with this entry.
+    fn trace(&mut self, image: &Image, entry: u16) -> Function {
+        let mut function = Function { entry, ..Function::default() };
+        let mut open = vec![entry];
+        while let Some(at) = open.pop() {
+            if !function.insns.insert(at) {
+                continue;
+            }
+            let node = *self.nodes.entry(at).or_insert_with(|| match image.decode(at) {
+                Some((insn, len)) => Node { insn: Some(insn), len },
+                None => Node { insn: None, len: 1 },
+            });
+            match node.insn {
+                Some(Insn::Call { to }) if to != at.wrapping_add(node.len) => {
+                    function.calls.insert(to);
+                }
+                Some(Insn::Icall) => function.calls_any = true,
+                _ => {}
+            }
+            if let Some(insn) = node.insn
+                && insn.skips()
+            {
+                // The instruction that is skipped must be known to say how long it is.
+                open.push(at.wrapping_add(node.len).wrapping_add(skipped(image, at.wrapping_add(node.len))));
+                open.push(at.wrapping_add(node.len));
+                continue;
+            }
+            open.extend(self.next(at));
+        }
+        function
+    }
+
+    /// The instructions that may follow within the function; behind a call, where it returns to.
+    pub fn next(&self, at: u16) -> Vec<u16> {
+        let Some(node) = self.nodes.get(&at) else { return Vec::new() };
+        let behind = at.wrapping_add(node.len);
+        match node.insn {
+            None | Some(Insn::Ret | Insn::Reti) => Vec::new(),
+            Some(Insn::Jump { to }) => vec![to],
+            Some(Insn::Branch { to, .. }) => vec![behind, to],
+            Some(Insn::Ijmp) => self.jump_targets.iter().copied().collect(),
+            Some(insn) if insn.skips() => {
+                let skipped = self.nodes.get(&behind).map_or(1, |node| node.len);
+                vec![behind, behind.wrapping_add(skipped)]
+            }
+            Some(_) => vec![behind],
+        }
+    }
+
+    /// Fills in who returns where.
+    fn link(&mut self) {
+        let mut returns: BTreeMap<u16, BTreeSet<u16>> = BTreeMap::new();
+        for function in self.functions.values() {
+            for &at in &function.insns {
+                self.owners.entry(at).or_default().push(function.entry);
+                let node = self.nodes[&at];
+                let behind = at.wrapping_add(node.len);
+                match node.insn {
+                    Some(Insn::Call { to }) if to != behind => {
+                        returns.entry(to).or_default().insert(behind);
+                    }
+                    Some(Insn::Icall) => {
+                        for to in &self.call_targets {
+                            returns.entry(*to).or_default().insert(behind);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (entry, sites) in returns {
+            if let Some(function) = self.functions.get_mut(&entry) {
+                function.returns = sites;
+            }
+        }
+    }
+
+    /// The functions that an instruction belongs to, by their entries.
+    pub fn owners(&self, at: u16) -> &[u16] {
+        self.owners.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where a return at this address may lead.
+    pub fn returns(&self, at: u16) -> BTreeSet<u16> {
+        self.owners(at).iter().flat_map(|entry| &self.functions[entry].returns).copied().collect()
+    }
+
+    /// The functions that may be entered by the call at this address.
+    pub fn callees(&self, at: u16) -> Vec<u16> {
+        let Some(node) = self.nodes.get(&at) else { return Vec::new() };
+        match node.insn {
+            Some(Insn::Call { to }) if to != at.wrapping_add(node.len) => vec![to],
+            Some(Insn::Icall) => self.call_targets.iter().copied().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The functions that are executed when one is called, itself included.
+    pub fn closure(&self, entry: u16) -> BTreeSet<u16> {
+        let mut all = BTreeSet::new();
+        let mut open = vec![entry];
+        while let Some(entry) = open.pop() {
+            let Some(function) = self.functions.get(&entry).filter(|_| all.insert(entry)) else { continue };
+            open.extend(&function.calls);
+            if function.calls_any {
+                open.extend(&self.call_targets);
+            }
+        }
+        all
+    }
+
+    /// The instructions at which several ways meet, or that are not reached from the one before.
+    pub fn leaders(&self) -> BTreeSet<u16> {
+        let mut leaders: BTreeSet<u16> = self.functions.keys().copied().collect();
+        for (&at, node) in &self.nodes {
+            let behind = at.wrapping_add(node.len);
+            let next = self.next(at);
+            if next.len() != 1 || next[0] != behind || !self.callees(at).is_empty() {
+                leaders.extend(next);
+            }
+        }
+        leaders
+    }
+}
+
+/// The length of the instruction at an address, as far as it is one.
+fn skipped(image: &Image, at: u16) -> u16 {
+    decode(&image.flash, at).map_or(1, |(_, len)| len)
+}

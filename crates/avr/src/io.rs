@@ -1,0 +1,396 @@
+//! Registers of devices: what a program reads, and what its writes do.
+//!
+//! An input is chosen when it is read, and only those of its bits that make a difference; an input
+//! that nobody reads costs nothing. What was chosen for an interrupt flag is remembered until the
+//! program or the handler clears it. The levels of pins are remembered where a property looks at
+//! them; otherwise the program has them in a register.
+
+use crate::chip::Kind;
+use crate::code::I;
+use crate::code::{SP, T0, T1, T2, flag_local};
+use crate::emit::Emitter;
+use crate::insn::flag;
+use crate::memory::Place;
+use bytecode::{GlobalId, Op};
+
+/// Bits of EECR: read, write, and the permission to write.
+const EERE: i32 = 1;
+const EEPE: i32 = 2;
+const EEMPE: i32 = 4;
+
+impl Emitter<'_> {
+    fn io(&self, addr: u16) -> Option<GlobalId> {
+        self.memory.io.get(&addr).copied()
+    }
+
+    /// Pushes the value of a register, of which the bits `wanted` matter.
+    pub fn load_io(&mut self, addr: u16, wanted: u8) {
+        let Some(var) = self.io(addr) else { return self.code.c(0) };
+        match self.kind(addr) {
+            Kind::Plain => self.code.op(Op::Ldg { var }),
+            Kind::Status => self.load_status(wanted),
+            Kind::Stack { high } => {
+                self.code.get(SP);
+                self.code.shr(if high { 8 } else { 0 });
+                self.code.and(0xff);
+            }
+            Kind::Pins { ddr, port } => self.load_pins(addr, var, ddr, port, wanted),
+            Kind::Counter => self.choose_input(addr, wanted),
+            Kind::Sample { high } => self.choose_input(addr, if high { wanted & 0xff } else { wanted }),
+            Kind::Serial => {
+                self.choose_input(addr, wanted);
+                self.change_bits(self.image.chip.ucsra, 0x80, 0);
+            }
+            Kind::Flags => self.load_flags(addr, var, wanted),
+            Kind::SerialState => self.load_flags(addr, var, wanted),
+            Kind::Converter => self.load_converter(var, wanted),
+            Kind::Eeprom => {
+                self.perhaps_clear(var, EEPE as u8, wanted);
+                self.code.op(Op::Ldg { var });
+            }
+        }
+    }
+
+    fn load_status(&mut self, wanted: u8) {
+        self.code.c(0);
+        for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
+            self.push_flag(bit);
+            self.code.shl(bit.into());
+            self.code.op(Op::Or {});
+        }
+    }
+
+    /// Pushes a value that the environment chooses.
+    fn choose_input(&mut self, addr: u16, wanted: u8) {
+        match self.options.inputs.get(&addr).copied() {
+            Some(range) => self.choose_between(range.least.into(), range.greatest.into()),
+            None => {
+                self.code.c(0);
+                for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
+                    self.code.pop(T1);
+                    let (one, end) = (self.code.mark(), self.code.mark());
+                    self.code.or(one);
+                    self.code.push(T1);
+                    self.code.jump(end);
+                    self.code.place(one);
+                    self.code.push(T1);
+                    self.code.c(1 << bit);
+                    self.code.op(Op::Or {});
+                    self.code.place(end);
+                }
+            }
+        }
+    }
+
+    fn choose_between(&mut self, least: i32, greatest: i32) {
+        if least == greatest {
+            return self.code.c(least);
+        }
+        let middle = (least + greatest) / 2;
+        let (upper, end) = (self.code.mark(), self.code.mark());
+        self.code.or(upper);
+        self.choose_between(least, middle);
+        self.code.jump(end);
+        self.code.place(upper);
+        self.choose_between(middle + 1, greatest);
+        self.code.place(end);
+    }
+
+    /// The levels of pins: an output has the level that the program gave it.
+    fn load_pins(&mut self, addr: u16, var: GlobalId, ddr: u16, port: u16, wanted: u8) {
+        match self.io(ddr) {
+            // A bit that is an output costs no choice.
+            Some(direction) => {
+                self.code.c(0);
+                self.code.pop(T2);
+                if let Some(range) = self.options.inputs.get(&addr).copied() {
+                    self.choose_between(range.least.into(), range.greatest.into());
+                    self.code.pop(T2);
+                } else {
+                    for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
+                        let (one, end) = (self.code.mark(), self.code.mark());
+                        self.code.op(Op::Ldg { var: direction });
+                        self.code.and(1 << bit);
+                        self.code.jump_not_zero(end);
+                        self.code.or(one);
+                        self.code.jump(end);
+                        self.code.place(one);
+                        self.code.push(T2);
+                        self.code.c(1 << bit);
+                        self.code.op(Op::Or {});
+                        self.code.pop(T2);
+                        self.code.place(end);
+                    }
+                }
+                self.code.push(T2);
+                self.code.op(Op::Ldg { var: direction });
+                self.code.op(Op::Not {});
+                self.code.op(Op::And {});
+                match self.io(port) {
+                    Some(port) => self.code.op(Op::Ldg { var: port }),
+                    None => self.code.c(0),
+                }
+                self.code.op(Op::Ldg { var: direction });
+                self.code.op(Op::And {});
+                self.code.op(Op::Or {});
+            }
+            None => self.choose_input(addr, wanted),
+        }
+        if self.sharing.observed.contains(&Place::Io(addr)) {
+            self.code.pop(T2);
+            self.code.op(Op::Ldg { var });
+            self.code.and(i32::from(!wanted));
+            self.code.push(T2);
+            self.code.and(wanted.into());
+            self.code.op(Op::Or {});
+            self.code.op(Op::Stg { var });
+            self.code.push(T2);
+        }
+    }
+
+    /// Interrupt flags: one that is not raised may be raised by now.
+    fn load_flags(&mut self, addr: u16, var: GlobalId, wanted: u8) {
+        for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
+            let mask = 1 << bit;
+            let source = self.image.chip.source_of(addr, bit);
+            let error = self.kind(addr) == Kind::SerialState && (2..5).contains(&bit);
+            if source.is_none() && !error {
+                continue;
+            }
+            let (raised, end) = (self.code.mark(), self.code.mark());
+            if let Some((needs, bits)) = source.and_then(|source| source.needs)
+                && let Some(needs) = self.io(needs)
+            {
+                self.code.op(Op::Ldg { var: needs });
+                self.code.and(bits.into());
+                self.code.jump_zero(end);
+            }
+            self.code.op(Op::Ldg { var });
+            self.code.and(mask);
+            self.code.jump_not_zero(end);
+            self.code.or(raised);
+            self.code.jump(end);
+            self.code.place(raised);
+            self.code.op(Op::Ldg { var });
+            self.code.c(mask);
+            self.code.op(Op::Or {});
+            self.code.op(Op::Stg { var });
+            self.code.place(end);
+        }
+        self.code.op(Op::Ldg { var });
+        if self.kind(addr) == Kind::SerialState {
+            // Errors belong to one byte and are not remembered.
+            self.change_bits(addr, 0x1c, 0);
+        }
+    }
+
+    /// A conversion that was started may be complete by now.
+    fn load_converter(&mut self, var: GlobalId, wanted: u8) {
+        let end = self.code.mark();
+        if wanted & 0x50 != 0 {
+            let done = self.code.mark();
+            self.code.op(Op::Ldg { var });
+            self.code.and(0x40);
+            self.code.jump_zero(end);
+            self.code.or(done);
+            self.code.jump(end);
+            self.code.place(done);
+            self.code.op(Op::Ldg { var });
+            self.code.and(0xbf);
+            self.code.c(0x10);
+            self.code.op(Op::Or {});
+            self.code.op(Op::Stg { var });
+        }
+        self.code.place(end);
+        self.code.op(Op::Ldg { var });
+    }
+
+    /// A bit that is set may be cleared by now.
+    fn perhaps_clear(&mut self, var: GlobalId, bit: u8, wanted: u8) {
+        if wanted & bit == 0 {
+            return;
+        }
+        let (done, end) = (self.code.mark(), self.code.mark());
+        self.code.op(Op::Ldg { var });
+        self.code.and(bit.into());
+        self.code.jump_zero(end);
+        self.code.or(done);
+        self.code.jump(end);
+        self.code.place(done);
+        self.code.op(Op::Ldg { var });
+        self.code.and(i32::from(!bit));
+        self.code.op(Op::Stg { var });
+        self.code.place(end);
+    }
+
+    /// Clears and sets bits of a register, if the program has it.
+    fn change_bits(&mut self, addr: u16, clear: u8, set: u8) {
+        let Some(var) = self.io(addr) else { return };
+        self.code.op(Op::Ldg { var });
+        self.code.and(i32::from(!clear));
+        self.code.c(set.into());
+        self.code.op(Op::Or {});
+        self.code.op(Op::Stg { var });
+    }
+
+    /// Stores T0 into a register.
+    pub fn store_io(&mut self, addr: u16) {
+        let Some(var) = self.io(addr) else { return };
+        match self.kind(addr) {
+            Kind::Plain => {
+                self.code.push(T0);
+                self.code.op(Op::Stg { var });
+            }
+            Kind::Status => self.store_status(),
+            Kind::Stack { high } => self.set_stack_pointer(high),
+            // Writing a one to the level of a pin turns its output over, on newer devices.
+            Kind::Pins { port, .. } => {
+                if let Some(port) = self.io(port).filter(|_| self.image.chip.ram.0 == 0x100) {
+                    self.code.op(Op::Ldg { var: port });
+                    self.code.push(T0);
+                    self.code.op(Op::Xor {});
+                    self.code.op(Op::Stg { var: port });
+                }
+            }
+            Kind::Counter | Kind::Sample { .. } => {}
+            Kind::Flags => self.clear_written(var, 0xff),
+            Kind::Serial => self.change_bits(self.image.chip.ucsra, 0x60, 0),
+            Kind::SerialState => {
+                self.clear_written(var, 0x40);
+                self.code.op(Op::Ldg { var });
+                self.code.and(0xfc);
+                self.code.push(T0);
+                self.code.and(0x03);
+                self.code.op(Op::Or {});
+                self.code.op(Op::Stg { var });
+            }
+            Kind::Converter => {
+                // A conversion cannot be called off, and its flag is cleared by a one.
+                self.code.op(Op::Ldg { var });
+                self.code.push(T0);
+                self.code.op(Op::Not {});
+                self.code.op(Op::And {});
+                self.code.and(0x10);
+                self.code.op(Op::Ldg { var });
+                self.code.and(0x40);
+                self.code.op(Op::Or {});
+                self.code.push(T0);
+                self.code.and(0xef);
+                self.code.op(Op::Or {});
+                self.code.op(Op::Stg { var });
+            }
+            Kind::Eeprom => self.store_eeprom(var),
+        }
+    }
+
+    /// Flags are cleared by ones.
+    fn clear_written(&mut self, var: GlobalId, mask: u8) {
+        self.code.op(Op::Ldg { var });
+        self.code.push(T0);
+        self.code.and(mask.into());
+        self.code.op(Op::Not {});
+        self.code.op(Op::And {});
+        self.code.op(Op::Stg { var });
+    }
+
+    fn store_status(&mut self) {
+        for bit in 0..7 {
+            self.code.push(T0);
+            self.code.shr(bit.into());
+            self.code.and(1);
+            self.code.set(flag_local(bit));
+        }
+        self.code.push(T0);
+        self.code.shr(flag::I.into());
+        self.code.and(1);
+        self.code.op(Op::Stg { var: I });
+    }
+
+    fn store_eeprom(&mut self, var: GlobalId) {
+        let Some(eeprom) = self.memory.eeprom else { return };
+        let (data, low, high) = (self.io(self.image.chip.eecr + 1), self.io(self.image.chip.eecr + 2), self.io(self.image.chip.eecr + 3));
+        let address = |this: &mut Self| {
+            match low {
+                Some(low) => this.code.op(Op::Ldg { var: low }),
+                None => this.code.c(0),
+            }
+            if let Some(high) = high {
+                this.code.op(Op::Ldg { var: high });
+                this.code.shl(8);
+                this.code.op(Op::Or {});
+            }
+            this.code.and(i32::from(this.image.chip.eeprom) - 1);
+        };
+        let (no_read, no_write) = (self.code.mark(), self.code.mark());
+        if let Some(data) = data {
+            self.code.push(T0);
+            self.code.and(EERE);
+            self.code.jump_zero(no_read);
+            address(self);
+            self.code.op(Op::Ldgx { var: eeprom });
+            self.code.op(Op::Stg { var: data });
+            self.code.place(no_read);
+            // A write needs the permission that was given before.
+            self.code.push(T0);
+            self.code.and(EEPE);
+            self.code.jump_zero(no_write);
+            self.code.op(Op::Ldg { var });
+            self.code.and(EEMPE);
+            self.code.jump_zero(no_write);
+            self.code.op(Op::Ldg { var: data });
+            address(self);
+            self.code.op(Op::Stgx { var: eeprom });
+            self.code.push(T0);
+            self.code.and(0xff & !(EERE | EEMPE));
+            self.code.pop(T0);
+            self.code.push(T0);
+            self.code.op(Op::Stg { var });
+            let end = self.code.mark();
+            self.code.jump(end);
+            self.code.place(no_write);
+            self.code.push(T0);
+            self.code.and(0xff & !(EERE | EEPE));
+            self.code.op(Op::Ldg { var });
+            self.code.and(EEPE);
+            self.code.op(Op::Or {});
+            self.code.op(Op::Stg { var });
+            self.code.place(end);
+        }
+    }
+
+    /// SBI and CBI.
+    pub fn store_bit(&mut self, addr: u16, bit: u8, set: bool) {
+        let Some(var) = self.io(addr) else { return };
+        match self.kind(addr) {
+            Kind::Plain => {
+                self.code.op(Op::Ldg { var });
+                if set {
+                    self.code.c(1 << bit);
+                    self.code.op(Op::Or {});
+                } else {
+                    self.code.and(!(1 << bit) & 0xff);
+                }
+                self.code.op(Op::Stg { var });
+            }
+            // These instructions touch the one bit alone.
+            Kind::Flags | Kind::Pins { .. } => {
+                if set {
+                    self.code.c(1 << bit);
+                    self.code.pop(T0);
+                    self.store_io(addr);
+                }
+            }
+            _ => {
+                self.code.op(Op::Ldg { var });
+                if set {
+                    self.code.c(1 << bit);
+                    self.code.op(Op::Or {});
+                } else {
+                    self.code.and(!(1 << bit) & 0xff);
+                }
+                self.code.pop(T0);
+                self.store_io(addr);
+            }
+        }
+    }
+}

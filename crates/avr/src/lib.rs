@@ -1,0 +1,328 @@
+//! ATmega firmware: from an ELF file to byte-code.
+//!
+//! Machine code is checked as it is, with the names and lines of the C source (M. Weber, "An
+//! embeddable virtual machine for state space generation", section 3.4). `docs/avr.md` says what is
+//! exact and what is abstract. The way of a program through this crate, one module a station:
+//!
+//! | module | takes | gives |
+//! |---|---|---|
+//! | `image`, `debug` | the file | memory contents, symbols, lines, variables |
+//! | `insn` | words | instructions |
+//! | `flow` | instructions | functions, calls, returns |
+//! | `facts`, `live` | functions | constant addresses, dead registers and flags, bit by bit |
+//! | `memory` | variables, registers of devices | where they are in a state |
+//! | `sharing`, `races` | what handlers access | where an interrupt can matter |
+//! | `emit`, `arith`, `access`, `io` | instructions | byte-code of the processor |
+//! | `environment` | interrupts | byte-code of the devices |
+//! | `expression` | formulas | atoms over variables |
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod arith;
+mod chip;
+mod code;
+mod debug;
+mod emit;
+mod environment;
+mod expression;
+mod facts;
+mod flow;
+mod image;
+mod insn;
+mod io;
+mod live;
+mod memory;
+mod options;
+mod races;
+mod sharing;
+mod stack;
+pub mod testing;
+
+use bytecode::{
+    Addr, AtomId, ChannelType, ChannelTypeId, Formula, Label, LabelKind, MessageField, Op, ProcessId, ProcessType, Program, PropertyBody,
+    PropertyEntry, Shown, StaticChannel, Type, Variable,
+};
+use emit::Emitter;
+use expression::{AtomCode, Wrong};
+use facts::Facts;
+use flow::Flow;
+use image::Image;
+use live::{Live, Liveness};
+use memory::Memory;
+use options::Options;
+use sharing::Sharing;
+use source::{Diagnostic, FileId, SourceMap, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The bytes with which ELF files begin.
+pub const MAGIC: [u8; 4] = *b"\x7fELF";
+
+/// What is to be read beside the file itself.
+pub struct Request<'a> {
+    /// What is said about the program and its environment.
+    pub defines: &'a [(String, String)],
+    /// Formulas, each by its name.
+    pub formulas: &'a [(String, String)],
+    /// Expressions, each text a list with commas in between.
+    pub expressions: &'a [String],
+    /// The text of a source file, by the name that the debugging information has for it.
+    pub sources: &'a mut dyn FnMut(&str) -> Option<String>,
+}
+
+/// A translated program.
+#[derive(Debug, Default)]
+pub struct Compiled {
+    /// The program; absent if something is wrong.
+    pub program: Option<Program>,
+    /// For each list of expressions the atoms that compute them.
+    pub values: Vec<Vec<AtomId>>,
+    /// Errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The name under which the list of expressions with this number is in the map.
+pub fn name_of_expression(number: usize) -> String {
+    format!("expression {}", number + 1)
+}
+
+/// Translates a file. `file` is its entry in `map`, which has no text.
+pub fn compile(map: &mut SourceMap, file: FileId, bytes: &[u8], request: Request<'_>) -> Compiled {
+    let mut compiled = Compiled::default();
+    let point = Span::point(file, 0);
+    let refuse = |message: String, hint: Option<&str>| Diagnostic::error(point, message).with_hint_opt(hint.map(str::to_owned));
+    let (mut options, rest) = match Options::read(request.defines) {
+        Ok(read) => read,
+        Err(message) => {
+            compiled.diagnostics.push(refuse(message, None));
+            return compiled;
+        }
+    };
+    let image = match Image::read(bytes, options.device.as_deref()) {
+        Ok(image) => image,
+        Err((message, hint)) => {
+            compiled.diagnostics.push(refuse(message, hint));
+            return compiled;
+        }
+    };
+    if let Err(message) = options.read_for(image.chip, &rest) {
+        compiled.diagnostics.push(refuse(message, Some("`docs/avr.md` lists what `-D` can say about a device")));
+        return compiled;
+    }
+    if image.debug.lines.is_empty() {
+        let hint = "compile with `-gdwarf-2`; without it a trace shows addresses, and variables of the symbol table";
+        compiled.diagnostics.push(Diagnostic::warning(point, "the file has no information about source lines").with_hint(hint));
+    }
+    let mut stated = Vec::new();
+    for (name, text) in request.formulas {
+        match formula(map, name, text) {
+            Ok(formula) => stated.push(formula),
+            Err(wrong) => compiled.diagnostics.push(wrong),
+        }
+    }
+    let mut lists = Vec::new();
+    for (number, text) in request.expressions.iter().enumerate() {
+        let file = map.add(name_of_expression(number), text.as_str());
+        match expression::parse(text) {
+            Ok(list) => lists.push((file, list)),
+            Err((at, message)) => compiled.diagnostics.push(Diagnostic::error(Span::point(file, at), message)),
+        }
+    }
+    if compiled.diagnostics.iter().any(Diagnostic::is_error) {
+        return compiled;
+    }
+    let name = map.name(file).to_owned();
+    match translate(&name, &image, &options, &stated, &lists, request.sources) {
+        Ok((program, values)) => (compiled.program, compiled.values) = (Some(program), values),
+        Err(wrong) => compiled.diagnostics.push(wrong),
+    }
+    compiled
+}
+
+/// A formula whose atoms have been read.
+struct Stated {
+    name: String,
+    text: String,
+    /// The text of each atom, its file in the map, and what it says.
+    atoms: Vec<(String, FileId, expression::Expr)>,
+}
+
+fn formula(map: &mut SourceMap, name: &str, text: &str) -> Result<Stated, Diagnostic> {
+    let file = map.add(format!("--ltl {name}"), text);
+    let mut texts: Vec<String> = Vec::new();
+    let mut collect = |atom: &str| {
+        let known = texts.iter().position(|known| known == atom);
+        AtomId::new(known.unwrap_or_else(|| {
+            texts.push(atom.to_owned());
+            texts.len() - 1
+        }))
+    };
+    if let Err(wrong) = Formula::parse(text, &mut collect) {
+        let hint = "conditions over variables stand in single quotes: [] 'count <= 8'";
+        return Err(Diagnostic::error(Span::point(file, wrong.at), wrong.message).with_hint(hint));
+    }
+    let mut atoms = Vec::new();
+    for text in texts {
+        let file = map.add(format!("--ltl {name}, condition {}", atoms.len() + 1), text.as_str());
+        let wrong = |at, message: &str| Err(Diagnostic::error(Span::point(file, at), message));
+        match expression::parse(&text) {
+            Ok(mut list) if list.len() == 1 => atoms.extend(list.pop().map(|expr| (text, file, expr))),
+            Ok(_) => return wrong(0, "this is not one condition"),
+            Err((at, message)) => return wrong(at, &message),
+        }
+    }
+    Ok(Stated { name: name.to_owned(), text: text.to_owned(), atoms })
+}
+
+/// The program of an image.
+fn translate(
+    name: &str,
+    image: &Image,
+    options: &Options,
+    stated: &[Stated],
+    lists: &[(FileId, Vec<expression::Expr>)],
+    sources: &mut dyn FnMut(&str) -> Option<String>,
+) -> Result<(Program, Vec<Vec<AtomId>>), Diagnostic> {
+    let chip = image.chip;
+    let flow = Flow::of(image, chip);
+    let at_break = |at: &u16| options.halts_at_break && matches!(flow.nodes[at].insn, Some(insn::Insn::Break));
+    let facts = Facts::of(&flow, chip, flow.nodes.keys().copied().filter(at_break).collect());
+    let handlers: Vec<(u8, u16)> = flow
+        .handlers
+        .iter()
+        .copied()
+        .filter(|(vector, _)| chip.sources.iter().any(|s| s.vector == *vector && !options.silent.iter().any(|name| name == s.name)))
+        .collect();
+    let used: Vec<&chip::Source> = chip.sources.iter().filter(|s| handlers.iter().any(|(vector, _)| *vector == s.vector)).collect();
+    let mut registers: BTreeSet<u16> = used.iter().flat_map(|source| environment::registers(source)).collect();
+    if flow.nodes.values().any(|node| matches!(node.insn, Some(insn::Insn::Sleep))) {
+        registers.insert(chip.sleep.0);
+    }
+    let expressions = stated.iter().flat_map(|s| s.atoms.iter().map(|(_, _, expr)| expr)).chain(lists.iter().flat_map(|(_, list)| list));
+    expressions.for_each(|expr| expr.registers(chip, &mut registers));
+
+    let mut globals =
+        vec![Variable { shown: if options.registers { Shown::Number } else { Shown::Hidden }, ..Variable::scalar("SREG_I", Type::Bit) }];
+    let stack = options.stack.or_else(|| stack::most(&flow, &facts, &handlers));
+    let memory = Memory::of(image, &flow, &facts, &registers, stack, &mut globals);
+
+    let mut observed = BTreeSet::new();
+    let mut atoms: Vec<AtomCode> = Vec::new();
+    let mut atom = |text: &str, file: FileId, expr: &expression::Expr| -> Result<AtomId, Diagnostic> {
+        let mut ops = Vec::new();
+        let wrong = |(at, message): Wrong| Diagnostic::error(Span::point(file, at), message);
+        expr.compile(image, &memory, &mut ops, &mut observed).map_err(wrong)?;
+        if let Some(known) = atoms.iter().position(|known| known.name == text) {
+            return Ok(AtomId(known as u16));
+        }
+        atoms.push(AtomCode { name: text.to_owned(), ops });
+        AtomId::new(atoms.len() - 1).ok_or_else(|| Diagnostic::error(Span::point(file, 0), "there are too many conditions"))
+    };
+    let mut properties = Vec::new();
+    for formula in stated {
+        let mut ids = BTreeMap::new();
+        for (text, file, expr) in &formula.atoms {
+            ids.insert(text.as_str(), atom(text, *file, expr)?);
+        }
+        if let Ok(parsed) = Formula::parse(&formula.text, &mut |name| ids.get(name).copied()) {
+            properties.push(PropertyEntry { name: formula.name.clone(), origin: None, kind: PropertyBody::Ltl(parsed) });
+        }
+    }
+    let mut values = Vec::new();
+    for (number, (file, list)) in lists.iter().enumerate() {
+        let mut ids = Vec::new();
+        for (position, expr) in list.iter().enumerate() {
+            ids.push(atom(&format!("{}.{}", name_of_expression(number), position + 1), *file, expr)?);
+        }
+        values.push(ids);
+    }
+
+    let liveness = Liveness::of(&flow, &facts, Live::everything(facts.slots));
+    let handlers_need = needs_of_handlers(&flow, &facts, &handlers);
+    let sharing = Sharing::of(&flow, &facts, &memory, chip, handlers.clone(), observed);
+    let before = sharing::steps(image, &flow, &facts, &memory, &sharing, &liveness);
+    let races = if options.races { races::find(&flow, &facts, &memory, &sharing) } else { BTreeMap::new() };
+    let texts: Vec<Vec<String>> = image
+        .debug
+        .files
+        .iter()
+        .map(|name| sources(name).map(|text| text.lines().map(|line| line.trim().to_owned()).collect()).unwrap_or_default())
+        .collect();
+    let text_of = |file: u32, line: u32| {
+        let lines = texts.get(file as usize);
+        let text = lines.and_then(|lines| lines.get((line as usize).checked_sub(1)?)).cloned().unwrap_or_default();
+        if text.is_empty() { format!("line {line}") } else { text }
+    };
+    let mut emitter = Emitter::new(image, &flow, &facts, &memory, &sharing, options, &liveness, &handlers_need, &before, &races, &text_of);
+    emitter.run();
+    let halted = emitter.halted();
+    let locals = emit::locals(&memory, options);
+    let mut code = emitter.code;
+
+    let mut processes =
+        vec![ProcessType { name: "cpu".to_owned(), params: 0, locals, start: Addr(0), entry: Addr(0), prologue: None, priority: 1 }];
+    let end = LabelKind { end: true, ..LabelKind::default() };
+    let mut labels = Vec::new();
+    labels.extend(halted.map(|addr| Label { name: "halted".to_owned(), addr, kind: end }));
+    for source in &used {
+        let start = code.here();
+        labels.push(Label { name: "idle".to_owned(), addr: start, kind: end });
+        processes.push(ProcessType {
+            name: source.name.to_owned(),
+            params: 0,
+            locals: Vec::new(),
+            start,
+            entry: start,
+            prologue: None,
+            priority: 1,
+        });
+        environment::device(&mut code, chip, &memory, source);
+    }
+    let (ops, spans) = code.finish();
+    let mut program = Program { name: name.to_owned(), globals, code: ops, labels, spans, properties, ..Program::default() };
+    program.instances = (0..processes.len()).filter_map(ProcessId::new).collect();
+    program.processes = processes;
+    program.files = std::iter::once(name.to_owned()).chain(image.debug.files.iter().cloned()).collect();
+    if !used.is_empty() {
+        let field = MessageField { ty: Type::Byte, shown: Shown::Number };
+        program.channel_types.push(ChannelType { name: "interrupts".to_owned(), capacity: 0, fields: vec![field] });
+        program.channels.push(StaticChannel { name: "interrupt".to_owned(), ty: ChannelTypeId(0) });
+    }
+    drop_unreachable(&mut program);
+    expression::append(&mut program, atoms);
+    Ok((program, values))
+}
+
+/// The registers whose values handlers use: those that are alive when one begins, if nothing is
+/// alive when it ends.
+fn needs_of_handlers(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Live {
+    let mut needs = Live::nothing(facts.slots);
+    if handlers.is_empty() {
+        return needs;
+    }
+    let alone = Liveness::of(flow, facts, Live::nothing(facts.slots));
+    for (_, entry) in handlers {
+        needs.merge(&alone.before(*entry));
+    }
+    needs
+}
+
+/// Steps that no path leads to are refused by the verifier: they become blocked paths.
+fn drop_unreachable(program: &mut Program) {
+    let mut reached = vec![false; program.code.len()];
+    let mut open: Vec<Addr> = program.processes.iter().map(|process| process.entry).collect();
+    while let Some(addr) = open.pop() {
+        let Some(seen) = reached.get_mut(addr.index()).filter(|seen| !**seen) else { continue };
+        *seen = true;
+        let op = program.code[addr.index()];
+        open.extend(op.target());
+        if !op.ends_path() {
+            open.push(addr.next());
+        }
+    }
+    for (op, reached) in program.code.iter_mut().zip(reached) {
+        if !reached {
+            *op = Op::Nex {};
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Where everything of the data space is in a state.
+//!
+//! Each variable of the program is a variable of the byte-code, with its name; so it is shown by
+//! name, and what a step reads and writes is known. Each register of a device that the program uses
+//! is one too. The stack is an array of its own, of nine bits an element: the ninth says that the
+//! byte was written, so an element that nobody wrote is 0, and so are those below the stack
+//! pointer.
+
+use crate::debug::{Part, Scalar};
+use crate::facts::Facts;
+use crate::flow::Flow;
+use crate::image::Image;
+use crate::insn::Insn;
+use bytecode::{GlobalId, LocalId, Shown, Type, Variable};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The stack, a local of the processor.
+pub const STACK: LocalId = LocalId(44);
+
+/// What is at an address.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Place {
+    Register(u8),
+    Io(u16),
+    Object(usize),
+    Stack,
+    Outside,
+}
+
+/// A variable in SRAM, or bytes without a name.
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub name: String,
+    pub addr: u16,
+    pub scalar: Scalar,
+    pub count: Option<u32>,
+    pub global: GlobalId,
+}
+
+impl Object {
+    /// Bytes.
+    pub fn size(&self) -> u32 {
+        u32::from(self.scalar.size) * self.count.unwrap_or(1)
+    }
+}
+
+/// The type with which a scalar is kept. A signed byte is kept with its sign.
+pub fn type_of(scalar: Scalar) -> Type {
+    match (scalar.size, scalar.signed) {
+        (1, false) => Type::Byte,
+        (1 | 2, true) => Type::Short,
+        (2, false) => Type::Unsigned(16),
+        (_, false) => Type::Unsigned(32),
+        (_, true) => Type::Int,
+    }
+}
+
+/// The memory of a program.
+#[derive(Debug)]
+pub struct Memory {
+    /// In the order of addresses, without gaps from the start of SRAM to the end of the variables.
+    pub objects: Vec<Object>,
+    /// Registers of devices.
+    pub io: BTreeMap<u16, GlobalId>,
+    /// The first address of the stack, and how many bytes there are.
+    pub stack: (u16, u16),
+    /// Constants in the flash that are read: the first byte, how many, and the array.
+    pub flash: Option<(u16, u16, GlobalId)>,
+    pub eeprom: Option<GlobalId>,
+    ram: u16,
+}
+
+const BYTE: Scalar = Scalar { size: 1, signed: false, boolean: false };
+
+impl Memory {
+    /// Lays out the memory; the variables are appended to `globals`. `stack` is the most that the
+    /// stack can take, if that is known.
+    pub fn of(
+        image: &Image,
+        flow: &Flow,
+        facts: &Facts,
+        more_io: &BTreeSet<u16>,
+        stack: Option<u16>,
+        globals: &mut Vec<Variable>,
+    ) -> Memory {
+        let chip = image.chip;
+        let mut memory =
+            Memory { objects: Vec::new(), io: BTreeMap::new(), stack: (image.data_end, 0), flash: None, eeprom: None, ram: chip.ram.0 };
+        let room = chip.ram.1 + 1 - image.data_end;
+        let size = stack.map_or(room, |most| most.min(room)).max(1);
+        memory.stack = (chip.ram.1 - (size - 1), size);
+        for part in parts(image) {
+            memory.add_object(image, part, globals);
+        }
+        let mut used: BTreeSet<u16> = more_io.clone();
+        for (&at, node) in &flow.nodes {
+            if let Some(addr) = node.insn.as_ref().and_then(|insn| facts.access(at, insn)?.addr)
+                && chip.is_io(addr)
+            {
+                used.insert(addr);
+            }
+        }
+        for addr in used {
+            let name = chip.register(addr).map_or_else(|| format!("io_{addr:#04x}"), |register| register.name.to_owned());
+            let name = unique(name, globals);
+            let mut variable = Variable::scalar(name, Type::Byte);
+            if addr == chip.ucsra {
+                variable.init = vec![0x20];
+            }
+            memory.io.insert(addr, GlobalId(globals.len() as u16));
+            globals.push(variable);
+        }
+        if flow.nodes.values().any(|node| matches!(node.insn, Some(Insn::Lpm { .. }))) {
+            let start = u16::from(chip.vectors) * 4;
+            let end = image.symbol("__ctors_end").or_else(|| image.symbol("__init")).map_or(start, |end| end as u16);
+            let (start, end) = if end > start { (start, end) } else { (0, image.code_end()) };
+            let mut table = Variable::array("flash", Type::Byte, u32::from(end - start));
+            table.init = (start..end).map(|at| image.flash_byte(at).into()).collect();
+            table.shown = Shown::Hidden;
+            memory.flash = Some((start, end - start, GlobalId(globals.len() as u16)));
+            globals.push(table);
+        }
+        if memory.io.contains_key(&chip.eecr) {
+            let mut eeprom = Variable::array("eeprom", Type::Byte, chip.eeprom.into());
+            eeprom.init = image.eeprom.iter().map(|&byte| byte.into()).collect();
+            memory.eeprom = Some(GlobalId(globals.len() as u16));
+            globals.push(eeprom);
+        }
+        memory
+    }
+
+    fn add_object(&mut self, image: &Image, part: Part, globals: &mut Vec<Variable>) {
+        let mut variable = Variable::scalar(unique(part.name.clone(), globals), type_of(part.scalar));
+        variable.length = part.count;
+        if part.scalar.boolean {
+            variable.shown = Shown::Bool;
+        }
+        if part.name.starts_with("ram_") {
+            variable.shown = Shown::Hidden;
+        }
+        let element = |index: u32| {
+            let mut bytes = [0; 4];
+            for (i, byte) in bytes.iter_mut().enumerate().take(part.scalar.size.into()) {
+                *byte = image.initial_byte(part.addr + index as u16 * u16::from(part.scalar.size) + i as u16);
+            }
+            match (part.scalar.size, part.scalar.signed) {
+                (1, true) => i32::from(bytes[0] as i8),
+                (2, true) => i32::from(i16::from_le_bytes([bytes[0], bytes[1]])),
+                _ => i32::from_le_bytes(bytes),
+            }
+        };
+        let init: Vec<i32> = (0..part.count.unwrap_or(1)).map(element).collect();
+        if init.iter().any(|value| *value != 0) {
+            variable.init = init;
+        }
+        self.objects.push(Object {
+            name: variable.name.clone(),
+            addr: part.addr,
+            scalar: part.scalar,
+            count: part.count,
+            global: GlobalId(globals.len() as u16),
+        });
+        globals.push(variable);
+    }
+
+    /// What is at an address.
+    pub fn place(&self, addr: u16) -> Place {
+        if addr < 32 {
+            return Place::Register(addr as u8);
+        }
+        if addr < self.ram {
+            return Place::Io(addr);
+        }
+        if addr >= self.stack.0 {
+            return if addr - self.stack.0 < self.stack.1 { Place::Stack } else { Place::Outside };
+        }
+        let after = self.objects.partition_point(|object| object.addr <= addr);
+        match after.checked_sub(1).map(|index| (index, &self.objects[index])) {
+            Some((index, object)) if u32::from(addr - object.addr) < object.size() => Place::Object(index),
+            _ => Place::Outside,
+        }
+    }
+}
+
+fn unique(name: String, globals: &[Variable]) -> String {
+    let taken = |name: &str| globals.iter().any(|known| known.name == name);
+    if !taken(&name) {
+        return name;
+    }
+    (2..).map(|number| format!("{name}@{number}")).find(|name| !taken(name)).unwrap_or(name)
+}
+
+/// The parts of all variables: those of the debugging information, then those that only the symbol
+/// table knows, then what is in between.
+fn parts(image: &Image) -> Vec<Part> {
+    let (start, end) = (image.chip.ram.0, image.data_end);
+    let inside = |addr: u32, size: u32| addr >= start.into() && addr + size <= end.into();
+    let size = |part: &Part| u32::from(part.scalar.size) * part.count.unwrap_or(1);
+    let mut parts: Vec<Part> = image.debug.parts.iter().filter(|part| inside(part.addr.into(), size(part))).cloned().collect();
+    for symbol in image.data.iter().filter(|symbol| symbol.size > 0 && inside(symbol.addr, symbol.size)) {
+        let overlaps = |part: &Part| u32::from(part.addr) < symbol.addr + symbol.size && symbol.addr < u32::from(part.addr) + size(part);
+        if !parts.iter().any(overlaps) {
+            let (scalar, count) = match symbol.size {
+                1 | 2 | 4 => (Scalar { size: symbol.size as u8, ..BYTE }, None),
+                other => (BYTE, Some(other)),
+            };
+            parts.push(Part { name: symbol.name.clone(), addr: symbol.addr as u16, scalar, count });
+        }
+    }
+    parts.sort_by_key(|part| part.addr);
+    let mut all = Vec::new();
+    let mut at = u32::from(start);
+    let gap = |from: u32, to: u32| Part { name: format!("ram_{from:#05x}"), addr: from as u16, scalar: BYTE, count: Some(to - from) };
+    for part in parts {
+        if u32::from(part.addr) > at {
+            all.push(gap(at, part.addr.into()));
+        }
+        at = u32::from(part.addr) + size(&part);
+        all.push(part);
+    }
+    if at < end.into() {
+        all.push(gap(at, end.into()));
+    }
+    all
+}

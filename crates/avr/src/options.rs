@@ -1,0 +1,88 @@
+//! What a user can say about a program and its environment, with `-D NAME=VALUE`.
+
+use crate::chip::Chip;
+use std::collections::BTreeMap;
+
+/// The values that an input can have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    pub least: u8,
+    pub greatest: u8,
+}
+
+/// What was said.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The device, if the file does not say it.
+    pub device: Option<String>,
+    /// The values of registers that are inputs, by addresses.
+    pub inputs: BTreeMap<u16, Range>,
+    /// Interrupts that never happen, by their names.
+    pub silent: Vec<String>,
+    /// Whether registers are shown.
+    pub registers: bool,
+    /// Whether accesses byte by byte that an interrupt divides are errors.
+    pub races: bool,
+    /// Whether reading a byte of the stack that nobody wrote is an error.
+    pub uninitialised: bool,
+    /// The bytes of the stack that are kept, if the user says it.
+    pub stack: Option<u16>,
+    /// Whether BREAK ends the program, for tests.
+    pub halts_at_break: bool,
+}
+
+impl Options {
+    /// Reads the definitions that do not depend on the device. The others are given back.
+    pub fn read(defines: &[(String, String)]) -> Result<(Options, Vec<(String, String)>), String> {
+        let mut options = Options { races: true, uninitialised: true, ..Options::default() };
+        let mut rest = Vec::new();
+        let switch = |name: &str, value: &str| match value {
+            "on" | "" | "1" => Ok(true),
+            "off" | "0" => Ok(false),
+            _ => Err(format!("`{name}` is `on` or `off`, not `{value}`")),
+        };
+        for (name, value) in defines {
+            match name.as_str() {
+                "device" => options.device = Some(value.clone()),
+                "registers" => options.registers = switch(name, value)?,
+                "races" => options.races = switch(name, value)?,
+                "uninitialised" => options.uninitialised = switch(name, value)?,
+                "stack" => {
+                    let bytes = value.parse().ok().filter(|bytes| *bytes > 0);
+                    options.stack = Some(bytes.ok_or_else(|| format!("`stack` is a number of bytes, not `{value}`"))?);
+                }
+                _ => rest.push((name.clone(), value.clone())),
+            }
+        }
+        Ok((options, rest))
+    }
+
+    /// Reads the definitions that name registers and interrupts of the device.
+    pub fn read_for(&mut self, chip: &Chip, defines: &[(String, String)]) -> Result<(), String> {
+        for (name, value) in defines {
+            if chip.sources.iter().any(|source| source.name == name) {
+                match value.as_str() {
+                    "off" => self.silent.push(name.clone()),
+                    "on" => {}
+                    _ => return Err(format!("the interrupt `{name}` is `on` or `off`, not `{value}`")),
+                }
+                continue;
+            }
+            let Some(register) = chip.registers.iter().find(|register| register.name == name) else {
+                return Err(format!("the {} has neither a register nor an interrupt `{name}`", chip.name));
+            };
+            let number = |text: &str| match text.trim().strip_prefix("0x") {
+                Some(digits) => u8::from_str_radix(digits, 16).ok(),
+                None => text.trim().parse().ok(),
+            };
+            let (least, greatest) = value.split_once("..").unwrap_or((value, value));
+            match (number(least), number(greatest)) {
+                (Some(least), Some(greatest)) if least <= greatest => {
+                    self.inputs.insert(register.addr, Range { least, greatest });
+                }
+                _ => return Err(format!("the values of `{name}` are a number or a range such as 0..3, up to 255, not `{value}`")),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,336 @@
+//! `cargo xtask avr`: the meaning of AVR instructions beside simavr.
+//!
+//! Random sequences of instructions are executed by simavr, through a small program in C that is
+//! built here and is no part of the product, and by the reference interpreter on the byte-code that
+//! the front-end makes of them. Registers, flags, stack pointer and memory must be the same.
+
+use crate::{Failure, root};
+use bytecode::{Verified, verify};
+use clap::Args;
+use contract::{Successors, System};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use vm::Interpreter;
+
+/// Options of `cargo xtask avr`.
+#[derive(Args)]
+pub struct Arguments {
+    /// How many sequences are compared
+    #[arg(long, default_value_t = 100_000)]
+    sequences: u64,
+    /// Print the programs instead of comparing them
+    #[arg(long)]
+    list: bool,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+const BREAK: u16 = 0x9598;
+/// Bytes that the simulator tells of each program.
+const TOLD: usize = 36 + 256;
+/// Sequences that are handed over at a time.
+const BATCH: u64 = 2000;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.list {
+        for seed in arguments.seed..arguments.seed + arguments.sequences {
+            let words: Vec<String> = sequence(seed).iter().map(|word| format!("{word:04x}")).collect();
+            println!("{}", words.join(" "));
+        }
+        return Ok(());
+    }
+    let folder = root().join("target/avr");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let simulator = folder.join("simulate");
+    let source = root().join("xtask/avr/simulate.c");
+    let built = Command::new("cc").arg("-O2").arg("-o").arg(&simulator).arg(source).args(["-lsimavr", "-lelf"]).output();
+    match built {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => return Err(format!("simavr is missing or does not link: {}", String::from_utf8_lossy(&output.stderr))),
+        Err(error) => return Err(format!("there is no C compiler: {error}")),
+    }
+    let mut instructions = 0;
+    let mut different = 0;
+    let mut done = 0;
+    while done < arguments.sequences {
+        let count = BATCH.min(arguments.sequences - done);
+        let programs: Vec<Vec<u16>> = (0..count).map(|i| sequence(arguments.seed + done + i)).collect();
+        let told = simulate(&simulator, &programs)?;
+        for (number, (program, expected)) in programs.iter().zip(told.chunks(TOLD)).enumerate() {
+            instructions += program.len();
+            let seed = arguments.seed + done + number as u64;
+            match execute(program) {
+                Ok(found) if found == expected => {}
+                Ok(found) => {
+                    different += 1;
+                    let at: Vec<String> = (0..TOLD)
+                        .filter(|i| found[*i] != expected[*i])
+                        .take(6)
+                        .map(|i| format!("{}: {:#04x}, simavr {:#04x}", place(i), found[i], expected[i]))
+                        .collect();
+                    println!("seed {seed}: {}", at.join("; "));
+                }
+                Err(why) => {
+                    different += 1;
+                    println!("seed {seed}: {why}");
+                }
+            }
+            if different > 20 {
+                return Err("too many differences".to_owned());
+            }
+        }
+        done += count;
+    }
+    println!("{done} sequences, {instructions} words: {different} different");
+    if different > 0 { Err(format!("{different} sequences differ")) } else { Ok(()) }
+}
+
+/// The name of a byte that is compared.
+fn place(index: usize) -> String {
+    match index {
+        0..32 => format!("r{index}"),
+        32 => "SREG".to_owned(),
+        33 => "SPL".to_owned(),
+        34 => "SPH".to_owned(),
+        35 => "GPIOR0".to_owned(),
+        _ => format!("memory {:#x}", 0x100 + index - 36),
+    }
+}
+
+fn simulate(simulator: &std::path::Path, programs: &[Vec<u16>]) -> Result<Vec<u8>, Failure> {
+    let mut input = Vec::new();
+    for program in programs {
+        input.extend((program.len() as u16).to_le_bytes());
+        input.extend(program.iter().flat_map(|word| word.to_le_bytes()));
+    }
+    input.extend([0, 0]);
+    let mut child = Command::new(simulator).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+    let mut stdin = child.stdin.take().ok_or("no input")?;
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let _ = writer.join();
+    if !output.status.success() || output.stdout.len() != programs.len() * TOLD {
+        return Err(format!("the simulator failed: {}, {} bytes", output.status, output.stdout.len()));
+    }
+    Ok(output.stdout)
+}
+
+/// Executes a program on the reference interpreter.
+fn execute(code: &[u16]) -> Result<Vec<u8>, Failure> {
+    let program = avr::testing::program("atmega328p", code).ok_or("it is not translated")?;
+    let program = Arc::new(verify(program).map_err(|error| error.to_string())?);
+    let mut machine = Interpreter::new(program.clone());
+    let mut out = Successors::default();
+    machine.initial(&mut out);
+    let mut state = out.iter().next().and_then(|(_, state)| state).ok_or("no initial state")?.to_vec();
+    for _ in 0..10_000 {
+        let mut out = Successors::default();
+        machine.successors(&state, &mut out);
+        let Some((entry, next)) = out.iter().next() else { return bytes(&program, &state).ok_or("a variable is missing".to_owned()) };
+        if let Some(fault) = entry.fault() {
+            return Err(format!("a fault: {}", machine.describe_fault(fault).message));
+        }
+        state = next.ok_or("no state")?.to_vec();
+    }
+    Err("it does not end".to_owned())
+}
+
+/// What the simulator would tell of a state.
+fn bytes(verified: &Verified, state: &[u8]) -> Option<Vec<u8>> {
+    let (program, layout) = (verified.program(), verified.layout());
+    let cpu = program.process_named("cpu")?;
+    let local = |name: &str| {
+        let slot = &layout.processes[cpu.index()].locals[program.local_named(cpu, name)?.index()];
+        Some(slot.ty.read(&state[layout.fixed + slot.offset..]))
+    };
+    let global = |name: &str| program.global_named(name).map(|id| layout.globals[id.index()]);
+    let mut all = Vec::new();
+    for r in 0..32 {
+        all.push(local(&format!("r{r}"))? as u8);
+    }
+    let mut sreg = 0;
+    for (bit, name) in ["C", "Z", "N", "V", "S", "H", "T"].into_iter().enumerate() {
+        sreg |= (local(name)? as u8) << bit;
+    }
+    sreg |= state[global("SREG_I")?.offset] << 7;
+    let pointer = local("SP")? as u16;
+    all.extend([sreg, pointer as u8, (pointer >> 8) as u8]);
+    all.push(global("GPIOR0").map_or(0, |slot| state[slot.offset]));
+    let ram = global("ram_0x100")?;
+    all.extend(&state[ram.offset..ram.offset + 256]);
+    Some(all)
+}
+
+/// A random program that ends with BREAK.
+fn sequence(seed: u64) -> Vec<u16> {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d);
+    let mut code = Vec::new();
+    // Every register gets a value, and so do the flags.
+    for r in 0..16 {
+        code.push(ldi(16, random.below(256)));
+        code.push(0x2c00 | (16 & 0x10) << 5 | r << 4);
+    }
+    for r in 16..32 {
+        code.push(ldi(r, random.below(256)));
+    }
+    code.push(0xbe0f | random.below(32) << 4);
+    // Subroutines stand behind BREAK; calls are patched when their places are known.
+    let mut calls = Vec::new();
+    let mut items: Vec<Vec<u16>> = Vec::new();
+    for _ in 0..2 + random.below(24) {
+        let item = item(&mut random);
+        items.push(item);
+    }
+    let mut starts = Vec::new();
+    for item in &items {
+        starts.push(code.len());
+        if item.as_slice() == [CALL] {
+            calls.push(code.len());
+        }
+        code.extend(item);
+    }
+    // Some branches jump over the items that follow.
+    for (index, item) in items.iter().enumerate() {
+        if let [only] = item[..]
+            && only & 0xf800 == 0xf000
+            && only != CALL
+        {
+            let target = starts.get(index + 1 + random.below(4) as usize).copied().unwrap_or(code.len());
+            let offset = (target - starts[index] - 1).min(63) as u16;
+            // Only to the start of an item.
+            if starts.contains(&(starts[index] + 1 + offset as usize)) || starts[index] + 1 + offset as usize == code.len() {
+                code[starts[index]] = only & 0xfc07 | offset << 3;
+            }
+        }
+    }
+    code.push(BREAK);
+    let subroutine = code.len();
+    for _ in 0..1 + random.below(3) {
+        let item = plain(&mut random);
+        code.extend(item);
+    }
+    code.push(0x9508);
+    for call in calls {
+        code[call] = 0xd000 | ((subroutine - call - 1) as u16 & 0xfff);
+    }
+    code
+}
+
+/// Stands for a call in a sequence; it is no instruction.
+const CALL: u16 = 0xffff;
+
+const fn ldi(d: u16, k: u16) -> u16 {
+    0xe000 | (k & 0xf0) << 4 | (d - 16) << 4 | k & 0xf
+}
+
+/// One or more instructions that belong together.
+fn item(random: &mut Random) -> Vec<u16> {
+    match random.below(16) {
+        0..=7 => plain(random),
+        8 => vec![0xf000 | random.below(2) << 10 | random.below(8)],
+        // Skips: of registers, and of a register of a device.
+        9 => {
+            let skip = match random.below(3) {
+                0 => 0x1000 | random.below(0x400),
+                1 => 0xfc00 | random.below(0x20) << 4 | random.below(8) | random.below(2) << 9,
+                _ => 0x9900 | random.below(2) << 9 | 0x1e << 3 | random.below(8),
+            };
+            let mut all = vec![skip];
+            let skipped = plain(random);
+            // A sequence of several would be divided. simavr 1.7 takes some ADIW and SBIW for jumps of
+            // two words when it skips them.
+            let mistaken = skipped[0] & 0xfe0c == 0x960c;
+            if skipped.len() == 1 && !mistaken || matches!(skipped[0] & 0xfe0f, 0x9000 | 0x9200) {
+                all.extend(skipped)
+            } else {
+                all.push(0)
+            }
+            all
+        }
+        10 | 11 => pointer(random),
+        12 => {
+            let (push, pop) = (random.below(32), random.below(32));
+            let mut all = vec![0x920f | push << 4];
+            if random.below(2) == 0 {
+                all.extend(plain(random));
+            }
+            all.push(0x900f | pop << 4);
+            all
+        }
+        13 => vec![CALL],
+        14 => {
+            // LPM in its three forms.
+            let z = random.below(64);
+            let d = random.below(26);
+            let form = [0x95c8, 0x9004 | d << 4, 0x9005 | d << 4][random.below(3) as usize];
+            vec![ldi(30, z), ldi(31, 0), form]
+        }
+        _ => vec![0x9408 | random.below(16) << 4],
+    }
+}
+
+/// Accesses through a pointer, whose value is a constant or not.
+fn pointer(random: &mut Random) -> Vec<u16> {
+    let low = [26, 28, 30][random.below(3) as usize];
+    let mut all = vec![ldi(low, 0x40 + random.below(0x80)), ldi(low + 1, 1)];
+    if random.below(2) == 0 {
+        // A branch to the next instruction: behind it nothing is known.
+        all.push(0xf000 | random.below(8));
+    }
+    let mut d = random.below(32);
+    if d & !1 == low {
+        d = 5;
+    }
+    let store = random.below(2) << 9;
+    let q = random.below(64);
+    all.push(match (low, random.below(3)) {
+        (26, form) => 0x900c | form | d << 4 | store,
+        (_, 0) => 0x8000 | (q & 0x20) << 8 | (q & 0x18) << 7 | q & 7 | d << 4 | store | if low == 28 { 8 } else { 0 },
+        (28, form) => 0x9008 | form | d << 4 | store,
+        (_, form) => 0x9000 | form | d << 4 | store,
+    });
+    all
+}
+
+/// An instruction on registers, flags, or a constant address.
+fn plain(random: &mut Random) -> Vec<u16> {
+    let any = random.below(0x400);
+    let d = random.below(32) << 4;
+    match random.below(22) {
+        0 => vec![0x0c00 | any],
+        1 => vec![0x1c00 | any],
+        2 => vec![0x1800 | any],
+        3 => vec![0x0800 | any],
+        4 => vec![0x1400 | any],
+        5 => vec![0x0400 | any],
+        6 => vec![[0x2000, 0x2400, 0x2800, 0x2c00][random.below(4) as usize] | any],
+        7 => vec![0x0100 | random.below(256)],
+        8 => vec![0x9c00 | any],
+        9 => vec![0x0200 | random.below(0x200)],
+        10 => vec![[0x3000, 0x4000, 0x5000, 0x6000, 0x7000, 0xe000][random.below(6) as usize] | random.below(0x1000)],
+        11 => vec![0x9600 | random.below(0x200)],
+        12 | 13 => vec![0x9400 | d | [0, 1, 2, 3, 5, 6, 7, 10][random.below(8) as usize]],
+        14 => vec![0xf800 | d | random.below(8) | random.below(2) << 9],
+        15 => vec![0x9000 | d, 0x100 + random.below(0x100)],
+        16 => vec![0x9200 | d, 0x100 + random.below(0x100)],
+        17 => vec![[0x9000, 0x9200][random.below(2) as usize] | d, random.below(32)],
+        // GPIOR0 is a register without behaviour: IN, OUT, SBI, CBI.
+        18 => vec![[0xb20e, 0xba0e][random.below(2) as usize] | d],
+        19 => vec![0x9800 | random.below(2) << 9 | 0x1e << 3 | random.below(8)],
+        // SREG and the stack pointer.
+        20 => vec![[0xb60f, 0xbe0f, 0xb60d, 0xb60e][random.below(4) as usize] | d],
+        _ => vec![0x0000],
+    }
+}
+
+/// Pseudo-random numbers (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u16) -> u16 {
+        (splitmix::next(&mut self.0) >> 16) as u16 % bound
+    }
+}

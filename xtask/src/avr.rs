@@ -240,8 +240,8 @@ fn item(random: &mut Random) -> Vec<u16> {
             };
             let mut all = vec![skip];
             let skipped = plain(random);
-            // A sequence of several would be divided. simavr 1.7 takes some ADIW and SBIW for jumps of
-            // two words when it skips them.
+            // A sequence of several would be divided. simavr 1.7 takes some ADIW and SBIW for jumps
+            // of two words when it skips them.
             let mistaken = skipped[0] & 0xfe0c == 0x960c;
             if skipped.len() == 1 && !mistaken || matches!(skipped[0] & 0xfe0f, 0x9000 | 0x9200) {
                 all.extend(skipped)

@@ -20,8 +20,8 @@ pub enum Kind {
     SerialState,
     /// Control of the converter, with the bit that tells whether it is busy.
     Converter,
-    /// The result of the converter, low byte or high byte.
-    Sample { high: bool },
+    /// A byte of the converter's result.
+    Sample,
     /// Control of the EEPROM.
     Eeprom,
     /// The stack pointer, low byte or high byte.
@@ -156,8 +156,8 @@ pub static ATMEGA328P: Chip = Chip {
         plain("TIMSK0", 0x6e),
         plain("TIMSK1", 0x6f),
         plain("TIMSK2", 0x70),
-        reg("ADCL", 0x78, Kind::Sample { high: false }),
-        reg("ADCH", 0x79, Kind::Sample { high: true }),
+        reg("ADCL", 0x78, Kind::Sample),
+        reg("ADCH", 0x79, Kind::Sample),
         reg("ADCSRA", 0x7a, Kind::Converter),
         plain("ADCSRB", 0x7b),
         plain("ADMUX", 0x7c),
@@ -230,8 +230,8 @@ pub static ATMEGA16: Chip = Chip {
     eeprom: 512,
     vectors: 21,
     registers: &[
-        reg("ADCL", 0x24, Kind::Sample { high: false }),
-        reg("ADCH", 0x25, Kind::Sample { high: true }),
+        reg("ADCL", 0x24, Kind::Sample),
+        reg("ADCH", 0x25, Kind::Sample),
         reg("ADCSRA", 0x26, Kind::Converter),
         plain("ADMUX", 0x27),
         plain("ACSR", 0x28),

@@ -163,6 +163,9 @@ impl<'a> Emitter<'a> {
         if !self.sharing.handlers.is_empty() {
             self.dispatcher();
         }
+        self.place = None;
+        self.text = "the program has stopped".to_owned();
+        self.position(None);
         self.code.place(self.halt);
         self.code.op(Op::Nex {});
     }
@@ -172,8 +175,17 @@ impl<'a> Emitter<'a> {
         self.code.address(self.halt)
     }
 
+    /// Where the processor feeds the watchdog.
+    pub fn feedings(&self) -> Vec<bytecode::Addr> {
+        let feeds = |at: &u16| matches!(self.flow.nodes[at].insn, Some(Insn::Wdr));
+        self.rests.iter().filter(|(at, _)| feeds(at)).filter_map(|(_, rest)| self.code.address(*rest)).collect()
+    }
+
     /// Jumps to an instruction; an error where there is none.
     fn go(&mut self, to: u16) {
+        if let Some(text) = self.failure(to) {
+            return self.fail(&text);
+        }
         match self.marks.get(&to) {
             Some(mark) => self.code.jump(*mark),
             None => self.fail("the program runs into memory that is no code"),
@@ -188,6 +200,13 @@ impl<'a> Emitter<'a> {
         };
         let text = text.map_or_else(|| (self.texts)(file, line), str::to_owned);
         self.code.span(Span { addr: self.code.here(), file: FileIndex(file as u16 + 1), line, column: 1, text });
+    }
+
+    /// What is wrong if an instruction is executed: the line from which a function is called that
+    /// is only called when something is wrong.
+    fn failure(&self, to: u16) -> Option<String> {
+        let name = self.image.names_at(to).find(|name| FAILURES.contains(name))?;
+        Some(self.place.map_or_else(|| format!("{name} is called"), |(file, line)| (self.texts)(file, line)))
     }
 
     /// Reports an error, and stops.
@@ -486,19 +505,14 @@ impl<'a> Emitter<'a> {
                 self.push_byte(false);
                 self.push_byte(false);
             }
-            Insn::Call { to } => match self.image.names_at(to).find(|name| FAILURES.contains(name)).map(str::to_owned) {
-                Some(name) => {
-                    let text = self.place.map_or_else(|| format!("{name} is called"), |(file, line)| (self.texts)(file, line));
-                    self.fail(&text);
-                }
-                None => {
-                    self.code.c(behind.into());
-                    self.code.pop(T2);
-                    self.push_address();
-                    self.code.step(Mode::Deterministic);
-                    self.go(to);
-                }
-            },
+            Insn::Call { to } if self.failure(to).is_some() => self.go(to),
+            Insn::Call { to } => {
+                self.code.c(behind.into());
+                self.code.pop(T2);
+                self.push_address();
+                self.code.step(Mode::Deterministic);
+                self.go(to);
+            }
             Insn::Ijmp | Insn::Icall => {
                 let targets = if matches!(insn, Insn::Icall) { &self.flow.call_targets } else { &self.flow.jump_targets };
                 let targets: Vec<(u16, u16)> = targets.iter().map(|to| (*to, *to)).collect();
@@ -573,7 +587,7 @@ impl<'a> Emitter<'a> {
 
     /// Jumps to an instruction if the top of the stack is (not) zero.
     fn branch(&mut self, set: bool, to: u16) {
-        match self.marks.get(&to).copied() {
+        match self.marks.get(&to).copied().filter(|_| self.failure(to).is_none()) {
             Some(mark) if set => self.code.jump_not_zero(mark),
             Some(mark) => self.code.jump_zero(mark),
             None => {

@@ -1,8 +1,8 @@
 //! Expressions over the variables of a program, as a C programmer writes them: in formulas, and
 //! where an option asks for a value.
 //!
-//! Names are variables with their members and elements (`ring.head`, `tasks[1].state`), constants of
-//! enumerations, and registers of devices (`PORTB`). Operators are those of C without assignment.
+//! Names are variables with their members and elements (`ring.head`, `tasks[1].state`), constants
+//! of enumerations, and registers of devices (`PORTB`). Operators are those of C without assignment.
 
 use crate::chip::Chip;
 use crate::code::I;

@@ -331,11 +331,7 @@ fn constants(insn: &Insn, known: &mut [Option<u8>; 32], carry: &mut Option<bool>
             }
         }
         Insn::Cp { .. } | Insn::CpI { .. } => *carry = None,
-        Insn::Flag { bit, set } => {
-            if bit == flag::C {
-                *carry = Some(set);
-            }
-        }
+        Insn::Flag { bit: flag::C, set } => *carry = Some(set),
         Insn::Store { addr, .. } => {
             *carry = None;
             if addr < 32 {

@@ -106,7 +106,7 @@ impl Image {
                 for (i, &byte) in content.iter().enumerate() {
                     let place = at as usize + i;
                     let word = &mut flash[place / 2];
-                    *word = if place % 2 == 0 { *word & 0xff00 | u16::from(byte) } else { *word & 0xff | u16::from(byte) << 8 };
+                    *word = if place.is_multiple_of(2) { *word & 0xff00 | u16::from(byte) } else { *word & 0xff | u16::from(byte) << 8 };
                 }
                 any = true;
             }
@@ -242,7 +242,7 @@ impl Image {
     /// The byte at an address of the flash.
     pub fn flash_byte(&self, at: u16) -> u8 {
         let word = self.flash[(at as usize / 2) % self.flash.len()];
-        if at % 2 == 0 { word as u8 } else { (word >> 8) as u8 }
+        if at.is_multiple_of(2) { word as u8 } else { (word >> 8) as u8 }
     }
 
     /// Where the tables of `switch` statements lead: the words between the vectors and the start-up

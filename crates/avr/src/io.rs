@@ -35,8 +35,7 @@ impl Emitter<'_> {
                 self.code.and(0xff);
             }
             Kind::Pins { ddr, port } => self.load_pins(addr, var, ddr, port, wanted),
-            Kind::Counter => self.choose_input(addr, wanted),
-            Kind::Sample { high } => self.choose_input(addr, if high { wanted & 0xff } else { wanted }),
+            Kind::Counter | Kind::Sample => self.choose_input(addr, wanted),
             Kind::Serial => {
                 self.choose_input(addr, wanted);
                 self.change_bits(self.image.chip.ucsra, 0x80, 0);
@@ -252,7 +251,7 @@ impl Emitter<'_> {
                     self.code.op(Op::Stg { var: port });
                 }
             }
-            Kind::Counter | Kind::Sample { .. } => {}
+            Kind::Counter | Kind::Sample => {}
             Kind::Flags => self.clear_written(var, 0xff),
             Kind::Serial => self.change_bits(self.image.chip.ucsra, 0x60, 0),
             Kind::SerialState => {

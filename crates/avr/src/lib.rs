@@ -256,6 +256,10 @@ fn translate(
     let mut emitter = Emitter::new(image, &flow, &facts, &memory, &sharing, options, &liveness, &handlers_need, &before, &races, &text_of);
     emitter.run();
     let halted = emitter.halted();
+    if let Some((formula, more)) = watchdog(chip, &memory, &emitter.feedings(), atoms.len()) {
+        properties.push(PropertyEntry { name: "watchdog".to_owned(), origin: None, kind: PropertyBody::Ltl(formula) });
+        atoms.extend(more);
+    }
     let locals = emit::locals(&memory, options);
     let mut code = emitter.code;
 
@@ -291,6 +295,21 @@ fn translate(
     drop_unreachable(&mut program);
     expression::append(&mut program, atoms);
     Ok((program, values))
+}
+
+/// The property that the watchdog is fed again and again while it is on, and its atoms, the first
+/// of which has the number `first`. Nothing if the program does not feed it.
+fn watchdog(chip: &chip::Chip, memory: &Memory, feedings: &[Addr], first: usize) -> Option<(Formula, Vec<AtomCode>)> {
+    let register = *memory.io.get(&chip.watchdog.0).filter(|_| !feedings.is_empty())?;
+    let on = vec![Op::Ldg { var: register }, Op::Ldc { value: chip.watchdog.1.into() }, Op::And {}];
+    let mut fed = vec![Op::Ldc { value: 0 }];
+    for &addr in feedings {
+        fed.extend([Op::Ldc { value: 0 }, Op::At { place: (ProcessId(0), addr) }, Op::Or {}]);
+    }
+    let mut names = |name: &str| AtomId::new(first + usize::from(name == "fed"));
+    let formula = Formula::parse("[] (on -> <> fed)", &mut names).ok()?;
+    let atom = |name: &str, ops| AtomCode { name: name.to_owned(), ops };
+    Some((formula, vec![atom("the watchdog is on", on), atom("the watchdog is fed", fed)]))
 }
 
 /// The registers whose values handlers use: those that are alive when one begins, if nothing is

@@ -42,6 +42,7 @@ impl Sharing {
             .flat_map(|(_, entry)| flow.closure(*entry))
             .flat_map(|entry| flow.functions[&entry].insns.iter().copied().collect::<Vec<_>>())
             .collect();
+        let ways = ways_to(flow);
         for (&at, node) in &flow.nodes {
             let Some(insn) = node.insn else { continue };
             let behind = at.wrapping_add(node.len);
@@ -50,7 +51,8 @@ impl Sharing {
                 Insn::Store { addr, .. } => facts.kind(addr) == Some(Kind::Status),
                 _ => false,
             };
-            if enables {
+            // Where another way leads to the next instruction too, nothing is known about the one before.
+            if enables && ways.get(&behind) == Some(&1) {
                 sharing.shadowed.insert(behind);
             }
             writes_registers(&insn, &mut sharing.written);
@@ -162,15 +164,23 @@ pub fn chosen(at: u16, insn: &Insn, facts: &Facts, after: &Live) -> u8 {
     }
 }
 
+/// From how many instructions each instruction is reached, within functions.
+fn ways_to(flow: &Flow) -> BTreeMap<u16, usize> {
+    let mut ways: BTreeMap<u16, usize> = BTreeMap::new();
+    for &at in flow.nodes.keys() {
+        for next in flow.next(at) {
+            *ways.entry(next).or_default() += 1;
+        }
+    }
+    ways
+}
+
 /// How the step before each instruction ends.
 pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing, liveness: &Liveness) -> BTreeMap<u16, Before> {
     let mut steps = BTreeMap::new();
-    let mut joins: BTreeMap<u16, usize> = BTreeMap::new();
-    for &at in flow.nodes.keys() {
-        for next in flow.next(at) {
-            *joins.entry(next).or_default() += 1;
-        }
-    }
+    let joins = ways_to(flow);
+    // Where the watchdog is fed, a property can see it.
+    let watched = memory.io.contains_key(&image.chip.watchdog.0);
     let points = loop_points(flow, facts);
     let mut last = None;
     for (&at, node) in &flow.nodes {
@@ -178,7 +188,11 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
         let line = image.debug.line(u32::from(at) * 2);
         let after = liveness.after(flow, facts, at);
         let enabled = facts.enabled(at) != Enabled::No && !sharing.handlers.is_empty();
-        let before = if chosen(at, &insn, facts, &after) != 0 || matches!(insn, Insn::Sleep) || points.get(&at) == Some(&false) {
+        let before = if chosen(at, &insn, facts, &after) != 0
+            || matches!(insn, Insn::Sleep)
+            || (watched && insn == Insn::Wdr)
+            || points.get(&at) == Some(&false)
+        {
             Before::Choice
         } else if enabled && (sharing.matters(at, &insn, facts, memory) || points.contains_key(&at)) && !sharing.shadowed.contains(&at) {
             Before::Point
@@ -234,12 +248,9 @@ pub fn more_of(at: u16, addr: u16, place: Place, flow: &Flow, facts: &Facts, mem
         if leaders.contains(&next) {
             return false;
         }
-        if let Some(access) = facts.access(next, &insn).filter(|access| access.writes)
-            && let Some(other) = access.addr
-        {
-            if memory.place(other) == place && other != addr {
-                return true;
-            }
+        let written = facts.access(next, &insn).filter(|access| access.writes).and_then(|access| access.addr);
+        if written.is_some_and(|other| memory.place(other) == place && other != addr) {
+            return true;
         }
     }
     false

@@ -1,0 +1,145 @@
+//! The programs in `models/avr`, built with `avr-gcc` and checked. The head of each file says what
+//! must be found. Passed over where the compiler or avr-libc is missing.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the head of a file says.
+struct Head {
+    device: String,
+    options: Vec<String>,
+    expect: String,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/avr")
+}
+
+fn head(text: &str) -> Head {
+    let lines = |key: &str| -> Vec<String> {
+        text.lines().filter_map(|line| line.trim_start_matches([' ', '*']).strip_prefix(key).map(|rest| rest.trim().to_owned())).collect()
+    };
+    let mut options: Vec<String> = lines("options:").iter().flat_map(|all| all.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect();
+    for formula in lines("ltl:") {
+        options.extend(["--ltl".to_owned(), formula]);
+    }
+    Head { device: lines("device:").concat(), options, expect: lines("expect:").concat() }
+}
+
+/// Builds a program; `None` where that is not possible.
+fn build(source: &Path, device: &str, to: &Path) -> Option<()> {
+    let made = Command::new("avr-gcc")
+        .args([&format!("-mmcu={device}"), "-Os", "-std=gnu11", "-Wall", "-Werror", "-gdwarf-2", "-o"])
+        .arg(to)
+        .arg(source.file_name()?)
+        .current_dir(source.parent()?)
+        .output()
+        .ok()?;
+    let told = String::from_utf8_lossy(&made.stderr).into_owned();
+    if told.contains("avr/io.h") || told.contains("crt") {
+        return None;
+    }
+    assert!(made.status.success(), "{}: {told}", source.display());
+    Some(())
+}
+
+fn check(program: &Path, options: &[String]) -> Value {
+    let told = Command::new(env!("CARGO_BIN_EXE_everypath"))
+        .arg("check")
+        .arg(program)
+        .args(["--json", "--threads", "1", "--time", "120s"])
+        .args(options)
+        .output()
+        .expect("the program runs");
+    serde_json::from_slice(&told.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&told.stderr)))
+}
+
+/// Checks one example. It is built beside copies of the sources, whose lines a trace shows.
+fn example(name: &str) -> Option<Value> {
+    let place = std::env::temp_dir().join(format!("everypath-avr-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&place).expect("a folder");
+    for file in [format!("{name}.c"), "check.h".to_owned()] {
+        std::fs::copy(folder().join(&file), place.join(&file)).expect("a copy");
+    }
+    let source = place.join(format!("{name}.c"));
+    let head = head(&std::fs::read_to_string(&source).expect("the example"));
+    let program = place.join(format!("{name}.elf"));
+    let answer = build(&source, &head.device, &program).map(|()| check(&program, &head.options));
+    let _ = std::fs::remove_dir_all(&place);
+    let Some(answer) = answer else {
+        println!("passed over, avr-gcc or avr-libc is missing");
+        return None;
+    };
+    let verdict = head.expect.split(' ').next().unwrap_or_default();
+    assert_eq!(answer["verdict"], verdict, "{name}: {answer:#}");
+    Some(answer)
+}
+
+#[test]
+fn the_traffic_light_holds() {
+    example("traffic_light");
+}
+
+#[test]
+fn the_race_of_the_ring_is_found_in_lines_of_c() {
+    let Some(answer) = example("uart_ring_race") else { return };
+    assert_eq!(answer["violation"]["kind"], "assertion violated");
+    assert_eq!(answer["violation"]["file"], "uart_ring_race.c");
+    let steps = answer["trace"].as_array().expect("a trace");
+    let shown = |text: &str| steps.iter().any(|step| step["statement"].as_str().is_some_and(|statement| statement.contains(text)));
+    assert!(shown("ring.count--"), "{steps:#?}");
+    assert!(steps.iter().any(|step| step["process"] == "USART_RX"), "{steps:#?}");
+}
+
+#[test]
+fn the_corrected_ring_holds() {
+    example("uart_ring");
+}
+
+#[test]
+fn the_thermometer_holds() {
+    example("thermometer");
+}
+
+#[test]
+fn the_window_lift_holds() {
+    example("window_lift");
+}
+
+#[test]
+fn the_missing_interlock_is_found() {
+    example("window_lift_broken");
+}
+
+#[test]
+fn the_scheduler_holds() {
+    example("scheduler");
+}
+
+#[test]
+fn a_watchdog_that_starves_is_found() {
+    let Some(answer) = example("watchdog") else { return };
+    let properties = answer["properties"].as_array().expect("properties");
+    assert!(properties.iter().any(|property| property["name"] == "watchdog" && property["verdict"] == "violated"), "{properties:#?}");
+}
+
+#[test]
+fn an_access_that_an_interrupt_divides_is_found() {
+    let Some(answer) = example("torn") else { return };
+    assert!(answer["violation"]["message"].as_str().is_some_and(|message| message.contains("ticks")), "{answer:#}");
+}
+
+#[test]
+fn files_that_are_no_firmware_are_refused_with_a_sentence() {
+    let place = std::env::temp_dir().join(format!("everypath-avr-broken-{}.elf", std::process::id()));
+    let own = std::fs::read(env!("CARGO_BIN_EXE_everypath")).expect("the program itself");
+    let foreign = &own[..own.len().min(100_000)];
+    for (bytes, word) in [(&b"\x7fELF"[..], "ELF"), (&foreign[..64], "ELF"), (foreign, "ELF")] {
+        std::fs::write(&place, bytes).expect("a file");
+        let told = Command::new(env!("CARGO_BIN_EXE_everypath")).arg("check").arg(&place).output().expect("the program runs");
+        assert_eq!(told.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&told.stderr).contains(word));
+    }
+    let _ = std::fs::remove_file(&place);
+}

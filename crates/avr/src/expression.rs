@@ -2,7 +2,8 @@
 //! where an option asks for a value.
 //!
 //! Names are variables with their members and elements (`ring.head`, `tasks[1].state`), constants
-//! of enumerations, and registers of devices (`PORTB`). Operators are those of C without assignment.
+//! of enumerations, and registers of devices (`PORTB`). Operators are those of C without
+//! assignment.
 
 use crate::chip::Chip;
 use crate::code::I;

@@ -51,7 +51,8 @@ impl Sharing {
                 Insn::Store { addr, .. } => facts.kind(addr) == Some(Kind::Status),
                 _ => false,
             };
-            // Where another way leads to the next instruction too, nothing is known about the one before.
+            // Where another way leads to the next instruction too, nothing is known about the one
+            // before.
             if enables && ways.get(&behind) == Some(&1) {
                 sharing.shadowed.insert(behind);
             }

@@ -36,6 +36,7 @@ pub struct Slot {
 
 impl Slot {
     /// The place of an element, or `None` outside the array.
+    #[inline]
     pub fn element(&self, index: i32) -> Option<usize> {
         let index = usize::try_from(index).ok()?;
         (index < self.elements).then(|| self.offset + index * self.ty.width())

@@ -56,6 +56,7 @@ impl Type {
     }
 
     /// Reads a value of this type from the front of `bytes`, which must be long enough.
+    #[inline]
     pub fn read(self, bytes: &[u8]) -> i32 {
         match (self, self.width()) {
             (Type::Short, _) => i16::from_le_bytes([bytes[0], bytes[1]]) as i32,

@@ -146,7 +146,11 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn decided(self, verdict: Verdict, statistics: Statistics, steps: Vec<Step>, witness: Option<(Trace, Vec<Step>)>) -> Decided {
         let witness = witness.map(|(trace, steps)| CtlWitness { formula: self.stated.name.clone(), trace, steps });
-        Decided { judged: Judged { property: self.stated, verdict, statistics: Some(statistics), search: None }, steps, witness }
+        Decided {
+            judged: Judged { property: self.stated, verdict, statistics: Some(statistics), search: None, together: Vec::new() },
+            steps,
+            witness,
+        }
     }
 
     fn fault(&self, why: &str) -> Fault {

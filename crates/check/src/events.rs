@@ -123,7 +123,16 @@ pub(crate) fn judge(
             None => Verdict::Unknown(StopReason::TraceLost(violation.fault.clone())),
         };
     }
-    (Judged { property: stated, verdict: outcome.verdict, statistics: Some(outcome.statistics), search: Some(plan.order.words()) }, steps)
+    (
+        Judged {
+            property: stated,
+            verdict: outcome.verdict,
+            statistics: Some(outcome.statistics),
+            search: Some(plan.order.words()),
+            together: Vec::new(),
+        },
+        steps,
+    )
 }
 
 /// A run that the reference interpreter has executed in the program that the user wrote.

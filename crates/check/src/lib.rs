@@ -17,6 +17,7 @@ mod events;
 mod explore;
 mod guide;
 mod improve;
+mod joint;
 mod measure;
 mod passes;
 mod plan;

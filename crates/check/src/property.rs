@@ -6,7 +6,7 @@
 
 use crate::plan::{Only, Plan};
 use bytecode::{Op, Origin, Program, Verified};
-use contract::{Judged, Position, PropertyKind, Safety, Stated, StopReason, Verdict};
+use contract::{Judged, Position, PropertyKind, Safety, Stated, Statistics, StopReason, Verdict};
 
 /// The properties that a program states, in the order of the report.
 pub(crate) fn of_program(program: &Verified) -> Vec<Stated> {
@@ -64,14 +64,14 @@ pub(crate) fn asked(plan: &Plan, mut stated: Vec<Stated>) -> Vec<Stated> {
 }
 
 /// The verdict of a property that is decided by an exploration that ended with `explored`.
-pub(crate) fn explored(property: Stated, explored: &Verdict) -> Judged {
+pub(crate) fn explored(property: Stated, explored: &Verdict, statistics: &Statistics) -> Judged {
     let verdict = match explored {
         Verdict::Violated(violation) if PropertyKind::violated_by(violation.fault.kind) != property.kind => {
             Verdict::Unknown(StopReason::OtherViolation)
         }
         other => other.clone(),
     };
-    Judged { property, verdict, statistics: None, search: None }
+    Judged { property, verdict, statistics: Some(statistics.clone()), search: None, together: Vec::new() }
 }
 
 /// The verdict of a whole run, whose exploration ended with `explored`: a violation if there is
@@ -107,10 +107,10 @@ mod tests {
         let judged: Vec<Judged> = asked(plan, stated())
             .into_iter()
             .map(|property| match property.kind.is_safety() {
-                true => explored(property, &found),
+                true => explored(property, &found, &Statistics::default()),
                 false => {
                     let verdict = Verdict::Unknown(StopReason::Unchecked(vec![property.name.clone()]));
-                    Judged { property, verdict, statistics: None, search: None }
+                    Judged { property, verdict, statistics: None, search: None, together: Vec::new() }
                 }
             })
             .collect();

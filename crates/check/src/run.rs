@@ -6,6 +6,7 @@ use crate::ctl::{self, Ctl, CtlWitness, Decided};
 use crate::distributed::{self, Asked, Crew, Errand};
 use crate::events::{self, Watched};
 use crate::guide::{self, Guidance, Looked};
+use crate::joint::{self, Joint};
 use crate::passes::{self, Shrunk};
 use crate::plan::{Engine, Plan};
 use crate::probe::{self, Probe};
@@ -17,11 +18,12 @@ use crate::table::{Combination, Order};
 use crate::temporal;
 use contract::{
     Cancel, CloneSystem, Coverage, Enough, Judged, Limits, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason,
-    System, Verdict,
+    System, Verdict, ViolationKind,
 };
 use optimise::Passes;
 use replay::{Narrator, Step};
 use search::{CheckpointError, Checkpoints, Spill, Task};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
@@ -275,25 +277,42 @@ fn carry_out(
         let trace = if let Verdict::Violated(violation) = &checked.outcome.verdict { Some(&violation.trace) } else { None };
         checked.guided = Some(guide::explain(plan, &*heuristic, trace));
     }
-    let explored = checked.outcome.verdict.clone();
-    for (stated, question) in asked.into_iter().zip(questions) {
+    let explored = checked.outcome.clone();
+    let everything: Vec<usize> = (0..questions.len()).collect();
+    // Other processes know a property by its name.
+    let alone = crew.is_none();
+    let mut joint = alone.then(|| joint::find(subject, plan, &asked, &questions, &everything)).flatten();
+    let mut decided: BTreeMap<usize, (Judged, Vec<Step>)> = BTreeMap::new();
+    for (number, question) in questions.iter().enumerate() {
+        while let Some(next) = joint.take_if(|joint| joint.members.contains(&number)) {
+            let task = Task { limits: temporal::remaining(plan, begun), ..task.clone() };
+            let found = together(subject, plan, &narrator, (&asked, &questions), &next, &task, &clock, &mut checked);
+            let left: Vec<usize> = next.members.iter().copied().filter(|member| !found.contains_key(member)).collect();
+            // If the run that was found violates none of them alone, each has a search of its own.
+            joint = if found.is_empty() { None } else { joint::find(subject, plan, &asked, &questions, &left) };
+            decided.extend(found);
+        }
         let task = Task { limits: temporal::remaining(plan, begun), ..task.clone() };
+        let stated = asked[number].clone();
+        let known = decided.remove(&number);
         let (judged, steps) = match question {
-            Question::Explored => (property::explored(stated, &explored), Vec::new()),
+            _ if let Some(known) = known => known,
+            Question::Explored => (property::explored(stated, &explored.verdict, &explored.statistics), Vec::new()),
             Question::Unchecked(why) => {
                 observer.notice(&format!("`{}` is not checked: {why}", stated.name));
                 let verdict = Verdict::Unknown(StopReason::Unchecked(vec![stated.name.clone()]));
-                (Judged { property: stated, verdict, statistics: None, search: None }, Vec::new())
+                (Judged { property: stated, verdict, statistics: None, search: None, together: Vec::new() }, Vec::new())
             }
-            Question::Claim(claim) => temporal(subject, plan, &narrator, stated, &claim, &task, &clock, crew, &mut checked),
-            Question::Events(watched) => events::judge(subject, &watched, plan, &narrator, stated, &task, &|| clock.is_over()),
+            Question::Claim(claim) => temporal(subject, plan, &narrator, stated, claim, &task, &clock, crew, &mut checked),
+            Question::Events(watched) => events::judge(subject, watched, plan, &narrator, stated, &task, &|| clock.is_over()),
             Question::Branching(ctl) => {
-                let Decided { judged, steps, witness } = ctl::judge(subject, plan, &narrator, stated, ctl, &task, &|| clock.is_over());
+                let Decided { judged, steps, witness } =
+                    ctl::judge(subject, plan, &narrator, stated, ctl.clone(), &task, &|| clock.is_over());
                 checked.witness = checked.witness.take().or(witness);
                 (judged, steps)
             }
         };
-        if let Some(statistics) = &judged.statistics {
+        if let (false, Some(statistics)) = (matches!(question, Question::Explored), &judged.statistics) {
             // The first violation is the one that is shown.
             let first = matches!(judged.verdict, Verdict::Violated(_)) && !matches!(checked.outcome.verdict, Verdict::Violated(_));
             if first {
@@ -310,7 +329,7 @@ fn carry_out(
 }
 
 /// How a property is decided.
-enum Question {
+pub(crate) enum Question {
     /// The exploration decides it.
     Explored,
     /// No run may be accepted by an automaton.
@@ -336,7 +355,7 @@ impl Question {
         }
     }
 
-    fn claim(&self) -> Option<&Claim> {
+    pub(crate) fn claim(&self) -> Option<&Claim> {
         if let Question::Claim(claim) = self { Some(claim) } else { None }
     }
 }
@@ -408,7 +427,52 @@ fn temporal(
     }
     let search = Some(temporal::words(plan, claim, &outcome.statistics));
     let verdict = reduction.confirm(outcome.verdict);
-    (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search }, steps)
+    (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search, together: Vec::new() }, steps)
+}
+
+/// Searches for a run that violates one of several formulas. Returns what is known after that, by
+/// the numbers of the formulas; nothing about those that the run does not violate.
+#[allow(clippy::too_many_arguments)]
+fn together(
+    subject: &dyn Subject,
+    plan: &Plan,
+    narrator: &Narrator,
+    (asked, questions): (&[Stated], &[Question]),
+    joint: &Joint,
+    task: &Task<'_>,
+    clock: &Clock,
+    checked: &mut Checked,
+) -> BTreeMap<usize, (Judged, Vec<Step>)> {
+    let stated = asked[joint.members[0]].clone();
+    let (judged, _) = temporal(subject, plan, narrator, stated, &joint.claim, task, clock, None, checked);
+    let (reduced, shrunk) = (checked.reduced_for.pop(), checked.shrunk_for.pop());
+    let stop = || clock.is_over();
+    let decide = |member: usize| {
+        let (stated, claim) = (&asked[member], questions[member].claim()?);
+        let (verdict, steps) = match &judged.verdict {
+            Verdict::Violated(violation) if violation.fault.kind == ViolationKind::Property => {
+                let mut reference = subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), task.observer);
+                let found = Outcome { verdict: judged.verdict.clone(), statistics: Statistics::default() };
+                let (outcome, steps) = temporal::confirm(narrator, &mut reference, claim, plan.fairness.into(), found, &stop);
+                let Verdict::Violated(mut violation) = outcome.verdict else { return None };
+                temporal::tell(&mut violation.fault, stated, plan.fairness);
+                (Verdict::Violated(violation), steps)
+            }
+            // A search for each formula can say more.
+            Verdict::Violated(_) | Verdict::Unknown(StopReason::TraceLost(_)) => return None,
+            verdict => (verdict.clone(), Vec::new()),
+        };
+        let others = joint.members.iter().filter(|other| **other != member).map(|&other| asked[other].name.clone());
+        let judged = Judged { property: stated.clone(), verdict, together: others.collect(), ..judged.clone() };
+        Some((member, (judged, steps)))
+    };
+    let decided: BTreeMap<usize, (Judged, Vec<Step>)> = joint.members.iter().filter_map(|&member| decide(member)).collect();
+    for &member in decided.keys() {
+        let name = &asked[member].name;
+        checked.reduced_for.extend(reduced.as_ref().map(|(_, reduced)| (name.clone(), reduced.clone())));
+        checked.shrunk_for.extend(shrunk.as_ref().map(|(_, shrunk)| (name.clone(), shrunk.clone())));
+    }
+    decided
 }
 
 /// The system, which records executed statements if the plan asks for it and the model has

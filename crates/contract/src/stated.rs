@@ -89,8 +89,12 @@ pub struct Judged {
     pub property: Stated,
     /// The answer for this property alone.
     pub verdict: Verdict,
-    /// The statistics of the search for this property, if it had one of its own.
+    /// The statistics of the search that decided it, if there was one.
     pub statistics: Option<Statistics>,
-    /// What kind of search that was, in a few words.
+    /// What kind of search that was, in a few words, if it was not the exploration for deadlocks
+    /// and faults.
     pub search: Option<&'static str>,
+    /// The names of the other properties that the same search decided, if it was not the
+    /// exploration for deadlocks and faults.
+    pub together: Vec<String>,
 }

@@ -1,21 +1,20 @@
 //! Chooses the processes that a search must follow in a state.
 
 use crate::Off;
-use crate::evaluate::{MOST_PROCESSES, NODE_WORDS, View};
+use crate::evaluate::{MOST_PROCESSES, View};
+use crate::local::{Helpers, Local, MOST_QUESTIONS, Meeting, Question, Row, Situations, Worker, Workers};
+use crate::memo::{Key, Questions};
 use crate::places::Places;
 use crate::relations::{Relations, Visible};
 use crate::steps::{Condition, Conjunct, Extractor};
-use bytecode::{AtomId, Location, Op, ProcessId, Verified};
+use bytecode::{AtomId, Op, Verified};
 use contract::{LeftOut, Proposition, Reduction, Successor};
 use std::sync::Arc;
 use stepgraph::{Facts, Pool, StepGraph};
 
-/// Sizes of views.
+/// Most processes of small states: the time goes by the size of what is kept for each of them.
 const FEW: usize = 8;
 const MANY: usize = 16;
-
-/// A row of the tables: a set of nodes.
-type Row = u32;
 
 /// A conjunct of a rule.
 struct Test {
@@ -30,7 +29,11 @@ struct Rule {
     /// of these must be executable.
     at: u32,
     shared: bool,
-    tests: Vec<Test>,
+    /// It has a single test, which is all it takes: if the step is not executable, the test does not
+    /// hold, and need not be made.
+    alone: bool,
+    /// Its tests, among all.
+    tests: std::ops::Range<u32>,
     /// The nodes from which a step that does not accord with it can be reached.
     disturbed_from: Row,
     /// The nodes from which it may be made a fault, executable or not.
@@ -61,23 +64,43 @@ pub struct Stubborn {
     /// For each node, its rules.
     leaving: Vec<std::ops::Range<u32>>,
     rules: Vec<Rule>,
-    /// For each type, its first node, and whether its processes have nodes of their own.
-    first_of_type: Vec<u32>,
-    first_of_instance: Vec<Option<(ProcessId, u32)>>,
+    tests: Vec<Test>,
+    /// The first node of each type, for each process that may have nodes of its own, and then for
+    /// the others.
+    first_nodes: Vec<u32>,
+    instances: usize,
     /// The nodes from which a process may come to a fault, or may help another one to come to a
     /// fault.
     matters_from: Row,
     /// Whether any process may come to a fault.
     may_fault: bool,
+    workers: Workers,
 }
 
-/// What a process demands of a stubborn set that contains it.
-#[derive(Clone, Copy, Default)]
-struct Demand {
-    known: bool,
-    /// The processes that must be in it too.
-    processes: u64,
-    everything: bool,
+/// What processes demand of a set they are in, as far as it is known.
+struct Demands<const N: usize> {
+    /// The processes whose demand is known, and those who demand everything.
+    known: u64,
+    everything: u64,
+    /// For each process, the others that must be in it too.
+    others: [u64; N],
+}
+
+/// How many words of a row are compared at once.
+const NODE_WORDS: usize = 4;
+
+/// A state, where its processes stand, and what they can do: at most `N`.
+struct Scene<'a, 's, const N: usize> {
+    view: View<'a>,
+    /// The first words of the set of nodes where processes stand.
+    nodes: [u64; NODE_WORDS],
+    moves: Moves<'s, N>,
+}
+
+/// The situations that were met, and the questions of the present choice.
+struct Met<'a> {
+    situations: &'a mut [Vec<Situations>],
+    questions: Questions,
 }
 
 /// A closed set.
@@ -91,28 +114,40 @@ struct Candidate {
 struct Moves<'s, const N: usize> {
     steps: &'s [Successor],
     /// For each process, the first of its steps and their number.
-    of: [(u32, u32); N],
+    first: [u16; N],
+    count: [u16; N],
     /// The processes that have steps.
     moving: u64,
 }
 
 impl<'s, const N: usize> Moves<'s, N> {
-    /// Divides steps by process; nothing if they are not in order, or belong to processes beyond
-    /// the first `N`.
-    fn of(steps: &'s [Successor]) -> Option<Self> {
-        let (mut of, mut moving) = ([(0, 0); N], 0_u64);
-        for (number, step) in steps.iter().enumerate() {
+    fn new(steps: &'s [Successor]) -> Self {
+        Moves { steps, first: [0; N], count: [0; N], moving: 0 }
+    }
+
+    /// Divides the steps; whether they are in order, and of the first processes.
+    #[inline]
+    fn divide(&mut self) -> bool {
+        let mut last = usize::MAX;
+        for (number, step) in self.steps.iter().enumerate() {
             let process = step.action.process as usize;
-            let (first, count) = of.get_mut(process)?;
-            if *count == 0 {
-                *first = number as u32;
-            } else if *first + *count != number as u32 {
-                return None;
+            if process != last {
+                if process >= N || number > usize::from(u16::MAX) || self.moving >> process & 1 != 0 {
+                    return false;
+                }
+                self.moving |= 1 << process;
+                self.first[process] = number as u16;
+                last = process;
             }
-            *count += 1;
-            moving |= 1 << process;
+            self.count[process] = self.count[process].saturating_add(1);
         }
-        Some(Moves { steps, of, moving })
+        true
+    }
+
+    /// The steps of a process.
+    #[inline]
+    fn of(&self, process: usize) -> &'s [Successor] {
+        &self.steps[usize::from(self.first[process])..][..usize::from(self.count[process])]
     }
 }
 
@@ -150,7 +185,7 @@ impl Stubborn {
         let partners = |tables: &mut Tables, from: &[crate::bits::Bits], channels: &[usize]| -> Vec<Row> {
             channels.iter().map(|&channel| tables.row(&from[channel])).collect()
         };
-        let mut rules = Vec::new();
+        let (mut rules, mut all_tests) = (Vec::new(), Vec::new());
         for (number, step) in relations.steps.iter().enumerate() {
             let mut partners_from = partners(&mut tables, &relations.answers_from, &step.offers);
             partners_from.extend(partners(&mut tables, &relations.offers_from, &step.answers));
@@ -164,10 +199,15 @@ impl Stubborn {
                 .iter()
                 .filter(|conjunct| !needs_partner(conjunct))
                 .map(|conjunct| Test { enabled_from: tables.row(&relations.enabled_from(conjunct)), conjunct: conjunct.clone() });
+            let first_test = all_tests.len() as u32;
+            all_tests.extend(tests);
+            let shared = relations.steps[relations.leaving[step.node].clone()].iter().filter(|other| other.at == step.at).count() > 1;
+            let settled = !shared && !step.never && !step.may_fault && !step.entangled && !step.timed;
             rules.push(Rule {
                 at: step.at.0,
-                shared: relations.steps[relations.leaving[step.node].clone()].iter().filter(|other| other.at == step.at).count() > 1,
-                tests: tests.collect(),
+                shared,
+                alone: settled && matches!(&step.guard[..], [conjunct] if is_decisive(conjunct)),
+                tests: first_test..all_tests.len() as u32,
                 disturbed_from: tables.row(&relations.disturbed_from[number]),
                 made_fault_from: tables.row(&relations.made_fault_from(step)),
                 partners_from,
@@ -181,10 +221,15 @@ impl Stubborn {
         let matters_from = tables.row(&relations.matters_from);
         let leaving = relations.leaving.iter().map(|steps| steps.start as u32..steps.end as u32).collect();
         let first = |class: usize| relations.classes[class].first as u32;
-        let instances = relations.of_instance.iter().map(|&class| {
+        let of_type: Vec<u32> = relations.of_type.iter().map(|&class| first(class)).collect();
+        let instances = relations.of_instance.len();
+        let mut first_nodes = of_type.repeat(instances + 1);
+        for (process, &class) in relations.of_instance.iter().enumerate() {
             let class = &relations.classes[class];
-            class.pid.map(|_| (class.ty, class.first as u32))
-        });
+            if class.pid.is_some() {
+                first_nodes[process * of_type.len() + class.ty.index()] = class.first as u32;
+            }
+        }
         Ok(Stubborn {
             program: Arc::clone(program),
             pool: graph.pool().clone(),
@@ -192,158 +237,295 @@ impl Stubborn {
             rows: tables.rows,
             leaving,
             rules,
-            first_of_type: relations.of_type.iter().map(|&class| first(class)).collect(),
-            first_of_instance: instances.collect(),
+            tests: all_tests,
+            first_nodes,
+            instances,
             matters_from,
             // With a temporal property, marked steps break the cycles.
             may_fault: propositions.is_none() && !relations.matters_from.is_empty(),
             places,
+            workers: Workers::default(),
         })
     }
 
-    fn view<'a, const N: usize>(&'a self, state: &'a [u8]) -> Option<View<'a, N>> {
-        View::of(state, self.program.layout(), &self.pool, &self.places, |process, ty, at| self.node(process, ty, at))
-    }
-
-    /// The node of a process.
-    fn node(&self, process: usize, ty: ProcessId, location: Location) -> u32 {
-        let own = self.first_of_instance.get(process).copied().flatten().filter(|(of, _)| *of == ty);
-        own.map_or(self.first_of_type[ty.index()], |(_, first)| first) + u32::from(location.0)
+    /// The first node of a process with a number and a type.
+    fn first_node(&self, process: usize, ty: usize) -> u32 {
+        self.first_nodes[process.min(self.instances) * self.program.layout().processes.len() + ty]
     }
 
     fn has(&self, row: Row, node: u32) -> bool {
         self.rows[row as usize * self.words + node as usize / 64] >> (node % 64) & 1 != 0
     }
 
-    /// The processes that are at the nodes of a row.
-    fn standing<const N: usize>(&self, view: &View<'_, N>, row: Row, but: usize) -> u64 {
-        let words = &self.rows[row as usize * self.words..][..self.words];
-        if self.words <= NODE_WORDS && words.iter().zip(&view.nodes).all(|(row, nodes)| row & nodes == 0) {
+    /// The nodes of a row.
+    fn row(&self, row: Row) -> &[u64] {
+        &self.rows[row as usize * self.words..][..self.words]
+    }
+
+    /// The processes that stand at some nodes.
+    #[inline]
+    fn standing<const N: usize>(&self, scene: &Scene<'_, '_, N>, nodes: &[u64]) -> u64 {
+        if self.words <= NODE_WORDS && nodes.iter().zip(&scene.nodes).all(|(some, all)| some & all == 0) {
             return 0;
         }
         let mut found = 0;
-        for (number, process) in view.processes[..view.count].iter().enumerate() {
-            found |= u64::from(self.has(row, process.node)) << number;
+        for (number, process) in scene.view.processes.iter().enumerate() {
+            found |= (nodes[process.node as usize / 64] >> (process.node % 64) & 1) << number;
         }
-        found & !(1 << but)
+        found
+    }
+
+    fn helpers<const N: usize>(&self, scene: &Scene<'_, '_, N>, helpers: Helpers) -> u64 {
+        match helpers {
+            Helpers::From(row) => self.standing(scene, self.row(row)),
+            Helpers::Youngest => 1 << (scene.view.processes.len() - 1),
+        }
     }
 
     /// What a process demands of a stubborn set that contains it. `None` if its steps are not those
     /// of the tables, because of a fault in a condition or a timeout.
-    fn demand<const N: usize>(&self, view: &View<'_, N>, moves: &Moves<'_, N>, process: usize) -> Option<Demand> {
-        let mut demand = Demand { known: true, ..Demand::default() };
-        let (first, count) = moves.of[process];
-        let steps = &moves.steps[first as usize..(first + count) as usize];
-        let rules = &self.rules[range(&self.leaving[view.processes[process].node as usize])];
-        for rule in rules {
-            let executable = steps.iter().any(|step| step.step == rule.at);
-            if executable {
-                if rule.timed {
-                    return None;
-                }
-                self.add_executable(view, process, rule, &mut demand);
+    fn demand<const N: usize>(&self, scene: &Scene<'_, '_, N>, process: usize, met: &mut Met<'_>) -> Option<(u64, bool)> {
+        let steps = scene.moves.of(process);
+        let node = scene.view.processes[process].node;
+        let rules = &self.rules[range(&self.leaving[node as usize])];
+        let is_executable = |rule: &Rule| steps.iter().any(|step| step.step == rule.at);
+        let (mut executable, mut strange) = (0_u64, false);
+        for step in steps {
+            let mut known = false;
+            for (number, rule) in rules.iter().enumerate() {
+                let same = rule.at == step.step;
+                executable |= u64::from(same) << (number % 64);
+                known |= same;
             }
-            if !executable || rule.shared {
-                self.add_blocked(view, process, rule, executable, &mut demand);
+            strange |= !known;
+        }
+        if strange {
+            return None;
+        }
+        debug_assert!(rules.iter().all(|rule| self.is_settled(rule, scene.view, process, is_executable(rule))));
+        let holds = |test: u32| scene.view.holds(&self.tests[test as usize].conjunct, process);
+        if rules.len() > 64 {
+            met.questions.give_up();
+            return self.settle(scene, process, &self.local(rules, is_executable, &holds));
+        }
+        let situations = Worker::situations(met.situations, node, executable, || self.questions(rules, executable));
+        if situations.questions.len() > MOST_QUESTIONS {
+            met.questions.give_up();
+            return self.settle(scene, process, &self.local(rules, is_executable, &holds));
+        }
+        let answers = situations.ask(|test| {
+            let answer = holds(test);
+            met.questions.ask(test, process, answer);
+            answer
+        });
+        let local = situations.after(answers, |answered| self.local(rules, is_executable, answered));
+        self.settle(scene, process, local)
+    }
+
+    /// Whether the test of a rule that has no other does not hold if the rule is not executable.
+    fn is_settled(&self, rule: &Rule, view: View<'_>, process: usize, executable: bool) -> bool {
+        let holds = |test: u32| view.holds(&self.tests[test as usize].conjunct, process) == Some(true);
+        executable || !rule.alone || !rule.tests.clone().any(holds)
+    }
+
+    /// The tests that decide what is demanded where these rules are executable.
+    fn questions(&self, rules: &[Rule], executable: u64) -> Vec<Question> {
+        let mut questions: Vec<Question> = Vec::new();
+        let blocked = |number: usize, rule: &Rule| executable >> number & 1 == 0 || rule.shared;
+        for rule in rules.iter().enumerate().filter(|(number, rule)| !rule.alone && blocked(*number, rule)).map(|(_, rule)| rule) {
+            let (first, mut perhaps) = (questions.len(), false);
+            let mut decisive = Vec::new();
+            for number in rule.tests.clone() {
+                let test = &self.tests[number as usize];
+                if !matches!(test.conjunct.condition, Condition::Unknown) {
+                    decisive.push(self.is_hopeless(test) && !perhaps);
+                    questions.push(Question { test: number, after_no: questions.len() as u32 + 1 });
+                }
+                perhaps |= test.conjunct.may_fault;
+            }
+            // What nobody can make true blocks the step for good.
+            let end = questions.len() as u32;
+            for (question, decisive) in questions[first..].iter_mut().zip(decisive) {
+                question.after_no = if decisive { end } else { question.after_no };
             }
         }
-        steps.iter().all(|step| rules.iter().any(|rule| rule.at == step.step)).then_some(demand)
+        questions
+    }
+
+    /// Whether nobody can make a test true that does not hold.
+    fn is_hopeless(&self, test: &Test) -> bool {
+        !matches!(test.conjunct.condition, Condition::IsLast) && self.row(test.enabled_from).iter().all(|word| *word == 0)
+    }
+
+    /// Who is meant by a demand in a state, and whether it is everything.
+    #[inline(always)]
+    fn settle<const N: usize>(&self, scene: &Scene<'_, '_, N>, process: usize, local: &Local) -> Option<(u64, bool)> {
+        if local.strange {
+            return None;
+        }
+        if local.everything {
+            return Some((0, true));
+        }
+        let mut demanded = self.standing(scene, &local.from);
+        if local.is_simple {
+            return Some((demanded & !(1 << process), false));
+        }
+        let (but, mut everything) = (!(1 << process), false);
+        for either in &local.either {
+            // The fewer the better, and one condition is enough.
+            let fewest = either.iter().map(|&helpers| self.helpers(scene, helpers) & but).min_by_key(|helpers| helpers.count_ones());
+            demanded |= fewest.unwrap_or(0);
+        }
+        for meeting in &local.meetings {
+            if meeting.at.iter().any(|&row| self.standing(scene, self.row(row)) & but != 0) {
+                everything |= meeting.everything;
+                demanded |= self.standing(scene, self.row(meeting.from));
+            }
+        }
+        Some((demanded & but, everything))
+    }
+
+    /// What a process with these rules demands. `answer` tells whether a test gave yes or no.
+    fn local(&self, rules: &[Rule], executable: impl Fn(&Rule) -> bool, answer: &dyn Fn(u32) -> Option<bool>) -> Local {
+        let mut local = Local { from: vec![0; self.words].into(), ..Local::default() };
+        for rule in rules {
+            let executable = executable(rule);
+            if executable {
+                local.strange |= rule.timed;
+                self.add_executable(rule, &mut local);
+            }
+            if !executable || rule.shared {
+                self.add_blocked(rule, executable, answer, &mut local);
+            }
+        }
+        local.is_simple = local.either.is_empty() && local.meetings.is_empty();
+        local
+    }
+
+    fn add(&self, row: Row, local: &mut Local) {
+        for (word, more) in local.from.iter_mut().zip(self.row(row)) {
+            *word |= more;
+        }
     }
 
     /// Adds the demand of an executable step: no other process may come to a step that does not
     /// accord with it.
-    fn add_executable<const N: usize>(&self, view: &View<'_, N>, process: usize, rule: &Rule, demand: &mut Demand) {
-        demand.everything |= rule.everything;
-        demand.processes |= self.standing(view, rule.disturbed_from, process);
-        for &row in &rule.partners_from {
-            demand.processes |= self.standing(view, row, process);
-        }
+    fn add_executable(&self, rule: &Rule, local: &mut Local) {
+        local.everything |= rule.everything;
+        self.add(rule.disturbed_from, local);
+        rule.partners_from.iter().for_each(|&row| self.add(row, local));
     }
 
     /// Adds the demand of a step that is blocked or answers an offer: no other process may come to
     /// enable it. If another path to the step is `executable`, it may be neither.
-    fn add_blocked<const N: usize>(&self, view: &View<'_, N>, process: usize, rule: &Rule, executable: bool, demand: &mut Demand) {
-        let mut blocked: Option<u64> = None;
-        let (mut unknown, mut all_known) = (0, true);
+    fn add_blocked(&self, rule: &Rule, executable: bool, answer: &dyn Fn(u32) -> Option<bool>, local: &mut Local) {
+        let mut blocked = Vec::new();
+        let (mut unknown, mut all_known) = (Vec::new(), true);
         // After a condition that may be a fault, a condition that does not hold blocks the path
         // only if the first one holds.
         let mut perhaps = false;
-        for test in &rule.tests {
-            match view.holds(&test.conjunct, process) {
+        for number in rule.tests.clone() {
+            let test = &self.tests[number as usize];
+            match if rule.alone { Some(false) } else { answer(number) } {
                 Some(true) => {}
-                Some(false) => {
-                    let helpers = match test.conjunct.condition {
-                        // Only the end of the youngest process helps; it comes before all others.
-                        Condition::IsLast => 1 << (view.count - 1),
-                        _ => self.standing(view, test.enabled_from, process),
-                    };
-                    // One condition is enough, so the one with the fewest helpers is taken.
-                    if blocked.is_none_or(|others| helpers.count_ones() < others.count_ones()) {
-                        blocked = Some(helpers);
-                    }
-                    if helpers == 0 && !perhaps {
-                        return;
-                    }
-                }
+                Some(false) if self.is_hopeless(test) && !perhaps => return,
+                Some(false) => blocked.push(match test.conjunct.condition {
+                    // Only the end of the youngest helps, before anybody else's.
+                    Condition::IsLast => Helpers::Youngest,
+                    _ => Helpers::From(test.enabled_from),
+                }),
                 None => {
                     all_known = false;
-                    unknown |= self.standing(view, test.enabled_from, process);
+                    unknown.push(test.enabled_from);
                     // A condition that blocks the path before this one is enough.
-                    if test.conjunct.may_fault && blocked.is_some() {
+                    if test.conjunct.may_fault && !blocked.is_empty() {
                         break;
                     }
                     perhaps |= test.conjunct.may_fault;
                 }
             }
         }
-        if perhaps {
-            unknown |= blocked.take().unwrap_or(0);
+        let is_blocked = !blocked.is_empty();
+        match blocked[..] {
+            [] => {}
+            [Helpers::From(row)] => self.add(row, local),
+            _ => local.either.push(blocked),
         }
-        if let Some(helpers) = blocked {
-            demand.processes |= helpers;
+        if is_blocked && !perhaps {
             return;
         }
         // The step depends on anything, or no condition is known to block it.
-        demand.everything |= rule.entangled || (all_known && rule.partners_from.is_empty() && !executable);
-        demand.processes |= unknown | self.standing(view, rule.made_fault_from, process);
-        for &row in &rule.partners_from {
-            demand.processes |= self.standing(view, row, process);
-        }
+        local.everything |= rule.entangled || (all_known && rule.partners_from.is_empty() && !executable);
+        unknown.iter().chain([&rule.made_fault_from]).chain(&rule.partners_from).for_each(|&row| self.add(row, local));
         // If a partner is there already, the values that are sent and compared decide. A process
         // that answers an offer moves together with the sender.
-        if rule.partners_at.iter().any(|&row| self.standing(view, row, process) != 0) {
-            demand.everything |= rule.answers && rule.everything;
-            demand.processes |= self.standing(view, rule.disturbed_from, process);
+        if !rule.partners_at.is_empty() {
+            let everything = rule.answers && rule.everything;
+            local.meetings.push(Meeting { at: rule.partners_at.clone(), everything, from: rule.disturbed_from });
         }
     }
 
-    /// The processes that are left out in a state, if a view of this size is large enough.
-    fn left_out_within<const N: usize>(&self, state: &[u8], steps: &[Successor]) -> Option<LeftOut> {
-        let view = self.view::<N>(state)?;
-        let Some(moves) = Moves::<N>::of(steps) else { return Some(LeftOut::NOTHING) };
-        let Some(chosen) = self.best(&view, &moves) else { return Some(LeftOut::NOTHING) };
+    /// What is left out in a state, as it was chosen before or anew.
+    fn left_out(&self, state: &[u8], steps: &[Successor], worker: &mut Worker) -> LeftOut {
+        let Worker { roster, memo, met } = worker;
+        let layout = self.program.layout();
+        if !roster.find(state, layout, |process, ty| self.first_node(process, ty)) {
+            return LeftOut::NOTHING;
+        }
+        let view = View { state, layout, pool: &self.pool, places: &self.places, processes: &roster.standing };
+        let key = if memo.is_useful() { Key::of(view.processes, steps) } else { None };
+        let holds = |test: u32, process: usize| view.holds(&self.tests[test as usize].conjunct, process);
+        if let Some(found) = key.as_ref().and_then(|key| memo.find(key, holds)) {
+            return found;
+        }
+        if met.is_empty() {
+            met.resize_with(self.leaving.len(), Vec::new);
+        }
+        let mut met = Met { situations: met, questions: Questions::default() };
+        let found = match view.processes.len() {
+            0..=FEW => self.choose::<FEW>(view, steps, &mut met),
+            ..=MANY => self.choose::<MANY>(view, steps, &mut met),
+            _ => self.choose::<MOST_PROCESSES>(view, steps, &mut met),
+        };
+        if let Some(key) = &key {
+            memo.keep(key, &met.questions, found);
+        }
+        found
+    }
+
+    fn choose<const N: usize>(&self, view: View<'_>, steps: &[Successor], met: &mut Met<'_>) -> LeftOut {
+        let mut scene = Scene::<N> { view, nodes: [0; NODE_WORDS], moves: Moves::new(steps) };
+        if !scene.moves.divide() {
+            return LeftOut::NOTHING;
+        }
+        for standing in view.processes {
+            if let Some(word) = scene.nodes.get_mut(standing.node as usize / 64) {
+                *word |= 1 << (standing.node % 64);
+            }
+        }
+        let Some(chosen) = self.best(&scene, met) else { return LeftOut::NOTHING };
         let processes = !chosen;
         let mut postponed = 0;
         if self.may_fault {
-            let mut open = moves.moving & processes;
+            let mut open = scene.moves.moving & processes;
             while open != 0 {
                 let process = open.trailing_zeros();
                 open &= open - 1;
                 postponed |= u64::from(self.has(self.matters_from, view.processes[process as usize].node)) << process;
             }
         }
-        Some(LeftOut { processes, postponed })
+        LeftOut { processes, postponed }
     }
 
     /// The closed set with the fewest steps, but at least one; nothing if it has all processes.
-    fn best<const N: usize>(&self, view: &View<'_, N>, moves: &Moves<'_, N>) -> Option<u64> {
-        let mut demands = [Demand::default(); N];
+    fn best<const N: usize>(&self, scene: &Scene<'_, '_, N>, met: &mut Met<'_>) -> Option<u64> {
+        let mut demands = Demands { known: 0, everything: 0, others: [0; N] };
         let mut best: Option<Candidate> = None;
-        let mut seeds = moves.moving;
+        let mut seeds = scene.moves.moving;
         while seeds != 0 {
             let seed = seeds.trailing_zeros() as usize;
             seeds &= seeds - 1;
-            if let Some(found) = self.closure(view, moves, seed, &mut demands, best.as_ref())? {
+            if let Some(found) = self.closure(scene, seed, &mut demands, best.as_ref(), met)? {
                 best = Some(found);
                 if found.steps == 1 {
                     break;
@@ -357,29 +539,32 @@ impl Stubborn {
     /// The outer `None` says that nothing can be left out in this state.
     fn closure<const N: usize>(
         &self,
-        view: &View<'_, N>,
-        moves: &Moves<'_, N>,
+        scene: &Scene<'_, '_, N>,
         seed: usize,
-        demands: &mut [Demand],
+        demands: &mut Demands<N>,
         best: Option<&Candidate>,
+        met: &mut Met<'_>,
     ) -> Option<Option<Candidate>> {
         let mut found = Candidate { processes: 1 << seed, steps: 0 };
         let mut open = found.processes;
         while open != 0 {
             let process = open.trailing_zeros() as usize;
             open &= open - 1;
-            let demand = &mut demands[process];
-            if !demand.known {
-                *demand = self.demand(view, moves, process)?;
+            if demands.known >> process & 1 == 0 {
+                let (others, everything) = self.demand(scene, process, met)?;
+                demands.known |= 1 << process;
+                demands.everything |= u64::from(everything) << process;
+                demands.others[process] = others;
             }
-            if demand.everything {
+            if demands.everything >> process & 1 != 0 {
                 return Some(None);
             }
-            found.steps += moves.of[process].1;
-            open |= demand.processes & !found.processes;
-            found.processes |= demand.processes;
+            let others = demands.others[process];
+            found.steps += u32::from(scene.moves.count[process]);
+            open |= others & !found.processes;
+            found.processes |= others;
             let worse = |best: &Candidate| found.steps >= best.steps;
-            if moves.moving & !found.processes == 0 || best.is_some_and(worse) {
+            if scene.moves.moving & !found.processes == 0 || best.is_some_and(worse) {
                 return Some(None);
             }
         }
@@ -396,12 +581,18 @@ impl Reduction for Stubborn {
         if one || exclusive {
             return LeftOut::NOTHING;
         }
-        // The time depends on the size of the tables, and most models have few processes.
-        self.left_out_within::<FEW>(state, steps)
-            .or_else(|| self.left_out_within::<MANY>(state, steps))
-            .or_else(|| self.left_out_within::<MOST_PROCESSES>(state, steps))
-            .unwrap_or(LeftOut::NOTHING)
+        match self.workers.mine() {
+            Some(mut worker) => self.left_out(state, steps, &mut worker),
+            None => self.left_out(state, steps, &mut Worker::default()),
+        }
     }
+}
+
+/// Whether a condition is known to be false where a step that asks for nothing else is not
+/// executable.
+fn is_decisive(conjunct: &Conjunct) -> bool {
+    let condition = &conjunct.condition;
+    !conjunct.may_fault && !matches!(condition, Condition::Offer | Condition::Answer | Condition::Unknown | Condition::Never)
 }
 
 /// What propositions depend on.

@@ -5,7 +5,7 @@
 
 use crate::places::Places;
 use crate::steps::{Condition, Conjunct};
-use bytecode::{Layout, Location, ProcessId};
+use bytecode::Layout;
 use stepgraph::{Expr, ExprId, Pool, Var};
 
 /// A process of a state.
@@ -21,52 +21,78 @@ pub(crate) struct Standing {
 /// The largest number of processes in a state for which a choice is made.
 pub(crate) const MOST_PROCESSES: usize = 64;
 
-/// A state and the nodes of its processes, at most `N`. Small views are faster to make.
-pub(crate) struct View<'a, const N: usize> {
+/// A state and where its processes stand.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
     pub state: &'a [u8],
     pub layout: &'a Layout,
     pub pool: &'a Pool,
     pub places: &'a Places,
-    pub processes: [Standing; N],
-    pub count: usize,
-    /// The first words of the set of nodes at which processes are.
-    pub nodes: [u64; NODE_WORDS],
+    pub processes: &'a [Standing],
 }
 
-/// How many words of a row are compared at once.
-pub(crate) const NODE_WORDS: usize = 4;
+/// Where the processes of states are. Most states have the same components at the same places as
+/// the one before, so these are looked for only if that is not so.
+#[derive(Default)]
+pub(crate) struct Roster {
+    /// How long the state is, and where which shapes are.
+    length: usize,
+    shapes: Vec<(u32, u8)>,
+    seats: Vec<Seat>,
+    pub standing: Vec<Standing>,
+}
 
-impl<'a, const N: usize> View<'a, N> {
-    /// Finds the processes of a state; nothing if there are too many. `node` computes the node of a
-    /// process from its number, type and location.
-    pub fn of(
-        state: &'a [u8],
-        layout: &'a Layout,
-        pool: &'a Pool,
-        places: &'a Places,
-        node: impl Fn(usize, ProcessId, Location) -> u32,
-    ) -> Option<View<'a, N>> {
-        let mut view = View { state, layout, pool, places, processes: [Standing::default(); N], count: 0, nodes: [0; NODE_WORDS] };
-        let mut at = layout.fixed;
-        while at < state.len() {
-            let code = state[at] as usize;
-            let Some(inside) = layout.processes.get(code) else {
-                at += layout.size_of(layout.shape(state[at])?);
-                continue;
-            };
-            let component = state.get(at..at + inside.size)?;
-            let ty = ProcessId(code as u8);
-            let standing = Standing { node: node(view.count, ty, inside.location(component)), offset: at as u32, ty: code as u8 };
-            *view.processes.get_mut(view.count)? = standing;
-            if let Some(word) = view.nodes.get_mut(standing.node as usize / 64) {
-                *word |= 1 << (standing.node % 64);
-            }
-            view.count += 1;
-            at += inside.size;
+/// Where a process keeps its location.
+struct Seat {
+    location: u32,
+    wide: bool,
+    /// The node of its first location.
+    first: u32,
+}
+
+impl Roster {
+    /// Finds the processes of a state; whether it has no more than can be chosen among. `first_node`
+    /// gives the first node of a process with a number and a type.
+    #[inline]
+    pub fn find(&mut self, state: &[u8], layout: &Layout, first_node: impl Fn(usize, usize) -> u32) -> bool {
+        let same = |&(at, shape): &(u32, u8)| state.get(at as usize) == Some(&shape);
+        if (self.length != state.len() || !self.shapes.iter().all(same)) && self.learn(state, layout, first_node).is_none() {
+            self.length = usize::MAX;
+            return false;
         }
-        Some(view)
+        for (standing, seat) in self.standing.iter_mut().zip(&self.seats) {
+            let at = seat.location as usize;
+            let low = u32::from(state[at]);
+            standing.node = seat.first + if seat.wide { low | u32::from(state[at + 1]) << 8 } else { low };
+        }
+        true
     }
 
+    #[cold]
+    fn learn(&mut self, state: &[u8], layout: &Layout, first_node: impl Fn(usize, usize) -> u32) -> Option<()> {
+        *self = Roster { length: state.len(), ..Roster::default() };
+        let mut at = layout.fixed;
+        while at < state.len() {
+            let shape = state[at];
+            self.shapes.push((at as u32, shape));
+            let Some(inside) = layout.processes.get(usize::from(shape)) else {
+                at += layout.size_of(layout.shape(shape)?);
+                continue;
+            };
+            let number = self.standing.len();
+            if number == MOST_PROCESSES || at + inside.size > state.len() {
+                return None;
+            }
+            let first = first_node(number, usize::from(shape));
+            self.seats.push(Seat { location: (at + inside.location) as u32, wide: inside.wide, first });
+            self.standing.push(Standing { node: 0, offset: at as u32, ty: shape });
+            at += inside.size;
+        }
+        Some(())
+    }
+}
+
+impl View<'_> {
     /// Whether a conjunct of a step of `process` holds, if that is known. Offers and answers are
     /// not evaluated here.
     pub fn holds(&self, conjunct: &Conjunct, process: usize) -> Option<bool> {
@@ -81,7 +107,7 @@ impl<'a, const N: usize> View<'a, N> {
             Condition::Expr(expr, expected) => Some((self.value(*expr, process)? != 0) == *expected),
             Condition::HasRoom(channel) => Some(self.length(*channel)? < usize::from(self.places.capacity(*channel))),
             Condition::HasMessage(channel) => Some(self.length(*channel)? > 0),
-            Condition::IsLast => Some(process + 1 == self.count),
+            Condition::IsLast => Some(process + 1 == self.processes.len()),
             Condition::NoneOf(conjunctions) => {
                 let mut known = true;
                 for conjunction in conjunctions {
@@ -165,7 +191,7 @@ impl<'a, const N: usize> View<'a, N> {
                 _ => self.value(*a, process),
             },
             Expr::Pid => Some(process as i32),
-            Expr::ProcessCount => Some(self.count as i32),
+            Expr::ProcessCount => Some(self.processes.len() as i32),
             Expr::Timeout => Some(0),
             _ => None,
         }

@@ -23,6 +23,8 @@ mod brute;
 mod choose;
 mod cycles;
 mod evaluate;
+mod local;
+mod memo;
 mod places;
 mod relations;
 mod steps;

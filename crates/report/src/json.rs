@@ -366,8 +366,11 @@ pub struct PropertyJson {
     /// What kind of search there was for this property, if it had one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<&'static str>,
-    /// States of the search for this property, if it had one of its own: pairs of a state of the
-    /// model and one of the automaton.
+    /// The other properties that the same search decided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<String>,
+    /// States of the search that decided this property. For a temporal property these are pairs of
+    /// a state of the model and one of the automaton.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub states: Option<u64>,
     /// Steps between them.
@@ -402,6 +405,7 @@ pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<Propert
             trace: violation.and_then(|violation| told(&violation.trace)),
             loop_start: violation.and_then(|violation| violation.trace.loop_start),
             search: judged.search,
+            together: judged.together.clone(),
             states: judged.statistics.as_ref().map(|own| own.states),
             transitions: judged.statistics.as_ref().map(|own| own.transitions),
             seconds: judged.statistics.as_ref().map(|own| own.elapsed.as_secs_f64()),

@@ -111,7 +111,7 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
     };
     let width = properties.iter().map(|judged| name(judged).chars().count()).max().unwrap_or(0);
     for judged in properties {
-        let Judged { verdict, statistics, search, .. } = judged;
+        let Judged { property, verdict, statistics, search, together } = judged;
         let (word, why) = match verdict {
             Verdict::Holds => (look.good("holds   "), String::new()),
             Verdict::Violated(_) => (look.bad("violated"), String::new()),
@@ -121,9 +121,12 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
             }
             Verdict::Unknown(reason) => (look.doubtful("unknown "), reason.to_string()),
         };
-        let states = statistics.as_ref().map(|own| format!("{} states", text::count(own.states)));
+        // The states of the exploration are told below.
+        let own = statistics.as_ref().filter(|_| !property.kind.is_safety());
+        let states = own.map(|own| format!("{} states", text::count(own.states)));
+        let others = (!together.is_empty()).then(|| format!("together with {}", together.join(", ")));
         let told: Vec<String> =
-            states.into_iter().chain(search.map(str::to_owned)).chain(Some(why).filter(|why| !why.is_empty())).collect();
+            states.into_iter().chain(search.map(str::to_owned)).chain(others).chain(Some(why).filter(|why| !why.is_empty())).collect();
         let line = format!("  {word} {:<width$}  {}", name(judged), told.join(", "));
         out.push_str(line.trim_end());
         out.push('\n');

@@ -157,6 +157,7 @@ pub struct Traits {
 
 impl Pool {
     /// The expression with an id.
+    #[inline]
     pub fn get(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
     }
@@ -316,6 +317,7 @@ impl Expr {
 
 impl Unary {
     /// The operation on a known value.
+    #[inline]
     pub fn apply(self, a: i32) -> i32 {
         match self {
             Unary::Neg => a.wrapping_neg(),
@@ -337,6 +339,7 @@ impl Binary {
     }
 
     /// The operation on known values.
+    #[inline]
     pub fn apply(self, a: i32, b: i32) -> i32 {
         match self {
             Binary::Add => a.wrapping_add(b),

@@ -29,8 +29,8 @@ struct Rule {
     /// of these must be executable.
     at: u32,
     shared: bool,
-    /// It has a single test, which is all it takes: if the step is not executable, the test does not
-    /// hold, and need not be made.
+    /// It has a single test and needs nothing else: if the step is not executable, the test does
+    /// not hold and need not be made.
     alone: bool,
     /// Its tests, among all.
     tests: std::ops::Range<u32>,

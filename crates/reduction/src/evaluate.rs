@@ -51,8 +51,8 @@ struct Seat {
 }
 
 impl Roster {
-    /// Finds the processes of a state; whether it has no more than can be chosen among. `first_node`
-    /// gives the first node of a process with a number and a type.
+    /// Finds the processes of a state; `false` if it has too many. `first_node` computes the first
+    /// node of a process from its number and its type.
     #[inline]
     pub fn find(&mut self, state: &[u8], layout: &Layout, first_node: impl Fn(usize, usize) -> u32) -> bool {
         let same = |&(at, shape): &(u32, u8)| state.get(at as usize) == Some(&shape);

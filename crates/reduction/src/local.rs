@@ -89,7 +89,7 @@ impl Situations {
 }
 
 impl Situations {
-    /// Asks the questions. A question that does not matter after the answers of others is not asked,
+    /// Asks the questions. A question that does not matter after the answers before is not asked,
     /// and counts as one without an answer.
     #[inline]
     pub fn ask(&self, mut holds: impl FnMut(u32) -> Option<bool>) -> u128 {

@@ -1,7 +1,7 @@
 //! Choices that were made before.
 //!
-//! A choice depends on the nodes of the processes, on the steps they can take, and on the answers to
-//! some questions: whether a condition of a blocked step holds. Many states agree in all of this
+//! A choice depends on the nodes of the processes, on the steps they can take, and on the answers
+//! to some questions: whether a condition of a blocked step holds. Many states agree in all of this
 //! and differ only in values that are not asked for. So a choice is kept with the questions that it
 //! took and the answers they had. It is made again in another state if the same questions have the
 //! same answers there. This is right because the choice asks its questions one after the other, and
@@ -92,8 +92,8 @@ fn code(answer: Option<bool>) -> u64 {
     answer.map_or(2, u64::from)
 }
 
-/// The choices that a worker has made: a table with places in a list of words. A choice takes a word
-/// with the lengths, two for what is left out, then its key and its questions.
+/// The choices that a worker has made: a table of places in a list of words. A choice takes a word
+/// with the lengths, two words for what is left out, then its key and its questions.
 #[derive(Default)]
 pub(crate) struct Memo {
     /// The upper half of a hash, and where the choice begins; 0 if there is none.

@@ -37,7 +37,7 @@ pub use effort::{Effort, Enough};
 pub use fault::{Fault, FaultCode, Position, ViolationKind};
 pub use heuristic::{Blind, FAR, Heuristic};
 pub use outcome::{
-    BitArray, Cancel, Guided, Limits, Observer, Omission, Outcome, Progress, Quiet, Statistics, StopReason, Sweep, Traffic, Verdict,
+    BitArray, Cancel, Disk, Guided, Limits, Observer, Omission, Outcome, Progress, Quiet, Statistics, StopReason, Sweep, Traffic, Verdict,
     Violation,
 };
 pub use property::{Answer, Edge, Finding, Interest, NoProperty, Property, Safety};

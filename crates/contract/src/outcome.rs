@@ -183,6 +183,8 @@ pub struct Statistics {
     pub sweep: Option<Sweep>,
     /// If several processes shared the search, how they did.
     pub traffic: Option<Traffic>,
+    /// If states were on disk, how much of it they took.
+    pub disk: Option<Disk>,
     /// If the search went by estimates, what that took.
     pub guided: Option<Guided>,
     /// If several orders ran side by side, the one that gave the answer and these numbers.
@@ -242,6 +244,17 @@ impl Traffic {
         let squares: f64 = self.states_by_worker.iter().map(|&states| (states as f64 - mean).powi(2)).sum();
         (squares / workers).sqrt() / mean
     }
+}
+
+/// What a search with its states on disk used of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disk {
+    /// The bytes of all visited states at the end.
+    pub bytes: u64,
+    /// The bytes that were written in all.
+    pub written: u64,
+    /// The files, or pieces in memory, that the states are in at the end.
+    pub runs: u64,
 }
 
 /// What a search that goes by estimates did.

@@ -219,7 +219,8 @@ impl<T: Store> Search<'_, T> {
         if self.best.length() != u64::MAX || self.fork_join.has_lost() {
             return;
         }
-        if let Err(error) = checkpoints.save(&mut |to| self.write(to, expander, level, next, depth, before)) {
+        let reason = self.monitor.reason();
+        if let Err(error) = checkpoints.save_because(reason.as_ref(), &mut |to| self.write(to, expander, level, next, depth, before)) {
             self.monitor.notice(&format!("no checkpoint could be written: {error}"));
         }
     }

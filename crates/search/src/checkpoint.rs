@@ -9,7 +9,7 @@
 //! checkpoint by a new one in one step.
 
 use crate::patience::Patience;
-use contract::{NotRestored, Outcome, Statistics, Store, StoreFull, StoreWorker, Verdict};
+use contract::{NotRestored, Outcome, Statistics, StopReason, Store, StoreFull, StoreWorker, Verdict};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -32,6 +32,12 @@ pub trait Checkpoints: Sync {
     /// Provides a writer, calls `write` once with it, and makes sure that the result either
     /// replaces the last checkpoint or, after an error, leaves it unchanged.
     fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()>;
+
+    /// The same for a search that is about to end without an answer, for this reason.
+    fn save_because(&self, reason: Option<&StopReason>, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let _ = reason;
+        self.save(write)
+    }
 }
 
 /// Why a search cannot be resumed.
@@ -105,6 +111,8 @@ impl From<NotRestored> for CheckpointError {
 pub(crate) enum SavedOrder {
     Breadth,
     Depth,
+    /// Breadth-first, with the states on disk.
+    Disk,
 }
 
 /// How far a search was.
@@ -287,6 +295,7 @@ impl<'r> Reader<'r> {
         let order = match self.number()? {
             0 => SavedOrder::Breadth,
             1 => SavedOrder::Depth,
+            2 => SavedOrder::Disk,
             _ => return Err(CheckpointError::Damaged),
         };
         let standing = SavedCounts {
@@ -335,8 +344,15 @@ impl<'r> Reader<'r> {
         }
     }
 
+    /// Whether the store that follows was written as states. Reads what says so.
+    pub fn has_states(&mut self) -> Result<bool, CheckpointError> {
+        let mut form = Vec::new();
+        self.state(&mut form)?;
+        Ok(form == STATES.as_bytes())
+    }
+
     /// Replaces `out` by the next piece of the store, if there is one.
-    fn piece(&mut self, out: &mut Vec<u8>) -> Result<bool, CheckpointError> {
+    pub fn piece(&mut self, out: &mut Vec<u8>) -> Result<bool, CheckpointError> {
         match self.array::<1>()? {
             [0] => Ok(false),
             [1] => self.state(out).map(|()| true),

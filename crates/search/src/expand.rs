@@ -432,7 +432,8 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             (first..end)
                 .try_for_each(|index| self.follow(index, origins, next))
                 .map_err(|cut_short| self.undo(cut_short, number, transitions))?;
-            if self.states > states || self.batch.details[number].postponed == 0 {
+            // What a store that forgets calls new may have been expanded before.
+            if self.states > states && !T::FORGETS || self.batch.details[number].postponed == 0 {
                 continue;
             }
             let Batch { out, sources, details, source_bytes, ahead, .. } = &mut self.batch;

@@ -41,6 +41,7 @@ impl Reopened<'_> {
         match order {
             SavedOrder::Breadth => breadth_first::resumed(system, store, task, reader, standing, store.worker()),
             SavedOrder::Depth => depth_first::resumed(system, store, task, reader, standing, store.worker()),
+            SavedOrder::Disk => Err(CheckpointError::OtherStore),
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) enum Choice {
 
 impl Choice {
     /// The position of the step among those of a source.
-    fn position(self, out: &Successors) -> Option<usize> {
+    pub fn position(self, out: &Successors) -> Option<usize> {
         match self {
             Choice::Index(index) => Some(index as usize),
             Choice::Action(action) => out.entries().iter().position(|entry| entry.action == action),

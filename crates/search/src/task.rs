@@ -3,6 +3,7 @@
 use crate::checkpoint::Checkpoints;
 use crate::spill::Spill;
 use contract::{Blind, Cancel, FullExpansion, Heuristic, Limits, NoProperty, Observer, Property, Quiet, Reduction};
+use runs::Folder;
 
 /// The property to check, how much to explore, how long, and who listens.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub struct Task<'a> {
     pub threads: usize,
     /// Where a depth-first stack may go when it gets large.
     pub spill: Option<Spill<'a>>,
+    /// Where states may go that have no room in memory.
+    pub disk: Option<&'a dyn Folder>,
     /// Who wants checkpoints.
     pub checkpoints: Option<&'a dyn Checkpoints>,
     /// How much memory the whole process holds, if that can be measured: what neither the store nor
@@ -49,6 +52,7 @@ impl Default for Task<'_> {
             cancel: Cancel::default(),
             threads: 1,
             spill: None,
+            disk: None,
             checkpoints: None,
             resident: None,
             label: &[],

@@ -1,0 +1,59 @@
+//! A filter of fixed size that proves most new states new, without a look at any run.
+//!
+//! It is Bloom's, with all bits of a state within one word (Putze, Sanders, Singler, "Cache-, hash-
+//! and space-efficient Bloom filters", 2007). It is as good as its memory allows: when there are
+//! more states than it was made for, it lets more of them pass as perhaps known, and is never wrong.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A set of hashes that may say yes by mistake.
+pub struct Filter {
+    words: Vec<AtomicU64>,
+}
+
+impl Filter {
+    /// A filter of about so many bytes.
+    pub fn new(bytes: u64) -> Filter {
+        Filter { words: (0..(bytes / 8).max(8)).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    fn place(&self, hash: u64) -> (usize, u64) {
+        let word = (u128::from(hash) * self.words.len() as u128 >> 64) as usize;
+        // The low bits are not those that choose the word.
+        let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (word, 1 << (mixed >> 58) | 1 << (mixed >> 52 & 63))
+    }
+
+    /// Adds a hash.
+    pub fn add(&self, hash: u64) {
+        let (word, bits) = self.place(hash);
+        self.words[word].fetch_or(bits, Relaxed);
+    }
+
+    /// Whether the hash may have been added; if not, it was not.
+    #[inline]
+    pub fn may_have(&self, hash: u64) -> bool {
+        let (word, bits) = self.place(hash);
+        self.words[word].load(Relaxed) & bits == bits
+    }
+
+    /// The memory it takes.
+    pub fn memory(&self) -> u64 {
+        self.words.len() as u64 * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_is_there() {
+        let filter = Filter::new(1 << 14);
+        let hashes: Vec<u64> = (0..10_000_u64).map(|n| store::hash_bytes(&n.to_le_bytes())).collect();
+        hashes.iter().for_each(|&hash| filter.add(hash));
+        assert!(hashes.iter().all(|&hash| filter.may_have(hash)));
+        let others = (0..10_000_u64).filter(|n| filter.may_have(store::hash_bytes(&(n + 1_000_000).to_le_bytes()))).count();
+        assert!(others < 1500, "{others}");
+    }
+}

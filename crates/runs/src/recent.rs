@@ -1,0 +1,246 @@
+//! The states met last, in memory: the cache that proves a state known, and the gathering of those
+//! that may be new.
+//!
+//! There are two generations. A state that is in neither is put into the young one, and is *open*:
+//! whether it is new is found out later, from the runs. When the young generation is full, its
+//! states become the old one, and what was old is forgotten; before that its open states are taken
+//! as a sorted list. So a state is forgotten only after the caller has heard of it, and the memory
+//! is always full of the states met last.
+
+use crate::sort::{Item, sort};
+
+/// Marks a state in [`Generation::ends`] as open.
+const OPEN: u32 = 1 << 31;
+/// The most bytes of states in a generation.
+const MOST_BYTES: usize = (OPEN - 1) as usize;
+/// What a state takes beside its bytes: its end, two slots, and its place in a sorted list.
+const BESIDE: u64 = 4 + 16 + 16;
+
+/// What is known of a state that was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// It was met before.
+    Known,
+    /// It was not among those met last.
+    Open,
+    /// There is no room for it: [`Recent::turn`] makes some.
+    Full,
+}
+
+#[derive(Default)]
+struct Generation {
+    bytes: Vec<u8>,
+    /// Where each state ends, and whether it is open.
+    ends: Vec<u32>,
+    /// A part of a hash above, the number of a state plus one below; 0 for none.
+    slots: Vec<u64>,
+    open: usize,
+}
+
+impl Generation {
+    fn state(&self, number: u32) -> &[u8] {
+        let end = |number: u32| (self.ends[number as usize] & !OPEN) as usize;
+        let start = if number == 0 { 0 } else { end(number - 1) };
+        &self.bytes[start..end(number)]
+    }
+
+    /// The slot of `state`, or the one where it belongs.
+    #[inline]
+    fn slot(&self, hash: u64, state: &[u8]) -> Result<usize, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot == 0 {
+                return Err(at);
+            }
+            if slot >> 32 == hash >> 32 && self.state(slot as u32 - 1) == state {
+                return Ok(at);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn memory(&self) -> u64 {
+        (self.bytes.capacity() + self.ends.capacity() * 4 + self.slots.capacity() * 8) as u64
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.slots.fill(0);
+        self.open = 0;
+    }
+
+    fn grow(&mut self) {
+        let slots = (self.slots.len() * 2).max(64);
+        let old = std::mem::replace(&mut self.slots, vec![0; slots]);
+        for slot in old.into_iter().filter(|&slot| slot != 0) {
+            let hash = store::hash_bytes(self.state(slot as u32 - 1));
+            let mut at = hash as usize & (slots - 1);
+            while self.slots[at] != 0 {
+                at = (at + 1) & (slots - 1);
+            }
+            self.slots[at] = slot;
+        }
+    }
+}
+
+/// The states met last.
+pub struct Recent {
+    young: Generation,
+    old: Generation,
+    /// Bytes that a generation may take.
+    room: u64,
+}
+
+impl Recent {
+    /// Takes at most so many bytes, but room for some states in any case.
+    pub fn new(budget: u64) -> Recent {
+        let mut recent = Recent { young: Generation::default(), old: Generation::default(), room: 0 };
+        recent.set_budget(budget);
+        recent
+    }
+
+    /// From now on takes so many bytes.
+    pub fn set_budget(&mut self, budget: u64) {
+        self.room = (budget / 2).clamp(1 << 12, MOST_BYTES as u64);
+    }
+
+    /// The hash of a state.
+    #[inline]
+    pub fn hash(state: &[u8]) -> u64 {
+        store::hash_bytes(state)
+    }
+
+    /// Looks at the places where a state with this hash would be, so that they are at hand when it
+    /// is met.
+    #[inline]
+    pub fn touch(&self, hash: u64) -> u64 {
+        let slot = |of: &Generation| of.slots.get(hash as usize & of.slots.len().wrapping_sub(1)).copied().unwrap_or(0);
+        slot(&self.young) ^ slot(&self.old)
+    }
+
+    /// The bytes in memory.
+    pub fn memory(&self) -> u64 {
+        self.young.memory() + self.old.memory() + self.young.open as u64 * size_of::<Item>() as u64
+    }
+
+    /// How many states are open.
+    pub fn open(&self) -> usize {
+        self.young.open
+    }
+
+    /// Meets a state with this hash.
+    #[inline]
+    pub fn meet(&mut self, hash: u64, state: &[u8]) -> Met {
+        if (self.young.ends.len() + 1) * 2 > self.young.slots.len() {
+            self.young.grow();
+        }
+        let young = &mut self.young;
+        let Err(at) = young.slot(hash, state) else { return Met::Known };
+        let known = !self.old.slots.is_empty() && self.old.slot(hash, state).is_ok();
+        if known {
+            return Met::Known;
+        }
+        let bytes = young.bytes.len() + state.len();
+        let full = (young.ends.len() + 1) as u64 * BESIDE + bytes as u64 > self.room || bytes > MOST_BYTES;
+        if full && !young.ends.is_empty() || bytes > MOST_BYTES {
+            return Met::Full;
+        }
+        if bytes > young.bytes.capacity() {
+            // Not beyond the room there is.
+            let more = young.bytes.capacity().max(1 << 10).min(self.room as usize).max(state.len());
+            young.bytes.reserve_exact(more);
+        }
+        young.bytes.extend_from_slice(state);
+        young.ends.push(bytes as u32 | OPEN);
+        young.slots[at] = hash >> 32 << 32 | young.ends.len() as u64;
+        young.open += 1;
+        Met::Open
+    }
+
+    /// Calls `each` with the open states in ascending order, and then takes them for known.
+    pub fn settle<E>(&mut self, mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let young = &mut self.young;
+        if young.open == 0 {
+            return Ok(());
+        }
+        let open = young.ends.iter().enumerate().filter(|(_, end)| **end & OPEN != 0);
+        let mut items: Vec<Item> = open.map(|(number, _)| Item::new(number as u32)).collect();
+        sort(&mut items, &|number| young.state(number));
+        items.iter().try_for_each(|item| each(young.state(item.number)))?;
+        young.ends.iter_mut().for_each(|end| *end &= !OPEN);
+        young.open = 0;
+        Ok(())
+    }
+
+    /// Makes room: the young states become old. None of them may be open.
+    pub fn turn(&mut self) {
+        debug_assert_eq!(self.young.open, 0, "open states would be forgotten");
+        std::mem::swap(&mut self.young, &mut self.old);
+        self.young.clear();
+        // What a smaller budget has no room for is given back.
+        if self.young.memory() > self.room.saturating_mul(2) {
+            self.young = Generation::default();
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        (self.young, self.old) = Default::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every state that is called known was open before, and each open one is told once.
+    #[test]
+    fn states_are_known_only_if_they_were_told() {
+        let mut random = 1;
+        for budget in [0, 1 << 14, 1 << 18] {
+            let mut recent = Recent::new(budget);
+            let (mut told, mut met) = (BTreeSet::new(), BTreeSet::new());
+            let mut known = 0;
+            let mut settle = |recent: &mut Recent, met: &mut BTreeSet<Vec<u8>>| {
+                let mut last: Option<Vec<u8>> = None;
+                let settled = recent.settle(|state| {
+                    assert!(met.remove(state) && last.as_deref() < Some(state));
+                    told.insert(state.to_vec());
+                    last = Some(state.to_vec());
+                    Ok::<(), ()>(())
+                });
+                assert!(settled.is_ok() && met.is_empty() && recent.open() == 0);
+                told.len()
+            };
+            let mut all = BTreeSet::new();
+            for step in 0..40_000_u64 {
+                let n = splitmix::next(&mut random) % 3000 + step / 20;
+                let state = n.to_le_bytes()[..(2 + n % 7) as usize].to_vec();
+                let hash = Recent::hash(&state);
+                let mut answer = recent.meet(hash, &state);
+                if answer == Met::Full {
+                    settle(&mut recent, &mut met);
+                    recent.turn();
+                    answer = recent.meet(hash, &state);
+                }
+                match answer {
+                    Met::Known => known += usize::from(all.contains(&state)),
+                    Met::Open => assert!(met.insert(state.clone())),
+                    Met::Full => panic!("there is room for one state"),
+                }
+                assert!(answer != Met::Known || all.contains(&state));
+                all.insert(state);
+                if step % 5000 == 0 {
+                    settle(&mut recent, &mut met);
+                }
+            }
+            assert_eq!(settle(&mut recent, &mut met), all.len());
+            assert!(known > 100 || budget == 0, "{known}");
+            assert!(recent.memory() < budget * 2 + (1 << 15), "{} of {budget}", recent.memory());
+        }
+    }
+}

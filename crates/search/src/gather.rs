@@ -1,0 +1,301 @@
+//! The store of a search on disk, as its workers see it: what they meet is known, or it is gathered
+//! to be looked up later.
+//!
+//! Each worker remembers the states it met last. A state that is not among them counts as new for
+//! the moment. When a worker's memory is full, and at the end of a level, its states go to a sorted
+//! run; the leader looks all of them up at once ([`crate::visited_runs`]). So this store forgets,
+//! and only a search that takes its answers for provisional may use it.
+
+use crate::sync::lock;
+use crate::visited_runs::merged;
+use contract::{Budgeted, Inserted, StateId, Stop, Store, StoreFull, StoreWorker};
+use runs::{Met, Recent, Run, RunWriter, Shelf};
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// Memory, if there is no limit.
+const DEFAULT_BUDGET: u64 = 1 << 30;
+/// The least a worker has for the states it met last.
+const LEAST_RECENT: u64 = 1 << 16;
+/// More runs than this are merged before there are more: each takes a buffer when it is read.
+const MOST_SPILLS: usize = 24;
+/// How much zstd tries for runs that live as long as a level.
+const BRIEF: i32 = 1;
+
+/// What the workers of a search on disk share.
+pub(crate) struct Gathering<'f> {
+    pub shelf: &'f Shelf<'f>,
+    spills: Mutex<Vec<Arc<Run>>>,
+    /// Files that are not needed any more, except for the last checkpoint.
+    retired: Mutex<Vec<(u64, u64)>>,
+    trouble: Mutex<Option<io::Error>>,
+    budget: u64,
+    /// Memory that others hold.
+    elsewhere: AtomicU64,
+    workers: u64,
+    /// Memory of the workers' states, and of runs and filter.
+    recent: AtomicU64,
+    runs: AtomicU64,
+    spilled: AtomicU64,
+    peak: AtomicU64,
+    stop: Mutex<Option<Stop>>,
+}
+
+impl<'f> Gathering<'f> {
+    pub fn new(shelf: &'f Shelf<'f>, limit: Option<u64>, workers: usize) -> Gathering<'f> {
+        Gathering {
+            shelf,
+            spills: Mutex::default(),
+            retired: Mutex::default(),
+            trouble: Mutex::default(),
+            budget: limit.unwrap_or(DEFAULT_BUDGET),
+            elsewhere: AtomicU64::new(0),
+            workers: workers.max(1) as u64,
+            recent: AtomicU64::new(0),
+            runs: AtomicU64::new(0),
+            spilled: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            stop: Mutex::default(),
+        }
+    }
+
+    /// Memory for the filter: more than the whole would be a waste at the beginning, and it never
+    /// grows.
+    pub fn for_filter(&self) -> u64 {
+        self.available() / 8
+    }
+
+    /// Memory for runs that are short enough to stay there, and a share for one that is written now.
+    pub fn for_runs(&self, held: u64) -> u64 {
+        (self.available() / 8).saturating_sub(held)
+    }
+
+    fn available(&self) -> u64 {
+        self.budget.saturating_sub(self.elsewhere.load(Relaxed)).max(self.budget / 16)
+    }
+
+    /// Memory for the states that a worker met last.
+    fn for_recent(&self) -> u64 {
+        let runs = self.runs.load(Relaxed) + self.spilled.load(Relaxed);
+        // Sorting, buffers of cursors, and what a vector takes while it grows.
+        let free = self.available().saturating_sub(runs) / 10 * 7;
+        (free / self.workers).max(LEAST_RECENT)
+    }
+
+    /// The runs of visited states and the filter take so much.
+    pub fn runs_take(&self, bytes: u64) {
+        self.runs.store(bytes, Relaxed);
+        self.peak.fetch_max(self.bytes(), Relaxed);
+    }
+
+    /// A file that the search needs no more.
+    pub fn retire(&self, run: &Run) {
+        if run.is_file() {
+            lock(&self.retired).push((run.number(), run.bytes()));
+        }
+    }
+
+    /// The bytes of files that are kept only for the last checkpoint.
+    pub fn retired_bytes(&self) -> u64 {
+        lock(&self.retired).iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Removes the files that are needed no more, except `kept` ones.
+    pub fn sweep_up(&self, kept: &BTreeSet<u64>) {
+        lock(&self.retired).retain(|(number, _)| {
+            let keep = kept.contains(number);
+            if !keep {
+                // A file that cannot be removed is a nuisance and no error.
+                let _ = self.shelf.folder().remove(*number);
+            }
+            keep
+        });
+    }
+
+    /// Whether long work is to be given up.
+    pub fn is_over(&self) -> bool {
+        let stop = lock(&self.stop).clone();
+        stop.is_some_and(|stop| stop())
+    }
+
+    /// What was gathered so far.
+    pub fn spills(&self) -> Vec<Arc<Run>> {
+        lock(&self.spills).clone()
+    }
+
+    /// Takes over what was gathered before.
+    pub fn set_spills(&self, spills: Vec<Arc<Run>>) {
+        self.spilled.store(spills.iter().map(|run| run.memory()).sum(), Relaxed);
+        *lock(&self.spills) = spills;
+    }
+
+    /// Nothing is gathered any more.
+    pub fn clear_spills(&self) {
+        for run in std::mem::take(&mut *lock(&self.spills)) {
+            self.retire(&run);
+        }
+        self.spilled.store(0, Relaxed);
+    }
+
+    /// Keeps the first thing that went wrong on disk.
+    pub fn report(&self, error: io::Error) {
+        if error.kind() != io::ErrorKind::Interrupted {
+            lock(&self.trouble).get_or_insert(error);
+        }
+    }
+
+    /// What went wrong on disk.
+    pub fn trouble(&self) -> Option<String> {
+        lock(&self.trouble).as_ref().map(io::Error::to_string)
+    }
+
+    fn add(&self, run: Run) -> io::Result<()> {
+        let mut spills = lock(&self.spills);
+        spills.push(Arc::new(run));
+        if spills.len() > MOST_SPILLS {
+            let all = merged(&spills, self.shelf, 0, BRIEF, &|| self.is_over())?;
+            for run in std::mem::take(&mut *spills) {
+                self.retire(&run);
+            }
+            spills.extend(all.map(Arc::new));
+        }
+        self.spilled.store(spills.iter().map(|run| run.memory()).sum(), Relaxed);
+        Ok(())
+    }
+}
+
+impl Store for Gathering<'_> {
+    const EXACT: bool = true;
+    const FORGETS: bool = true;
+    const STABLE_NAMES: bool = false;
+    type Worker<'s>
+        = Gatherer<'s>
+    where
+        Self: 's;
+
+    fn worker(&self) -> Gatherer<'_> {
+        Gatherer { shared: self, recent: Recent::new(self.for_recent()), told: 0 }
+    }
+
+    fn len(&self) -> u64 {
+        0
+    }
+
+    fn budgeted(&self) -> Option<&dyn Budgeted> {
+        Some(self)
+    }
+}
+
+impl Budgeted for Gathering<'_> {
+    fn bytes(&self) -> u64 {
+        self.recent.load(Relaxed) + self.runs.load(Relaxed) + self.spilled.load(Relaxed)
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        self.peak.load(Relaxed).max(self.bytes())
+    }
+
+    fn give_up_when(&self, stop: Stop) {
+        *lock(&self.stop) = Some(stop);
+    }
+
+    fn leave_room(&self, bytes: u64) {
+        self.elsewhere.store(bytes, Relaxed);
+    }
+
+    /// It always can: states go to disk.
+    fn yields(&self) -> bool {
+        true
+    }
+
+    fn form(&self) -> &'static str {
+        "disk"
+    }
+}
+
+/// One worker's part of a [`Gathering`].
+pub(crate) struct Gatherer<'s> {
+    shared: &'s Gathering<'s>,
+    recent: Recent,
+    /// The memory that was last added to that of all workers.
+    told: u64,
+}
+
+impl Gatherer<'_> {
+    /// Writes the states that are open to a run.
+    pub fn settle(&mut self) -> io::Result<()> {
+        if self.recent.open() == 0 {
+            return Ok(());
+        }
+        let shared = self.shared;
+        let in_memory = shared.for_runs(shared.spilled.load(Relaxed)) / (2 * shared.workers);
+        let mut writer = RunWriter::new(shared.shelf, in_memory, BRIEF)?;
+        self.recent.settle(|state| writer.push(state, 1))?;
+        if let Some(run) = writer.finish()? {
+            shared.add(run)?;
+        }
+        self.tell();
+        Ok(())
+    }
+
+    fn tell(&mut self) {
+        let memory = self.recent.memory();
+        self.shared.recent.fetch_add(memory.wrapping_sub(self.told), Relaxed);
+        self.told = memory;
+        self.shared.peak.fetch_max(self.shared.bytes(), Relaxed);
+    }
+
+    #[cold]
+    fn make_room(&mut self) -> io::Result<()> {
+        self.settle()?;
+        self.recent.set_budget(self.shared.for_recent());
+        self.recent.turn();
+        self.tell();
+        Ok(())
+    }
+}
+
+impl StoreWorker for Gatherer<'_> {
+    #[inline]
+    fn hash(&mut self, state: &[u8]) -> u64 {
+        Recent::hash(state)
+    }
+
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        // A load that nobody waits for.
+        std::hint::black_box(self.recent.touch(hash));
+    }
+
+    #[inline]
+    fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let met = match self.recent.meet(hash, state) {
+            Met::Full => {
+                if let Err(error) = self.make_room() {
+                    self.shared.report(error);
+                    return Err(StoreFull { needed: 0, budget: self.shared.budget });
+                }
+                self.recent.meet(hash, state)
+            }
+            met => met,
+        };
+        match met {
+            Met::Full => Err(StoreFull { needed: state.len() as u64, budget: self.shared.budget }),
+            met => Ok(Inserted { id: StateId(0), new: met == Met::Open }),
+        }
+    }
+
+    fn find(&mut self, _: u64, _: &[u8]) -> Option<StateId> {
+        None
+    }
+
+    fn keeps(&self, _: StateId) -> bool {
+        false
+    }
+
+    fn read(&mut self, _: StateId, _: &mut Vec<u8>) -> bool {
+        false
+    }
+}

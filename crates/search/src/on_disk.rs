@@ -1,0 +1,797 @@
+//! Breadth-first search whose states are on disk: memory decides how fast it is, not how far it
+//! gets.
+//!
+//! A level is a set of sorted runs. Workers take its blocks and expand the states in them; what they
+//! meet is known from memory or gathered ([`crate::gather`]). At the end of the level everything
+//! that was gathered is looked up among the visited states in one pass ([`crate::visited_runs`]),
+//! and what is new is the next level. So depths are exact, whatever the memory and the number of
+//! workers. Each state is stored with its level, from which traces are made
+//! ([`crate::on_disk_trace`]).
+//!
+//! A checkpoint names the runs and what is left of the level ([`crate::on_disk_saved`]); the states
+//! are on disk already.
+
+use crate::checkpoint::{CheckpointError, Reader, SavedCounts};
+use crate::expand::{Best, Expander, Found};
+use crate::fork_join::ForkJoin;
+use crate::frontier::{Frontier, Sink};
+use crate::gather::Gathering;
+use crate::links::{Link, MOST_WORKERS};
+use crate::monitor::{Monitor, WorkerCounts};
+use crate::on_disk_saved::{Manifest, Relay, pipe, read};
+use crate::on_disk_trace::{Levels, way_to};
+use crate::parts::together;
+use crate::retrace::{unviolated, violated};
+use crate::rounds::initial_fault;
+use crate::sync::lock;
+use crate::task::Task;
+use crate::visited_runs::{Fate, VisitedRuns};
+use contract::{
+    Answer, Budgeted, Disk, Fault, Finding, FullExpansion, Limits, NoProperty, Outcome, StateId, Statistics, StopReason, StoreWorker, Successors,
+    System, Trace, TraceStep, Verdict, ViolationKind,
+};
+use runs::{Cursor, Run, Shelf};
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+/// Levels with fewer states than this are not worth calling anyone.
+const SHARED_STATES: u64 = 1 << 12;
+/// The share of the disk that files kept only for the last checkpoint may take, as one part in so
+/// many, before there is another.
+const RETIRED_SHARE: u64 = 4;
+
+/// What stands for the level of states that were visited in memory, before the disk was needed:
+/// they are not known one by one.
+pub(crate) const FROM_MEMORY: u64 = 0;
+
+/// The value of states `depth` steps from the beginning.
+pub(crate) fn value_of(depth: u64) -> u64 {
+    depth + 1
+}
+
+/// Explores `system` level by level, with its states in the folder of the task.
+pub fn on_disk<S: System + Clone>(system: &S, task: &Task<'_>) -> Outcome {
+    search(system, task, &mut |_, _| Ok(Beginning::Anew), &|_| false).unwrap_or_else(failed)
+}
+
+/// Goes on from a checkpoint: of a search on disk, or of a breadth-first one in memory, whose states
+/// then move to the disk.
+pub fn resume_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, from: &mut dyn Read) -> Result<Outcome, CheckpointError> {
+    let mut from = Some(from);
+    let mut begin = |gathering: &Gathering<'_>, monitor: &Monitor<'_>| match from.take() {
+        Some(from) => read(Reader::new(from, monitor.patience().clone()), task.label, gathering).map(Beginning::From),
+        None => Ok(Beginning::Anew),
+    };
+    search(system, task, &mut begin, &|_| false)
+}
+
+/// Searches with `first`, which is given checkpoints to write, and goes on on disk if it ends for
+/// want of memory.
+pub fn then_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, first: impl FnOnce(&Task<'_>) -> Outcome) -> Outcome {
+    let relay = Relay::new(task.checkpoints);
+    let begun = Instant::now();
+    // Moving the states takes some memory, too.
+    let share = |memory: u64| memory / 20 * 17;
+    let limits = Limits { memory: task.limits.memory.map(share), ..task.limits };
+    let mut moved = None;
+    let outcome = std::thread::scope(|scope| {
+        let (mut from, to) = pipe();
+        let (finished, first_is_over) = channel::<()>();
+        relay.send_to(to);
+        // The states are read while they are written, and the search goes on when the first one has
+        // given its memory back.
+        let move_on = {
+            let (system, relay) = (system.clone(), &relay);
+            move || {
+                if !from.wait() {
+                    return None;
+                }
+                let time = task.limits.time.map(|time| time.saturating_sub(begun.elapsed()));
+                let task = Task { limits: Limits { time, ..task.limits }, ..task.clone() };
+                let mut begin = |gathering: &Gathering<'_>, monitor: &Monitor<'_>| {
+                    gathering.leave_room(limits.memory.unwrap_or(0));
+                    let manifest = read(Reader::new(&mut from, monitor.patience().clone()), task.label, gathering)?;
+                    relay.close();
+                    // Nothing is ever sent: the other end is dropped.
+                    let _ = first_is_over.recv();
+                    gathering.leave_room(0);
+                    Ok(Beginning::From(manifest))
+                };
+                Some(search(&system, &task, &mut begin, &|_| false))
+            }
+        };
+        let second = std::thread::Builder::new().spawn_scoped(scope, move_on);
+        let outcome = first(&Task { limits, checkpoints: Some(&relay), ..task.clone() });
+        relay.close();
+        drop(finished);
+        moved = second.ok().and_then(|second| second.join().ok()).flatten();
+        outcome
+    });
+    match moved {
+        Some(Ok(mut later)) if outcome.verdict == Verdict::Unknown(StopReason::Memory) => {
+            later.statistics.elapsed = begun.elapsed();
+            later
+        }
+        Some(Err(error)) if outcome.verdict == Verdict::Unknown(StopReason::Memory) => failed(error),
+        _ => outcome,
+    }
+}
+
+fn failed(error: CheckpointError) -> Outcome {
+    match error {
+        CheckpointError::GivenUp(outcome) => *outcome,
+        error => Outcome { verdict: Verdict::Unknown(StopReason::Storage(error.to_string())), statistics: Statistics::default() },
+    }
+}
+
+/// Where a search begins.
+pub(crate) enum Beginning {
+    Anew,
+    From(Manifest),
+}
+
+/// A stretch of a level: the states of a block, from a number on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unit {
+    pub run: usize,
+    pub block: usize,
+    pub from: u64,
+}
+
+/// The states of a level.
+#[derive(Default)]
+pub(crate) struct OneLevel {
+    pub runs: Vec<Arc<Run>>,
+}
+
+impl OneLevel {
+    pub fn states(&self) -> u64 {
+        self.runs.iter().map(|run| run.states()).sum()
+    }
+
+    fn units(&self) -> Vec<Unit> {
+        let blocks = self.runs.iter().enumerate().flat_map(|(run, blocks)| (0..blocks.blocks()).map(move |block| (run, block)));
+        blocks.map(|(run, block)| Unit { run, block, from: 0 }).collect()
+    }
+
+    /// The number, in the level, of the first state of a block.
+    fn first(&self, unit: Unit) -> u64 {
+        let before: u64 = self.runs[..unit.run].iter().map(|run| run.states()).sum();
+        before + (0..unit.block).map(|block| self.runs[unit.run].states_in(block)).sum::<u64>()
+    }
+
+    /// The state with a number in the level.
+    fn state(&self, mut number: u64) -> io::Result<Option<Vec<u8>>> {
+        for run in &self.runs {
+            for block in 0..run.blocks() {
+                let states = run.states_in(block);
+                if number >= states {
+                    number -= states;
+                    continue;
+                }
+                let mut cursor = Cursor::within(Arc::clone(run), block, block + 1)?;
+                while cursor.next()? {
+                    if number == 0 {
+                        return Ok(Some(cursor.state().to_vec()));
+                    }
+                    number -= 1;
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A place for waiting states that has no use for them: they wait in the runs.
+struct Elsewhere;
+
+impl Sink for Elsewhere {
+    #[inline(always)]
+    fn push(&mut self, _: StateId, _: Link, _: u64, _: Option<&[u8]>) {}
+}
+
+/// Where a search begins, given what is shared and who knows when to stop.
+type Begin<'b> = dyn FnMut(&Gathering<'_>, &Monitor<'_>) -> Result<Beginning, CheckpointError> + 'b;
+
+/// A state that is looked for.
+type Goal<'g> = dyn Fn(&[u8]) -> bool + Sync + 'g;
+
+/// Searches until all is seen, a violation is found, or a state is the one that `goal` knows, which
+/// then counts as a violation.
+fn search<S: System + Clone>(system: &S, task: &Task<'_>, begin: &mut Begin<'_>, goal: &Goal<'_>) -> Result<Outcome, CheckpointError> {
+    let Some(folder) = task.disk else {
+        let verdict = Verdict::Unknown(StopReason::Storage("there is no folder for the states".to_owned()));
+        return Ok(Outcome { verdict, statistics: Statistics::default() });
+    };
+    let next = folder.files()?.into_iter().max().map_or(0, |last| last + 1);
+    let (shelf, written) = (Shelf::new(folder, next), folder.written());
+    let workers = task.threads.clamp(1, MOST_WORKERS - 1);
+    let gathering = Gathering::new(&shelf, task.limits.memory, workers);
+    let monitor = Monitor::new(task, workers, &gathering);
+    let start = match begin(&gathering, &monitor)? {
+        Beginning::Anew => None,
+        Beginning::From(manifest) => Some(manifest),
+    };
+    let old = start.as_ref().map(|start| start.counts.clone()).unwrap_or_default();
+    let visited = start.as_ref().map(|start| start.visited.clone()).unwrap_or_default();
+    let base = start.as_ref().and_then(|start| start.base);
+    let set = match VisitedRuns::of(visited, gathering.for_filter(), &|| gathering.is_over()) {
+        Ok(set) => set,
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+            let reason = monitor.patience().now().unwrap_or(StopReason::Interrupted);
+            return Ok(Outcome { verdict: Verdict::Unknown(reason), statistics: old.statistics() });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let best = Best::new();
+    let search = Search {
+        task,
+        monitor: &monitor,
+        best: &best,
+        gathering: &gathering,
+        fork_join: &ForkJoin::default(),
+        level: &RwLock::default(),
+        units: &Mutex::default(),
+        pause: &AtomicBool::new(false),
+        depth: &AtomicU64::new(0),
+        states: &AtomicU64::new(set.states),
+        goal,
+        goal_met: &AtomicBool::new(false),
+        before: old.elapsed,
+        base,
+    };
+    let mut end = None;
+    let lead = |workers: usize, system: S| {
+        let _home = SendHome(search.fork_join, &monitor);
+        let mut leader = Expander::new(system, &gathering, task, &best, MOST_WORKERS);
+        (leader.transitions, leader.expanded) = (old.transitions, old.expanded);
+        end = Some(std::thread::scope(|scope| search.lead(&mut leader, workers, start, set, scope)));
+        WorkerPart::of(leader)
+    };
+    let help = |number: usize, system: S| {
+        let mut expander = Expander::new(system, &gathering, task, &best, MOST_WORKERS);
+        search.help(&mut expander, number);
+        WorkerPart::of(expander)
+    };
+    let parts = together(workers, system, &monitor, lead, help);
+    let lost = parts.iter().any(Option::is_none);
+    let mut statistics = Statistics::default();
+    let mut found: Option<Found> = None;
+    for part in parts.into_iter().flatten() {
+        statistics.transitions += part.transitions;
+        statistics.expanded_by_worker.push(part.expanded);
+        if let Some(candidate) = part.found
+            && found.as_ref().is_none_or(|best| candidate.length < best.length)
+        {
+            found = Some(candidate);
+        }
+    }
+    let Some(End { set, depth, truncated, initial }) = end else {
+        return Ok(Outcome { verdict: Verdict::Unknown(StopReason::Interrupted), statistics: old.statistics() });
+    };
+    (statistics.depth, statistics.states) = (depth, set.states);
+    if let Some(error) = gathering.trouble() {
+        monitor.stop(StopReason::Storage(error));
+    }
+    let verdict = match (found, initial) {
+        (_, Some((finding, state))) => {
+            let trace = Trace { initial: state.unwrap_or_default(), ..Trace::default() };
+            violated(system, finding, Some(trace))
+        }
+        (Some(found), _) => {
+            let trace = search.trace(system, &set.runs, &found);
+            violated(system, found.finding, trace)
+        }
+        _ if search.goal_met.load(Relaxed) => Verdict::Violated(Box::new(contract::Violation {
+            fault: Fault::new(ViolationKind::Other("goal"), "the state that was looked for"),
+            trace: search.trace_to_goal(system, &set.runs, depth).unwrap_or_default(),
+        })),
+        _ if lost => unviolated(Some(StopReason::Interrupted), truncated, true),
+        _ => unviolated(monitor.reason(), truncated, true),
+    };
+    monitor.conclude(&mut statistics, &gathering, Duration::ZERO);
+    statistics.disk = Some(Disk {
+        bytes: set.runs.iter().map(|run| run.bytes()).sum(),
+        written: folder.written() - written,
+        runs: set.runs.len() as u64,
+    });
+    // Nobody comes back to the files of a search that is not saved, or has its answer.
+    let unfinished = matches!(&verdict, Verdict::Unknown(reason) if !reason.is_complete());
+    if task.checkpoints.is_none() || !unfinished {
+        let level = search.level.read().unwrap_or_else(PoisonError::into_inner).clone();
+        set.runs.iter().chain(&level.runs).for_each(|run| gathering.retire(run));
+        gathering.clear_spills();
+        gathering.sweep_up(&BTreeSet::new());
+    }
+    Ok(Outcome { verdict, statistics })
+}
+
+/// What is left of a worker when it is done.
+struct WorkerPart {
+    found: Option<Found>,
+    transitions: u64,
+    expanded: u64,
+}
+
+impl WorkerPart {
+    fn of<S: System>(expander: Expander<'_, S, Gathering<'_>>) -> WorkerPart {
+        WorkerPart { found: expander.found, transitions: expander.transitions, expanded: expander.expanded }
+    }
+}
+
+/// How a search ended.
+struct End {
+    set: VisitedRuns,
+    depth: u64,
+    truncated: bool,
+    /// What is wrong with an initial state.
+    initial: Option<(Finding, Option<Vec<u8>>)>,
+}
+
+/// Sends the helpers home when the leader is done, and at once if it panics.
+struct SendHome<'a>(&'a ForkJoin, &'a Monitor<'a>);
+
+impl Drop for SendHome<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.1.stop(StopReason::Interrupted);
+        }
+        self.0.finish();
+    }
+}
+
+/// What the workers share.
+#[derive(Clone, Copy)]
+struct Search<'a> {
+    task: &'a Task<'a>,
+    monitor: &'a Monitor<'a>,
+    best: &'a Best,
+    gathering: &'a Gathering<'a>,
+    fork_join: &'a ForkJoin,
+    level: &'a RwLock<Arc<OneLevel>>,
+    /// What is left of the level; the next one comes last.
+    units: &'a Mutex<Vec<Unit>>,
+    pause: &'a AtomicBool,
+    depth: &'a AtomicU64,
+    states: &'a AtomicU64,
+    goal: &'a Goal<'a>,
+    goal_met: &'a AtomicBool,
+    /// The time that earlier runs of the search took.
+    before: Duration,
+    base: Option<u64>,
+}
+
+/// Runs that are merged while the search goes on.
+struct Merging<'scope> {
+    inputs: Vec<Arc<Run>>,
+    result: ScopedJoinHandle<'scope, io::Result<Option<Run>>>,
+}
+
+type Worker<'a, S> = Expander<'a, S, Gathering<'a>>;
+
+impl<'a> Search<'a> {
+    /// Runs all levels.
+    fn lead<'scope, S: System>(
+        &self,
+        expander: &mut Worker<'a, S>,
+        workers: usize,
+        start: Option<Manifest>,
+        mut set: VisitedRuns,
+        scope: &'scope Scope<'scope, 'a>,
+    ) -> End {
+        let mut merging = None;
+        let (mut depth, mut carry, mut rest) = (0, Vec::new(), None);
+        let (mut truncated, mut initial) = (false, None);
+        match start {
+            Some(start) => {
+                depth = start.counts.depth;
+                self.set_level(OneLevel { runs: start.level });
+                self.gathering.set_spills(start.spills);
+                (carry, rest) = (start.carry, Some(start.rest));
+            }
+            None => match self.begin(expander, &mut set) {
+                Ok(Ok(level)) => self.set_level(level),
+                Ok(Err(found)) => initial = Some(found),
+                Err(error) => self.fail(error),
+            },
+        }
+        while initial.is_none() && !self.monitor.stopped() {
+            let level = self.present();
+            if level.runs.is_empty() && carry.is_empty() && self.gathering.spills().is_empty() {
+                depth = depth.saturating_sub(1);
+                break;
+            }
+            if self.task.limits.depth.is_some_and(|limit| depth >= limit) {
+                truncated = true;
+                self.lay_out(&level, Some(level.units()));
+                self.save(expander, &mut set, depth, &carry, &mut merging);
+                break;
+            }
+            self.lay_out(&level, rest.take());
+            self.run_level(expander, workers, &mut set, depth, &carry, &mut merging);
+            if self.monitor.stopped() || self.best.length() != u64::MAX {
+                break;
+            }
+            match self.end_level(&mut set, depth + 1, workers, &mut carry) {
+                Ok(next) => {
+                    self.gathering.clear_spills();
+                    self.set_level(next);
+                }
+                Err(error) => {
+                    self.fail(error);
+                    self.save(expander, &mut set, depth, &carry, &mut merging);
+                    break;
+                }
+            }
+            depth += 1;
+            if self.goal_met.load(Relaxed) {
+                break;
+            }
+            if let Err(error) = self.tidy_up(&mut set, workers, &mut merging, scope) {
+                self.fail(error);
+            }
+            self.gathering.runs_take(set.memory());
+            let full = self.gathering.retired_bytes() > self.gathering.shelf.folder().occupied() / RETIRED_SHARE;
+            let due = self.task.checkpoints.is_some_and(|checkpoints| checkpoints.due() || full);
+            if due || self.monitor.had_enough() {
+                self.lay_out(&self.present(), Some(self.present().units()));
+                self.save(expander, &mut set, depth, &carry, &mut merging);
+            } else if self.task.checkpoints.is_none() {
+                self.gathering.sweep_up(&self.kept(&set, &carry));
+            }
+        }
+        self.finish_merging(&mut set, &mut merging, true);
+        carry.iter().for_each(|run| self.gathering.retire(run));
+        End { set, depth, truncated, initial }
+    }
+
+    /// The initial states; or what is wrong with one of them.
+    #[allow(clippy::type_complexity)]
+    fn begin<S: System>(
+        &self,
+        expander: &mut Worker<'a, S>,
+        set: &mut VisitedRuns,
+    ) -> io::Result<Result<OneLevel, (Finding, Option<Vec<u8>>)>> {
+        let mut out = Successors::new();
+        expander.system.initial(&mut out);
+        for (entry, state) in out.iter() {
+            match initial_fault(self.task.property, entry) {
+                Answer::Stop(finding) => return Ok(Err((finding, state.map(<[u8]>::to_vec)))),
+                Answer::Prune => continue,
+                Answer::Continue => {}
+            }
+            let Some(state) = state else { continue };
+            if let Answer::Stop(finding) = self.fate_of(state) {
+                return Ok(Err((finding, Some(state.to_vec()))));
+            }
+            let hash = expander.store.hash(state);
+            if expander.store.insert(hash, state).is_err() {
+                self.monitor.refused();
+            }
+        }
+        expander.store.settle()?;
+        let level = self.end_level(set, 0, 1, &mut Vec::new())?;
+        self.gathering.clear_spills();
+        Ok(Ok(level))
+    }
+
+    /// What the property says of a state.
+    fn fate_of(&self, state: &[u8]) -> Answer {
+        if self.task.property.interest().states { self.task.property.state(state) } else { Answer::Continue }
+    }
+
+    /// Finds out what is new of all that was gathered, at this depth.
+    fn end_level(&self, set: &mut VisitedRuns, depth: u64, workers: usize, carry: &mut Vec<Arc<Run>>) -> io::Result<OneLevel> {
+        let fate = |state: &[u8]| {
+            if (self.goal)(state) {
+                self.goal_met.store(true, Relaxed);
+            }
+            if self.fate_of(state) == Answer::Continue { Fate::Expand } else { Fate::Keep }
+        };
+        let mut runs = set.resolve(&self.gathering.spills(), value_of(depth), workers, self.gathering, &fate)?;
+        self.states.store(set.states, Relaxed);
+        runs.append(carry);
+        Ok(OneLevel { runs })
+    }
+
+    fn present(&self) -> Arc<OneLevel> {
+        Arc::clone(&self.level.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn set_level(&self, level: OneLevel) {
+        let level = std::mem::replace(&mut *self.level.write().unwrap_or_else(PoisonError::into_inner), Arc::new(level));
+        // Those that are visited states stay; others were for this level only.
+        if self.base.is_some() {
+            level.runs.iter().filter(|run| run.range_of(0).0 == FROM_MEMORY).for_each(|run| self.gathering.retire(run));
+        }
+    }
+
+    /// Makes `rest` of a level, or all of it, what is to be done.
+    fn lay_out(&self, level: &OneLevel, rest: Option<Vec<Unit>>) {
+        let mut units = rest.unwrap_or_else(|| level.units());
+        units.reverse();
+        *lock(self.units) = units;
+    }
+
+    /// Stops for what went wrong on disk, or for what ended the work there.
+    fn fail(&self, error: io::Error) {
+        if error.kind() != io::ErrorKind::Interrupted || !self.monitor.had_enough() {
+            self.monitor.stop(StopReason::Storage(error.to_string()));
+        }
+    }
+
+    /// Expands what is left of a level, with a pause for each checkpoint that is due.
+    fn run_level<S: System>(
+        &self,
+        expander: &mut Worker<'a, S>,
+        workers: usize,
+        set: &mut VisitedRuns,
+        depth: u64,
+        carry: &[Arc<Run>],
+        merging: &mut Option<Merging<'_>>,
+    ) {
+        self.depth.store(depth, Relaxed);
+        let shared = workers > 1 && self.present().states() >= SHARED_STATES;
+        loop {
+            if shared {
+                self.fork_join.call();
+            }
+            self.work_off(expander, 0);
+            if shared {
+                self.fork_join.close();
+                if self.fork_join.has_lost() {
+                    self.monitor.stop(StopReason::Interrupted);
+                }
+            }
+            if let Some(error) = self.gathering.trouble() {
+                self.monitor.stop(StopReason::Storage(error));
+            }
+            let over = self.monitor.stopped() || self.best.length() != u64::MAX;
+            if self.pause.swap(false, Relaxed) || self.monitor.stopped() {
+                self.save(expander, set, depth, carry, merging);
+                self.monitor.had_enough();
+            }
+            if over || lock(self.units).is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn help<S: System>(&self, expander: &mut Worker<'a, S>, number: usize) {
+        let mut seen = 0;
+        while let Some(_joined) = self.fork_join.join(&mut seen) {
+            self.work_off(expander, number);
+            self.monitor.rest(number, 0);
+        }
+    }
+
+    /// Takes blocks of the present level and expands their states, until there is none, or no reason
+    /// to go on; then writes down what was gathered.
+    fn work_off<S: System>(&self, expander: &mut Worker<'a, S>, number: usize) {
+        let level = self.present();
+        loop {
+            let Some(unit) = lock(self.units).pop() else { break };
+            match self.expand_unit(expander, number, &level, unit) {
+                Ok(None) => {}
+                Ok(Some(rest)) => {
+                    lock(self.units).push(rest);
+                    break;
+                }
+                Err(error) => {
+                    lock(self.units).push(unit);
+                    self.fail(error);
+                    break;
+                }
+            }
+        }
+        if let Err(error) = expander.store.settle() {
+            self.gathering.report(error);
+        }
+    }
+
+    /// Expands the states of a block; gives what is left of it if there is a reason to stop.
+    fn expand_unit<S: System>(&self, expander: &mut Worker<'a, S>, number: usize, level: &OneLevel, unit: Unit) -> io::Result<Option<Unit>> {
+        let depth = self.depth.load(Relaxed);
+        let mut cursor = Cursor::within(Arc::clone(&level.runs[unit.run]), unit.block, unit.block + 1)?;
+        let (mut waiting, mut position, first) = (Frontier::default(), 0, level.first(unit));
+        while cursor.next()? {
+            if position >= unit.from {
+                waiting.push(StateId(0), Link::from_bits(first + position), depth, Some(cursor.state()));
+            }
+            position += 1;
+        }
+        let bytes = waiting.bytes();
+        let mut done = unit.from;
+        for chunk in waiting.take() {
+            expander.begin(&chunk);
+            let mut index = 0;
+            while index < chunk.waiting.len() {
+                match expander.expand(&chunk, index, depth, &mut Elsewhere) {
+                    Ok(end) => index = end,
+                    Err(cut_short) => {
+                        index = cut_short.at;
+                        match self.gathering.trouble() {
+                            Some(error) => self.monitor.stop(StopReason::Storage(error)),
+                            None => self.monitor.refused(),
+                        }
+                    }
+                }
+                let leads = number == 0;
+                let standing = WorkerCounts {
+                    states: if leads { self.states.load(Relaxed) } else { 0 },
+                    transitions: expander.transitions,
+                    waiting: if leads { level.states() } else { 0 },
+                    depth,
+                    search_bytes: bytes,
+                };
+                if leads && self.task.checkpoints.is_some_and(|checkpoints| checkpoints.due()) {
+                    self.pause.store(true, Relaxed);
+                }
+                let go_on = self.monitor.poll(number, &standing, self.gathering) && self.best.length() > depth;
+                if !go_on || self.pause.load(Relaxed) {
+                    let from = done + index as u64;
+                    return Ok((from < position || !go_on).then_some(Unit { from, ..unit }));
+                }
+            }
+            done += chunk.waiting.len() as u64;
+        }
+        Ok(None)
+    }
+
+    /// Merges runs where there are many: in a thread of its own if the search has several.
+    fn tidy_up<'scope>(
+        &self,
+        set: &mut VisitedRuns,
+        workers: usize,
+        merging: &mut Option<Merging<'scope>>,
+        scope: &'scope Scope<'scope, 'a>,
+    ) -> io::Result<()> {
+        self.finish_merging(set, merging, false);
+        if merging.is_some() {
+            return Ok(());
+        }
+        while let Some(mut inputs) = set.crowd() {
+            let (in_memory, gathering) = (set.room_for(&inputs, self.gathering), self.gathering);
+            let files = inputs.iter().filter(|run| run.is_file()).count();
+            let aside = workers > 1 && files > 1;
+            if aside {
+                // Runs in memory may have to go to a file meanwhile.
+                inputs.retain(|run| run.is_file());
+            }
+            let runs = inputs.clone();
+            let merge = move || VisitedRuns::merge(&runs, in_memory, gathering);
+            if aside {
+                // Without another thread there is no hurry.
+                *merging = std::thread::Builder::new().spawn_scoped(scope, merge).ok().map(|result| Merging { inputs, result });
+                return Ok(());
+            }
+            let one = merge()?;
+            set.replace(&inputs, one, self.gathering);
+        }
+        Ok(())
+    }
+
+    /// Takes over what was merged, if it is done or if the search must `wait` for it.
+    fn finish_merging(&self, set: &mut VisitedRuns, merging: &mut Option<Merging<'_>>, wait: bool) {
+        if !merging.as_ref().is_some_and(|merging| wait || merging.result.is_finished()) {
+            return;
+        }
+        let Some(Merging { inputs, result }) = merging.take() else { return };
+        match result.join() {
+            Ok(Ok(one)) => set.replace(&inputs, one, self.gathering),
+            Ok(Err(error)) => self.fail(error),
+            Err(_) => self.monitor.stop(StopReason::Interrupted),
+        }
+    }
+
+    /// The files that a search that goes on needs.
+    fn kept(&self, set: &VisitedRuns, carry: &[Arc<Run>]) -> BTreeSet<u64> {
+        let (level, spills) = (self.present(), self.gathering.spills());
+        set.runs.iter().chain(&level.runs).chain(carry).chain(&spills).map(|run| run.number()).collect()
+    }
+
+    /// Takes a checkpoint, if anyone wants one, while the helpers rest.
+    fn save<S: System>(
+        &self,
+        expander: &Worker<'a, S>,
+        set: &mut VisitedRuns,
+        depth: u64,
+        carry: &[Arc<Run>],
+        merging: &mut Option<Merging<'_>>,
+    ) {
+        let Some(checkpoints) = self.task.checkpoints else { return };
+        self.finish_merging(set, merging, false);
+        if self.best.length() != u64::MAX || self.fork_join.has_lost() {
+            return;
+        }
+        let saved = set.keep(self.gathering).and_then(|()| {
+            let folder = self.gathering.shelf.folder();
+            let in_files = |runs: &[Arc<Run>]| runs.iter().map(|run| run.in_file(folder)).collect::<io::Result<Vec<_>>>();
+            let level = self.present();
+            let mut rest = lock(self.units).clone();
+            rest.reverse();
+            let left = |unit: &Unit| level.runs[unit.run].states_in(unit.block).saturating_sub(unit.from);
+            let waiting = rest.iter().map(left).sum::<u64>() + carry.iter().map(|run| run.states()).sum::<u64>();
+            let (_, helped) = self.monitor.totals_of_helpers();
+            let spills = in_files(&self.gathering.spills())?;
+            self.gathering.set_spills(spills.clone());
+            let manifest = Manifest {
+                counts: SavedCounts {
+                    depth,
+                    states: set.states,
+                    transitions: expander.transitions + helped,
+                    expanded: set.states.saturating_sub(waiting),
+                    elapsed: self.before + self.monitor.elapsed(),
+                    cut: None,
+                },
+                base: self.base,
+                visited: set.runs.clone(),
+                level: in_files(&level.runs)?,
+                carry: in_files(carry)?,
+                spills,
+                rest,
+            };
+            self.set_level(OneLevel { runs: manifest.level.clone() });
+            manifest.sync(folder)?;
+            let reason = self.monitor.reason();
+            checkpoints.save_because(reason.as_ref(), &mut |to| manifest.write(to, self.task.label))?;
+            self.gathering.sweep_up(&manifest.files());
+            Ok(())
+        });
+        if let Err(error) = saved {
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.monitor.notice(&format!("no checkpoint could be written: {error}"));
+            }
+            self.monitor.had_enough();
+        }
+    }
+
+    /// The trace of a violation.
+    fn trace<S: System + Clone>(&self, system: &S, visited: &[Arc<Run>], found: &Found) -> Option<Trace> {
+        let depth = found.length - u64::from(found.step.is_some());
+        let state = self.present().state(found.at.to_bits()).ok()??;
+        let mut trace = self.way(system, visited, state, depth)?;
+        if let Some(step) = found.step {
+            let mut system = system.clone();
+            let mut out = Successors::new();
+            system.successors(trace.last_state(), &mut out);
+            let entry = out.entries().get(step.position(&out)?)?;
+            trace.steps.push(TraceStep { action: entry.action, state: out.state(entry).map(<[u8]>::to_vec) });
+        }
+        Some(trace)
+    }
+
+    /// The trace to the state that was looked for.
+    fn trace_to_goal<S: System + Clone>(&self, system: &S, visited: &[Arc<Run>], depth: u64) -> Option<Trace> {
+        for run in &self.present().runs {
+            let mut cursor = Cursor::new(Arc::clone(run)).ok()?;
+            while cursor.next().ok()? {
+                if (self.goal)(cursor.state()) {
+                    return self.way(system, visited, cursor.state().to_vec(), depth);
+                }
+            }
+        }
+        None
+    }
+
+    /// A shortest way to a state of a level.
+    fn way<S: System + Clone>(&self, system: &S, visited: &[Arc<Run>], state: Vec<u8>, depth: u64) -> Option<Trace> {
+        let workers = self.task.threads.clamp(1, MOST_WORKERS - 1);
+        let enough = |number: usize| self.monitor.enough(number);
+        let levels = Levels { visited, base: self.base, workers, patience: self.monitor.patience(), enough: &enough };
+        // States that were visited in memory are looked for once more, from the beginning.
+        let first = |state: &[u8]| {
+            let left = self.monitor.patience().left();
+            let limits = Limits { time: left, ..self.task.limits };
+            let task = Task { property: &NoProperty, reduction: &FullExpansion, checkpoints: None, limits, ..self.task.clone() };
+            let outcome = search(system, &task, &mut |_, _| Ok(Beginning::Anew), &|other| other == state).ok()?;
+            if let Verdict::Violated(violation) = outcome.verdict { Some(violation.trace) } else { None }
+        };
+        way_to(system, &levels, state, depth, &first)
+    }
+}

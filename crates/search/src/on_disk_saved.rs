@@ -1,0 +1,291 @@
+//! Checkpoints of a search on disk, and the way from a search in memory to one on disk.
+//!
+//! A checkpoint names runs: those of the visited states, of the level, of what was gathered for the
+//! next, and which blocks of the level are left. The files are there already. A search in memory
+//! that has no room any more is taken over through its own checkpoint, which is read while it is
+//! written, through a pipe, and never stored; so a checkpoint that was made in memory can be
+//! continued on disk, too.
+
+use crate::checkpoint::{CheckpointError, Checkpoints, Reader, SavedCounts, SavedOrder, Writer};
+use crate::gather::{Gatherer, Gathering};
+use crate::links::Links;
+use crate::on_disk::{FROM_MEMORY, Unit};
+use crate::sync::lock;
+use crate::visited_runs::Patient;
+use contract::{StopReason, Store, StoreWorker};
+use runs::{Folder, Merge, Run, RunWriter};
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+/// Where a search on disk stands.
+#[derive(Default)]
+pub(crate) struct Manifest {
+    pub counts: SavedCounts,
+    /// The level at which the disk took over from memory, if it did.
+    pub base: Option<u64>,
+    pub visited: Vec<Arc<Run>>,
+    pub level: Vec<Arc<Run>>,
+    /// States of the next level that were found in memory.
+    pub carry: Vec<Arc<Run>>,
+    pub spills: Vec<Arc<Run>>,
+    /// What is left of the level.
+    pub rest: Vec<Unit>,
+}
+
+impl Manifest {
+    fn lists(&self) -> [&[Arc<Run>]; 4] {
+        [&self.visited, &self.level, &self.carry, &self.spills]
+    }
+
+    /// The numbers of its files.
+    pub fn files(&self) -> BTreeSet<u64> {
+        self.lists().into_iter().flatten().map(|run| run.number()).collect()
+    }
+
+    /// Makes sure that its files survive whatever happens.
+    pub fn sync(&self, folder: &dyn Folder) -> io::Result<()> {
+        self.files().into_iter().try_for_each(|number| folder.sync(number))
+    }
+
+    pub fn write(&self, to: &mut dyn Write, label: &[u8]) -> io::Result<()> {
+        let mut writer = Writer::new(to);
+        writer.header(SavedOrder::Disk, label, &self.counts)?;
+        writer.number(self.base.map_or(0, |base| base + 1))?;
+        for list in self.lists() {
+            writer.number(list.len() as u64)?;
+            list.iter().try_for_each(|run| writer.number(run.number()))?;
+        }
+        writer.number(self.rest.len() as u64)?;
+        for unit in &self.rest {
+            [unit.run as u64, unit.block as u64, unit.from].into_iter().try_for_each(|number| writer.number(number))?;
+        }
+        writer.finish()
+    }
+}
+
+/// Reads where a search stands: of one on disk, or of one in memory, whose states go to disk.
+pub(crate) fn read(mut reader: Reader<'_>, label: &[u8], gathering: &Gathering<'_>) -> Result<Manifest, CheckpointError> {
+    let (order, counts) = reader.header(label)?;
+    match order {
+        SavedOrder::Disk => read_manifest(reader, counts, gathering.shelf.folder()),
+        SavedOrder::Breadth => adopt(reader, counts, gathering),
+        SavedOrder::Depth => Err(CheckpointError::OtherStore),
+    }
+}
+
+fn read_manifest(mut reader: Reader<'_>, counts: SavedCounts, folder: &dyn Folder) -> Result<Manifest, CheckpointError> {
+    let base = reader.number()?.checked_sub(1);
+    let mut numbers: [Vec<u64>; 4] = Default::default();
+    for list in &mut numbers {
+        for _ in 0..reader.number()? {
+            list.push(reader.number()?);
+        }
+    }
+    let mut rest = Vec::new();
+    for _ in 0..reader.number()? {
+        let (run, block, from) = (reader.number()? as usize, reader.number()? as usize, reader.number()?);
+        rest.push(Unit { run, block, from });
+    }
+    reader.finish()?;
+    let open = |list: &[u64]| list.iter().map(|&number| Run::open(folder, number).map(Arc::new)).collect::<io::Result<Vec<_>>>();
+    let [visited, level, carry, spills] = &numbers;
+    let (visited, level, carry, spills) = (open(visited)?, open(level)?, open(carry)?, open(spills)?);
+    if rest.iter().any(|unit| level.get(unit.run).is_none_or(|run| unit.block >= run.blocks())) {
+        return Err(CheckpointError::Damaged);
+    }
+    let manifest = Manifest { counts, base, visited, level, carry, spills, rest };
+    if manifest.visited.iter().map(|run| run.states()).sum::<u64>() != manifest.counts.states {
+        return Err(CheckpointError::Damaged);
+    }
+    // What came after the checkpoint is found again.
+    let known = manifest.files();
+    for number in folder.files()?.into_iter().filter(|number| !known.contains(number)) {
+        folder.remove(number)?;
+    }
+    Ok(manifest)
+}
+
+/// Moves the states of a breadth-first search in memory to disk.
+fn adopt(mut reader: Reader<'_>, mut counts: SavedCounts, gathering: &Gathering<'_>) -> Result<Manifest, CheckpointError> {
+    if !reader.has_states()? {
+        return Err(CheckpointError::OtherStore);
+    }
+    let mut worker = gathering.worker();
+    let mut state = Vec::new();
+    while reader.piece(&mut state)? {
+        put(&mut worker, &state, gathering)?;
+    }
+    let visited = sorted(&mut worker, gathering)?;
+    if visited.iter().map(|run| run.states()).sum::<u64>() != counts.states {
+        return Err(CheckpointError::Damaged);
+    }
+    for _ in 0..reader.number()? {
+        drop(Links::load(&mut reader)?);
+    }
+    let mut lists = [Vec::new(), Vec::new()];
+    for list in &mut lists {
+        // Another worker, because the states are known to the first.
+        let mut worker = gathering.worker();
+        for _ in 0..reader.number()? {
+            reader.number()?;
+            for _ in 0..reader.number()? {
+                reader.state(&mut state)?;
+                put(&mut worker, &state, gathering)?;
+            }
+        }
+        *list = sorted(&mut worker, gathering)?;
+    }
+    reader.finish()?;
+    let [mut level, mut carry] = lists;
+    let base = Some(counts.depth);
+    if level.is_empty() {
+        // The level was done, and the next one is complete.
+        std::mem::swap(&mut level, &mut carry);
+        counts.depth += 1;
+    }
+    let rest = level.iter().enumerate().flat_map(|(run, blocks)| (0..blocks.blocks()).map(move |block| Unit { run, block, from: 0 }));
+    let rest = rest.collect();
+    Ok(Manifest { base, counts, visited, level, carry, spills: Vec::new(), rest })
+}
+
+fn put(worker: &mut Gatherer<'_>, state: &[u8], gathering: &Gathering<'_>) -> Result<(), CheckpointError> {
+    let hash = worker.hash(state);
+    worker.insert(hash, state).map(drop).map_err(|full| match gathering.trouble() {
+        Some(error) => CheckpointError::Read(io::Error::other(error)),
+        None => CheckpointError::Full(full),
+    })
+}
+
+/// What a worker has gathered, as a run of states that come from memory.
+fn sorted(worker: &mut Gatherer<'_>, gathering: &Gathering<'_>) -> io::Result<Vec<Arc<Run>>> {
+    worker.settle()?;
+    let stop = || gathering.is_over();
+    let mut asked = Patient::new(&stop);
+    let mut merge = Merge::new(&gathering.spills(), None)?;
+    let mut writer = RunWriter::new(gathering.shelf, 0, 1)?;
+    while merge.next()? {
+        asked.go_on()?;
+        writer.push(merge.state(), FROM_MEMORY)?;
+    }
+    gathering.clear_spills();
+    gathering.sweep_up(&BTreeSet::new());
+    Ok(writer.finish()?.map(Arc::new).into_iter().collect())
+}
+
+/// Checkpoints of a search in memory that goes on on disk when its memory is used up: that one goes
+/// into a pipe, and all others to whoever wants them.
+pub(crate) struct Relay<'c> {
+    checkpoints: Option<&'c dyn Checkpoints>,
+    pipe: Mutex<Option<PipeWriter>>,
+    closed: AtomicBool,
+}
+
+impl<'c> Relay<'c> {
+    pub fn new(checkpoints: Option<&'c dyn Checkpoints>) -> Relay<'c> {
+        Relay { checkpoints, pipe: Mutex::new(None), closed: AtomicBool::new(false) }
+    }
+
+    pub fn send_to(&self, pipe: PipeWriter) {
+        *lock(&self.pipe) = Some(pipe);
+    }
+
+    /// Nothing more comes.
+    pub fn close(&self) {
+        self.closed.store(true, Relaxed);
+        *lock(&self.pipe) = None;
+    }
+}
+
+impl Checkpoints for Relay<'_> {
+    fn due(&self) -> bool {
+        self.checkpoints.is_some_and(|checkpoints| checkpoints.due())
+    }
+
+    fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        self.checkpoints.map_or(Ok(()), |checkpoints| checkpoints.save(write))
+    }
+
+    fn save_because(&self, reason: Option<&StopReason>, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        if reason != Some(&StopReason::Memory) || self.closed.load(Relaxed) {
+            return self.checkpoints.map_or(Ok(()), |checkpoints| checkpoints.save_because(reason, write));
+        }
+        match lock(&self.pipe).take() {
+            Some(mut pipe) => write(&mut pipe).and_then(|()| pipe.flush()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Bytes that pass through a pipe at a time, and pieces that may wait in it.
+const PIECE: usize = 1 << 16;
+const WAITING: usize = 4;
+
+/// A pipe between two threads.
+pub(crate) fn pipe() -> (PipeReader, PipeWriter) {
+    let (sender, receiver) = sync_channel(WAITING);
+    (PipeReader { receiver, piece: Vec::new(), at: 0 }, PipeWriter { sender, piece: Vec::with_capacity(PIECE) })
+}
+
+pub(crate) struct PipeWriter {
+    sender: SyncSender<Vec<u8>>,
+    piece: Vec<u8>,
+}
+
+impl Write for PipeWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() >= PIECE {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.piece.is_empty() {
+            let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+            self.sender.send(piece).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) struct PipeReader {
+    receiver: Receiver<Vec<u8>>,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl PipeReader {
+    /// Waits for the first bytes; whether there are any.
+    pub fn wait(&mut self) -> bool {
+        self.fill()
+    }
+
+    fn fill(&mut self) -> bool {
+        if self.at < self.piece.len() {
+            return true;
+        }
+        match self.receiver.recv() {
+            Ok(piece) => {
+                (self.piece, self.at) = (piece, 0);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+impl Read for PipeReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if !self.fill() {
+            return Ok(0);
+        }
+        let count = out.len().min(self.piece.len() - self.at);
+        out[..count].copy_from_slice(&self.piece[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,254 @@
+//! A search whose states are on disk finds exactly what one in memory finds, whatever the memory,
+//! the number of workers, and the moment at which it was interrupted; and it says so if the disk
+//! fails.
+
+use contract::testing::{Graph, Random, grid};
+use contract::{Limits, Outcome, Safety, Statistics, StopReason, Successors, System, Trace, Verdict};
+use runs::{Folder, InMemory};
+use search::{CheckpointError, Checkpoints, Task, breadth_first, on_disk, resume_on_disk, then_on_disk};
+use std::io::{self, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::{Compact, Plain};
+
+const LABEL: &[u8] = b"model and property";
+
+/// Keeps a copy of the disk with each checkpoint.
+struct Every<'f> {
+    period: u64,
+    asked: AtomicU64,
+    folder: &'f InMemory,
+    saved: Mutex<Vec<(Vec<u8>, InMemory)>>,
+}
+
+impl Checkpoints for Every<'_> {
+    fn due(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) % self.period == self.period - 1
+    }
+
+    fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        write(&mut bytes)?;
+        self.saved.lock().unwrap().push((bytes, self.folder.copy()));
+        Ok(())
+    }
+}
+
+fn numbers(statistics: &Statistics) -> (u64, u64, u64, u64) {
+    (statistics.states, statistics.transitions, statistics.depth, statistics.expanded_by_worker.iter().sum())
+}
+
+/// Runs a trace again.
+fn replay<S: System + Clone>(system: &S, trace: &Trace) {
+    let mut system = system.clone();
+    let mut out = Successors::new();
+    system.initial(&mut out);
+    assert!(out.iter().any(|(_, state)| state == Some(&trace.initial[..])), "the trace begins in an initial state");
+    let mut current = trace.initial.clone();
+    for step in &trace.steps {
+        out.clear();
+        system.successors(&current, &mut out);
+        let entry = out.entries().iter().find(|entry| entry.action == step.action).expect("the step is one of the state");
+        assert_eq!(out.state(entry), step.state.as_deref());
+        current = step.state.clone().unwrap_or_default();
+    }
+}
+
+fn same<S: System + Clone>(system: &S, found: &Outcome, expected: &Outcome) {
+    match (&found.verdict, &expected.verdict) {
+        (Verdict::Violated(found), Verdict::Violated(expected)) => {
+            assert_eq!(found.trace.steps.len(), expected.trace.steps.len(), "both are shortest");
+            assert_eq!(found.fault.kind, expected.fault.kind);
+            replay(system, &found.trace);
+        }
+        (found, expected) => assert_eq!(found, expected),
+    }
+    if expected.verdict == Verdict::Holds {
+        assert_eq!(numbers(&found.statistics), numbers(&expected.statistics));
+    }
+}
+
+/// Graphs with long and with short levels, with faults and without.
+fn graphs(count: u64) -> impl Iterator<Item = Graph> {
+    (0..count).map(|seed| {
+        let mut random = Random(seed * 977 + 5);
+        let nodes = 50 + random.below(3000) as usize;
+        let near = random.below(2) == 0;
+        let edges = (0..nodes).map(|node| {
+            let degree = 1 + random.below(4);
+            (0..degree).map(|_| if near { (node + random.below(20) as usize) % nodes } else { random.below(nodes as u64) as usize }).collect()
+        });
+        let mut graph = Graph::new(edges.collect());
+        graph.initial = (0..1 + random.below(3)).map(|_| random.below(nodes as u64) as usize).collect();
+        for _ in 0..random.below(3) {
+            let node = random.below(nodes as u64) as usize;
+            match random.below(3) {
+                0 => graph.edges[node].clear(),
+                1 => drop(graph.fatal.insert(node, contract::FaultCode::new(7).unwrap())),
+                _ => drop(graph.faults.insert((node, 0), contract::FaultCode::new(9).unwrap())),
+            }
+        }
+        graph
+    })
+}
+
+fn limits(memory: u64) -> Limits {
+    Limits { memory: Some(memory), ..Limits::default() }
+}
+
+#[test]
+fn it_finds_what_a_search_in_memory_finds() {
+    let property = Safety::default();
+    for graph in graphs(60) {
+        let expected = breadth_first(&graph, &Plain::new(), &Task::new(&property));
+        let facts = graph.facts();
+        for (threads, memory) in [(1, 0), (1, 1 << 20), (3, 1 << 17)] {
+            let folder = InMemory::default();
+            let task = Task { disk: Some(&folder), threads, limits: limits(memory), ..Task::new(&property) };
+            let outcome = on_disk(&graph, &task);
+            same(&graph, &outcome, &expected);
+            if outcome.verdict == Verdict::Holds {
+                let found = (outcome.statistics.states, outcome.statistics.transitions, outcome.statistics.depth);
+                assert_eq!(found, (facts.states, facts.transitions, facts.depth));
+            }
+            assert_eq!(folder.files().unwrap(), [0; 0], "nothing is left behind");
+        }
+    }
+}
+
+#[test]
+fn it_works_far_beyond_its_memory() {
+    let system = grid(40);
+    let expected = breadth_first(&system, &Plain::new(), &Task::default());
+    for threads in [1, 2] {
+        let folder = InMemory::default();
+        let task = Task { disk: Some(&folder), threads, limits: limits(100_000), ..Task::default() };
+        let outcome = on_disk(&system, &task);
+        same(&system, &outcome, &expected);
+        let disk = outcome.statistics.disk.unwrap();
+        assert!(disk.bytes > 0 && disk.written > 0);
+    }
+}
+
+/// A search in memory that has no room any more goes on on disk, with the same answer.
+#[test]
+fn memory_first_and_then_the_disk() {
+    let property = Safety::default();
+    let mut moved = 0;
+    for (number, graph) in graphs(30).enumerate() {
+        let expected = breadth_first(&graph, &Plain::new(), &Task::new(&property));
+        for memory in [40_000, 150_000, 1 << 22] {
+            let folder = InMemory::default();
+            let task = Task { disk: Some(&folder), threads: 1 + number % 2, limits: limits(memory), ..Task::new(&property) };
+            let first = |task: &Task<'_>| breadth_first(&graph, &Plain::with_budget(task.limits.memory.unwrap()), task);
+            let outcome = then_on_disk(&graph, &task, first);
+            moved += u32::from(outcome.statistics.disk.is_some());
+            same(&graph, &outcome, &expected);
+            assert_eq!(folder.files().unwrap(), [0; 0]);
+        }
+    }
+    assert!(moved > 10, "{moved}");
+}
+
+/// A checkpoint made in memory is continued on disk.
+#[test]
+fn a_checkpoint_from_memory_goes_on_on_disk() {
+    let property = Safety::default();
+    for graph in graphs(8) {
+        let folder = InMemory::default();
+        let every = Every { period: 3, asked: AtomicU64::new(0), folder: &folder, saved: Mutex::default() };
+        let task = Task { checkpoints: Some(&every), label: LABEL, ..Task::new(&property) };
+        let expected = breadth_first(&graph, &Compact::new(), &task);
+        for (bytes, _) in every.saved.into_inner().unwrap() {
+            let folder = InMemory::default();
+            let task = Task { disk: Some(&folder), label: LABEL, limits: limits(50_000), ..Task::new(&property) };
+            let outcome = resume_on_disk(&graph, &task, &mut &bytes[..]).unwrap();
+            same(&graph, &outcome, &expected);
+        }
+    }
+}
+
+#[test]
+fn it_goes_on_from_every_checkpoint() {
+    let property = Safety::default();
+    for (number, graph) in graphs(10).enumerate() {
+        let expected = breadth_first(&graph, &Plain::new(), &Task::new(&property));
+        let folder = InMemory::default();
+        let every = Every { period: 2, asked: AtomicU64::new(0), folder: &folder, saved: Mutex::default() };
+        let threads = 1 + number % 2;
+        let task =
+            Task { disk: Some(&folder), checkpoints: Some(&every), label: LABEL, threads, limits: limits(60_000), ..Task::new(&property) };
+        same(&graph, &on_disk(&graph, &task), &expected);
+        let saved = every.saved.into_inner().unwrap();
+        for (bytes, folder) in saved.iter().step_by(1 + saved.len() / 12) {
+            // What was written after the checkpoint does no harm.
+            folder.create(9999).unwrap().finish().unwrap();
+            for label in [LABEL, b"another"] {
+                let folder = folder.copy();
+                let task = Task { disk: Some(&folder), label, limits: limits(60_000), threads: 2, ..Task::new(&property) };
+                match resume_on_disk(&graph, &task, &mut &bytes[..]) {
+                    Ok(outcome) => same(&graph, &outcome, &expected),
+                    Err(error) => assert!(label != LABEL && matches!(error, CheckpointError::Foreign), "{error}"),
+                }
+            }
+        }
+    }
+}
+
+/// A full disk ends the search without an answer, and with more room it goes on from there.
+#[test]
+fn a_full_disk_costs_nothing() {
+    let system = grid(25);
+    let expected = breadth_first(&system, &Plain::new(), &Task::default());
+    let folder = InMemory::with_room(20_000);
+    let every = Every { period: 5, asked: AtomicU64::new(0), folder: &folder, saved: Mutex::default() };
+    let task = Task { disk: Some(&folder), checkpoints: Some(&every), label: LABEL, limits: limits(60_000), ..Task::default() };
+    let outcome = on_disk(&system, &task);
+    assert!(matches!(outcome.verdict, Verdict::Unknown(StopReason::Storage(_))), "{:?}", outcome.verdict);
+    assert!(outcome.statistics.states > 100);
+    let (bytes, _) = every.saved.into_inner().unwrap().pop().expect("a checkpoint");
+    folder.set_room(None);
+    let task = Task { disk: Some(&folder), label: LABEL, limits: limits(60_000), ..Task::default() };
+    same(&system, &resume_on_disk(&system, &task, &mut &bytes[..]).unwrap(), &expected);
+}
+
+/// A damaged file is an error or an unknown answer, and never a wrong one.
+#[test]
+fn a_damaged_file_is_noticed() {
+    let system = grid(22);
+    let folder = InMemory::default();
+    let every = Every { period: 40, asked: AtomicU64::new(0), folder: &folder, saved: Mutex::default() };
+    let task = Task { disk: Some(&folder), checkpoints: Some(&every), label: LABEL, limits: limits(60_000), ..Task::default() };
+    let expected = on_disk(&system, &task);
+    let mut random = Random(3);
+    let mut noticed = 0;
+    for (bytes, folder) in every.saved.into_inner().unwrap() {
+        for number in folder.files().unwrap() {
+            let folder = folder.copy();
+            folder.damage(number, |file| {
+                let position = random.below(file.len() as u64) as usize;
+                file[position] ^= 1 << random.below(8);
+            });
+            let task = Task { disk: Some(&folder), label: LABEL, limits: limits(60_000), ..Task::default() };
+            match resume_on_disk(&system, &task, &mut &bytes[..]) {
+                Ok(Outcome { verdict: Verdict::Unknown(StopReason::Storage(_)), .. }) | Err(_) => noticed += 1,
+                Ok(outcome) => assert_eq!(numbers(&outcome.statistics), numbers(&expected.statistics)),
+            }
+        }
+    }
+    assert!(noticed > 3, "{noticed}");
+}
+
+#[test]
+fn limits_are_kept() {
+    let system = grid(30);
+    let folder = InMemory::default();
+    let task = Task { disk: Some(&folder), limits: Limits { depth: Some(50), ..limits(50_000) }, ..Task::default() };
+    let outcome = on_disk(&system, &task);
+    assert_eq!(outcome.verdict, Verdict::Unknown(StopReason::Depth));
+    assert_eq!(outcome.statistics.depth, 50);
+    let task = Task { disk: Some(&folder), ..Task::default() };
+    task.cancel.cancel();
+    assert_eq!(on_disk(&system, &task).verdict, Verdict::Unknown(StopReason::Interrupted));
+    assert!(matches!(on_disk(&system, &Task::default()).verdict, Verdict::Unknown(StopReason::Storage(_))), "without a folder");
+}

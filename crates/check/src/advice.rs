@@ -36,8 +36,11 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
                 StoreKind::Cache => "`--store compact` keeps every state in a few bytes",
                 StoreKind::Bits if plan.order == Order::Depth => return Some(format!("{resume} memory (`--memory`)")),
                 StoreKind::Bits => "`--search dfs` keeps fewer states waiting",
+                StoreKind::Disk => return Some(format!("{resume} memory (`--memory`): a search on disk needs some for its buffers")),
                 // This is `compact`, or `auto`, which is compact by now.
-                _ => "`--store hash` and `--store bits` take less memory and may overlook states",
+                _ => {
+                    "`--disk FOLDER` lets the search go on on disk; `--store hash` and `--store bits` take less memory and may overlook states"
+                }
             };
             format!("{resume} memory (`--memory`), or store less: {fewer_bytes}{}", deeper(plan))
         }
@@ -58,6 +61,10 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
         }
         StopReason::LossyStore => "`--store compact` gives a definite answer if memory allows".to_owned(),
         StopReason::Unchecked(_) => "`--only safety` leaves out temporal properties".to_owned(),
+        StopReason::Storage(_) if outcome.statistics.disk.is_some() => {
+            let again = if saved { "resume the search" } else { "begin again" };
+            format!("make room on the disk, or allow more of it or another folder (`--disk FOLDER:SIZE`), and {again}")
+        }
         StopReason::Storage(_) => "use a disk with more space, or `--search bfs`, which needs none".to_owned(),
         _ => return None,
     };

@@ -55,6 +55,7 @@ pub use propose::{Proposal, Sampling, propose};
 pub use reach::{Reach, reach};
 pub use reduced::Reduced;
 pub use run::{Checked, Refusal, ResumeError, Surroundings, resume, run, run_in};
+pub use runs::{FileReader, FileWriter, Folder};
 pub use saved::Saved;
 pub use search::{Blocks, CheckpointError, Checkpoints, Spill};
 pub use spread::{Owner, Spread};

@@ -22,6 +22,7 @@ use contract::{
 };
 use optimise::Passes;
 use replay::{Narrator, Step};
+use runs::Folder;
 use search::{CheckpointError, Checkpoints, Spill, Task};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -136,6 +137,8 @@ pub struct Surroundings<'a> {
     pub checkpoints: Option<&'a dyn Checkpoints>,
     /// The place to which a large depth-first stack may be moved.
     pub spill: Option<Spill<'a>>,
+    /// The folder to which states may go when memory is used up.
+    pub disk: Option<&'a dyn Folder>,
     /// How much memory the process holds, if the system reports it. With it the memory limit
     /// applies to the process, not only to its tables.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
@@ -147,6 +150,7 @@ impl Default for Surroundings<'_> {
     /// No observer and no checkpoints; everything stays in memory.
     fn default() -> Self {
         Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, resident: None, crew: None }
+        Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, disk: None, resident: None }
     }
 }
 
@@ -202,6 +206,8 @@ fn carry_out(
     let crew = surroundings.crew;
     if crew.is_some() {
         distributed::refuse(plan)?;
+    if plan.store.answers_late() && surroundings.disk.is_none() {
+        return Err(Refusal::Combination("the store `disk` needs a folder for the states: give one, or use the store `compact`").into());
     }
     // A measure refers to the program as it is written.
     let mut passes = if plan.order == Order::Sweep { Passes::default() } else { plan.passes };
@@ -235,6 +241,7 @@ fn carry_out(
         observer,
         threads: plan.threads,
         spill: surroundings.spill,
+        disk: surroundings.disk,
         checkpoints: surroundings.checkpoints,
         resident: surroundings.resident,
         label: &label,

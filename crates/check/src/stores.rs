@@ -39,7 +39,12 @@ pub(crate) fn search<S: System + Clone>(
     match plan.store {
         // A* needs names that do not change, so states are stored whole.
         StoreKind::Auto if plan.order == Order::AStar => with(system, &mut Plain::with_budget(budget), order, task, from),
+        StoreKind::Auto if task.disk.is_some() && plan.order.of_search() == Order::Breadth => memory_then_disk(system, plan, task, from),
         StoreKind::Auto => with(system, &mut Compact::when_needed(budget), order, task, from),
+        StoreKind::Disk => match from {
+            Some(from) => search::resume_on_disk(system, task, from),
+            None => Ok(search::on_disk(system, task)),
+        },
         StoreKind::Plain => with(system, &mut Plain::with_budget(budget), order, task, from),
         StoreKind::Compact => with(system, &mut Compact::with_budget(budget), order, task, from),
         StoreKind::Hashes => {
@@ -54,6 +59,23 @@ pub(crate) fn search<S: System + Clone>(
             with(system, &mut Cache::new(cached(system, room), budget), order, task, from)
         }
     }
+}
+
+/// Begins in memory, whole and then compressed, and goes on on disk when memory is used up.
+fn memory_then_disk<S: System + Clone>(
+    system: &S,
+    plan: &Plan,
+    task: &Task<'_>,
+    from: Option<&mut dyn Read>,
+) -> Result<Outcome, CheckpointError> {
+    if let Some(from) = from {
+        return search::resume_on_disk(system, task, from);
+    }
+    let first = |task: &Task<'_>| {
+        let store = Compact::when_needed(task.limits.memory.unwrap_or(u64::MAX));
+        go(system, &store, Manner::of_plan(plan), task)
+    };
+    Ok(search::then_on_disk(system, task, first))
 }
 
 /// How many states fit in a cache, if they are as long as the initial ones. The rest of the memory
@@ -132,7 +154,7 @@ fn sweep<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome
         StoreKind::Auto | StoreKind::Plain => search::sweep(system, &mut Layers::new(move || Plain::with_budget(budget)), measure, task),
         StoreKind::Compact => search::sweep(system, &mut Layers::new(move || Compact::with_budget(budget)), measure, task),
         // Refused before.
-        StoreKind::Hashes | StoreKind::Bits | StoreKind::Cache => unreachable_store(),
+        StoreKind::Hashes | StoreKind::Bits | StoreKind::Disk | StoreKind::Cache => unreachable_store(),
     }
 }
 
@@ -148,7 +170,7 @@ fn rounds<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcom
             search::ida_star(system, &|| Bits::new(bytes, plan.bit_functions, SEED), task)
         }
         // Refused before.
-        StoreKind::Cache => unreachable_store(),
+        StoreKind::Disk | StoreKind::Cache => unreachable_store(),
     }
 }
 
@@ -183,7 +205,7 @@ pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, t
             outcome
         }
         // Refused before.
-        StoreKind::Bits | StoreKind::Cache => unreachable_store(),
+        StoreKind::Bits | StoreKind::Disk | StoreKind::Cache => unreachable_store(),
     }
 }
 
@@ -199,7 +221,7 @@ pub(crate) fn nested<S: System + Clone>(product: &Product<S>, plan: &Plan, task:
             let store = Marked::new(Compact::with_budget(budget), Compact::with_budget(budget));
             search::nested_depth_first(product, product, &store, task)
         }
-        StoreKind::Hashes | StoreKind::Bits | StoreKind::Cache => unreachable_store(),
+        StoreKind::Hashes | StoreKind::Bits | StoreKind::Disk | StoreKind::Cache => unreachable_store(),
     }
 }
 

@@ -36,6 +36,7 @@ choice! {
         Compact = "compact", "Exact: a few bytes a state, from early on";
         Hashes = "hash", "A hash of each state: a few bytes, and a very small chance to overlook a state";
         Bits = "bits", "A few bits for each state in an array of at most a gigabyte: overlooks states as it fills";
+        Disk = "disk", "Exact: sorted, compressed files. Memory decides how fast the search is, not how far it gets. Breadth first only";
         Cache = "cache", "Exact, but forgets states when memory is short and visits them again. Depth first only";
     }
 }
@@ -96,16 +97,24 @@ struct StoreRow {
     layers: bool,
     /// Names of states never change.
     names: bool,
+    /// Whether a state is new is known at the end of a level only.
+    answers_late: bool,
+}
+
+impl StoreRow {
+    const WHOLE: StoreRow =
+        StoreRow { exact: true, forgets: false, components: true, marks: true, names: true, layers: true, answers_late: false };
 }
 
 const fn store(store: StoreKind) -> StoreRow {
     match store {
-        StoreKind::Auto => StoreRow { exact: true, forgets: false, components: true, marks: true, names: true, layers: true },
-        StoreKind::Plain => StoreRow { exact: true, forgets: false, components: true, marks: true, names: true, layers: true },
-        StoreKind::Compact => StoreRow { exact: true, forgets: false, components: true, marks: true, names: false, layers: true },
-        StoreKind::Hashes => StoreRow { exact: false, forgets: false, components: true, marks: false, names: false, layers: false },
-        StoreKind::Bits => StoreRow { exact: false, forgets: false, components: false, marks: false, names: false, layers: false },
-        StoreKind::Cache => StoreRow { exact: true, forgets: true, components: false, marks: false, names: false, layers: false },
+        StoreKind::Auto => StoreRow::WHOLE,
+        StoreKind::Plain => StoreRow::WHOLE,
+        StoreKind::Compact => StoreRow { names: false, ..StoreRow::WHOLE },
+        StoreKind::Hashes => StoreRow { exact: false, marks: false, names: false, layers: false, ..StoreRow::WHOLE },
+        StoreKind::Bits => StoreRow { exact: false, components: false, marks: false, names: false, layers: false, ..StoreRow::WHOLE },
+        StoreKind::Disk => StoreRow { marks: false, names: false, layers: false, answers_late: true, ..StoreRow::WHOLE },
+        StoreKind::Cache => StoreRow { forgets: true, components: false, marks: false, names: false, layers: false, ..StoreRow::WHOLE },
     }
 }
 
@@ -144,6 +153,11 @@ impl StoreKind {
     /// Whether the store never confuses two states. A search over another store never says *holds*.
     pub const fn is_exact(self) -> bool {
         store(self).exact
+    }
+
+    /// Whether it is known only at the end of a level what is new.
+    pub(crate) const fn answers_late(self) -> bool {
+        store(self).answers_late
     }
 
     /// Whether it may report a state as new again after the search has left it.
@@ -196,6 +210,14 @@ struct Rule {
 /// The first rule that is broken gives the refusal.
 const RULES: &[Rule] = &[
     Rule { broken: |c| refuse_forgetting(store(c.store).forgets, c.order).is_err(), refusal: FORGETS },
+    Rule {
+        broken: |c| store(c.store).answers_late && c.order.of_search() != Order::Breadth,
+        refusal: "a store on disk tells at the end of a level what is new: use `--search bfs`, or the store `compact`",
+    },
+    Rule {
+        broken: |c| store(c.store).answers_late && matches!(c.method, Method::Cycles(_)) && c.fairness != Fair::Any,
+        refusal: "fairness is a matter of components, which a search on disk does not have: use the store `compact`",
+    },
     Rule { broken: |c| order(c.order).reopens && !store(c.store).names, refusal: RENAMES },
     Rule {
         broken: |c| c.saved && order(c.order).directed,
@@ -228,11 +250,11 @@ const RULES: &[Rule] = &[
     },
     Rule {
         broken: |c| c.method == Method::Cycles(Cycles::Nested) && !store(c.store).marks,
-        refusal: "a nested search marks states, and a store of hashes cannot carry marks: use `--cycles scc`, or the store `plain` or \
+        refusal: "a nested search marks states, and a store of hashes or on disk cannot carry marks: use `--cycles scc`, or the store `plain` or \
                   `compact`",
     },
     Rule {
-        broken: |c| c.method == Method::Cycles(Cycles::Young) && !store(c.store).names,
+        broken: |c| c.method == Method::Cycles(Cycles::Young) && !store(c.store).names && !store(c.store).answers_late,
         refusal: "a breadth-first search for cycles finds states again by their names, and in this store names change: use `--cycles \
                   scc`, or the store `plain`",
     },

@@ -97,9 +97,13 @@ pub struct SavingArguments {
     /// How often to save [default: every ten minutes, or less often if saving takes long]
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration, requires = "checkpoint")]
     pub checkpoint_every: Option<Duration>,
-    /// Go on with the search saved in FILE
+    /// Go on with the search saved in FILE, or in a folder that was given with `--disk`
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+    /// Let states go to files in FOLDER when memory is used up, of at most SIZE in all; with `--store
+    /// disk`, from the beginning. The search is saved there, too: `--resume FOLDER` goes on with it
+    #[arg(long, value_name = "FOLDER[:SIZE]", value_parser = quantity::place)]
+    pub disk: Option<quantity::Place>,
     /// The folder for a depth-first stack that is too large for memory [default: the system's
     /// folder for temporary files]
     #[arg(long, value_name = "FOLDER")]

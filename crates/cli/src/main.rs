@@ -12,6 +12,7 @@ mod commands;
 mod devices;
 mod dialogue;
 mod directed;
+mod disk;
 mod failure;
 mod input;
 mod interrupt;

@@ -3,6 +3,7 @@
 //! Sizes are powers of two, in upper or lower case and with or without `iB`; a number alone is
 //! bytes. A duration without a unit is seconds.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A number of bytes.
@@ -21,6 +22,28 @@ pub fn size(text: &str) -> Result<u64, String> {
         return Err("the size must be at least one byte, and fit 64 bits".to_owned());
     }
     Ok(bytes as u64)
+}
+
+/// A folder, and how many bytes it may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The most bytes.
+    pub most: Option<u64>,
+}
+
+/// A folder, and perhaps a size behind a colon.
+pub fn place(text: &str) -> Result<Place, String> {
+    if text.is_empty() {
+        return Err("the name of a folder is needed".to_owned());
+    }
+    match text.rsplit_once(':') {
+        Some((folder, most)) if !folder.is_empty() && most.starts_with(|c: char| c.is_ascii_digit()) => {
+            Ok(Place { folder: folder.into(), most: Some(size(most)?) })
+        }
+        _ => Ok(Place { folder: text.into(), most: None }),
+    }
 }
 
 /// Longer than any user waits, and short enough to be added to any time.
@@ -74,6 +97,15 @@ mod tests {
         for wrong in ["", "G", "-1", "3 apples", "0", "99999999999T", "1.2.3"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn places() {
+        let place = |text: &str| place(text).map(|Place { folder, most }| (folder.to_string_lossy().into_owned(), most));
+        assert_eq!(place("a/b"), Ok(("a/b".to_owned(), None)));
+        assert_eq!(place("a/b:2G"), Ok(("a/b".to_owned(), Some(2 << 30))));
+        assert_eq!(place("c:d"), Ok(("c:d".to_owned(), None)));
+        assert!(place("a:3 apples").is_err() && place("").is_err());
     }
 
     #[test]

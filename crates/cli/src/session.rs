@@ -3,15 +3,17 @@
 
 use crate::args::{EngineArguments, SavingArguments, SubjectArguments};
 use crate::checkpoint::CheckpointFile;
+use crate::disk::{self, DiskFolder};
 use crate::failure::Failure;
 use crate::input::{self, Model, Wanted};
 use crate::patience::{Over, Patience};
 use crate::progress::Ticker;
+use crate::quantity::Place;
 use crate::spill::SpillFile;
 use crate::team::{Gathered, TeamArguments};
 use crate::watch::{Answer, Watch};
 use crate::{Exit, interrupt, memory, paths, plan};
-use check::{Blocks, Checked, Checkpoints, EdgeSink, Order, Plan, Reach, Sampling, Saved, Spill, StoreKind, Surroundings};
+use check::{Blocks, Checked, Checkpoints, EdgeSink, Folder, Order, Plan, Reach, Sampling, Saved, Spill, StoreKind, Surroundings};
 use contract::{Cancel, Limits, Observer, Outcome, Statistics, StopReason, Verdict};
 use report::json::{self, CheckJson, SpaceJson};
 use report::{Measured, Told, check_text, space_text};
@@ -108,7 +110,10 @@ impl Session {
 
     /// Searches to the end, and passes the edges of the state space to `edges`, if given.
     pub fn run(mut self, saving: &SavingArguments, edges: Option<&mut dyn EdgeSink>) -> Result<(Session, Ended), Failure> {
-        let checkpoints = match &saving.checkpoint {
+        let disk = self.disk(saving)?;
+        let own = disk.as_ref().filter(|_| self.plan.refuse(true).is_ok()).and_then(DiskFolder::checkpoint);
+        let checkpoint = saving.checkpoint.clone().or(own);
+        let checkpoints = match &checkpoint {
             Some(path) => {
                 self.plan.refuse(true)?;
                 let folder = paths::way_here(path).map(|way| if way.is_empty() { ".".to_owned() } else { way }).unwrap_or_default();
@@ -134,6 +139,7 @@ impl Session {
             observer: &*self.ticker,
             checkpoints: checkpoints.as_ref().map(|file| file as &dyn Checkpoints),
             spill: matches!(self.plan.order, Order::Depth | Order::Sweep).then_some(spill),
+            disk: disk.as_ref().map(|folder| folder as &dyn Folder),
             resident: Some(&memory::resident),
             crew: self.crew.as_ref().map(|gathered| &gathered.crew),
         };
@@ -152,7 +158,10 @@ impl Session {
         // Nor does a depth-first search know where it was cut off.
         let cut_off = checked.outcome.verdict == Verdict::Unknown(StopReason::Depth) && self.plan.order == Order::Depth;
         let there = checkpoints.as_ref().is_some_and(CheckpointFile::is_there);
-        let file = saving.checkpoint.as_deref().filter(|_| unfinished && !cut_off && there);
+        if let Some(disk) = disk.as_ref().filter(|_| !unfinished) {
+            disk.finish();
+        }
+        let file = checkpoint.as_deref().filter(|_| unfinished && !cut_off && there);
         if let Some(path) = saving.checkpoint.as_deref().filter(|_| cut_off) {
             let before = if there { ", and what is there was saved before its end" } else { "" };
             let path = path.display();
@@ -174,6 +183,18 @@ impl Session {
 }
 
 impl Session {
+    /// The folder for states, if there is to be one.
+    fn disk(&self, saving: &SavingArguments) -> Result<Option<DiskFolder>, Failure> {
+        let resumed = saving.resume.as_deref().map(disk::saved_in);
+        let resumed = resumed.as_deref().and_then(Path::parent).filter(|folder| DiskFolder::is_one(folder));
+        match (&saving.disk, resumed) {
+            (Some(Place { folder, most }), _) => DiskFolder::new(folder, *most, saving.resume.is_some()).map(Some),
+            (None, Some(folder)) => DiskFolder::new(folder, None, true).map(Some),
+            (None, None) if self.plan.store == StoreKind::Disk => DiskFolder::temporary().map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
     /// Looks for a path that executes a statement on a line.
     pub fn reach(mut self, file: Option<&str>, line: u32) -> Result<(Session, Reach, Statistics), Failure> {
         self.plan.limits.time = self.patience.left();
@@ -273,6 +294,7 @@ fn saved(
     engine: &EngineArguments,
     given: Option<Model>,
 ) -> Result<(Model, Plan, BufReader<File>), Failure> {
+    let path = &disk::saved_in(path);
     let mut from = BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| Failure::read(path, error))?);
     let saved = Saved::read(&mut from).map_err(|error| Failure::Resume { path: path.to_owned(), error: error.into() })?;
     let foreign = |why: &str| Failure::Call(format!("{}: {why}", path.display()));

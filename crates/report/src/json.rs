@@ -3,6 +3,7 @@
 use crate::coverage::CoverageJson;
 use crate::outcome::Measured;
 use contract::{FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Traffic, Verdict};
+use contract::{Disk, FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Verdict};
 use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View, Wait, Waiting, Why};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -201,6 +202,9 @@ pub struct NumbersJson {
     /// If several workers shared the search by messages, how they did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficJson>,
+    /// What states on disk took of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskJson>,
     /// If the search went by estimates, what that took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directed: Option<DirectedJson>,
@@ -226,6 +230,17 @@ pub struct SweepJson {
     pub regress_steps: u64,
     /// Whether there was none.
     pub monotonic: bool,
+}
+
+/// What states on disk took of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DiskJson {
+    /// The bytes of all states at the end.
+    pub bytes: u64,
+    /// The bytes that were written in all.
+    pub written_bytes: u64,
+    /// The sorted pieces they are in.
+    pub runs: u64,
 }
 
 impl From<&Sweep> for SweepJson {
@@ -331,6 +346,7 @@ impl NumbersJson {
             omission: statistics.omission.as_ref().map(OmissionJson::from),
             sweep: statistics.sweep.as_ref().map(SweepJson::from),
             traffic: statistics.traffic.as_ref().map(TrafficJson::from),
+            disk: statistics.disk.map(|Disk { bytes, written, runs }| DiskJson { bytes, written_bytes: written, runs }),
             directed: statistics.guided.as_ref().map(DirectedJson::from),
         }
     }

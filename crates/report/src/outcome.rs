@@ -5,6 +5,7 @@ use crate::steps::{Printer, processes_text};
 use crate::text;
 use crate::waiting::waiting_text;
 use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation, ViolationKind};
+use contract::{Disk, Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Verdict, Violation, ViolationKind};
 use replay::{Narrator, Step};
 use std::fmt::Write as _;
 
@@ -196,6 +197,11 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
     }
     if let Some(omission) = &statistics.omission {
         out.push_str(&omission_text(omission));
+    }
+    if let Some(Disk { bytes, written, runs }) = statistics.disk {
+        let each = bytes as f64 / statistics.states.max(1) as f64;
+        let (bytes, written) = (text::bytes(bytes), text::bytes(written));
+        out.push_str(&format!("disk: {bytes} in {} sorted pieces, {each:.1} bytes a state; {written} written in all\n", text::count(runs)));
     }
     if let Some(sweep) = &statistics.sweep {
         out.push_str(&sweep_text(sweep, statistics.states));

@@ -44,6 +44,10 @@ const SHARED_STATES: u64 = 1 << 12;
 /// The share of the disk that files kept only for the last checkpoint may take, as one part in so
 /// many, before there is another.
 const RETIRED_SHARE: u64 = 4;
+/// How often a search is saved that is to be, at the end of a level or within a long one, whatever
+/// else is wanted: it costs little.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+const SAVE_WITHIN: Duration = Duration::from_secs(30);
 
 /// What stands for the level of states that were visited in memory, before the disk was needed:
 /// they are not known one by one.
@@ -242,6 +246,7 @@ fn search<S: System + Clone>(system: &S, task: &Task<'_>, begin: &mut Begin<'_>,
         states: &AtomicU64::new(set.states),
         goal,
         goal_met: &AtomicBool::new(false),
+        saved: &Mutex::new(Instant::now()),
         before: old.elapsed,
         base,
     };
@@ -361,6 +366,8 @@ struct Search<'a> {
     states: &'a AtomicU64,
     goal: &'a Goal<'a>,
     goal_met: &'a AtomicBool,
+    /// When the search was saved last.
+    saved: &'a Mutex<Instant>,
     /// The time that earlier runs of the search took.
     before: Duration,
     base: Option<u64>,
@@ -437,7 +444,7 @@ impl<'a> Search<'a> {
             }
             self.gathering.runs_take(set.memory());
             let full = self.gathering.retired_bytes() > self.gathering.shelf.folder().occupied() / RETIRED_SHARE;
-            let due = self.task.checkpoints.is_some_and(|checkpoints| checkpoints.due() || full);
+            let due = full && self.task.checkpoints.is_some() || self.is_due(SAVE_EVERY);
             if due || self.monitor.had_enough() {
                 self.lay_out(&self.present(), Some(self.present().units()));
                 self.save(expander, &mut set, depth, &carry, &mut merging);
@@ -629,7 +636,7 @@ impl<'a> Search<'a> {
                     depth,
                     search_bytes: bytes,
                 };
-                if leads && self.task.checkpoints.is_some_and(|checkpoints| checkpoints.due()) {
+                if leads && self.is_due(SAVE_WITHIN) {
                     self.pause.store(true, Relaxed);
                 }
                 let go_on = self.monitor.poll(number, &standing, self.gathering) && self.best.length() > depth;
@@ -689,6 +696,11 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Whether a checkpoint is wanted, or the last one is so old.
+    fn is_due(&self, old: Duration) -> bool {
+        self.task.checkpoints.is_some_and(|checkpoints| checkpoints.due() || lock(self.saved).elapsed() >= old)
+    }
+
     /// The files that a search that goes on needs.
     fn kept(&self, set: &VisitedRuns, carry: &[Arc<Run>]) -> BTreeSet<u64> {
         let (level, spills) = (self.present(), self.gathering.spills());
@@ -709,6 +721,7 @@ impl<'a> Search<'a> {
         if self.best.length() != u64::MAX || self.fork_join.has_lost() {
             return;
         }
+        *lock(self.saved) = Instant::now();
         let saved = set.keep(self.gathering).and_then(|()| {
             let folder = self.gathering.shelf.folder();
             let in_files = |runs: &[Arc<Run>]| runs.iter().map(|run| run.in_file(folder)).collect::<io::Result<Vec<_>>>();

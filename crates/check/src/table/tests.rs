@@ -84,7 +84,8 @@ fn run(program: &Arc<Verified>, combination: &Combination, threads: usize) -> Re
         }
     }
     let checkpoints = saved.then_some(&Later as &dyn Checkpoints);
-    run_in(program, &plan, &Surroundings { checkpoints, ..Surroundings::default() })
+    let folder = runs::InMemory::default();
+    run_in(program, &plan, &Surroundings { checkpoints, disk: Some(&folder), ..Surroundings::default() })
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
             search::sweep_cycles(&product, &|state| product.is_accepting(state), &of_product(plan), &task)
         }
         Method::Cycles(_) if directed => stores::toward_cycles(&product, plan, closing, &task).unwrap_or_else(unsearched),
+        Method::Cycles(_) if plan.store.answers_late() => search::cycles_on_disk(&product, &task),
         Method::Cycles(Cycles::Components) => stores::components(&product, plan, &task),
         Method::Cycles(Cycles::Nested) => stores::nested(&product, plan, &task),
         Method::Cycles(Cycles::Young) => {
@@ -64,6 +65,17 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
             })
         }
     };
+    // The store `auto` has a last resort.
+    if outcome.verdict == Verdict::Unknown(StopReason::Memory)
+        && plan.store == StoreKind::Auto
+        && task.disk.is_some()
+        && matches!(method(plan, claim), Method::Cycles(_))
+        && plan.order.of_search() == Order::Breadth
+        && plan.fairness == Fair::Any
+    {
+        task.observer.notice("memory is used up: the search for cycles begins again on disk");
+        return search_whole(system, claim, &Plan { store: StoreKind::Disk, ..*plan }, closing, &task);
+    }
     if let Verdict::Violated(violation) = &mut outcome.verdict {
         violation.trace = match shorter(system, claim, plan, &violation.trace, &task) {
             Some(trace) => trace,
@@ -135,6 +147,7 @@ pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'st
     }
     match method(plan, claim) {
         Method::Cycles(_) if plan.order == Order::Sweep => Order::Sweep.words(),
+        Method::Cycles(_) if plan.store.answers_late() || statistics.disk.is_some() => "breadth first on disk, one way catch them young",
         Method::Cycles(Cycles::Components) if statistics.expanded_by_worker.len() > 1 => "components, shared by workers",
         Method::Cycles(Cycles::Components) => "components",
         Method::Cycles(Cycles::Nested) => "nested depth-first searches",
@@ -153,7 +166,7 @@ pub(crate) fn automaton<'c>(plan: &Plan, claim: &'c Claim) -> &'c Arc<Automaton>
         return &claim.buchi;
     }
     match plan.cycles {
-        _ if plan.order == Order::Sweep => &claim.buchi,
+        _ if plan.order == Order::Sweep || plan.store.answers_late() => &claim.buchi,
         Cycles::Components => &claim.automaton,
         Cycles::Nested | Cycles::Young => &claim.buchi,
     }

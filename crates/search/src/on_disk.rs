@@ -60,7 +60,33 @@ pub(crate) fn value_of(depth: u64) -> u64 {
 
 /// Explores `system` level by level, with its states in the folder of the task.
 pub fn on_disk<S: System + Clone>(system: &S, task: &Task<'_>) -> Outcome {
-    search(system, task, &mut |_, _| Ok(Beginning::Anew), &|_| false).unwrap_or_else(failed)
+    search(system, task, &mut |_, _| Ok(Beginning::Anew), &|_| false, None).unwrap_or_else(failed)
+}
+
+/// The same; if it ends without a violation and has seen everything, all states stay on disk and
+/// are given as `visited`.
+pub(crate) fn visit_all<S: System + Clone>(system: &S, task: &Task<'_>, visited: &mut Vec<Arc<Run>>) -> Result<Outcome, CheckpointError> {
+    search(system, task, &mut |_, _| Ok(Beginning::Anew), &|_| false, Some(visited))
+}
+
+/// A shortest way to a state that is among the `visited` ones.
+pub(crate) fn way_from_beginning<S: System + Clone>(
+    system: &S,
+    visited: &[Arc<Run>],
+    state: &[u8],
+    task: &Task<'_>,
+) -> io::Result<Option<Trace>> {
+    let monitor = Monitor::alone(task);
+    for run in visited {
+        let mut cursor = Cursor::new(Arc::clone(run))?;
+        if !cursor.seek(state)? {
+            continue;
+        }
+        let enough = |_: usize| monitor.enough(0);
+        let levels = Levels { visited, base: None, workers: task.threads.max(1), patience: monitor.patience(), enough: &enough };
+        return Ok(way_to(system, &levels, state.to_vec(), cursor.value().saturating_sub(value_of(0)), &|_| None));
+    }
+    Ok(None)
 }
 
 /// Goes on from a checkpoint: of a search on disk, or of a breadth-first one in memory, whose states
@@ -71,7 +97,7 @@ pub fn resume_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, from: &mut
         Some(from) => read(Reader::new(from, monitor.patience().clone()), task.label, gathering).map(Beginning::From),
         None => Ok(Beginning::Anew),
     };
-    search(system, task, &mut begin, &|_| false)
+    search(system, task, &mut begin, &|_| false, None)
 }
 
 /// Searches with `first`, which is given checkpoints to write, and goes on on disk if it ends for
@@ -106,7 +132,7 @@ pub fn then_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, first: impl 
                     gathering.leave_room(0);
                     Ok(Beginning::From(manifest))
                 };
-                Some(search(&system, &task, &mut begin, &|_| false))
+                Some(search(&system, &task, &mut begin, &|_| false, None))
             }
         };
         let second = std::thread::Builder::new().spawn_scoped(scope, move_on);
@@ -207,7 +233,14 @@ type Goal<'g> = dyn Fn(&[u8]) -> bool + Sync + 'g;
 
 /// Searches until all is seen, a violation is found, or a state is the one that `goal` knows, which
 /// then counts as a violation.
-fn search<S: System + Clone>(system: &S, task: &Task<'_>, begin: &mut Begin<'_>, goal: &Goal<'_>) -> Result<Outcome, CheckpointError> {
+/// If it has seen everything and found nothing, the states stay on disk for whoever wants them.
+fn search<S: System + Clone>(
+    system: &S,
+    task: &Task<'_>,
+    begin: &mut Begin<'_>,
+    goal: &Goal<'_>,
+    visited: Option<&mut Vec<Arc<Run>>>,
+) -> Result<Outcome, CheckpointError> {
     let Some(folder) = task.disk else {
         let verdict = Verdict::Unknown(StopReason::Storage("there is no folder for the states".to_owned()));
         return Ok(Outcome { verdict, statistics: Statistics::default() });
@@ -222,9 +255,9 @@ fn search<S: System + Clone>(system: &S, task: &Task<'_>, begin: &mut Begin<'_>,
         Beginning::From(manifest) => Some(manifest),
     };
     let old = start.as_ref().map(|start| start.counts.clone()).unwrap_or_default();
-    let visited = start.as_ref().map(|start| start.visited.clone()).unwrap_or_default();
+    let known = start.as_ref().map(|start| start.visited.clone()).unwrap_or_default();
     let base = start.as_ref().and_then(|start| start.base);
-    let set = match VisitedRuns::of(visited, gathering.for_filter(), &|| gathering.is_over()) {
+    let set = match VisitedRuns::of(known, gathering.for_filter(), &|| gathering.is_over()) {
         Ok(set) => set,
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {
             let reason = monitor.patience().now().unwrap_or(StopReason::Interrupted);
@@ -307,7 +340,10 @@ fn search<S: System + Clone>(system: &S, task: &Task<'_>, begin: &mut Begin<'_>,
     });
     // Nobody comes back to the files of a search that is not saved, or has its answer.
     let unfinished = matches!(&verdict, Verdict::Unknown(reason) if !reason.is_complete());
-    if task.checkpoints.is_none() || !unfinished {
+    if let Some(visited) = visited.filter(|_| verdict == Verdict::Holds) {
+        gathering.sweep_up(&set.runs.iter().map(|run| run.number()).collect());
+        *visited = set.runs;
+    } else if task.checkpoints.is_none() || !unfinished {
         let level = search.level.read().unwrap_or_else(PoisonError::into_inner).clone();
         set.runs.iter().chain(&level.runs).for_each(|run| gathering.retire(run));
         gathering.clear_spills();
@@ -802,7 +838,7 @@ impl<'a> Search<'a> {
             let left = self.monitor.patience().left();
             let limits = Limits { time: left, ..self.task.limits };
             let task = Task { property: &NoProperty, reduction: &FullExpansion, checkpoints: None, limits, ..self.task.clone() };
-            let outcome = search(system, &task, &mut |_, _| Ok(Beginning::Anew), &|other| other == state).ok()?;
+            let outcome = search(system, &task, &mut |_, _| Ok(Beginning::Anew), &|other| other == state, None).ok()?;
             if let Verdict::Violated(violation) = outcome.verdict { Some(violation.trace) } else { None }
         };
         way_to(system, &levels, state, depth, &first)

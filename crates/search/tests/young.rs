@@ -2,8 +2,9 @@
 //! counts, and lassos step by step.
 
 use contract::testing::{Graph, Random, Threads};
-use contract::{Limits, StopReason, Successors, System, Trace, Verdict};
-use search::{Automaton, AutomatonEdge, Fairness, Product, Refutation, Task, catch_them_young, components};
+use contract::{Limits, Outcome, StopReason, Successors, System, Trace, Verdict};
+use runs::Folder;
+use search::{Automaton, AutomatonEdge, Fairness, Product, Refutation, Task, catch_them_young, components, cycles_on_disk};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Compact, Plain};
@@ -59,10 +60,29 @@ fn check_lasso<S: System>(product: &mut Product<S>, trace: &Trace) {
     assert!((start..trace.steps.len()).any(|index| product.is_accepting(trace.state_after(index).expect("a state"))));
 }
 
+/// The search with its states on disk, with hardly any memory, finds the same.
+fn compare_on_disk<S: System + Clone>(product: &Product<S>, task: &Task<'_>, expected: &Outcome) {
+    let folder = runs::InMemory::default();
+    let limits = Limits { memory: Some(10_000), ..Limits::default() };
+    let found = cycles_on_disk(product, &Task { disk: Some(&folder), limits, ..task.clone() });
+    match (&expected.verdict, &found.verdict) {
+        (Verdict::Violated(_), Verdict::Violated(violation)) => check_lasso(&mut product.clone(), &violation.trace),
+        (expected, found) => assert_eq!(expected, found),
+    }
+    if expected.verdict == Verdict::Holds {
+        let numbers = |outcome: &Outcome| (outcome.statistics.states, outcome.statistics.transitions, outcome.statistics.depth);
+        assert_eq!(numbers(expected), numbers(&found));
+    }
+    assert_eq!(folder.files().unwrap(), [0; 0], "nothing is left behind");
+}
+
 fn compare<S: System + Clone>(product: &Product<S>, threads: usize) -> bool {
     let task = Task { threads, ..Task::new(&Refutation) };
     let expected = components(product, Fairness::None, &Plain::new(), &task);
     let found = catch_them_young(product, &Plain::new(), &task);
+    if product.automaton().edges.len() < 6 {
+        compare_on_disk(product, &task, &found);
+    }
     match (&expected.verdict, &found.verdict) {
         (Verdict::Violated(_), Verdict::Violated(violation)) => {
             check_lasso(&mut product.clone(), &violation.trace);

@@ -38,7 +38,17 @@ pub(crate) fn search<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>
                 let quiet = Notices(task.observer);
                 let observer: &dyn Observer = if lane == 0 { task.observer } else { &quiet };
                 // Two searches must not move their stacks to the same file.
-                let task = Task { limits, cancel, observer, threads: 1, spill: None, disk: None, checkpoints: None, resident: None, ..task.clone() };
+                let task = Task {
+                    limits,
+                    cancel,
+                    observer,
+                    threads: 1,
+                    spill: None,
+                    disk: None,
+                    checkpoints: None,
+                    resident: None,
+                    ..task.clone()
+                };
                 let plan = Plan { order, threads: 1, limits, ..*plan };
                 let outcome = stores::search(&system, &plan, &task, None);
                 // If the race is over, the receiver is gone.

@@ -149,8 +149,7 @@ pub struct Surroundings<'a> {
 impl Default for Surroundings<'_> {
     /// No observer and no checkpoints; everything stays in memory.
     fn default() -> Self {
-        Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, resident: None, crew: None }
-        Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, disk: None, resident: None }
+        Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, disk: None, resident: None, crew: None }
     }
 }
 
@@ -206,6 +205,7 @@ fn carry_out(
     let crew = surroundings.crew;
     if crew.is_some() {
         distributed::refuse(plan)?;
+    }
     if plan.store.answers_late() && surroundings.disk.is_none() {
         return Err(Refusal::Combination("the store `disk` needs a folder for the states: give one, or use the store `compact`").into());
     }

@@ -2,8 +2,7 @@
 
 use crate::coverage::CoverageJson;
 use crate::outcome::Measured;
-use contract::{FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Traffic, Verdict};
-use contract::{Disk, FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Verdict};
+use contract::{Disk, FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Traffic, Verdict};
 use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View, Wait, Waiting, Why};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

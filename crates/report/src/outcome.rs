@@ -4,8 +4,7 @@ use crate::look::{Detail, Look};
 use crate::steps::{Printer, processes_text};
 use crate::text;
 use crate::waiting::waiting_text;
-use contract::{Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation, ViolationKind};
-use contract::{Disk, Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Verdict, Violation, ViolationKind};
+use contract::{Disk, Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation, ViolationKind};
 use replay::{Narrator, Step};
 use std::fmt::Write as _;
 

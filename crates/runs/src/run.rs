@@ -278,19 +278,7 @@ impl<'s> RunWriter<'s> {
         zstd.include_checksum(true)?;
         let number = shelf.next.fetch_add(1, Relaxed);
         let (block, index) = (BlockEncoder::default(), Index::default());
-        Ok(RunWriter {
-            shelf,
-            number,
-            in_memory,
-            memory: Vec::new(),
-            file: None,
-            offset: 0,
-            block,
-            zstd,
-            index,
-            least: u64::MAX,
-            most: 0,
-        })
+        Ok(RunWriter { shelf, number, in_memory, memory: Vec::new(), file: None, offset: 0, block, zstd, index, least: u64::MAX, most: 0 })
     }
 
     /// Appends a state that is greater than all before it.

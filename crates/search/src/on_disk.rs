@@ -27,8 +27,8 @@ use crate::sync::lock;
 use crate::task::Task;
 use crate::visited_runs::{Fate, VisitedRuns};
 use contract::{
-    Answer, Budgeted, Disk, Fault, Finding, FullExpansion, Limits, NoProperty, Outcome, StateId, Statistics, StopReason, StoreWorker, Successors,
-    System, Trace, TraceStep, Verdict, ViolationKind,
+    Answer, Budgeted, Disk, Fault, Finding, FullExpansion, Limits, NoProperty, Outcome, StateId, Statistics, StopReason, StoreWorker,
+    Successors, System, Trace, TraceStep, Verdict, ViolationKind,
 };
 use runs::{Cursor, Run, Shelf};
 use std::collections::BTreeSet;
@@ -638,7 +638,13 @@ impl<'a> Search<'a> {
     }
 
     /// Expands the states of a block; gives what is left of it if there is a reason to stop.
-    fn expand_unit<S: System>(&self, expander: &mut Worker<'a, S>, number: usize, level: &OneLevel, unit: Unit) -> io::Result<Option<Unit>> {
+    fn expand_unit<S: System>(
+        &self,
+        expander: &mut Worker<'a, S>,
+        number: usize,
+        level: &OneLevel,
+        unit: Unit,
+    ) -> io::Result<Option<Unit>> {
         let depth = self.depth.load(Relaxed);
         let mut cursor = Cursor::within(Arc::clone(&level.runs[unit.run]), unit.block, unit.block + 1)?;
         let (mut waiting, mut position, first) = (Frontier::default(), 0, level.first(unit));

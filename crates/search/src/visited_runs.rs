@@ -86,8 +86,7 @@ impl VisitedRuns {
                 move || set.resolve_part(gathered, from, to, value, in_memory, gathering, fate)
             };
             // If a thread cannot be started, this one does its work.
-            let others: Vec<_> =
-                (1..parts.len()).map(|at| (at, std::thread::Builder::new().spawn_scoped(scope, part(at)).ok())).collect();
+            let others: Vec<_> = (1..parts.len()).map(|at| (at, std::thread::Builder::new().spawn_scoped(scope, part(at)).ok())).collect();
             let mut all = vec![part(0)()];
             for (at, other) in others {
                 all.push(match other {

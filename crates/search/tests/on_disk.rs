@@ -76,7 +76,9 @@ fn graphs(count: u64) -> impl Iterator<Item = Graph> {
         let near = random.below(2) == 0;
         let edges = (0..nodes).map(|node| {
             let degree = 1 + random.below(4);
-            (0..degree).map(|_| if near { (node + random.below(20) as usize) % nodes } else { random.below(nodes as u64) as usize }).collect()
+            (0..degree)
+                .map(|_| if near { (node + random.below(20) as usize) % nodes } else { random.below(nodes as u64) as usize })
+                .collect()
         });
         let mut graph = Graph::new(edges.collect());
         graph.initial = (0..1 + random.below(3)).map(|_| random.below(nodes as u64) as usize).collect();

@@ -136,6 +136,9 @@ pub(crate) fn refuse(plan: &Plan) -> Result<(), Refusal> {
     if plan.store.forgets() {
         return refused("a store that forgets states makes a search by several processes endless: use `--store compact`");
     }
+    if plan.store.answers_late() {
+        return refused("several processes keep their states in memory: use `--store compact`, or leave out `--processes`");
+    }
     if plan.por == crate::plan::Por::Checked {
         return refused("`--check-por` examines the choices of one process: leave out `--processes`");
     }

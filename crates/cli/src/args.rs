@@ -100,8 +100,9 @@ pub struct SavingArguments {
     /// Go on with the search saved in FILE, or in a folder that was given with `--disk`
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Let states go to files in FOLDER when memory is used up, of at most SIZE in all; with `--store
-    /// disk`, from the beginning. The search is saved there, too: `--resume FOLDER` goes on with it
+    /// Let states go to files in FOLDER when memory is used up, of at most SIZE in all; with
+    /// `--store disk`, from the beginning. The search is saved there, too: `--resume FOLDER` goes
+    /// on with it
     #[arg(long, value_name = "FOLDER[:SIZE]", value_parser = quantity::place)]
     pub disk: Option<quantity::Place>,
     /// The folder for a depth-first stack that is too large for memory [default: the system's

@@ -2,7 +2,8 @@
 //!
 //! It is Bloom's, with all bits of a state within one word (Putze, Sanders, Singler, "Cache-, hash-
 //! and space-efficient Bloom filters", 2007). It is as good as its memory allows: when there are
-//! more states than it was made for, it lets more of them pass as perhaps known, and is never wrong.
+//! more states than it was made for, it lets more of them pass as perhaps known, and is never
+//! wrong.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use std::io;
 use std::sync::Arc;
 
-/// Reads several runs in ascending order of their states. Equal states come once, with the values of
-/// all of them.
+/// Reads several runs in ascending order of their states. Equal states come once, with the values
+/// of all of them.
 pub struct Merge {
     /// A heap: each cursor is at a state that is not greater than those of its two children.
     heap: Vec<Cursor>,

@@ -271,8 +271,8 @@ pub struct RunWriter<'s> {
 }
 
 impl<'s> RunWriter<'s> {
-    /// A run that stays in memory up to so many bytes. A greater `effort` compresses better and takes
-    /// longer, as the levels of zstd do.
+    /// A run that stays in memory up to so many bytes. A greater `effort` compresses better and
+    /// takes longer, as the levels of zstd do.
     pub fn new(shelf: &'s Shelf<'s>, in_memory: u64, effort: i32) -> io::Result<RunWriter<'s>> {
         let mut zstd = zstd::bulk::Compressor::new(effort)?;
         zstd.include_checksum(true)?;

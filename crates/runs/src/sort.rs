@@ -1,9 +1,9 @@
 //! Sorts states by their contents.
 //!
-//! States have long common beginnings, and comparing them byte by byte would look at these again and
-//! again. So eight bytes of each are taken at a time, behind what all of a group have in common, and
-//! groups that are still equal are sorted by the next eight (multikey quicksort: Bentley and
-//! Sedgewick, "Fast algorithms for sorting and searching strings", 1997).
+//! States have long common beginnings, and comparing them byte by byte would look at these again
+//! and again. So eight bytes of each are taken at a time, behind what all of a group have in
+//! common, and groups that are still equal are sorted by the next eight (multikey quicksort:
+//! Bentley and Sedgewick, "Fast algorithms for sorting and searching strings", 1997).
 
 use crate::codec::common;
 

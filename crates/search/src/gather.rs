@@ -67,7 +67,8 @@ impl<'f> Gathering<'f> {
         self.available() / 8
     }
 
-    /// Memory for runs that are short enough to stay there, and a share for one that is written now.
+    /// Memory for runs that are short enough to stay there, and a share for one that is written
+    /// now.
     pub fn for_runs(&self, held: u64) -> u64 {
         (self.available() / 8).saturating_sub(held)
     }

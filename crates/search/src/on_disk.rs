@@ -1,12 +1,12 @@
 //! Breadth-first search whose states are on disk: memory decides how fast it is, not how far it
 //! gets.
 //!
-//! A level is a set of sorted runs. Workers take its blocks and expand the states in them; what they
-//! meet is known from memory or gathered ([`crate::gather`]). At the end of the level everything
-//! that was gathered is looked up among the visited states in one pass ([`crate::visited_runs`]),
-//! and what is new is the next level. So depths are exact, whatever the memory and the number of
-//! workers. Each state is stored with its level, from which traces are made
-//! ([`crate::on_disk_trace`]).
+//! A level is a set of sorted runs. Workers take its blocks and expand the states in them; what
+//! they meet is known from memory or gathered ([`crate::gather`]). At the end of the level
+//! everything that was gathered is looked up among the visited states in one pass
+//! ([`crate::visited_runs`]), and what is new is the next level. So depths are exact, whatever the
+//! memory and the number of workers. Each state is stored with its level, from which traces are
+//! made ([`crate::on_disk_trace`]).
 //!
 //! A checkpoint names the runs and what is left of the level ([`crate::on_disk_saved`]); the states
 //! are on disk already.
@@ -89,8 +89,8 @@ pub(crate) fn way_from_beginning<S: System + Clone>(
     Ok(None)
 }
 
-/// Goes on from a checkpoint: of a search on disk, or of a breadth-first one in memory, whose states
-/// then move to the disk.
+/// Goes on from a checkpoint: of a search on disk, or of a breadth-first one in memory, whose
+/// states then move to the disk.
 pub fn resume_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, from: &mut dyn Read) -> Result<Outcome, CheckpointError> {
     let mut from = Some(from);
     let mut begin = |gathering: &Gathering<'_>, monitor: &Monitor<'_>| match from.take() {
@@ -613,8 +613,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes blocks of the present level and expands their states, until there is none, or no reason
-    /// to go on; then writes down what was gathered.
+    /// Takes blocks of the present level and expands their states, until there is none, or no
+    /// reason to go on; then writes down what was gathered.
     fn work_off<S: System>(&self, expander: &mut Worker<'a, S>, number: usize) {
         let level = self.present();
         loop {

@@ -1,17 +1,18 @@
 //! Search for accepting cycles with all states on disk: one way catch them young, by linear passes.
 //!
 //! The algorithm is that of [`crate::young`]; here a set of states is a sorted run, and every
-//! question about many states is one pass over it. First the product is visited level by level. Then
-//! rounds follow. A round counts, for each state that is left, the edges that lead to it from others
-//! that are left; takes out states that no edge leads to, and with them the edges they have, until
-//! there is none (what is taken from a count is kept in runs of its own and added up where it is
-//! looked at, so that no run is ever changed); and keeps of the rest what accepting states lead to.
-//! If a round changes nothing and something is left, there is an accepting cycle. (Barnat, Brim,
-//! Šimeček, "I/O efficient accepting cycle detection", 2007.)
+//! question about many states is one pass over it. First the product is visited level by level.
+//! Then rounds follow. A round counts, for each state that is left, the edges that lead to it from
+//! others that are left; takes out states that no edge leads to, and with them the edges they have,
+//! until there is none (what is taken from a count is kept in runs of its own and added up where it
+//! is looked at, so that no run is ever changed); and keeps of the rest what accepting states lead
+//! to. If a round changes nothing and something is left, there is an accepting cycle. (Barnat,
+//! Brim, Šimeček, "I/O efficient accepting cycle detection", 2007.)
 //!
 //! Where the cycle is, is found by searching forward from one accepting state after the other. One
 //! that is not reached again is taken out together with all that was reached: something accepting
-//! leads to it that does not, so a cycle is still among what is left. So each state is visited once.
+//! leads to it that does not, so a cycle is still among what is left. So each state is visited
+//! once.
 
 use crate::checkpoint::CheckpointError;
 use crate::classes::Kind;
@@ -37,8 +38,8 @@ const BESIDE: u64 = 80;
 /// More runs than this are merged before they are looked at.
 const TOGETHER: usize = 8;
 
-/// Looks for a reachable cycle through an accepting state of the product, whose automaton accepts by
-/// states, with all states in the folder of the task. The trace is one of the product
+/// Looks for a reachable cycle through an accepting state of the product, whose automaton accepts
+/// by states, with all states in the folder of the task. The trace is one of the product
 /// ([`Product::project`]).
 pub fn cycles_on_disk<S: System + Clone>(product: &Product<S>, task: &Task<'_>) -> Outcome {
     let patience = Patience::new(task);
@@ -278,8 +279,8 @@ impl<S: System + Clone> Young<'_, S> {
     }
 
     /// The states of `within` and not of `without` that `starts` lead to; the starts count as
-    /// reached, unless one of them is the `goal`: then the search ends when an edge leads to it. The
-    /// levels are kept only if there is a goal.
+    /// reached, unless one of them is the `goal`: then the search ends when an edge leads to it.
+    /// The levels are kept only if there is a goal.
     fn closure(&mut self, within: &[Arc<Run>], starts: Set, without: &[Arc<Run>], goal: Option<&[u8]>) -> io::Result<Closure> {
         let mut reached = if goal.is_some() { Vec::new() } else { starts.clone() };
         let mut levels = vec![starts];

@@ -67,8 +67,8 @@ impl VisitedRuns {
         self.runs.iter().map(|run| run.memory()).sum()
     }
 
-    /// Adds the states of `gathered` that are new, with this value, in so many threads. Gives them as
-    /// runs of their own, for those that are to be expanded.
+    /// Adds the states of `gathered` that are new, with this value, in so many threads. Gives them
+    /// as runs of their own, for those that are to be expanded.
     pub fn resolve(
         &mut self,
         gathered: &[Arc<Run>],
@@ -255,7 +255,8 @@ fn borders(gathered: &[Arc<Run>], threads: usize) -> Vec<Option<&[u8]>> {
     borders
 }
 
-/// Merges runs into one that stays in memory up to so many bytes; the least value of a state counts.
+/// Merges runs into one that stays in memory up to so many bytes; the least value of a state
+/// counts.
 pub(crate) fn merged(
     runs: &[Arc<Run>],
     shelf: &Shelf<'_>,

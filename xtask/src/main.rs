@@ -12,6 +12,7 @@ mod fuzz;
 mod install;
 mod ltl;
 mod models;
+mod package;
 mod recipes;
 mod reductions;
 mod stress;
@@ -56,6 +57,8 @@ enum Command {
     /// Compare automata of temporal formulas with the best known sizes, and random ones with the
     /// definition
     Ltl(ltl::Arguments),
+    /// Make a Debian package, or an archive with a statically linked program
+    Package(package::Arguments),
     /// Add a toy order, store, language and command to a copy of the tree by the recipes of
     /// ARCHITECTURE.md, and compile it
     Recipes(recipes::Arguments),
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Install(arguments) => install::run(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
+        Command::Package(arguments) => package::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
         Command::Reductions(arguments) => reductions::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),

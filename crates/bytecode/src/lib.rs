@@ -22,6 +22,7 @@ mod program;
 mod property;
 pub mod testing;
 mod verify;
+mod walk;
 
 pub use fault::{Fault, FaultKind};
 pub use formula::{BinaryOp, FORMULA_MAX, Formula, FormulaError, FormulaNode, UnaryOp};
@@ -34,3 +35,4 @@ pub use parts::{Division, Part};
 pub use program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
 pub use property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, PropertyBody, PropertyEntry};
 pub use verify::{INSTRUCTIONS_MAX, PATHS_MAX, Place, STACK_MAX, Table, Verified, VerifyError, VerifyErrorKind, verify};
+pub use walk::{Walk, walk};

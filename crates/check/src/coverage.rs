@@ -9,7 +9,7 @@
 //!
 //! Steps are noted before a reduction leaves any of them out.
 
-use bytecode::{Addr, GlobalId, LocalId, Mode, Op, ProcessId, Shape, StateMap, Verified};
+use bytecode::{Addr, ChannelTypeId, GlobalId, LocalId, Mode, Op, ProcessId, Shape, StateMap, Verified, Walk, walk};
 use contract::{
     CloneSystem, Coverage, Enough, Fault, FaultCode, Position, ProcessCoverage, StatementCoverage, Successor, Successors, System,
 };
@@ -35,6 +35,22 @@ pub(crate) struct Notes {
     known: Box<[AtomicBool]>,
     /// For each address the sequence that may follow its STEP in the same transition.
     sequences: Box<[Option<Sequence>]>,
+    /// The channels that exist from the start and hold messages.
+    fills: Vec<Fill>,
+    /// Which propositions were true together in states that a claim followed.
+    letters: Mutex<BTreeSet<u64>>,
+}
+
+/// The most letters that are remembered. Formulas have few atoms that are true together.
+const LETTERS_MAX: usize = 1 << 12;
+
+/// How full a channel was at most.
+struct Fill {
+    name: String,
+    ty: ChannelTypeId,
+    offset: usize,
+    capacity: usize,
+    most: AtomicUsize,
 }
 
 /// The steps that may follow a step within its transition.
@@ -72,7 +88,29 @@ impl Notes {
             executed: (0..length).map(|_| AtomicBool::new(false)).collect(),
             known: (0..length).map(|_| AtomicBool::new(false)).collect(),
             sequences: (0..length).map(sequence).collect(),
+            fills: fills(program),
+            letters: Mutex::default(),
         }
+    }
+
+    /// A state is expanded: how full are its channels?
+    #[inline]
+    fn look_into_channels(&self, state: &[u8]) {
+        for fill in &self.fills {
+            let most = fill.most.load(Ordering::Relaxed);
+            if most < fill.capacity {
+                let length = self.program.layout().channel_length(fill.ty, fill.offset, state);
+                if length > most {
+                    fill.most.fetch_max(length, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Which propositions were true together; nothing if they were too many to remember.
+    pub fn letters(&self) -> BTreeSet<u64> {
+        let letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        if letters.len() < LETTERS_MAX { letters.clone() } else { BTreeSet::new() }
     }
 
     fn is_executed(&self, at: usize) -> bool {
@@ -214,6 +252,13 @@ impl Notes {
                 vacuous.push(format!("nothing was ever sent to the channel `{}`", channel.name));
             }
         }
+        // In states that were left out, a channel may have been fuller.
+        for fill in self.fills.iter().filter(|_| complete && !reduced) {
+            let most = fill.most.load(Ordering::Relaxed);
+            if (1..fill.capacity).contains(&most) {
+                vacuous.push(format!("the channel `{}` was never full: it held at most {most} of {} messages", fill.name, fill.capacity));
+            }
+        }
         vacuous.sort();
         vacuous.dedup();
         Coverage { processes: self.coverage(), complete, reduced, vacuous }
@@ -233,6 +278,17 @@ impl Notes {
         }
         Some(sent)
     }
+}
+
+/// The channels that exist from the start and hold messages.
+fn fills(program: &Verified) -> Vec<Fill> {
+    let layout = program.layout();
+    let declared = program.program().channels.iter().zip(&layout.channels);
+    let fill = |(channel, &(ty, offset)): (&bytecode::StaticChannel, &(ChannelTypeId, usize))| {
+        let capacity = layout.channel_types.get(ty.index())?.capacity;
+        Some(Fill { name: channel.name.clone(), ty, offset, capacity, most: AtomicUsize::new(0) })
+    };
+    declared.filter_map(fill).filter(|fill| fill.capacity > 0).collect()
 }
 
 /// The steps that begin a transition in which one of these steps may follow.
@@ -270,36 +326,6 @@ fn steps_with(program: &Verified, has: impl Fn(&Op) -> bool) -> Vec<Addr> {
     let code = &program.program().code[..program.program().atoms_start().index()];
     let steps = (0..code.len()).filter(|&at| matches!(code[at], Op::Step { .. })).map(|at| Addr(at as u32));
     steps.filter(|&step| code_before(program, step).any(&has)).collect()
-}
-
-/// The code of a location, up to the STEPs with which its steps end.
-#[derive(Default)]
-struct Walk {
-    steps: Vec<Addr>,
-    others: Vec<Addr>,
-}
-
-fn walk(program: &Verified, location: Addr) -> Walk {
-    let code = &program.program().code;
-    let (mut seen, mut waiting, mut walk) = (FxHashSet::default(), vec![location], Walk::default());
-    while let Some(at) = waiting.pop() {
-        if !seen.insert(at) {
-            continue;
-        }
-        let Some(op) = code.get(at.index()) else { continue };
-        if matches!(op, Op::Step { .. }) {
-            walk.steps.push(at);
-            continue;
-        }
-        walk.others.push(at);
-        waiting.extend(op.target());
-        // A subroutine returns to the instruction after its call.
-        if !op.ends_path() || matches!(op, Op::Call { .. }) {
-            waiting.push(at.next());
-        }
-    }
-    walk.steps.sort_unstable();
-    walk
 }
 
 /// The code of all locations, by their addresses.
@@ -395,12 +421,15 @@ pub(crate) struct Noting {
     system: Box<dyn CloneSystem>,
     notes: Arc<Notes>,
     interpreter: Interpreter,
+    /// The letters that were told already, and the latest.
+    letters: FxHashSet<u64>,
+    latest: Option<u64>,
 }
 
 impl Noting {
     pub fn new(system: Box<dyn CloneSystem>, notes: Arc<Notes>) -> Noting {
         let interpreter = Interpreter::new(Arc::clone(&notes.program));
-        Noting { system, notes, interpreter }
+        Noting { system, notes, interpreter, letters: FxHashSet::default(), latest: None }
     }
 
     /// Records the steps from number `first` of `out` on. They leave `states`, whose first one is
@@ -428,6 +457,7 @@ impl System for Noting {
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         let first = out.len();
         self.system.successors(state, out);
+        self.notes.look_into_channels(state);
         if let Some(entry) = out.entries().get(first) {
             self.note(&[state], entry.source, out, first);
         }
@@ -436,6 +466,9 @@ impl System for Noting {
     fn successors_of_all(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
         let first = out.len();
         let expanded = self.system.successors_of_all(states, source, out);
+        if !self.notes.fills.is_empty() {
+            states.iter().for_each(|state| self.notes.look_into_channels(state));
+        }
         self.note(states, source, out, first);
         expanded
     }
@@ -466,7 +499,11 @@ impl System for Noting {
     }
 
     fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
-        self.system.atoms(state)
+        let letter = self.system.atoms(state)?;
+        if self.latest.replace(letter) != Some(letter) && self.letters.len() < LETTERS_MAX && self.letters.insert(letter) {
+            self.notes.letters.lock().unwrap_or_else(PoisonError::into_inner).insert(letter);
+        }
+        Ok(letter)
     }
 
     fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
@@ -491,9 +528,10 @@ pub(crate) fn merge(all: &mut Option<Coverage>, more: Coverage) {
             known.executed |= more.executed;
         }
     }
-    // A warning stays only if both searches give it. One complete search is enough for a complete
-    // coverage.
-    known.vacuous.retain(|sentence| more.vacuous.contains(sentence));
+    // What one of them has seen is not vacuous; what one has seen completely cannot be otherwise.
+    if !known.complete || known.reduced {
+        known.vacuous.retain(|sentence| more.vacuous.contains(sentence));
+    }
     known.reduced &= more.reduced;
     known.complete |= more.complete;
 }

@@ -6,16 +6,15 @@
 //! steps of path and loop together is minimised. The reference interpreter has executed every trace
 //! that is returned.
 
+use crate::causal;
 use crate::claim::Claim;
 use crate::guide::Guide;
-use crate::plan::{Engine, Only, Plan};
+use crate::plan::{Fair, Only, Plan};
 use crate::run::{Checked, Refusal, Surroundings, enough, run_in};
 use crate::subject::{Selected, Subject};
 use crate::table::{Order, StoreKind};
-use crate::temporal;
-use contract::{Fault, Limits, Outcome, Safety, Statistics, StopReason, Trace, Verdict, Violation, ViolationKind};
+use contract::{Fault, Limits, Safety, StopReason, Trace, Verdict, Violation, ViolationKind};
 use replay::Step;
-use search::Fairness;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -88,15 +87,7 @@ pub fn improve(
 fn improve_run(subject: &Arc<dyn Subject>, trace: &Trace, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Improved, Refusal> {
     let mut narrator = subject.narrator();
     narrator.give_up_when(enough(plan, &surroundings.cancel));
-    let is_over = || surroundings.cancel.is_cancelled();
-    let violates = |claim: &Claim| {
-        let mut reference = subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), surroundings.observer);
-        let fault = Fault::new(ViolationKind::Property, ViolationKind::Property.name());
-        let verdict = Verdict::Violated(Box::new(Violation { fault, trace: trace.clone() }));
-        let claimed = Outcome { verdict, statistics: Statistics::default() };
-        let (told, _) = temporal::confirm(&narrator, &mut reference, claim, Fairness::None, claimed, &is_over);
-        matches!(told.verdict, Verdict::Violated(_))
-    };
+    let violates = |claim: &Claim| causal::violates(&**subject, &narrator, claim, trace, Fair::Any, surroundings);
     let stated = subject.stated();
     let violated = stated.iter().find(|stated| matches!(subject.claim(stated), Some(Ok(claim)) if violates(&claim)));
     let Some(property) = violated else { return Err(Refusal::Combination(NOT_STATED)) };

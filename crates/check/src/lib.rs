@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod causal;
 mod choice;
 mod claim;
 mod coverage;
@@ -33,11 +34,15 @@ mod series;
 mod spread;
 mod stores;
 mod subject;
+mod switches;
 mod table;
 mod temporal;
+mod vacuity;
+mod witness;
 
 pub use ::measure::parse as parse_measure;
 pub use advice::{advice, check_advice, graph_advice};
+pub use causal::causal;
 pub use choice::{Choosable, UnknownName};
 pub use claim::{Claim, NotChecked, Refuted};
 pub use ctl::{Ctl, CtlForm, CtlWitness};
@@ -60,4 +65,6 @@ pub use saved::Saved;
 pub use search::{Blocks, CheckpointError, Checkpoints, Spill};
 pub use spread::{Owner, Spread};
 pub use subject::{Enclosed, Selected, Subject, same_behaviour};
+pub use switches::{FewestSwitches, fewest_switches};
 pub use table::{Cycles, Order, StoreKind};
+pub use witness::{Shown, witness};

@@ -16,6 +16,7 @@ use crate::saved;
 use crate::subject::Subject;
 use crate::table::{Combination, Order};
 use crate::temporal;
+use crate::vacuity;
 use contract::{
     Cancel, CloneSystem, Coverage, Enough, Judged, Limits, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason,
     System, Verdict, ViolationKind,
@@ -55,6 +56,8 @@ pub struct Checked {
     pub coverage: Option<Coverage>,
     /// The same for each property, by its name, that had a search of its own.
     pub shrunk_for: Vec<(String, Shrunk)>,
+    /// Properties that hold because nothing they speak of happens, in sentences.
+    vacuous: Vec<String>,
 }
 
 impl Checked {
@@ -72,6 +75,7 @@ impl Checked {
             shrunk_for: Vec::new(),
             witness: None,
             coverage: None,
+            vacuous: Vec::new(),
         }
     }
 }
@@ -332,6 +336,9 @@ fn carry_out(
         checked.properties.push(judged);
     }
     checked.outcome.verdict = property::overall(checked.outcome.verdict, &checked.properties);
+    if let Some(coverage) = &mut checked.coverage {
+        coverage.vacuous.append(&mut checked.vacuous);
+    }
     Ok(checked)
 }
 
@@ -407,6 +414,9 @@ fn temporal(
         }
     };
     if let Some(notes) = notes {
+        if found.verdict == Verdict::Holds {
+            checked.vacuous.extend(vacuity::sentences(subject, &stated.name, claim, &notes.letters()));
+        }
         // The product leaves out runs that the claim does not follow, so the coverage is not
         // complete.
         coverage::merge(&mut checked.coverage, notes.tell(false, is_reduced));

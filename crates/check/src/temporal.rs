@@ -241,7 +241,7 @@ fn confirmed(
 }
 
 /// A letter of the automaton, whose bits are in the order of `numbers`, as one of the formula.
-fn by_atom(letter: u64, numbers: &[u32]) -> u64 {
+pub(crate) fn by_atom(letter: u64, numbers: &[u32]) -> u64 {
     numbers
         .iter()
         .enumerate()

@@ -6,6 +6,7 @@
 use crate::alternatives::one_of;
 use crate::commands::Command;
 use crate::failure::Failure;
+use crate::progress::ProgressForm;
 use crate::quantity;
 use check::{Engine, Order, StoreKind};
 use clap::{Args, Parser};
@@ -125,6 +126,9 @@ pub struct EngineArguments {
     /// Time limit, as in 90s or 1h30m. If it is reached, the verdict is unknown
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub time: Option<Duration>,
+    /// How progress is shown, on standard error
+    #[arg(long, value_name = "FORM", value_enum, default_value_t)]
+    pub progress: ProgressForm,
     /// Do not search deeper than N steps from the initial state
     #[arg(long, value_name = "N")]
     pub depth: Option<u64>,

@@ -1,10 +1,12 @@
 //! Why a command failed. Every failure has exit code 2: the input or the call is wrong.
 
+use crate::terminal;
 use check::{Refusal, ResumeError};
 use replay::ReplayError;
 use report::{WitnessError, json};
-use serde_json::{Value, json as object};
-use source::{Diagnostic, SourceMap};
+use schemars::JsonSchema;
+use serde::Serialize;
+use source::{Diagnostic, Fix, Label, SourceMap};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -68,7 +70,7 @@ impl Failure {
 
     /// The failure as the one object that `--json` prints.
     pub fn json(&self) -> String {
-        let diagnostics: Vec<Value> = match self {
+        let diagnostics: Vec<DiagnosticJson> = match self {
             Failure::Model { map, diagnostics } => diagnostics.iter().map(|diagnostic| diagnostic_json(map, diagnostic)).collect(),
             _ => Vec::new(),
         };
@@ -79,27 +81,107 @@ impl Failure {
                 .map_or_else(String::new, |diagnostic| diagnostic.message.clone()),
             other => other.to_string(),
         };
-        json::line(&object!({ "error": message, "diagnostics": diagnostics }))
+        json::line(&FailureJson { error: message, diagnostics })
     }
 }
 
-fn diagnostic_json(map: &SourceMap, diagnostic: &Diagnostic) -> Value {
+/// What every command prints as JSON if the input or the call is wrong.
+#[derive(JsonSchema, Serialize)]
+pub struct FailureJson {
+    /// What is wrong, in a sentence.
+    error: String,
+    /// What is wrong with the model, one for each place.
+    diagnostics: Vec<DiagnosticJson>,
+}
+
+/// A message about a place.
+#[derive(JsonSchema, Serialize)]
+pub struct DiagnosticJson {
+    /// `error`, `warning` or `note`.
+    severity: String,
+    message: String,
+    file: String,
+    /// From 1.
+    line: usize,
+    /// From 1.
+    column: usize,
+    /// What to do about it.
+    hint: Option<String>,
+    /// What else is to be said.
+    notes: Vec<String>,
+    /// Further places.
+    labels: Vec<LabelJson>,
+    /// The change that would mend it, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<FixJson>,
+}
+
+/// A further place.
+#[derive(JsonSchema, Serialize)]
+pub struct LabelJson {
+    message: String,
+    file: String,
+    /// From 1.
+    line: usize,
+    /// From 1.
+    column: usize,
+}
+
+/// A change of the text.
+#[derive(JsonSchema, Serialize)]
+pub struct FixJson {
+    file: String,
+    /// Where the text begins that is replaced, from 1.
+    line: usize,
+    /// From 1.
+    column: usize,
+    /// The text that is replaced.
+    old: String,
+    /// The text instead.
+    new: String,
+}
+
+fn diagnostic_json(map: &SourceMap, diagnostic: &Diagnostic) -> DiagnosticJson {
     let location = map.location(diagnostic.span);
-    object!({
-        "severity": diagnostic.severity.to_string(),
-        "message": diagnostic.message,
-        "file": map.name(diagnostic.span.file),
-        "line": location.line,
-        "column": location.column,
-        "hint": diagnostic.hint,
-    })
+    DiagnosticJson {
+        severity: diagnostic.severity.to_string(),
+        message: diagnostic.message.clone(),
+        file: map.name(diagnostic.span.file).to_owned(),
+        line: location.line,
+        column: location.column,
+        hint: diagnostic.hint.clone(),
+        notes: diagnostic.notes.clone(),
+        labels: diagnostic.labels.iter().map(|label| label_json(map, label)).collect(),
+        fix: diagnostic.fix.as_ref().map(|fix| fix_json(map, fix)),
+    }
+}
+
+fn label_json(map: &SourceMap, label: &Label) -> LabelJson {
+    let location = map.location(label.span);
+    LabelJson {
+        message: label.message.clone(),
+        file: map.name(map.shown(label.span).file).to_owned(),
+        line: location.line,
+        column: location.column,
+    }
+}
+
+fn fix_json(map: &SourceMap, fix: &Fix) -> FixJson {
+    let location = map.location(fix.span);
+    FixJson {
+        file: map.name(map.shown(fix.span).file).to_owned(),
+        line: location.line,
+        column: location.column,
+        old: map.snippet(fix.span).to_owned(),
+        new: fix.text.clone(),
+    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::File { path, action, error } => write!(f, "cannot {action} {}: {error}", path.display()),
-            Failure::Model { map, diagnostics } => f.write_str(source::render_all(map, diagnostics).trim_end()),
+            Failure::Model { map, diagnostics } => f.write_str(source::render_all_in(map, diagnostics, terminal::paint()).trim_end()),
             Failure::Plan(refusal) => refusal.fmt(f),
             Failure::Trace { path, error } => write!(f, "{}: {error}", path.display()),
             Failure::Replay { path, error } => write!(f, "{}: {error}", path.display()),

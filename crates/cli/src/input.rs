@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::paths;
+use crate::terminal;
 use bytecode::Verified;
 use check::{Claim, Ctl, CtlForm, Enclosed, Measure, Saved, Selected, Subject};
 use contract::Trace;
@@ -159,7 +160,7 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     }
     if !loaded.warnings.is_empty() {
         // Standard error may be closed; the answer does not depend on it.
-        let _ = writeln!(io::stderr(), "{}", source::render_all(&loaded.map, &loaded.warnings));
+        let _ = writeln!(io::stderr(), "{}", source::render_all_in(&loaded.map, &loaded.warnings, terminal::paint()));
     }
     let warnings = loaded.warnings_in_lines();
     let mut given = loaded.expressions.into_iter();
@@ -326,13 +327,8 @@ fn foreign(path: &Path, contents: &[u8]) -> Option<Failure> {
     trace.then(|| Failure::Call(format!("{name}: this is a trace, not a model; `everypath replay {name}` shows it")))
 }
 
-/// The narrator of the model that is contained in a trace. The model is verified like any other.
-/// File names are shown relative to the working folder.
-pub fn narrator_of(path: &Path, witness: &mut Witness) -> Result<Narrator, Failure> {
-    traced(path, witness).map(|model| model.narrator)
-}
-
-/// The same model, to be searched.
+/// The model that is contained in a trace. It is verified like any other. File names are shown
+/// relative to the working folder.
 pub fn traced(path: &Path, witness: &mut Witness) -> Result<Model, Failure> {
     let name = format!("{}, its program.{}", path.display(), witness.ending);
     let source = Input { name: &name, bytes: witness.program.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };

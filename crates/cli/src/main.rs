@@ -8,6 +8,7 @@
 mod alternatives;
 mod args;
 mod checkpoint;
+mod clearer;
 mod commands;
 mod devices;
 mod dialogue;

@@ -1,28 +1,94 @@
-//! Shows the progress of the search on one line of the terminal, which is erased at the end. Shows
-//! nothing if standard error is not a terminal.
+//! Shows the progress of the search: on one line of the terminal, which is erased at the end, or as
+//! JSON, a line each. What was heard is kept for a picture of the search over time.
 
 use crate::lock;
+use clap::ValueEnum;
 use contract::{Observer, Progress};
-use report::text;
+use report::{Timeline, json, text};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Shows progress on standard error, if that is a terminal.
+/// How progress is shown, on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ProgressForm {
+    /// On a line, if it is a terminal
+    #[default]
+    Auto,
+    /// As JSON, a line each
+    Json,
+    /// Not at all
+    None,
+}
+
+/// A line of progress as JSON.
+#[derive(JsonSchema, Serialize)]
+pub struct ProgressJson {
+    /// `progress`, or `notice` for something that the user should know.
+    event: &'static str,
+    /// The notice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// States visited.
+    states: u64,
+    /// Transitions followed.
+    transitions: u64,
+    /// States that wait to be expanded.
+    waiting: u64,
+    /// Steps from the initial state.
+    depth: u64,
+    /// Memory in use.
+    memory_bytes: u64,
+    /// Time since the search began.
+    seconds: f64,
+    /// An estimate of the states that are still to come, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<u64>,
+}
+
+/// Shows progress on standard error.
 pub struct Ticker {
     visible: bool,
+    lines: bool,
     drawn: AtomicBool,
     last: Mutex<Progress>,
+    timeline: Mutex<Timeline>,
 }
 
 /// Goes to the first column and clears the line.
 const WIPE: &str = "\r\x1b[2K";
 
 impl Ticker {
-    /// A ticker that writes only to a terminal, and not if JSON is wanted.
-    pub fn new(json: bool) -> Ticker {
-        Ticker { visible: !json && io::stderr().is_terminal(), drawn: AtomicBool::new(false), last: Mutex::default() }
+    /// A ticker that writes in this form; on a line only to a terminal, and not if the answer is
+    /// wanted as JSON.
+    pub fn new(json: bool, form: ProgressForm) -> Ticker {
+        let visible = form == ProgressForm::Auto && !json && io::stderr().is_terminal();
+        let lines = form == ProgressForm::Json;
+        Ticker { visible, lines, drawn: AtomicBool::new(false), last: Mutex::default(), timeline: Mutex::default() }
+    }
+
+    /// What was heard from the beginning on.
+    pub fn timeline(&self) -> Timeline {
+        lock(&self.timeline).clone()
+    }
+
+    fn write_json(&self, progress: &Progress, notice: Option<&str>) {
+        let line = json::line(&ProgressJson {
+            event: if notice.is_some() { "notice" } else { "progress" },
+            text: notice.map(str::to_owned),
+            states: progress.states,
+            transitions: progress.transitions,
+            waiting: progress.waiting,
+            depth: progress.depth,
+            memory_bytes: progress.bytes,
+            seconds: progress.elapsed.as_secs_f64(),
+            remaining: progress.remaining,
+        });
+        // If nobody listens, the search continues.
+        let _ = writeln!(io::stderr(), "{line}");
     }
 
     /// What was heard last.
@@ -70,6 +136,10 @@ fn line(progress: &Progress) -> String {
 impl Observer for Ticker {
     fn progress(&self, progress: &Progress) {
         *lock(&self.last) = *progress;
+        lock(&self.timeline).push(progress);
+        if self.lines {
+            self.write_json(progress, None);
+        }
         if self.visible {
             self.draw(&line(progress));
         }
@@ -77,6 +147,9 @@ impl Observer for Ticker {
 
     fn notice(&self, notice: &str) {
         self.finish();
+        if self.lines {
+            return self.write_json(&self.last(), Some(notice));
+        }
         let _ = writeln!(io::stderr(), "note: {notice}");
     }
 }

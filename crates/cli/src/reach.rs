@@ -8,6 +8,7 @@ use crate::{Exit, paths, say};
 use check::{Order, Reach};
 use report::json::{self, StepJson};
 use report::{Printer, text};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A line, or a file and a line.
@@ -32,8 +33,8 @@ pub fn place(text: &str) -> Result<Place, String> {
 }
 
 /// The answer as JSON.
-#[derive(Serialize)]
-struct ReachJson {
+#[derive(JsonSchema, Serialize)]
+pub struct ReachJson {
     /// `reached`, `never` or `unknown`.
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +54,7 @@ pub fn run(arguments: &CheckArguments, place: &Place, mut session: Session) -> R
     if session.plan.order == Order::Auto {
         session.plan.order = Order::Breadth;
     }
-    let (session, reach, statistics) = session.reach(place.file.as_deref(), place.line)?;
+    let (reach, statistics) = session.reach(place.file.as_deref(), place.line)?;
     let model = &session.model;
     let (verdict, reason, exit) = match &reach {
         Reach::By { .. } => ("reached", None, Exit::Fine),

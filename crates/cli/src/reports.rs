@@ -6,7 +6,7 @@ use crate::output::Output;
 use clap::Args;
 use contract::{Trace, Verdict};
 use report::json::CheckJson;
-use report::{Chart, Page, itf, junit, sarif};
+use report::{Chart, Page, Timeline, itf, junit, sarif};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,9 @@ pub struct ReportArguments {
     /// Write the values along the path to FILE, in the Informal Trace Format (ITF)
     #[arg(long, value_name = "FILE")]
     pub itf: Option<PathBuf>,
+    /// Write charts of the search over time to FILE, as SVG: states, rate, memory, depth
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
 }
 
 /// The files that will be written.
@@ -36,42 +39,54 @@ pub struct Reports<'a> {
     junit: Option<Output>,
     sarif: Option<Output>,
     itf: Option<Output>,
+    timeline: Option<Output>,
 }
 
 impl ReportArguments {
     /// Makes sure that the files can be written; none of them may be one of `others`.
     pub fn open(&self, others: &[&Path]) -> Result<Reports<'_>, Failure> {
-        let wanted = [&self.html, &self.junit, &self.sarif, &self.itf];
+        let wanted = [&self.html, &self.junit, &self.sarif, &self.itf, &self.timeline];
         let distinct: BTreeSet<&PathBuf> = wanted.into_iter().flatten().collect();
         if distinct.len() < wanted.into_iter().flatten().count() {
             return Err(Failure::Call("two of the reports would be written to the same file".to_owned()));
         }
         let open = |path: &Option<PathBuf>| path.as_deref().map(|path| Output::new(path, others)).transpose();
         let (html, junit, sarif, itf) = (open(&self.html)?, open(&self.junit)?, open(&self.sarif)?, open(&self.itf)?);
-        Ok(Reports { arguments: self, html, junit, sarif, itf })
+        let timeline = open(&self.timeline)?;
+        Ok(Reports { arguments: self, html, junit, sarif, itf, timeline })
     }
 
     /// Whether any report is wanted.
     pub fn any(&self) -> bool {
-        self.html.is_some() || self.junit.is_some() || self.sarif.is_some() || self.itf.is_some()
+        self.html.is_some() || self.junit.is_some() || self.sarif.is_some() || self.itf.is_some() || self.timeline.is_some()
     }
 }
 
 impl Reports<'_> {
     /// Writes them.
-    pub fn write(&self, model: &Model, verdict: &Verdict, witness: Option<&Trace>, answer: &CheckJson) -> Result<(), Failure> {
+    pub fn write(
+        &self,
+        model: &Model,
+        verdict: &Verdict,
+        witness: Option<&Trace>,
+        answer: &CheckJson,
+        timeline: &Timeline,
+    ) -> Result<(), Failure> {
         let trace = match verdict {
             Verdict::Violated(violation) => Some(&violation.trace),
             _ => witness,
         };
         if let Some(file) = &self.html {
-            file.write(page(model, trace, answer))?;
+            file.write(page(model, trace, answer, timeline))?;
         }
         if let Some(file) = &self.junit {
             file.write(junit(&model.name, answer))?;
         }
         if let Some(file) = &self.sarif {
             file.write(sarif(answer, env!("EVERYPATH_VERSION")))?;
+        }
+        if let Some(file) = &self.timeline {
+            file.write(timeline.svg(&format!("{}, over time", model.name)))?;
         }
         match (&self.itf, trace) {
             (Some(file), Some(trace)) => file.write(itf(&model.narrator, &model.name, trace))?,
@@ -85,7 +100,8 @@ impl Reports<'_> {
     }
 }
 
-fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson) -> String {
+fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson, timeline: &Timeline) -> String {
+    let over_time = timeline.is_worth_a_picture().then(|| timeline.svg("The search over time"));
     let chart = trace.and_then(|trace| {
         let steps = model.narrator.replay(trace).ok()?;
         Some(Chart::new(&model.narrator, &model.witness(trace.clone(), answer.violation.clone(), None), &steps).svg())
@@ -94,7 +110,16 @@ fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson) -> String {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let sources = sources(model, answer);
     let command = format!("everypath {}", typed.join(" "));
-    Page { model: &model.name, command: &command, answer, initial: &initial, sources: &sources, chart: chart.as_deref() }.html()
+    Page {
+        model: &model.name,
+        command: &command,
+        answer,
+        initial: &initial,
+        sources: &sources,
+        chart: chart.as_deref(),
+        over_time: over_time.as_deref(),
+    }
+    .html()
 }
 
 /// The files that the answer mentions, as far as they can be read.

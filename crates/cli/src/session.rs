@@ -13,10 +13,13 @@ use crate::spill::SpillFile;
 use crate::team::{Gathered, TeamArguments};
 use crate::watch::{Answer, Watch};
 use crate::{Exit, interrupt, memory, paths, plan};
-use check::{Blocks, Checked, Checkpoints, EdgeSink, Folder, Order, Plan, Reach, Sampling, Saved, Spill, StoreKind, Surroundings};
-use contract::{Cancel, Limits, Observer, Outcome, Statistics, StopReason, Verdict};
+use check::{
+    Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Order, Plan, Reach, Sampling, Saved, Shown, Spill, StoreKind, Surroundings,
+};
+use contract::{Cancel, Limits, Observer, Outcome, Stated, Statistics, StopReason, Verdict, Violation};
+use replay::{Essential, Step};
 use report::json::{self, CheckJson, SpaceJson};
-use report::{Measured, Told, check_text, space_text};
+use report::{Measured, Timeline, Told, check_text, space_text};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -73,7 +76,7 @@ impl Session {
         let read = |path: &Path| input::model_with(path, &subject.lf.define(path, &subject.defines)?, &wanted);
         let given = subject.model.as_deref().map(read).transpose()?;
         // While the model is read there is nothing to lose, so a signal ends the process at once.
-        let (cancel, ticker) = (interrupt::on_signal(), Arc::new(Ticker::new(json)));
+        let (cancel, ticker) = (interrupt::on_signal(), Arc::new(Ticker::new(json, engine.progress)));
         patience.until(&cancel);
         let (model, plan, from) = match (&saving.resume, given) {
             (Some(path), given) => {
@@ -182,6 +185,7 @@ impl Session {
     }
 }
 
+/// What was heard of the search.
 impl Session {
     /// The folder for states, if there is to be one.
     fn disk(&self, saving: &SavingArguments) -> Result<Option<DiskFolder>, Failure> {
@@ -195,15 +199,42 @@ impl Session {
         }
     }
 
-    /// Looks for a path that executes a statement on a line.
-    pub fn reach(mut self, file: Option<&str>, line: u32) -> Result<(Session, Reach, Statistics), Failure> {
-        self.plan.limits.time = self.patience.left();
+    /// How it went over time.
+    pub fn timeline(&self) -> Timeline {
+        self.ticker.timeline()
+    }
+}
+
+/// Questions that are asked after the search, or instead of it.
+impl Session {
+    /// Asks something within the time that is left.
+    fn ask<T>(&self, question: impl FnOnce(&Plan, &Surroundings<'_>) -> T) -> T {
+        let plan = Plan { limits: Limits { time: self.patience.left(), ..self.plan.limits }, ..self.plan };
         let cancel = self.cancel.clone();
         let surroundings = Surroundings { cancel, observer: &*self.ticker, resident: Some(&memory::resident), ..Surroundings::default() };
-        let reached = check::reach(&*self.model.subject, file, line, &self.plan, &surroundings);
+        let answer = question(&plan, &surroundings);
         self.ticker.finish();
-        let (reach, statistics) = reached?;
-        Ok((self, reach, statistics))
+        answer
+    }
+
+    /// Looks for a path that executes a statement on a line.
+    pub fn reach(&self, file: Option<&str>, line: u32) -> Result<(Reach, Statistics), Failure> {
+        Ok(self.ask(|plan, around| check::reach(&*self.model.subject, file, line, plan, around))?)
+    }
+
+    /// Looks for a violation that is reached with the fewest context switches.
+    pub fn fewest_switches(&self) -> FewestSwitches {
+        self.ask(|plan, around| check::fewest_switches(&*self.model.subject, plan, around))
+    }
+
+    /// The steps that a violation depends on.
+    pub fn causal(&self, violation: &Violation, steps: &[Step]) -> Option<Essential> {
+        self.ask(|plan, around| check::causal(&*self.model.subject, violation, steps, plan, around))
+    }
+
+    /// A run that shows a property.
+    pub fn shown(&self, stated: &Stated) -> Result<Result<Shown, String>, Failure> {
+        Ok(self.ask(|plan, around| check::witness(&self.model.subject, stated, plan, around))?)
     }
 }
 

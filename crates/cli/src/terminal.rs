@@ -5,6 +5,7 @@
 
 use clap::Args;
 use report::{Detail, Look};
+use source::Paint;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 
@@ -51,6 +52,11 @@ pub fn look() -> Look {
     let terminal = io::stdout().is_terminal();
     let width = terminal.then(|| terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0)));
     Look { color: colors(terminal, |name| std::env::var_os(name)), width, detail: Detail::Usual }
+}
+
+/// The colours of diagnostics, on standard error.
+pub fn paint() -> Paint {
+    Paint { color: colors(io::stderr().is_terminal(), |name| std::env::var_os(name)) }
 }
 
 /// Whether text that goes to a terminal, or not, is in colour, by these variables.

@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod conform;
+mod control;
+mod essential;
 mod graph;
 mod moves;
 mod narrator;
@@ -20,6 +22,8 @@ mod waiting;
 mod words;
 
 pub use conform::{Conformance, Departure, Event};
+pub use control::{Control, ControlLocation, ControlStep, control};
+pub use essential::{Essential, context_switches, essential};
 pub use narrator::{Moves, Narrator, ReplayError};
 pub use options::Choice;
 pub use retold::{Relation, Retold, retell};

@@ -3,6 +3,7 @@
 use crate::look::{Detail, Look};
 use crate::steps::{Columns, printable};
 use contract::{Coverage, ProcessCoverage, StatementCoverage};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -52,7 +53,7 @@ fn process_text(process: &ProcessCoverage, look: &Look) -> String {
 }
 
 /// Coverage, for scripts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoverageJson {
     /// Statements of all processes.
     pub statements: usize,
@@ -69,7 +70,7 @@ pub struct CoverageJson {
 }
 
 /// The coverage of a type of process.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessCoverageJson {
     /// The name of the type.
     pub name: String,
@@ -80,7 +81,7 @@ pub struct ProcessCoverageJson {
 }
 
 /// The coverage of a statement.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct StatementCoverageJson {
     /// The file.
     pub file: Option<String>,

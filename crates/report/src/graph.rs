@@ -1,10 +1,12 @@
 //! A state space as a labelled graph, in the formats other tools read.
 //!
 //! `.aut` is the Aldebaran format of CADP, mCRL2 and LTSmin; `.dot` is Graphviz; `.json` is for
-//! everything else. All three are written as a stream, without a second copy of the graph in
-//! memory. Pictures and JSON also tell the strongly connected components, which `components` finds.
+//! everything else. They are written as a stream, without a second copy of the graph in memory. A
+//! small graph can also be drawn, as `.svg`. Pictures and JSON also tell the strongly connected
+//! components, which `components` finds.
 
 use crate::components::Components;
+use crate::diagram::{BoxKind, Diagram, DiagramBox, TooLarge, diagrams_svg};
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -113,7 +115,23 @@ impl Graph {
             GraphFormat::Aut => self.write_aut(out),
             GraphFormat::Dot => self.write_dot(out),
             GraphFormat::Json => self.write_json(out),
+            GraphFormat::Svg => out.write_all(self.svg().map_err(io::Error::other)?.as_bytes()),
         }
+    }
+
+    /// The graph as a picture.
+    fn svg(&self) -> Result<String, TooLarge> {
+        let boxed = |state: u32| {
+            let values = self.values.get(state as usize).map_or("", String::as_str).lines().map(str::to_owned);
+            let kind = if state == 0 { BoxKind::Initial } else { BoxKind::Plain };
+            DiagramBox { lines: std::iter::once(state.to_string()).chain(values).collect(), kind, story: String::new() }
+        };
+        // More are refused; there is no need to make them first.
+        if self.states as usize > 4096 {
+            return Err(TooLarge { boxes: self.states as usize, edges: self.edges().count() });
+        }
+        let edges = self.edges().map(|edge| (edge.source as usize, edge.target as usize, self.label(edge).to_owned())).collect();
+        diagrams_svg(&[Diagram { title: "state space".to_owned(), boxes: (0..self.states).map(boxed).collect(), edges }])
     }
 
     fn write_aut(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -183,6 +201,8 @@ pub enum GraphFormat {
     /// `.json`: `states`, `initial`, `components`, for each state its `component`, and
     /// `transitions` with `source`, `label`, `target`.
     Json,
+    /// A picture, `.svg`.
+    Svg,
 }
 
 /// A file ending that names no graph format.
@@ -191,7 +211,7 @@ pub struct UnknownFormat(String);
 
 impl fmt::Display for UnknownFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a graph cannot be written as `.{}`; use `.aut`, `.dot` or `.json`", self.0)
+        write!(f, "a graph cannot be written as `.{}`; use `.aut`, `.dot`, `.json` or `.svg`", self.0)
     }
 }
 
@@ -205,6 +225,7 @@ impl FromStr for GraphFormat {
             "aut" => Ok(GraphFormat::Aut),
             "dot" | "gv" => Ok(GraphFormat::Dot),
             "json" => Ok(GraphFormat::Json),
+            "svg" => Ok(GraphFormat::Svg),
             _ => Err(UnknownFormat(ending.to_owned())),
         }
     }
@@ -268,7 +289,7 @@ mod tests {
 
     #[test]
     fn an_empty_graph_is_well_formed() {
-        for format in [GraphFormat::Aut, GraphFormat::Dot, GraphFormat::Json] {
+        for format in [GraphFormat::Aut, GraphFormat::Dot, GraphFormat::Json, GraphFormat::Svg] {
             let mut out = Vec::new();
             Graph::new().write(format, &mut out).expect("memory takes everything");
             assert!(!out.is_empty());

@@ -33,6 +33,8 @@ pub struct Page<'a> {
     pub sources: &'a [(String, String)],
     /// The chart of the path, as SVG.
     pub chart: Option<&'a str>,
+    /// Charts of the search over time, as SVG.
+    pub over_time: Option<&'a str>,
 }
 
 impl Page<'_> {
@@ -54,6 +56,9 @@ impl Page<'_> {
             let _ = write!(out, "<h2>Chart</h2>\n<div class=\"picture\">\n{chart}</div>\n");
         }
         self.steps(&mut out);
+        if let Some(charts) = self.over_time {
+            let _ = write!(out, "<h2>The search over time</h2>\n<div class=\"picture\">\n{charts}</div>\n");
+        }
         self.data(&mut out);
         let _ = write!(out, "<script>\n{}</script>\n</body>\n</html>\n", include_str!("html/page.js"));
         out

@@ -3,12 +3,13 @@
 use crate::coverage::CoverageJson;
 use crate::outcome::Measured;
 use contract::{Disk, FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Traffic, Verdict};
-use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View, Wait, Waiting, Why};
+use replay::{Choice, Essential, Named, Narrator, ProcessView, Statement, Step, View, Wait, Waiting, Why};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What went wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ViolationJson {
     /// A short, stable name.
     pub kind: String,
@@ -32,7 +33,7 @@ impl From<&Fault> for ViolationJson {
 }
 
 /// A statement executed by a process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct StatementJson {
     /// The name of the process's type.
     pub process: String,
@@ -51,7 +52,7 @@ pub struct StatementJson {
 }
 
 /// A place in a macro or an inline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OriginJson {
     /// The file.
     pub file: String,
@@ -79,7 +80,7 @@ impl From<&Statement> for StatementJson {
 }
 
 /// A step of a trace: its first statement, and what else happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct StepJson {
     /// The statement that represents the step.
     #[serde(flatten)]
@@ -102,7 +103,7 @@ pub struct StepJson {
 }
 
 /// Statements that were executed and are not listed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LeftOutJson {
     /// How many statements of the step are listed before them.
     pub after: usize,
@@ -125,7 +126,7 @@ impl StepJson {
 }
 
 /// The location of a process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ProcessJson {
     /// The name of its type.
     pub process: String,
@@ -138,7 +139,7 @@ pub struct ProcessJson {
 }
 
 /// A statement that a process could execute next.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct OptionJson {
     /// The file.
     pub file: Option<String>,
@@ -174,7 +175,7 @@ impl From<Choice> for OptionJson {
 }
 
 /// The answer of `space`, and the numbers in the answer of `check`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct NumbersJson {
     /// Distinct states.
     pub states: u64,
@@ -210,7 +211,7 @@ pub struct NumbersJson {
 }
 
 /// How a search went that deletes states layer by layer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct SweepJson {
     /// The measure of progress, as a user can give it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -251,7 +252,7 @@ impl From<&Sweep> for SweepJson {
 }
 
 /// How several workers shared a search by messages.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TrafficJson {
     /// States that each worker owns.
     pub states_by_worker: Vec<u64>,
@@ -284,7 +285,7 @@ impl From<&Traffic> for TrafficJson {
 }
 
 /// What a store that is not exact may have overlooked.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OmissionJson {
     /// The probability that any state was overlooked.
     pub probability: f64,
@@ -294,7 +295,7 @@ pub struct OmissionJson {
 }
 
 /// How well a bit array was used.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BitsJson {
     /// Bits for each state.
     pub functions: u32,
@@ -352,7 +353,7 @@ impl NumbersJson {
 }
 
 /// A property and the answer for it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PropertyJson {
     /// Its name.
     pub name: String,
@@ -430,7 +431,7 @@ pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<Propert
 }
 
 /// What a depth-first probe before the search has done.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProbeJson {
     /// States it visited.
     pub states: u64,
@@ -445,7 +446,7 @@ pub struct ProbeJson {
 }
 
 /// What the searches of a run left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ReductionJson {
     /// Whether orders of independent steps were left out of the search for deadlocks and faults.
     pub por: bool,
@@ -466,7 +467,7 @@ pub struct ReductionJson {
 }
 
 /// What a slice left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct SliceJson {
     /// What was cut.
     pub cut: Vec<CutJson>,
@@ -476,7 +477,7 @@ pub struct SliceJson {
 }
 
 /// Something that was cut.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CutJson {
     /// What it was: `process`, `variable`, `field` and so on.
     pub kind: &'static str,
@@ -491,7 +492,7 @@ pub struct CutJson {
 }
 
 /// What the search for one property left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct PropertyReductionJson {
     /// The property.
     pub name: String,
@@ -506,7 +507,7 @@ pub struct PropertyReductionJson {
 }
 
 /// The estimates behind a directed search.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct HeuristicJson {
     /// Its name; `expression` for one of the user's own.
     pub name: String,
@@ -519,7 +520,7 @@ pub struct HeuristicJson {
 }
 
 /// What a directed search did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DirectedJson {
     /// Expansions, those of states that were reached by a shorter path later included.
     pub expanded: u64,
@@ -540,7 +541,7 @@ impl From<&Guided> for DirectedJson {
 }
 
 /// A pass over the program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct PassJson {
     /// Its name.
     pub name: &'static str,
@@ -549,7 +550,7 @@ pub struct PassJson {
 }
 
 /// The answer of `check`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CheckJson {
     /// `holds`, `violated` or `unknown`.
     pub verdict: &'static str,
@@ -589,9 +590,18 @@ pub struct CheckJson {
     /// For an infinite path, the number of steps before its loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,
+    /// How often another process moves in the trace than before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_switches: Option<usize>,
+    /// With `--causal`, the steps that the violation depends on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub causal: Option<CausalJson>,
     /// A path that shows that a formula of branching time holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub witness: Option<Vec<StepJson>>,
+    /// With `--witness`, for each property that holds a run that shows it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<WitnessJson>,
     /// The location of each process at the end of the trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessJson>,
@@ -606,8 +616,42 @@ pub struct CheckJson {
     pub coverage: Option<CoverageJson>,
 }
 
+/// The steps that a violation depends on.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct CausalJson {
+    /// Their numbers, from 1.
+    pub kept: Vec<usize>,
+    /// How many others there are.
+    pub folded: usize,
+    /// Whether it was tried for every step to do without it.
+    pub complete: bool,
+}
+
+impl From<&Essential> for CausalJson {
+    fn from(essential: &Essential) -> CausalJson {
+        let kept = essential.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(index, _)| index + 1).collect();
+        let folded = essential.kept.iter().filter(|kept| !**kept).count();
+        CausalJson { kept, folded, complete: essential.complete }
+    }
+}
+
+/// A run that shows a property.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct WitnessJson {
+    /// The name of the property.
+    pub property: String,
+    /// What the run shows, or why there is none.
+    pub message: String,
+    /// The steps of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<StepJson>>,
+    /// For an infinite run, the number of steps before its loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_start: Option<usize>,
+}
+
 /// A process that cannot move.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct WaitingJson {
     /// The name of its type.
     pub process: String,
@@ -618,7 +662,7 @@ pub struct WaitingJson {
 }
 
 /// An option that is not executable.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct WaitJson {
     /// The file.
     pub file: Option<String>,
@@ -688,7 +732,10 @@ impl CheckJson {
             violation: None,
             trace: None,
             loop_start: None,
+            context_switches: None,
+            causal: None,
             witness: None,
+            witnesses: Vec::new(),
             processes: Vec::new(),
             waiting: Vec::new(),
             waiting_cycle: Vec::new(),
@@ -713,7 +760,7 @@ impl CheckJson {
 }
 
 /// The answer of `space`. It says whether the state space is complete.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SpaceJson {
     /// The numbers.
     #[serde(flatten)]

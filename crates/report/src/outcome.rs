@@ -5,7 +5,7 @@ use crate::steps::{Printer, processes_text};
 use crate::text;
 use crate::waiting::waiting_text;
 use contract::{Disk, Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation, ViolationKind};
-use replay::{Narrator, Step};
+use replay::{Essential, Narrator, Step, context_switches};
 use std::fmt::Write as _;
 
 /// What only the outside can measure.
@@ -20,6 +20,8 @@ pub struct Measured {
 pub struct Told<'a> {
     /// The steps of its trace.
     pub steps: &'a [Step],
+    /// Which of them its end depends on, if that is to be shown.
+    pub essential: Option<&'a Essential>,
     /// Why the steps are not described, if there was no time for it, in a sentence.
     pub untold: Option<&'a str>,
     /// What is to be said of what the searches left out, in lines.
@@ -80,7 +82,9 @@ fn violation_text(narrator: Option<&Narrator>, violation: &Violation, told: &Tol
     match (told.untold, narrator) {
         (Some(why), _) => out.push_str(&format!("{why}\n")),
         (None, Some(narrator)) => {
-            out.push_str(&Printer::new(narrator, &trace.initial).looking(look).trace(told.steps, trace.loop_start));
+            let kept = told.essential.map(|essential| &essential.kept[..]);
+            out.push_str(&Printer::new(narrator, &trace.initial).looking(look).keeping(kept).trace(told.steps, trace.loop_start));
+            out.push_str(&length_text(told.steps, told.essential, &look));
         }
         (None, None) => {}
     }
@@ -92,6 +96,33 @@ fn violation_text(narrator: Option<&Narrator>, violation: &Violation, told: &Tol
         let _ = write!(out, "\n{}\n{waiting}", look.strong("at the end nobody can move:"));
     }
     out
+}
+
+/// How long a trace is, how often it changes from one process to another, and what was folded.
+pub fn length_text(steps: &[Step], essential: Option<&Essential>, look: &Look) -> String {
+    let plural = |count: usize, one: &str, many: &str| format!("{} {}", text::count(count as u64), if count == 1 { one } else { many });
+    let mut out = match steps.len() {
+        0 | 1 => String::new(),
+        many => {
+            let switches = plural(context_switches(steps), "context switch", "context switches");
+            format!("\n{}\n", look.faint(&format!("{} steps, {switches}", text::count(many as u64))))
+        }
+    };
+    if let Some(Essential { kept, complete, .. }) = essential {
+        let folded = kept.iter().filter(|kept| !**kept).count();
+        let unsure = if *complete { "" } else { "; there was no time to try them all" };
+        let _ = match folded {
+            0 => writeln!(out, "every step is needed{unsure}"),
+            _ => writeln!(out, "{} folded: the others alone lead to the same end{unsure}", plural(folded, "step is", "steps are")),
+        };
+    }
+    out
+}
+
+/// A run that shows something, with a sentence that says what.
+pub fn shown_text(narrator: &Narrator, what: &str, trace: &Trace, steps: &[Step], look: Look) -> String {
+    let shown = Printer::new(narrator, &trace.initial).looking(look).trace(steps, trace.loop_start);
+    format!("\n{} {what}\n{shown}", look.strong("witness:"))
 }
 
 /// A path that shows that a formula holds.

@@ -1,6 +1,7 @@
 //! Steps and states as text.
 
-use crate::look::{Look, wrapped};
+use crate::fold::{Piece, pieces};
+use crate::look::{Detail, Look, wrapped};
 use crate::outcome::fault_text;
 use crate::text::count;
 use contract::Position;
@@ -22,6 +23,7 @@ pub struct Printer<'p> {
     number: usize,
     look: Look,
     columns: Columns,
+    kept: Option<&'p [bool]>,
 }
 
 /// Where lines are wrapped if the reader has no terminal.
@@ -85,7 +87,7 @@ fn place_text(file: &str, line: u32, short: bool) -> String {
 impl<'p> Printer<'p> {
     /// A printer for steps that begin in `state`.
     pub fn new(narrator: &'p Narrator, state: &[u8]) -> Printer<'p> {
-        Printer { narrator, view: narrator.view(state).ok(), number: 0, look: Look::default(), columns: Columns::default() }
+        Printer { narrator, view: narrator.view(state).ok(), number: 0, look: Look::default(), columns: Columns::default(), kept: None }
     }
 
     /// A printer for steps that continue from `state`, after a number of other steps.
@@ -98,38 +100,88 @@ impl<'p> Printer<'p> {
         Printer { look, ..self }
     }
 
-    /// Writes all steps of a trace and marks the beginning of a loop. On a terminal the middle of a
-    /// long trace is left out.
+    /// The same, but of a trace only these steps are shown.
+    pub fn keeping(self, kept: Option<&'p [bool]>) -> Printer<'p> {
+        Printer { kept, ..self }
+    }
+
+    /// Writes all steps of a trace and marks the beginning of a loop. Repetitions are shown once,
+    /// and on a terminal the middle of a long trace is left out.
     pub fn trace(&mut self, steps: &[Step], loop_start: Option<usize>) -> String {
         self.columns = Columns::of_steps(steps);
         let mut out = String::new();
         if steps.is_empty() {
             out.push_str("in the initial state, before any step\n");
         }
-        let cut = self.look.cut(steps.len());
-        for (index, step) in steps.iter().enumerate() {
-            let hidden = cut.as_ref().is_some_and(|cut| cut.contains(&index));
-            if let Some(cut) = cut.as_ref().filter(|cut| cut.start == index) {
-                let _ = writeln!(out, "   …  {} steps are not shown here; `--verbose` shows all", count(cut.len() as u64));
+        let pieces = pieces(steps, self.kept, self.look.detail != Detail::Verbose, loop_start);
+        let cut = self.look.cut(pieces.len());
+        let begin = |piece: &Piece| match piece {
+            Piece::Step(index) => *index,
+            Piece::Folded(steps) | Piece::Again { steps, .. } => steps.start,
+        };
+        for (number, piece) in pieces.iter().enumerate() {
+            let hidden = cut.as_ref().is_some_and(|cut| cut.contains(&number));
+            if let Some(cut) = cut.as_ref().filter(|cut| cut.start == number) {
+                let steps = pieces.get(cut.end).map_or(steps.len(), begin) - begin(piece);
+                let _ = writeln!(out, "   …  {} steps are not shown here; `--verbose` shows all", count(steps as u64));
             }
-            if loop_start == Some(index) {
+            if loop_start == Some(begin(piece)) {
                 let _ = writeln!(out, "{}", self.look.strong("from here on, again and again:"));
             }
-            if hidden {
-                self.pass(step);
-            } else {
-                out.push_str(&self.step(step));
+            let text = match piece {
+                Piece::Step(index) if hidden => self.pass(&steps[*index]),
+                Piece::Step(index) => self.step(&steps[*index]),
+                Piece::Folded(range) => {
+                    let told = self.folded_text(&steps[range.clone()]);
+                    steps[range.clone()].iter().for_each(|step| drop(self.pass(step)));
+                    told
+                }
+                Piece::Again { block, times, steps: range } => self.again(*block, *times, &steps[range.clone()]),
+            };
+            if !hidden {
+                out.push_str(&text);
             }
         }
         out
     }
 
+    /// Steps that the end does not depend on, in a line.
+    fn folded_text(&self, steps: &[Step]) -> String {
+        let mut who: Vec<String> = steps.iter().map(|step| format!("{}({})", step.first().process, step.first().pid)).collect();
+        who.sort();
+        who.dedup();
+        let text = match steps.len() {
+            1 => format!("1 step of {} is folded", who.join(", ")),
+            many => format!("{} steps of {} are folded", count(many as u64), who.join(", ")),
+        };
+        format!("{}\n", self.look.faint(&self.look.fit(format!("   …  {text}"))))
+    }
+
+    /// The rounds of a repetition after the first, and the values after the last.
+    fn again(&mut self, block: usize, times: usize, steps: &[Step]) -> String {
+        let before = self.view.clone();
+        steps.iter().for_each(|step| drop(self.pass(step)));
+        let what = if block == 1 { "this step".to_owned() } else { format!("these {block} steps") };
+        let times = if times == 1 { "once".to_owned() } else { format!("{} times", count(times as u64)) };
+        let mut out = format!("{}\n", self.look.faint(&format!("   …  {what} {times} more, to step {}", count(self.number as u64))));
+        if let (Some(before), Some(after)) = (&before, &self.view) {
+            out.push_str(&self.changed(before, after));
+        }
+        out
+    }
+
+    fn changed(&self, before: &View, after: &View) -> String {
+        let text = wrapped(&changes_text(before, after), ", ", 8, self.look.width.unwrap_or(WIDTH));
+        text.lines().map(|line| format!("{}\n", self.look.value(line))).collect()
+    }
+
     /// Goes over a step without a word.
-    fn pass(&mut self, step: &Step) {
+    fn pass(&mut self, step: &Step) -> String {
         self.number += 1;
         if let Some(after) = step.state.as_deref().and_then(|state| self.narrator.view(state).ok()) {
             self.view = Some(after);
         }
+        String::new()
     }
 
     /// Writes the next step: its statements, what it printed, what it changed, its fault.
@@ -160,8 +212,7 @@ impl<'p> Printer<'p> {
         }
         let after = step.state.as_deref().and_then(|state| self.narrator.view(state).ok());
         if let (Some(before), Some(after)) = (&self.view, &after) {
-            let text = wrapped(&changes_text(before, after), ", ", 8, look.width.unwrap_or(WIDTH));
-            text.lines().for_each(|line| out.push_str(&format!("{}\n", look.value(line))));
+            out.push_str(&self.changed(before, after));
         }
         if after.is_some() {
             self.view = after;

@@ -1,6 +1,7 @@
 //! What a front-end has to say to the user, as plain data.
 
 use crate::map::Span;
+use crate::suggest::nearest;
 use std::fmt;
 
 /// How bad it is.
@@ -33,7 +34,16 @@ pub struct Label {
     pub message: String,
 }
 
-/// One message about one place, with further places and a hint how to go on.
+/// A change of the text that would mend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What is replaced.
+    pub span: Span,
+    /// By what.
+    pub text: String,
+}
+
+/// One message about one place, with further places, notes, and a hint how to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Diagnostic {
@@ -45,14 +55,18 @@ pub struct Diagnostic {
     pub span: Span,
     /// Further places.
     pub labels: Vec<Label>,
+    /// What else is to be said, a sentence each.
+    pub notes: Vec<String>,
     /// What the user could do about it.
     pub hint: Option<String>,
+    /// The change that would do it, if it is known.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
     /// A message of the given severity.
     pub fn new(severity: Severity, span: Span, message: impl Into<String>) -> Self {
-        Diagnostic { severity, message: message.into(), span, labels: Vec::new(), hint: None }
+        Diagnostic { severity, message: message.into(), span, labels: Vec::new(), notes: Vec::new(), hint: None, fix: None }
     }
 
     /// An error.
@@ -79,6 +93,28 @@ impl Diagnostic {
     /// Adds a hint if there is one.
     pub fn with_hint_opt(mut self, hint: Option<String>) -> Self {
         self.hint = hint.or(self.hint);
+        self
+    }
+
+    /// If one of the names that are known is close to an unknown `name`, which is what the message is
+    /// about, adds that as a hint and as a fix.
+    pub fn with_nearest<'a>(mut self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        if let Some(found) = nearest(name, known) {
+            self.hint = Some(format!("did you mean `{found}`?"));
+            self.fix = Some(Fix { span: self.span, text: found.to_owned() });
+        }
+        self
+    }
+
+    /// Adds a change that would mend it.
+    pub fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.fix = Some(Fix { span, text: text.into() });
+        self
+    }
+
+    /// Adds a sentence.
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
         self
     }
 

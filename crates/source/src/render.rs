@@ -1,11 +1,19 @@
-//! A diagnostic as text: position, source line, caret, hint.
+//! A diagnostic as text: position, source lines, marks, notes, hint.
 //!
-//! The text is plain, without colours, because only the caller knows the terminal. Control
-//! characters of the source are not passed on, and long lines are cut to a window around the span,
-//! so that a hostile file cannot disturb the user's screen.
+//! All places of a file are shown in one excerpt, in the order of the lines. The caller says whether
+//! there are colours, because only it knows the terminal. Control characters of the source are not
+//! passed on, and long lines are cut to a window around the first mark, so that a hostile file
+//! cannot disturb the user's screen.
+//!
+//! `annotate-snippets`, the renderer of the Rust compiler, was tried on the same messages. It draws
+//! spans of several lines with brackets at the side, which ours does not; but it passes on
+//! characters that change the writing direction in a message, and it shows a whole file in which a
+//! model is one line of a megabyte. Ours has neither problem, no dependency, and less code than the
+//! conversion to the other's types.
 
-use crate::diagnostic::Diagnostic;
-use crate::map::{SourceMap, Span};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::map::{FileId, SourceMap, Span};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Columns of source shown at most.
@@ -13,24 +21,84 @@ const WINDOW: usize = 110;
 /// Columns shown before the span when a long line is cut.
 const LEAD: usize = 40;
 
-/// One diagnostic as text, ending in a newline.
-pub fn render(map: &SourceMap, diagnostic: &Diagnostic) -> String {
-    let mut out = format!("{}: {}\n", diagnostic.severity, diagnostic.message);
-    let spans = diagnostic.labels.iter().map(|l| l.span).chain([diagnostic.span]);
-    let width = spans.map(|s| digits(map.location(s).line)).max().unwrap_or(1);
-    excerpt(&mut out, map, diagnostic.span, '^', "", width, "-->");
-    for label in &diagnostic.labels {
-        excerpt(&mut out, map, label.span, '-', &label.message, width, ":::");
+/// Colours, as ANSI escape sequences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Paint {
+    /// Whether there are any.
+    pub color: bool,
+}
+
+impl Paint {
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
-    if let Some(hint) = &diagnostic.hint {
-        let _ = writeln!(out, "{:width$} = hint: {hint}", "");
+
+    fn severity(self, severity: Severity, text: &str) -> String {
+        let code = match severity {
+            Severity::Error => "1;31",
+            Severity::Warning => "1;33",
+            Severity::Note => "1;36",
+        };
+        self.paint(code, text)
+    }
+
+    fn frame(self, text: &str) -> String {
+        self.paint("1;34", text)
+    }
+
+    fn strong(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+}
+
+/// One diagnostic as plain text, ending in a newline.
+pub fn render(map: &SourceMap, diagnostic: &Diagnostic) -> String {
+    render_in(map, diagnostic, Paint::default())
+}
+
+/// One diagnostic as text, ending in a newline.
+pub fn render_in(map: &SourceMap, diagnostic: &Diagnostic, paint: Paint) -> String {
+    let Diagnostic { severity, message, span, labels, notes, hint, .. } = diagnostic;
+    let mut out = format!("{}{}\n", paint.severity(*severity, &severity.to_string()), paint.strong(&format!(": {message}")));
+    let all = || std::iter::once((*span, None)).chain(labels.iter().map(|label| (label.span, Some(label.message.as_str()))));
+    let all: Vec<(Span, Option<&str>)> = all().map(|(span, message)| (map.shown(span), message)).collect();
+    let width = all.iter().map(|(span, _)| digits(map.location(*span).line)).max().unwrap_or(1);
+    // The file of the message itself comes first.
+    let mut files: Vec<FileId> = all.iter().map(|(span, _)| span.file).collect();
+    let mut seen = Vec::new();
+    files.retain(|file| {
+        !seen.contains(file) && {
+            seen.push(*file);
+            true
+        }
+    });
+    for (number, file) in files.iter().enumerate() {
+        let here: Vec<Marked<'_>> = all
+            .iter()
+            .filter(|(span, _)| span.file == *file)
+            .enumerate()
+            .map(|(index, (span, label))| Marked { span: *span, label: *label, own: number == 0 && index == 0 })
+            .collect();
+        let arrow = if number == 0 { "-->" } else { ":::" };
+        excerpt(&mut out, map, &here, *severity, width, arrow, paint);
+    }
+    for note in notes {
+        let _ = writeln!(out, "{:width$} {} {} {note}", "", paint.frame("="), paint.strong("note:"));
+    }
+    if let Some(hint) = hint {
+        let _ = writeln!(out, "{:width$} {} {} {hint}", "", paint.frame("="), paint.strong("hint:"));
     }
     out
 }
 
-/// Several diagnostics, one after the other, separated by empty lines.
+/// Several diagnostics as plain text, one after the other, separated by empty lines.
 pub fn render_all<'a>(map: &SourceMap, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> String {
-    let texts: Vec<String> = diagnostics.into_iter().map(|d| render(map, d)).collect();
+    render_all_in(map, diagnostics, Paint::default())
+}
+
+/// Several diagnostics, one after the other, separated by empty lines.
+pub fn render_all_in<'a>(map: &SourceMap, diagnostics: impl IntoIterator<Item = &'a Diagnostic>, paint: Paint) -> String {
+    let texts: Vec<String> = diagnostics.into_iter().map(|d| render_in(map, d, paint)).collect();
     texts.join("\n")
 }
 
@@ -38,26 +106,85 @@ fn digits(n: usize) -> usize {
     n.to_string().len()
 }
 
-/// Position line, source line and marks of one span.
-fn excerpt(out: &mut String, map: &SourceMap, span: Span, mark: char, message: &str, width: usize, arrow: &str) {
-    let span = map.shown(span);
+/// A place in an excerpt.
+#[derive(Clone, Copy)]
+struct Marked<'a> {
+    span: Span,
+    label: Option<&'a str>,
+    /// It is the place that the message is about.
+    own: bool,
+}
+
+/// Position line, source lines and marks of places in one file.
+fn excerpt(out: &mut String, map: &SourceMap, places: &[Marked<'_>], severity: Severity, width: usize, arrow: &str, paint: Paint) {
+    let Some(first) = places.first() else { return };
+    let bar = paint.frame("|");
     // Writing to a `String` cannot fail.
-    let _ = writeln!(out, "{:width$}{arrow} {}", "", map.describe(span));
-    let Some(file) = map.get(span.file) else {
-        if !message.is_empty() {
-            let _ = writeln!(out, "{:width$} = {message}", "");
+    let _ = writeln!(out, "{:width$}{} {}", "", paint.frame(arrow), map.describe(first.span));
+    let Some(file) = map.get(first.span.file) else {
+        for label in places.iter().filter_map(|place| place.label) {
+            let _ = writeln!(out, "{:width$} {} {label}", "", paint.frame("="));
         }
         return;
     };
-    let line = file.line_of(span.start);
-    let text = file.line_text(line);
-    let line_start = file.line_start(line);
-    let (shown, from, to) =
-        shown_line(text, (span.start as usize).saturating_sub(line_start), (span.end as usize).saturating_sub(line_start));
-    let marks: String = std::iter::repeat_n(mark, (to - from).max(1)).collect();
-    push_line(out, &format!("{:width$} |", ""));
-    push_line(out, &format!("{line:>width$} | {shown}"));
-    push_line(out, &format!("{:width$} | {:from$}{marks} {message}", "", ""));
+    let mut lines: BTreeMap<usize, Vec<Marked<'_>>> = BTreeMap::new();
+    for place in places {
+        lines.entry(file.line_of(place.span.start)).or_default().push(*place);
+    }
+    push_line(out, &format!("{:width$} {bar}", ""));
+    let mut before = None;
+    for (line, mut here) in lines {
+        if before.is_some_and(|before| before + 1 < line) {
+            push_line(out, &paint.frame("..."));
+        }
+        before = Some(line);
+        here.sort_by_key(|place| (place.span.start, !place.own));
+        let (text, begin) = (file.line_text(line), file.line_start(line));
+        let column = |offset: u32| (offset as usize).saturating_sub(begin);
+        // The window is around the place that the message is about, or else the first one.
+        let main = here.iter().find(|place| place.own).or(here.first()).map_or(0, |place| column(place.span.start));
+        let shown = Shown::of(text, main);
+        push_line(out, &format!("{} {bar} {}", paint.frame(&format!("{line:>width$}")), shown.text));
+        let marks: Vec<(usize, usize, Marked<'_>)> = here
+            .iter()
+            .map(|place| {
+                let (from, to) = shown.columns(column(place.span.start), column(place.span.end));
+                (from, (to - from).max(1), *place)
+            })
+            .collect();
+        marks_text(out, &marks, severity, width, paint);
+    }
+}
+
+/// The line of marks below a source line, and what they say: the last one beside it, the others
+/// below.
+fn marks_text(out: &mut String, marks: &[(usize, usize, Marked<'_>)], severity: Severity, width: usize, paint: Paint) {
+    let frame = format!("{:width$} {} ", "", paint.frame("|"));
+    let colour = |place: &Marked<'_>, text: &str| if place.own { paint.severity(severity, text) } else { paint.frame(text) };
+    let mut line = frame.clone();
+    let mut at = 0;
+    for (index, (from, length, place)) in marks.iter().enumerate() {
+        let end = marks.get(index + 1).map_or(usize::MAX, |(next, ..)| *next);
+        let length = (*length).min(end.saturating_sub(*from)).max(1);
+        // Places that begin together share a mark.
+        if *from < at {
+            continue;
+        }
+        line.push_str(&" ".repeat(from - at));
+        line.push_str(&colour(place, &if place.own { "^" } else { "-" }.repeat(length)));
+        at = from + length;
+    }
+    let labels: Vec<&(usize, usize, Marked<'_>)> = marks.iter().filter(|(.., place)| place.label.is_some()).collect();
+    let beside = labels.last().filter(|last| marks.last().is_some_and(|(from, ..)| last.0 == *from));
+    if let Some((_, _, place)) = beside {
+        line.push(' ');
+        line.push_str(&colour(place, place.label.unwrap_or_default()));
+    }
+    push_line(out, &line);
+    let below = labels.len() - usize::from(beside.is_some());
+    for (from, _, place) in labels[..below].iter().rev() {
+        push_line(out, &format!("{frame}{}{}", " ".repeat(*from), colour(place, place.label.unwrap_or_default())));
+    }
 }
 
 /// Appends a line without the blanks at its end.
@@ -94,43 +221,58 @@ fn disturbs(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The part of a line to show, and the columns `from..to` of the marked piece in it.
-fn shown_line(text: &str, start: usize, end: usize) -> (String, usize, usize) {
-    // Each character with the column at which it begins.
-    let mut shown: Vec<(char, usize)> = Vec::new();
-    let (mut columns, mut from, mut to) = (0, None, None);
-    for (offset, c) in text.char_indices() {
-        if offset >= start && from.is_none() {
-            from = Some(columns);
+/// A source line as it is shown.
+struct Shown {
+    text: String,
+    /// For each character its offset in the line, and the column at which it begins.
+    places: Vec<(usize, usize)>,
+    /// The column behind the last character.
+    end: usize,
+    /// The first column that is shown, and how far the rest is moved to the right.
+    first: usize,
+    shift: usize,
+}
+
+impl Shown {
+    /// The line, or if it is long, a window of it around the character at `around`.
+    fn of(line: &str, around: usize) -> Shown {
+        // Each character with the column at which it begins.
+        let mut shown: Vec<(char, usize)> = Vec::new();
+        let mut places = Vec::new();
+        let mut columns = 0;
+        for (offset, c) in line.char_indices() {
+            places.push((offset, columns));
+            if c == '\t' {
+                let pad = 4 - columns % 4;
+                shown.extend((columns..columns + pad).map(|column| (' ', column)));
+                columns += pad;
+            } else {
+                let c = if disturbs(c) { '\u{fffd}' } else { c };
+                shown.push((c, columns));
+                columns += columns_of(c);
+            }
         }
-        if offset >= end && to.is_none() {
-            to = Some(columns);
+        if columns <= WINDOW {
+            return Shown { text: shown.into_iter().map(|(c, _)| c).collect(), places, end: columns, first: 0, shift: 0 };
         }
-        if c == '\t' {
-            let pad = 4 - columns % 4;
-            shown.extend((columns..columns + pad).map(|column| (' ', column)));
-            columns += pad;
-        } else {
-            let c = if disturbs(c) { '\u{fffd}' } else { c };
-            shown.push((c, columns));
-            columns += columns_of(c);
-        }
+        let from = places.iter().find(|(offset, _)| *offset >= around).map_or(columns, |&(_, column)| column);
+        // A wide character may begin before the window and is then left out.
+        let wanted = from.saturating_sub(LEAD);
+        let first = shown.iter().map(|&(_, column)| column).find(|&column| column >= wanted).unwrap_or(wanted);
+        let window = shown.iter().filter(|&&(c, column)| column >= first && column + columns_of(c) <= first + WINDOW);
+        let cut: String = window.map(|&(c, _)| c).collect();
+        let lead = if first > 0 { "…" } else { "" };
+        let tail = if first + WINDOW < columns { "…" } else { "" };
+        Shown { text: format!("{lead}{cut}{tail}"), places, end: columns, first, shift: lead.chars().count() }
     }
-    let from = from.unwrap_or(columns);
-    let to = to.unwrap_or(columns).max(from);
-    if columns <= WINDOW {
-        return (shown.into_iter().map(|(c, _)| c).collect(), from, to);
+
+    /// The columns of a piece of the line, as far as they are shown.
+    fn columns(&self, start: usize, end: usize) -> (usize, usize) {
+        let column = |wanted: usize| self.places.iter().find(|(offset, _)| *offset >= wanted).map_or(self.end, |&(_, column)| column);
+        let shown = |column: usize| column.clamp(self.first, (self.first + WINDOW).max(self.first)) - self.first + self.shift;
+        let (from, to) = (shown(column(start)), shown(column(end)));
+        (from, to.max(from))
     }
-    // A wide character may begin before the window and is then left out.
-    let wanted = from.saturating_sub(LEAD);
-    let first = shown.iter().map(|&(_, column)| column).find(|&column| column >= wanted).unwrap_or(wanted);
-    let window = shown.iter().filter(|&&(c, column)| column >= first && column + columns_of(c) <= first + WINDOW);
-    let cut: String = window.map(|&(c, _)| c).collect();
-    let (head, tail) = (first > 0, first + WINDOW < columns);
-    let lead = if head { "…" } else { "" };
-    let shift = lead.chars().count();
-    let shown = format!("{lead}{cut}{}", if tail { "…" } else { "" });
-    (shown, from - first + shift, to.min(first + WINDOW).max(from) - first + shift)
 }
 
 #[cfg(test)]
@@ -149,14 +291,16 @@ mod tests {
         // Two wide characters, a letter with a combining accent, a mark that reverses the text.
         let text = "/* \u{6f22}\u{5b57} e\u{301} \u{202e} */ x = 1";
         let start = text.find('x').expect("it is there");
-        let (shown, from, to) = shown_line(text, start, start + 1);
+        let line = Shown::of(text, start);
+        let (shown, (from, to)) = (&line.text, line.columns(start, start + 1));
         assert!(!shown.contains('\u{202e}'));
         let before: String = shown.chars().take_while(|&c| c != 'x').collect();
         assert_eq!(from, before.chars().map(columns_of).sum::<usize>());
         assert_eq!((from, to), (3 + 4 + 1 + 1 + 1 + 1 + 4, from + 1));
         // The same in a line that is cut.
         let long = format!("{}x{}", "\u{6f22}".repeat(200), "\u{6f22}".repeat(200));
-        let (shown, from, _) = shown_line(&long, 600, 601);
+        let line = Shown::of(&long, 600);
+        let (shown, (from, _)) = (&line.text, line.columns(600, 601));
         let before: String = shown.chars().take_while(|&c| c != 'x').collect();
         assert_eq!(from, before.chars().map(columns_of).sum::<usize>());
     }
@@ -171,15 +315,53 @@ mod tests {
 error: `conut` is not declared
  --> model.pml:3:2
   |
-3 |     conut = 1
-  |     ^^^^^
- ::: model.pml:1:6
-  |
 1 | byte count;
   |      ----- this one is
+...
+3 |     conut = 1
+  |     ^^^^^
   = hint: did you mean `count`?
 ";
         assert_eq!(render(&map, &d), expected);
+    }
+
+    #[test]
+    fn several_places_of_a_line_share_it() {
+        let (map, id) = map("init { if :: x == 1 -> skip }");
+        let d = Diagnostic::error(Span::new(id, 28, 29), "expected `fi`")
+            .with_label(Span::new(id, 7, 9), "to close this `if`")
+            .with_label(Span::new(id, 13, 19), "its only option")
+            .with_note("a selection ends with `fi`");
+        let expected = "\
+error: expected `fi`
+ --> model.pml:1:29
+  |
+1 | init { if :: x == 1 -> skip }
+  |        --    ------         ^
+  |              its only option
+  |        to close this `if`
+  = note: a selection ends with `fi`
+";
+        assert_eq!(render(&map, &d), expected);
+    }
+
+    #[test]
+    fn colours_are_for_those_who_see_them() {
+        let (map, id) = map("x");
+        let d = Diagnostic::warning(Span::new(id, 0, 1), "m").with_hint("h");
+        let painted = render_in(&map, &d, Paint { color: true });
+        assert!(painted.contains("\u{1b}[1;33mwarning\u{1b}[0m") && painted.contains("\u{1b}[1;33m^\u{1b}[0m"), "{painted}");
+        let mut plain = String::new();
+        let mut inside = false;
+        for c in painted.chars() {
+            match c {
+                '\u{1b}' => inside = true,
+                'm' if inside => inside = false,
+                c if !inside => plain.push(c),
+                _ => {}
+            }
+        }
+        assert_eq!(plain, render(&map, &d));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `everypath check`: is there a path that violates a property?
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::alternatives::one_of;
 use crate::args::{EngineArguments, OutputArguments, SavingArguments, SubjectArguments};
+use crate::clearer::{Clearer, ClearerArguments};
 use crate::directed::DirectedArguments;
 use crate::failure::Failure;
 use crate::input::{Model, Wanted};
@@ -20,8 +21,10 @@ use check::{Applied, Checked, Cut, Cycles, Fair, Guidance, Only, Passes, Plan, P
 use clap::{Args, ValueEnum};
 use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation, ViolationKind};
 use languages::Expression;
+use replay::context_switches;
 use report::json::{self, CheckJson, CutJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson, SliceJson};
 use report::{CoverageJson, Measured, Told, check_text, coverage_text, spin, witness_text};
+use schemars::Schema;
 use std::path::{Path, PathBuf};
 
 /// Forms of a summary.
@@ -109,6 +112,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
+    pub clearer: ClearerArguments,
+    #[command(flatten)]
     pub reports: ReportArguments,
     /// Print the summary in the form of another tool
     #[arg(long, value_name = "TOOL", value_enum, conflicts_with = "json")]
@@ -128,6 +133,10 @@ Examples:
   everypath check model.pml --trace path.json";
 
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<CheckJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -164,14 +173,17 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let others: Vec<PathBuf> = session.inputs(&arguments.saving).into_iter().chain(arguments.trace.as_deref()).map(PathBuf::from).collect();
     let others: Vec<&Path> = others.iter().map(PathBuf::as_path).collect();
     let reports = arguments.reports.open(&others)?;
-    let (Session { model, plan, watch, .. }, Ended { checked, advice }) = session.run(&arguments.saving, None)?;
-    watch.reply(brief(&model, &plan, &checked, advice.clone(), arguments));
+    let (session, Ended { mut checked, advice }) = session.run(&arguments.saving, None)?;
+    session.watch.reply(brief(&session.model, &session.plan, &checked, advice.clone(), arguments));
+    let clearer = arguments.clearer.look(&session, &mut checked)?;
+    let timeline = session.timeline();
+    let Session { model, plan, .. } = session;
 
     let mut unwritten = None;
     let told = match (&checked.outcome.verdict, &checked.witness) {
         (Verdict::Violated(violation), _) => Some((&violation.trace, Some((&violation.fault).into()))),
         (_, Some(shown)) => Some((&shown.trace, None)),
-        _ => None,
+        _ => clearer.trace().map(|trace| (trace, None)),
     };
     if let (Some(file), Some((trace, violation))) = (&file, told) {
         let folder = arguments.trace.as_deref().and_then(paths::way_here);
@@ -180,17 +192,17 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let measured = Measured { peak_memory_bytes: memory::peak() };
     let answer = (arguments.output.json || arguments.format.is_some() || arguments.reports.any())
-        .then(|| answer_json(&model, &plan, &checked, advice.clone(), measured));
+        .then(|| answer_json(&model, &plan, &checked, &clearer, advice.clone(), measured));
     if let Some(answer) = &answer {
-        let witness = checked.witness.as_ref().map(|shown| &shown.trace);
-        unwritten = unwritten.or(reports.write(&model, &checked.outcome.verdict, witness, answer).err());
+        let witness = checked.witness.as_ref().map(|shown| &shown.trace).or(clearer.trace());
+        unwritten = unwritten.or(reports.write(&model, &checked.outcome.verdict, witness, answer, &timeline).err());
     }
     let text = if let (Some(Format::Spin), Some(answer)) = (arguments.format, &answer) {
         spin(answer)
     } else if let (true, Some(answer)) = (arguments.output.json, &answer) {
         json::line(answer)
     } else {
-        let remark = checked.probe.as_ref().and_then(|probe| probe.remark(checked.steps.len()));
+        let remark = checked.probe.as_ref().and_then(|probe| probe.remark(checked.steps.len())).or(clearer.remark.clone());
         let reduction = reduction_told(&checked, plan.passes.slice);
         let look = arguments.detail.look();
         let shown = checked.witness.as_ref();
@@ -200,12 +212,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let next = next::command(&checked.outcome.verdict, &model.name, arguments.trace.as_deref());
         let told = Told {
             steps: &checked.steps,
+            essential: clearer.essential.as_ref(),
             untold: None,
             reduction: &reduction,
             properties: &checked.properties,
             remark: remark.as_deref(),
             advice: advice.as_deref(),
-            more: &(guided + &coverage + &witness.unwrap_or_default()),
+            more: &(guided + &coverage + &witness.unwrap_or_default() + &clearer.text(&model.narrator, look)),
             next: next.as_deref(),
             look,
         };
@@ -224,7 +237,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// The answer, for scripts.
-fn answer_json(model: &Model, plan: &Plan, checked: &Checked, advice: Option<String>, measured: Measured) -> CheckJson {
+fn answer_json(model: &Model, plan: &Plan, checked: &Checked, clearer: &Clearer, advice: Option<String>, measured: Measured) -> CheckJson {
     let (steps, processes) = match &checked.outcome.verdict {
         Verdict::Violated(violation) => {
             let trace = &violation.trace;
@@ -255,6 +268,9 @@ fn answer_json(model: &Model, plan: &Plan, checked: &Checked, advice: Option<Str
         waiting: json::waiting(&waiting),
         waiting_cycle: replay::cycle(&waiting),
         coverage: checked.coverage.as_ref().map(CoverageJson::from),
+        context_switches: matches!(checked.outcome.verdict, Verdict::Violated(_)).then(|| context_switches(&checked.steps)),
+        causal: clearer.causal(),
+        witnesses: clearer.json(&model.narrator),
         ..answer
     }
 }

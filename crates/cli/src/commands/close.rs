@@ -1,14 +1,15 @@
 //! `everypath close`: an open LF program with processes for its environment, as LF text that can be
 //! refined by hand.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, say};
 use clap::Args;
 use report::json;
-use serde_json::json as object;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// `everypath close`
@@ -26,7 +27,18 @@ pub struct Arguments {
     pub output: OutputArguments,
 }
 
+/// The answer as JSON.
+#[derive(JsonSchema, Serialize)]
+struct CloseJson {
+    /// The program with its environment.
+    text: String,
+}
+
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<CloseJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -41,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Output::new(path, &[&arguments.program])?.write(text.clone())?;
     }
     match (arguments.output.json, &arguments.output_file) {
-        (true, _) => say(&json::line(&object!({ "text": text }))),
+        (true, _) => say(&json::line(&CloseJson { text })),
         (false, None) => say(&text),
         (false, Some(_)) => {}
     }

@@ -1,13 +1,14 @@
 //! `everypath compile`: byte-code, as text or as a binary.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, say};
 use clap::Args;
 use report::json;
-use serde_json::json as object;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// `everypath compile`
@@ -31,7 +32,25 @@ Examples:
   everypath compile model.pml --asm
   everypath compile model.pml -o model.epb";
 
+/// The answer as JSON.
+#[derive(JsonSchema, Serialize)]
+struct CompileJson {
+    model: String,
+    instructions: usize,
+    /// Types of processes.
+    processes: usize,
+    /// Global variables.
+    globals: usize,
+    /// With `--asm`: the program as assembly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asm: Option<String>,
+}
+
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<CompileJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -52,16 +71,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (None, _) => {}
     }
     if arguments.output.json {
-        let mut answer = object!({
-            "model": model.name,
-            "instructions": program.code.len(),
-            "processes": program.processes.len(),
-            "globals": program.globals.len(),
-        });
-        if arguments.asm && arguments.output_file.is_none() {
-            answer["asm"] = assembly().into();
-        }
-        say(&json::line(&answer));
+        say(&json::line(&CompileJson {
+            model: model.name.clone(),
+            instructions: program.code.len(),
+            processes: program.processes.len(),
+            globals: program.globals.len(),
+            asm: (arguments.asm && arguments.output_file.is_none()).then(assembly),
+        }));
     } else if arguments.output_file.is_none() && !arguments.asm {
         say(&format!(
             "{}: {} instructions, {} process types, {} global variables; print them with --asm, or write them with -o FILE",

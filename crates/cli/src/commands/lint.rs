@@ -1,13 +1,15 @@
 //! `everypath lint`: warnings about a model that is accepted but looks as if something else was
 //! meant.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
-use crate::{Exit, input, say};
+use crate::{Exit, input, say, terminal};
 use clap::Args;
 use report::json;
-use serde_json::json as object;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use source::Paint;
 
 /// `everypath lint`
 #[derive(Debug, Args)]
@@ -35,7 +37,34 @@ Examples:
   everypath lint model.pml -A unused-label -W all
   everypath lint model.pml --list";
 
+/// The answer as JSON.
+#[derive(JsonSchema, Serialize)]
+struct LintsJson {
+    warnings: Vec<LintJson>,
+}
+
+/// A warning.
+#[derive(JsonSchema, Serialize)]
+struct LintJson {
+    /// Its name, for `-A` and `-W`.
+    name: &'static str,
+    message: String,
+    file: String,
+    /// From 1.
+    line: usize,
+    /// From 1.
+    column: usize,
+    /// What to do about it.
+    hint: Option<String>,
+    /// Whether it makes the command fail.
+    denied: bool,
+}
+
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<LintsJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -62,29 +91,26 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     });
     let denied = warnings.iter().any(|warning| named(&arguments.warn, warning.name));
     let text = if arguments.output.json {
-        let list: Vec<_> = warnings
-            .iter()
-            .map(|warning| {
-                let place = map.location(warning.diagnostic.span);
-                object!({
-                    "name": warning.name,
-                    "message": warning.diagnostic.message,
-                    "file": map.name(warning.diagnostic.span.file),
-                    "line": place.line,
-                    "column": place.column,
-                    "hint": warning.diagnostic.hint,
-                    "denied": named(&arguments.warn, warning.name),
-                })
-            })
-            .collect();
-        json::line(&object!({ "warnings": list }))
+        let one = |warning: &languages::Warning| {
+            let place = map.location(warning.diagnostic.span);
+            LintJson {
+                name: warning.name,
+                message: warning.diagnostic.message.clone(),
+                file: map.name(warning.diagnostic.span.file).to_owned(),
+                line: place.line,
+                column: place.column,
+                hint: warning.diagnostic.hint.clone(),
+                denied: named(&arguments.warn, warning.name),
+            }
+        };
+        json::line(&LintsJson { warnings: warnings.iter().map(one).collect() })
     } else if warnings.is_empty() {
         "no warnings\n".to_owned()
     } else {
         let texts = warnings.iter().map(|warning| {
             let mut told = warning.diagnostic.clone();
             told.message = format!("{} [{}]", told.message, warning.name);
-            source::render_all(&map, [&told])
+            source::render_in(&map, &told, Paint { color: terminal::look().color })
         });
         texts.collect::<Vec<_>>().join("\n")
     };

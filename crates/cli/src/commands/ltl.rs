@@ -1,12 +1,13 @@
 //! `everypath ltl`: the automaton of a formula, or of a file, with its size and kind.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::{Exit, input, say};
 use clap::Args;
 use logic::{Automaton, Facts, Formulas, Remarks};
 use report::json;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use source::{Diagnostic, SourceMap, Span};
 use std::path::Path;
@@ -52,6 +53,10 @@ pub enum AutomatonFormat {
 }
 
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<AnswerJson<'static>>()
+    }
+
     fn json(&self) -> bool {
         self.output.json || self.format == AutomatonFormat::Json
     }
@@ -74,7 +79,7 @@ struct Translated {
     stutter_invariant: bool,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AnswerJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     formula: Option<&'a str>,
@@ -96,7 +101,7 @@ struct AnswerJson<'a> {
     automaton: AutomatonJson,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct GeneralisedJson {
     states: usize,
     transitions: usize,
@@ -106,13 +111,13 @@ struct GeneralisedJson {
     automaton: AutomatonJson,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AutomatonJson {
     initial: usize,
     states: Vec<StateJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct StateJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     accepting: Option<bool>,
@@ -121,7 +126,7 @@ struct StateJson {
     edges: Vec<EdgeJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct EdgeJson {
     /// Each label is a conjunction of atoms that must be true and atoms that must be false; one of
     /// the labels must hold.
@@ -131,7 +136,7 @@ struct EdgeJson {
     sets: Option<Vec<u32>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CubeJson {
     #[serde(rename = "true")]
     positive: Vec<usize>,

@@ -1,6 +1,6 @@
 //! `everypath measure`: measures of progress that a sweep can go by, tried on a sample.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::alternatives::one_of;
 use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
@@ -9,6 +9,7 @@ use check::{Engine, Proposal, Sampling};
 use clap::Args;
 use report::json::{self, SweepJson};
 use report::text::count;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -32,17 +33,21 @@ pub struct Arguments {
 }
 
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<AnswerJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AnswerJson {
     measures: Vec<ProposalJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ProposalJson {
     #[serde(flatten)]
     sweep: SweepJson,

@@ -3,6 +3,7 @@
 //! This is the only file that names all commands. Help, parsing and dispatch are generated from the
 //! list below.
 
+mod automata;
 mod check;
 mod close;
 mod compile;
@@ -17,6 +18,7 @@ mod measure;
 mod new;
 mod replay;
 mod run;
+mod schema;
 mod shorten;
 mod simulate;
 mod space;
@@ -27,11 +29,26 @@ pub use check::Arguments as CheckArguments;
 use crate::Exit;
 use crate::failure::Failure;
 use clap::Subcommand;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 
 /// What is asked of the options of every command.
 pub trait Asks {
     /// Whether the answer, or the error, is wanted as JSON.
     fn json(&self) -> bool;
+
+    /// The schema of the answer as JSON, if there is one.
+    fn schema() -> Option<Schema>
+    where
+        Self: Sized,
+    {
+        None
+    }
+}
+
+/// The schema of a type as it is printed.
+fn schema_of<T: JsonSchema>() -> Option<Schema> {
+    Some(SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>())
 }
 
 macro_rules! commands {
@@ -45,6 +62,12 @@ macro_rules! commands {
             /// Whether the answer, or the error, is wanted as JSON.
             pub fn json(&self) -> bool {
                 match self { $(Command::$name(arguments) => arguments.json(),)* }
+            }
+
+            /// The names of commands that print JSON, with the schemas.
+            pub fn schemas() -> Vec<(String, Schema)> {
+                let all = [$((stringify!($name), $module::Arguments::schema()),)*];
+                all.into_iter().filter_map(|(name, schema)| Some((name.to_lowercase(), schema?))).collect()
             }
 
             /// Does what was asked.
@@ -78,6 +101,8 @@ commands! {
     Conform: conform,
     /// Warn of what is accepted in a model but looks as if something else was meant
     Lint: lint,
+    /// Show the control-flow automata of processes
+    Automata: automata,
     /// Show the Büchi automaton of a temporal formula
     Ltl: ltl,
     /// Propose measures of progress for `--search sweep`
@@ -86,6 +111,8 @@ commands! {
     New: new,
     /// List, print or check the built-in examples
     Examples: examples,
+    /// Print the JSON schema of what a command prints with `--json`
+    Schema: schema,
     /// Print what a shell needs to complete commands and options
     Completions: completions,
     /// Print the manual page, or write those of all commands

@@ -1,15 +1,19 @@
 //! `everypath replay`: replays a trace step by step with values, and draws it as a chart.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::OutputArguments;
 use crate::failure::Failure;
+use crate::input::Model;
 use crate::output::Output;
 use crate::terminal::VerboseArguments;
 use crate::{Exit, input, say};
+use check::{Plan, Surroundings};
 use clap::Args;
-use contract::ViolationKind;
-use report::json::{self, ProcessJson, StepJson, ViolationJson};
-use report::{Chart, Printer, processes_text, values_text, waiting_text};
+use contract::{Fault, Violation, ViolationKind};
+use replay::{Essential, Step, context_switches};
+use report::json::{self, CausalJson, ProcessJson, StepJson, ViolationJson};
+use report::{Chart, Printer, Witness, length_text, processes_text, values_text, waiting_text};
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -25,6 +29,9 @@ pub struct Arguments {
     /// Write the picture and a table of all steps with their values to FILE, as a page of HTML
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Fold the steps that the violation does not depend on
+    #[arg(long)]
+    pub causal: bool,
     #[command(flatten)]
     pub detail: VerboseArguments,
     #[command(flatten)]
@@ -37,27 +44,47 @@ Examples:
   everypath replay path.json --svg path.svg";
 
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<ReplayJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
 }
 
 /// The answer as JSON.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ReplayJson {
     model: String,
     violation: Option<ViolationJson>,
     trace: Vec<StepJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loop_start: Option<usize>,
+    /// How often another process moves than before.
+    context_switches: usize,
+    /// With `--causal`, the steps that the violation depends on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    causal: Option<CausalJson>,
     /// The location of each process at the end.
     processes: Vec<ProcessJson>,
+}
+
+/// The steps that the violation of a trace depends on; nothing if it has none.
+fn needed(model: &Model, witness: &Witness, steps: &[Step]) -> Option<Essential> {
+    let claimed = witness.violation.as_ref()?;
+    let found = model.narrator.faults_at_end(&witness.trace, steps).into_iter().find(|fault| fault.kind.name() == claimed.kind);
+    let property = ViolationKind::Property;
+    let fault = found.or_else(|| (claimed.kind == property.name()).then(|| Fault::new(property, property.name())))?;
+    let violation = Violation { fault, trace: witness.trace.clone() };
+    check::causal(&*model.subject, &violation, steps, &Plan::check(), &Surroundings::default())
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let path = &arguments.trace;
     let mut witness = input::witness(path)?;
-    let narrator = input::narrator_of(path, &mut witness)?;
+    let model = input::traced(path, &mut witness)?;
+    let narrator = model.narrator.clone();
     let wrong = |error| Failure::Replay { path: path.clone(), error };
     let steps = narrator.replay_from(&witness.trace).map_err(wrong)?;
     let property = witness.violation.as_ref().is_some_and(|claimed| claimed.kind == ViolationKind::Property.name());
@@ -81,8 +108,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             Output::new(html, &others)?.write(chart.html())?;
         }
     }
+    let essential = if arguments.causal { needed(&model, &witness, &steps) } else { None };
     let text = if arguments.output.json {
         json::line(&ReplayJson {
+            context_switches: context_switches(&steps),
+            causal: essential.as_ref().map(CausalJson::from),
             trace: json::steps(&steps, &json::views(&narrator, &witness.trace)),
             loop_start: witness.trace.loop_start,
             processes: json::processes(&narrator, witness.trace.last_state()),
@@ -92,7 +122,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     } else {
         let mut text = format!("{}, initial state:\n{}\n", witness.model, values_text(&narrator, &witness.trace.initial));
         let look = arguments.detail.look();
-        text.push_str(&Printer::new(&narrator, &witness.trace.initial).looking(look).trace(&steps, witness.trace.loop_start));
+        let kept = essential.as_ref().map(|essential| &essential.kept[..]);
+        let mut printer = Printer::new(&narrator, &witness.trace.initial).looking(look).keeping(kept);
+        text.push_str(&printer.trace(&steps, witness.trace.loop_start));
+        text.push_str(&length_text(&steps, essential.as_ref(), &look));
         let deadlock = witness.violation.as_ref().is_some_and(|claimed| claimed.kind == ViolationKind::Deadlock.name());
         let waiting = if deadlock { waiting_text(&narrator, &witness.trace, &look) } else { String::new() };
         let end = if waiting.is_empty() { processes_text(&narrator, witness.trace.last_state(), &look) } else { waiting };

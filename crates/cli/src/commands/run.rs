@@ -1,6 +1,6 @@
 //! `everypath run`: executes an LF program for real, with a scheduler and the devices of this host.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::alternatives::one_of;
 use crate::args::{ModelArguments, OutputArguments};
 use crate::devices::Board;
@@ -16,6 +16,7 @@ use report::json::{self, ViolationJson};
 use runtime::{
     Devices, EarliestDeadline, RoundRobin, RunEnd, RunFigures, RunLimits, Runner, Scheduler, Shuffled, Stuck, Watched, WatchedEdge,
 };
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -71,6 +72,10 @@ pub enum SchedulerName {
 }
 
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<RunJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -83,7 +88,8 @@ const RECORDED: usize = 100_000;
 const PRINTED: usize = 1 << 20;
 
 /// A process that waits, as JSON.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "RunWaitingJson")]
 struct WaitingJson {
     process: usize,
     name: String,
@@ -94,7 +100,7 @@ struct WaitingJson {
 }
 
 /// The answer as JSON.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct RunJson {
     seed: u64,
     end: &'static str,

@@ -1,11 +1,11 @@
 //! `everypath shorten`: a shorter trace to the same violation.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::patience::Patience;
-use crate::progress::Ticker;
+use crate::progress::{ProgressForm, Ticker};
 use crate::terminal::VerboseArguments;
 use crate::{Exit, input, interrupt, memory, paths, quantity, say};
 use check::{Improved, Plan, Surroundings};
@@ -13,6 +13,7 @@ use clap::Args;
 use contract::{Limits, ViolationKind};
 use report::Printer;
 use report::json::{self, StepJson};
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,13 +44,17 @@ Examples:
   everypath shorten path.json -o shorter.json";
 
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<ShortenJson>()
+    }
+
     fn json(&self) -> bool {
         self.answer.json
     }
 }
 
 /// The answer as JSON.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ShortenJson {
     /// The steps there were.
     steps_before: usize,
@@ -91,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(kind) = KINDS.into_iter().find(|kind| claimed.as_deref() == Some(kind.name())) else {
         return Err(Failure::Call(format!("{}: the trace claims no violation, so there is nothing to be reached sooner", path.display())));
     };
-    let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(arguments.answer.json));
+    let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(arguments.answer.json, ProgressForm::Auto));
     patience.until(&cancel);
     let plan = Plan { limits: Limits { time: patience.left(), ..plan.limits }, ..plan };
     let surroundings = Surroundings { cancel, observer: &ticker, resident: Some(&memory::resident), ..Surroundings::default() };

@@ -1,6 +1,6 @@
 //! `everypath simulate`: one run, random or chosen step by step.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
 use crate::dialogue::{Dialogue, Place, Wish};
 use crate::failure::Failure;
@@ -13,6 +13,7 @@ use contract::{Cancel, Enough, Fault, Trace, TraceStep};
 use replay::{Narrator, ReplayError, Step};
 use report::json::{self, ProcessJson, StepJson, ViolationJson};
 use report::{Printer, fault_text, processes_text, values_text};
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -55,6 +56,10 @@ Examples:
   everypath simulate model.pml --interactive";
 
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<SimulateJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -93,7 +98,7 @@ impl End {
 }
 
 /// The answer as JSON.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct SimulateJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,

@@ -1,6 +1,6 @@
 //! `everypath space`: the whole reachable state space, its numbers and its graph.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::{EngineArguments, OutputArguments, SavingArguments, SubjectArguments};
 use crate::failure::Failure;
 use crate::input::Wanted;
@@ -16,6 +16,7 @@ use contract::{Outcome, Verdict};
 use replay::View;
 use report::json::{self, SpaceJson};
 use report::{Graph, GraphFormat, Measured, space_text};
+use schemars::Schema;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
@@ -32,8 +33,8 @@ pub struct Arguments {
     pub team: TeamArguments,
     #[command(flatten)]
     pub saving: SavingArguments,
-    /// Write the graph to FILE: `.aut`, `.dot` or `.json` by its ending. One worker numbers the
-    /// states, in the plain store
+    /// Write the graph to FILE: `.aut`, `.dot`, `.json` or, for a small one, `.svg` by its ending. One
+    /// worker numbers the states, in the plain store
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]
@@ -46,6 +47,10 @@ Examples:
   everypath space model.pml -o model.dot";
 
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<SpaceJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -68,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         arguments.output.json,
     )?;
     let file = wanted.map(|(path, _)| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
-    let pictured = wanted.is_some_and(|(_, format)| format == GraphFormat::Dot);
+    let pictured = wanted.is_some_and(|(_, format)| matches!(format, GraphFormat::Dot | GraphFormat::Svg));
     let mut collector = Collector { graph: Graph::new(), pictured };
     let edges = wanted.is_some().then_some(&mut collector as &mut dyn EdgeSink);
     let (Session { model, patience, watch, .. }, Ended { checked: Checked { outcome, .. }, advice }) =

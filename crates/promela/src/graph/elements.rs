@@ -9,7 +9,7 @@ use super::{Diagnostics, Graph, table};
 use crate::limits::MAX_DIAGNOSTICS;
 use crate::model::{Action, Node, ScopePath, Seq, Stm};
 use crate::token::Text;
-use source::{Diagnostic, Span, did_you_mean};
+use source::{Diagnostic, Span};
 use std::collections::HashMap;
 
 /// Whether the whole transition of this element is inside an atomic sequence.
@@ -666,9 +666,9 @@ impl Builder {
                     paths.and_then(|paths| blocks_around(path).filter_map(|blocks| paths.get(blocks)).map(|&(first, _)| first).min());
                 let best = around.or_else(|| self.by_name.get(name)?.last().copied()).map(|label| self.labels[label].at);
                 if best.is_none() && self.diagnostics.len() < MAX_DIAGNOSTICS {
-                    let hint = did_you_mean(name, self.labels.iter().map(|l| &*l.name));
                     let message = format!("there is no label `{name}` in this process");
-                    self.report(Diagnostic::error(*span, message).with_hint_opt(hint));
+                    let diagnostic = Diagnostic::error(*span, message).with_nearest(name, self.labels.iter().map(|l| &*l.name));
+                    self.report(diagnostic);
                 }
                 best
             }

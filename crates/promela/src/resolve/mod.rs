@@ -18,7 +18,7 @@ use crate::ast::{self, Expr, ExprKind, Ident, Unit};
 use crate::limits::{MAX_DIAGNOSTICS, MAX_MTYPES, MAX_NUMBERED};
 use crate::model::{AutomatonModel, ChannelType, Leaf, Ltl, Model, MtypeSet, Process, Scope};
 use crate::token::Text;
-use source::{Diagnostic, Span, did_you_mean};
+use source::{Diagnostic, Span};
 use std::collections::{HashMap, HashSet};
 use types::{Symbol, UserType};
 
@@ -446,9 +446,9 @@ impl Resolver<'_> {
     fn process_index(&mut self, name: &Ident) -> Option<usize> {
         let found = self.headers.iter().position(|h| h.name == name.text);
         if found.is_none() && !self.is_full() {
-            let hint = did_you_mean(&name.text, self.headers.iter().map(|h| &*h.name));
-            let message = format!("there is no process type `{}`", name.text);
-            self.report_unknown(&name.text, Diagnostic::error(name.span, message).with_hint_opt(hint));
+            let diagnostic = Diagnostic::error(name.span, format!("there is no process type `{}`", name.text));
+            let diagnostic = diagnostic.with_nearest(&name.text, self.headers.iter().map(|h| &*h.name));
+            self.report_unknown(&name.text, diagnostic);
         }
         found
     }

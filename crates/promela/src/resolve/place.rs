@@ -4,7 +4,7 @@ use super::types::{Symbol, Ty};
 use super::{PREDEFINED, Resolver};
 use crate::ast::{ExprKind, Ident, Part, Reference};
 use crate::model::{Ex, Place, Scalar, Scope};
-use source::{Diagnostic, Span, did_you_mean};
+use source::{Diagnostic, Span};
 
 /// The most fields of a message.
 pub(super) const MAX_FIELDS: usize = 32;
@@ -46,8 +46,11 @@ impl Resolver<'_> {
         // A word alone is a condition, but a statement may have been meant.
         let words = ["break", "skip", "else", "true", "false", "timeout", "np_"];
         let foreign = crate::parser::foreign::hint_for_word(&name.text).map(str::to_owned);
-        let hint = foreign.or_else(|| did_you_mean(&name.text, names.into_iter().chain(words)));
-        let mut diagnostic = Diagnostic::error(name.span, format!("`{}` is not declared", name.text)).with_hint_opt(hint);
+        let mut diagnostic = Diagnostic::error(name.span, format!("`{}` is not declared", name.text));
+        diagnostic = match foreign {
+            Some(hint) => diagnostic.with_hint(hint),
+            None => diagnostic.with_nearest(&name.text, names.into_iter().chain(words)),
+        };
         if let Some(span) = gone {
             diagnostic = diagnostic.with_label(span, "this one is not visible here");
         }
@@ -95,9 +98,9 @@ impl Resolver<'_> {
             };
             let Some(field) = self.types[index].field(&next.name.text) else {
                 let user = &self.types[index];
-                let hint = did_you_mean(&next.name.text, user.fields.iter().map(|f| &*f.name));
                 let message = format!("the type `{}` has no field `{}`", user.name, next.name.text);
-                let diagnostic = Diagnostic::error(next.name.span, message).with_hint_opt(hint);
+                let diagnostic = Diagnostic::error(next.name.span, message);
+                let diagnostic = diagnostic.with_nearest(&next.name.text, user.fields.iter().map(|f| &*f.name));
                 self.report(diagnostic);
                 return None;
             };

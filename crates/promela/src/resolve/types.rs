@@ -5,7 +5,7 @@ use crate::ast::{self, Ident, TypeName, Visibility};
 use crate::limits::{MAX_ALL_LEAVES, MAX_ARRAY, MAX_LEAVES, MAX_NAME_BYTES, MAX_TYPEDEF_DEPTH};
 use crate::model::{Leaf, Scalar, Scope};
 use crate::token::Text;
-use source::{Diagnostic, Span, did_you_mean};
+use source::{Diagnostic, Span};
 use std::collections::HashMap;
 
 /// A user-defined type with its fields in order.
@@ -169,9 +169,9 @@ impl Resolver<'_> {
     pub(super) fn user_type(&mut self, ident: &Ident) -> Option<usize> {
         let found = self.type_names.get(&ident.text).copied();
         if found.is_none() && !self.is_full() {
-            let hint = did_you_mean(&ident.text, self.types.iter().map(|t| &*t.name));
-            let message = format!("the type `{}` is not defined before this place", ident.text);
-            self.report(Diagnostic::error(ident.span, message).with_hint_opt(hint));
+            let diagnostic = Diagnostic::error(ident.span, format!("the type `{}` is not defined before this place", ident.text));
+            let diagnostic = diagnostic.with_nearest(&ident.text, self.types.iter().map(|t| &*t.name));
+            self.report(diagnostic);
         }
         found
     }

@@ -1,0 +1,127 @@
+//! Options that make a trace easier to read, and runs that show what holds.
+
+use crate::failure::Failure;
+use crate::session::Session;
+use check::{Checked, FewestSwitches, Shown};
+use clap::Args;
+use contract::{Judged, PropertyKind, Trace, Verdict};
+use replay::{Essential, Narrator, context_switches};
+use report::json::{self, CausalJson, WitnessJson};
+use report::{Look, shown_text, text};
+
+/// How the trace is chosen and shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Traces")]
+pub struct ClearerArguments {
+    /// Fold the steps that the violation does not depend on
+    #[arg(long)]
+    pub causal: bool,
+    /// Look for the trace that changes least often from one process to another, among all deadlocks
+    /// and faults
+    #[arg(long, conflicts_with_all = ["resume", "shortest"])]
+    pub fewest_switches: bool,
+    /// For each property that holds, show a run that makes it plain: one that satisfies a formula
+    /// and makes the left side of its implication true, evaluates an assertion, comes to an end
+    #[arg(long, conflicts_with = "resume")]
+    pub witness: bool,
+}
+
+/// What was found out.
+#[derive(Default)]
+pub struct Clearer {
+    /// The steps that the violation depends on.
+    pub essential: Option<Essential>,
+    /// For each property that holds a run that shows it, or why there is none.
+    pub shown: Vec<(String, Result<Shown, String>)>,
+    /// What became of the search for the fewest switches, in a sentence.
+    pub remark: Option<String>,
+}
+
+impl ClearerArguments {
+    /// Looks for what is asked for. The trace of the answer may become another one.
+    pub fn look(&self, session: &Session, checked: &mut Checked) -> Result<Clearer, Failure> {
+        let mut clearer = Clearer::default();
+        if self.fewest_switches {
+            clearer.remark = fewest(session, checked);
+        }
+        let violation = if let Verdict::Violated(violation) = &checked.outcome.verdict { Some(violation) } else { None };
+        if let Some(violation) = violation.filter(|_| self.causal) {
+            clearer.essential = session.causal(violation, &checked.steps);
+        }
+        if self.witness {
+            // No run shows that nothing goes wrong.
+            let shown = |judged: &&Judged| judged.verdict == Verdict::Holds && judged.property.kind != PropertyKind::Errors;
+            for judged in checked.properties.iter().filter(shown) {
+                clearer.shown.push((judged.property.name.clone(), session.shown(&judged.property)?));
+            }
+        }
+        Ok(clearer)
+    }
+}
+
+/// Puts the trace with the fewest switches in the place of the one that was found.
+fn fewest(session: &Session, checked: &mut Checked) -> Option<String> {
+    let Verdict::Violated(violation) = &checked.outcome.verdict else { return None };
+    if violation.trace.loop_start.is_some() {
+        return Some("the fewest context switches are looked for in deadlocks and faults only".to_owned());
+    }
+    let before = context_switches(&checked.steps);
+    let FewestSwitches { found, stopped, statistics } = session.fewest_switches();
+    let states = text::count(statistics.states);
+    match (found, stopped) {
+        (Some((violation, steps)), _) => {
+            let now = context_switches(&steps);
+            // It may be another violation than the first one; that one stays one.
+            let kind = PropertyKind::violated_by(violation.fault.kind);
+            for judged in &mut checked.properties {
+                if judged.property.kind == kind {
+                    judged.verdict = Verdict::Violated(Box::new(violation.clone()));
+                }
+            }
+            (checked.outcome.verdict, checked.steps) = (Verdict::Violated(Box::new(violation)), steps);
+            checked.probe = None;
+            Some(format!("no path to a violation has fewer than {} ({before} before; {states} states)", switches(now)))
+        }
+        (None, Some(reason)) => Some(format!("the fewest context switches are not known: {reason}")),
+        (None, None) => Some("the fewest context switches are not known".to_owned()),
+    }
+}
+
+fn switches(count: usize) -> String {
+    format!("{} context switch{}", text::count(count as u64), if count == 1 { "" } else { "es" })
+}
+
+impl Clearer {
+    /// The runs that show what holds, as text.
+    pub fn text(&self, narrator: &Narrator, look: Look) -> String {
+        let one = |(name, shown): &(String, Result<Shown, String>)| match shown {
+            Ok(Shown { what, trace, steps }) => shown_text(narrator, what, trace, steps, look),
+            Err(why) => format!("\nno witness for `{name}`: {why}\n"),
+        };
+        self.shown.iter().map(one).collect()
+    }
+
+    /// The same as JSON.
+    pub fn json(&self, narrator: &Narrator) -> Vec<WitnessJson> {
+        let one = |(name, shown): &(String, Result<Shown, String>)| match shown {
+            Ok(Shown { what, trace, steps }) => WitnessJson {
+                property: name.clone(),
+                message: what.clone(),
+                trace: Some(json::steps(steps, &json::views(narrator, trace))),
+                loop_start: trace.loop_start,
+            },
+            Err(why) => WitnessJson { property: name.clone(), message: why.clone(), trace: None, loop_start: None },
+        };
+        self.shown.iter().map(one).collect()
+    }
+
+    /// A run that shows what holds, to be kept in a file.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.shown.iter().find_map(|(_, shown)| shown.as_ref().ok()).map(|shown| &shown.trace)
+    }
+
+    /// The steps that matter, as JSON.
+    pub fn causal(&self) -> Option<CausalJson> {
+        self.essential.as_ref().map(CausalJson::from)
+    }
+}

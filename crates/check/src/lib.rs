@@ -67,4 +67,4 @@ pub use spread::{Owner, Spread};
 pub use subject::{Enclosed, Selected, Subject, same_behaviour};
 pub use switches::{FewestSwitches, fewest_switches};
 pub use table::{Cycles, Order, StoreKind};
-pub use witness::{Shown, witness};
+pub use witness::{ShownRun, witness};

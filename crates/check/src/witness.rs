@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// A run that shows a property.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub struct ShownRun {
     /// What it shows, in a sentence without its end.
     pub what: String,
     /// The run.
@@ -37,7 +37,7 @@ pub fn witness(
     stated: &Stated,
     plan: &Plan,
     surroundings: &Surroundings<'_>,
-) -> Result<Result<Shown, String>, Refusal> {
+) -> Result<Result<ShownRun, String>, Refusal> {
     match stated.kind {
         PropertyKind::Ltl => of_formula(subject, stated, plan, surroundings),
         PropertyKind::Assertions => of_assertion(&**subject, plan, surroundings),
@@ -52,7 +52,7 @@ fn of_formula(
     stated: &Stated,
     plan: &Plan,
     surroundings: &Surroundings<'_>,
-) -> Result<Result<Shown, String>, Refusal> {
+) -> Result<Result<ShownRun, String>, Refusal> {
     let Some(Ok(claim)) = subject.claim(stated) else { return Ok(Err("its formula cannot be followed".to_owned())) };
     let Some(refuted) = &claim.formula else { return Ok(Err("it is no formula".to_owned())) };
     let lefts = left_sides(&refuted.formulas, refuted.root);
@@ -75,7 +75,7 @@ fn of_formula(
                     (true, true) => String::new(),
                 };
                 let what = format!("a run that satisfies `{name}`{with}");
-                return Ok(Ok(Shown { what, trace: violation.trace, steps: checked.steps }));
+                return Ok(Ok(ShownRun { what, trace: violation.trace, steps: checked.steps }));
             }
             Verdict::Unknown(reason) => why = format!("no run was found that satisfies `{name}`: {reason}"),
             Verdict::Holds => {
@@ -108,7 +108,7 @@ fn satisfying(claim: &Claim, refuted: &Refuted, lefts: &[Id]) -> Result<Claim, N
 }
 
 /// A path that evaluates the first assertion that can be evaluated.
-fn of_assertion(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Result<Shown, String>, Refusal> {
+fn of_assertion(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Result<ShownRun, String>, Refusal> {
     let Some(program) = subject.byte_code() else { return Ok(Err("this model has no assertions".to_owned())) };
     let tables = program.program();
     let mut places: Vec<(String, u32)> = Vec::new();
@@ -123,7 +123,7 @@ fn of_assertion(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<
     for (file, line) in places {
         if let Ok((Reach::By { trace, steps }, _)) = reach(subject, Some(&file), line, &plan, surroundings) {
             let what = format!("a path that evaluates the assertion at {file}:{line}");
-            return Ok(Ok(Shown { what, trace, steps }));
+            return Ok(Ok(ShownRun { what, trace, steps }));
         }
     }
     Ok(Err("no assertion was ever evaluated".to_owned()))
@@ -144,7 +144,7 @@ impl Property for AcceptedEnd {
 }
 
 /// A shortest path to an accepted end.
-fn of_end(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Shown, String> {
+fn of_end(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<ShownRun, String> {
     let plan = Plan { order: Order::Breadth, por: Por::Off, only: Some(Only::Safety), ..*plan };
     let system = subject.system(plan.engine, Arc::default(), surroundings.observer);
     let task = Task {
@@ -161,7 +161,7 @@ fn of_end(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>) -
         Ok(Verdict::Violated(violation)) => {
             let steps = narrator.replay(&violation.trace).map_err(|error| error.to_string())?;
             let is_end = narrator.is_valid_end(violation.trace.last_state());
-            let shown = Shown { what: "a shortest path to an accepted end".to_owned(), trace: violation.trace, steps };
+            let shown = ShownRun { what: "a shortest path to an accepted end".to_owned(), trace: violation.trace, steps };
             if is_end { Ok(shown) } else { Err(StopReason::TraceLost(violation.fault).to_string()) }
         }
         Ok(Verdict::Holds) => Err("no run ends: the processes go on for ever".to_owned()),

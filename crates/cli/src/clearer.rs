@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::session::Session;
-use check::{Checked, FewestSwitches, Shown};
+use check::{Checked, FewestSwitches, ShownRun};
 use clap::Args;
 use contract::{Judged, PropertyKind, Trace, Verdict};
 use replay::{Essential, Narrator, context_switches};
@@ -32,7 +32,7 @@ pub struct Clearer {
     /// The steps that the violation depends on.
     pub essential: Option<Essential>,
     /// For each property that holds a run that shows it, or why there is none.
-    pub shown: Vec<(String, Result<Shown, String>)>,
+    pub shown: Vec<(String, Result<ShownRun, String>)>,
     /// What became of the search for the fewest switches, in a sentence.
     pub remark: Option<String>,
 }
@@ -94,8 +94,8 @@ fn switches(count: usize) -> String {
 impl Clearer {
     /// The runs that show what holds, as text.
     pub fn text(&self, narrator: &Narrator, look: Look) -> String {
-        let one = |(name, shown): &(String, Result<Shown, String>)| match shown {
-            Ok(Shown { what, trace, steps }) => shown_text(narrator, what, trace, steps, look),
+        let one = |(name, shown): &(String, Result<ShownRun, String>)| match shown {
+            Ok(ShownRun { what, trace, steps }) => shown_text(narrator, what, trace, steps, look),
             Err(why) => format!("\nno witness for `{name}`: {why}\n"),
         };
         self.shown.iter().map(one).collect()
@@ -103,8 +103,8 @@ impl Clearer {
 
     /// The same as JSON.
     pub fn json(&self, narrator: &Narrator) -> Vec<WitnessJson> {
-        let one = |(name, shown): &(String, Result<Shown, String>)| match shown {
-            Ok(Shown { what, trace, steps }) => WitnessJson {
+        let one = |(name, shown): &(String, Result<ShownRun, String>)| match shown {
+            Ok(ShownRun { what, trace, steps }) => WitnessJson {
                 property: name.clone(),
                 message: what.clone(),
                 trace: Some(json::steps(steps, &json::views(narrator, trace))),

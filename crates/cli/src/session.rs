@@ -14,7 +14,7 @@ use crate::team::{Gathered, TeamArguments};
 use crate::watch::{Answer, Watch};
 use crate::{Exit, interrupt, memory, paths, plan};
 use check::{
-    Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Order, Plan, Reach, Sampling, Saved, Shown, Spill, StoreKind, Surroundings,
+    Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Order, Plan, Reach, Sampling, Saved, ShownRun, Spill, StoreKind, Surroundings,
 };
 use contract::{Cancel, Limits, Observer, Outcome, Stated, Statistics, StopReason, Verdict, Violation};
 use replay::{Essential, Step};
@@ -233,7 +233,7 @@ impl Session {
     }
 
     /// A run that shows a property.
-    pub fn shown(&self, stated: &Stated) -> Result<Result<Shown, String>, Failure> {
+    pub fn shown(&self, stated: &Stated) -> Result<Result<ShownRun, String>, Failure> {
         Ok(self.ask(|plan, around| check::witness(&self.model.subject, stated, plan, around))?)
     }
 }

@@ -96,8 +96,8 @@ impl Diagnostic {
         self
     }
 
-    /// If one of the names that are known is close to an unknown `name`, which is what the message is
-    /// about, adds that as a hint and as a fix.
+    /// If one of the names that are known is close to an unknown `name`, which is what the message
+    /// is about, adds that as a hint and as a fix.
     pub fn with_nearest<'a>(mut self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         if let Some(found) = nearest(name, known) {
             self.hint = Some(format!("did you mean `{found}`?"));

@@ -1,15 +1,17 @@
 //! A diagnostic as text: position, source lines, marks, notes, hint.
 //!
-//! All places of a file are shown in one excerpt, in the order of the lines. The caller says whether
-//! there are colours, because only it knows the terminal. Control characters of the source are not
-//! passed on, and long lines are cut to a window around the first mark, so that a hostile file
-//! cannot disturb the user's screen.
+//! All places of a file are shown in one excerpt, in the order of the lines. The caller says
+//! whether there are colours, because only it knows the terminal. Control characters of the source
+//! are not passed on, and long lines are cut to a window around the first mark, so that a hostile
+//! file cannot disturb the user's screen.
 //!
-//! `annotate-snippets`, the renderer of the Rust compiler, was tried on the same messages. It draws
-//! spans of several lines with brackets at the side, which ours does not; but it passes on
-//! characters that change the writing direction in a message, and it shows a whole file in which a
-//! model is one line of a megabyte. Ours has neither problem, no dependency, and less code than the
-//! conversion to the other's types.
+//! `annotate-snippets` 0.12, the renderer of the Rust compiler, was compared with this one on the
+//! same messages. Both cut long lines, know wide characters, replace control characters and place
+//! several labels below a line. It also draws a bracket beside a span of several lines; here such a
+//! span is marked to the end of its first line. But it took 0.7 s for one message about a line of a
+//! megabyte, and a file may have many errors; this one takes time in proportion to the line. Our
+//! messages have no spans for which the bracket would say more, so this one stays, without a
+//! dependency.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::map::{FileId, SourceMap, Span};

@@ -20,8 +20,8 @@ pub struct Arguments {
     /// Only this type of process. Can be given several times
     #[arg(long, value_name = "NAME")]
     pub process: Vec<String>,
-    /// Write the automata to FILE: as a picture (`.svg`), for Graphviz (`.dot`) or as `.json`, by its
-    /// ending
+    /// Write the automata to FILE: as a picture (`.svg`), for Graphviz (`.dot`) or as `.json`, by
+    /// its ending
     #[arg(short, long, value_name = "FILE")]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]

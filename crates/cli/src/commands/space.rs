@@ -33,8 +33,8 @@ pub struct Arguments {
     pub team: TeamArguments,
     #[command(flatten)]
     pub saving: SavingArguments,
-    /// Write the graph to FILE: `.aut`, `.dot`, `.json` or, for a small one, `.svg` by its ending. One
-    /// worker numbers the states, in the plain store
+    /// Write the graph to FILE: `.aut`, `.dot`, `.json` or, for a small one, `.svg` by its ending.
+    /// One worker numbers the states, in the plain store
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]

@@ -1,5 +1,6 @@
-//! The guide in `docs/guide`: every command in it is run, and what it prints is what the guide
-//! shows. A block that begins with a language and a file name is that file.
+//! The book in `docs`, and the README: every command in them is run, and what it prints is what
+//! they show. A block that begins with a language and a file name is that file. A picture in
+//! `pictures` is what the commands of its chapter have drawn. The examples of `--help` are run too.
 //!
 //! `UPDATE=1 cargo test -p cli --test book` writes the answers anew. Times and sizes of memory
 //! differ from run to run; the guide shows an ellipsis instead.
@@ -7,7 +8,7 @@
 mod common;
 
 use common::Folder;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A line without what differs from run to run.
 fn steady(line: &str) -> &str {
@@ -17,9 +18,10 @@ fn steady(line: &str) -> &str {
 
 /// What a command prints.
 fn answer(folder: &Folder, command: &str) -> String {
-    let words: Vec<&str> = command.split(' ').collect();
+    let words = words(command);
     assert_eq!(words[0], "everypath", "{command}");
-    let run = folder.run(&words[1..]);
+    let run = folder.run(&words[1..].iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(run.code != 2, "{command}: {}", run.err);
     let mut lines: Vec<&str> = Vec::new();
     for line in run.out.lines().map(steady) {
         if line != "…" || lines.last() != Some(&"…") {
@@ -29,9 +31,22 @@ fn answer(folder: &Folder, command: &str) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
+/// The words of a command, as a shell reads them. Words in single quotes are one.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut quoted) = (vec![String::new()], false);
+    for c in command.chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().expect("there is one").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// A chapter with the answers as they are.
-fn retold(text: &str) -> (String, usize) {
-    let folder = Folder::new();
+fn retold(text: &str, folder: &Folder) -> (String, usize) {
     let (mut out, mut commands) = (String::new(), 0);
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -42,9 +57,13 @@ fn retold(text: &str) -> (String, usize) {
             folder.write(file, body.join("\n") + "\n");
             body.iter().for_each(|line| out.push_str(&format!("{line}\n")));
         } else {
-            for command in body.iter().filter_map(|line| line.strip_prefix("$ ")) {
+            let asked: Vec<&str> = body.iter().filter_map(|line| line.strip_prefix("$ ")).collect();
+            if asked.is_empty() {
+                body.iter().for_each(|line| out.push_str(&format!("{line}\n")));
+            }
+            for command in asked {
                 commands += 1;
-                out.push_str(&format!("$ {command}\n{}", answer(&folder, command)));
+                out.push_str(&format!("$ {command}\n{}", answer(folder, command)));
             }
         }
         out.push_str("```\n");
@@ -52,22 +71,84 @@ fn retold(text: &str) -> (String, usize) {
     (out, commands)
 }
 
+/// All chapters, and the README.
+fn chapters() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut paths = vec![root.join("README.md")];
+    for folder in ["docs", "docs/guide"] {
+        let entries = std::fs::read_dir(root.join(folder)).expect("the book").filter_map(Result::ok);
+        paths.extend(entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|ending| ending == "md")));
+    }
+    paths
+}
+
 #[test]
-fn every_command_of_the_guide_prints_what_it_shows() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+fn every_command_of_the_book_prints_what_it_shows() {
+    let update = std::env::var_os("UPDATE").is_some();
     let mut all = 0;
-    for entry in std::fs::read_dir(&guide).expect("the guide") {
-        let path = entry.expect("an entry").path();
+    for path in chapters() {
         let text = std::fs::read_to_string(&path).expect("a text");
-        let (now, commands) = retold(&text);
+        let folder = Folder::new();
+        let (now, commands) = retold(&text, &folder);
         all += commands;
-        if std::env::var_os("UPDATE").is_some() {
+        for name in text.split("](pictures/").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (drawn, kept) = (folder.read(name), path.with_file_name("pictures").join(name));
+            if update {
+                std::fs::write(&kept, drawn).expect("the picture can be written");
+            } else {
+                assert_eq!(std::fs::read_to_string(&kept).unwrap_or_default(), drawn, "{}", kept.display());
+            }
+        }
+        if update {
             std::fs::write(&path, now).expect("the file can be written");
         } else {
             assert_eq!(text, now, "{}: run with UPDATE=1 and read what has changed", path.display());
         }
     }
-    assert!(all >= 9, "only {all} commands");
+    assert!(all >= 25, "only {all} commands");
+}
+
+/// A model with something wrong, for the examples of `--help`.
+const WRONG: &str = "#ifndef N\n#define N 2\n#endif\nbyte x;\nactive [N] proctype P() { byte t; t = x; x = t + 1; assert(x < 20) }\n\
+active proctype Q() { x > 0 -> assert(x == N) }\n";
+
+#[test]
+fn every_example_of_the_help_runs() {
+    let folder = Folder::with("model.pml", WRONG);
+    folder.run(&["check", "model.pml", "--trace", "path.json"]).exits(1);
+    let bin = Path::new(env!("CARGO_BIN_EXE_everypath")).parent().expect("a folder").to_owned();
+    let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
+    for place in [".local/share/bash-completion/completions", ".local/share/man/man1", ".zfunc", ".config/fish/completions"] {
+        std::fs::create_dir_all(folder.path(place)).expect("a folder");
+    }
+    let commands = folder.run(&["help"]).exits(0).out;
+    let names = commands
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next());
+    let mut run = 0;
+    for name in std::iter::once("").chain(names.filter(|name| !["help", "everypath", "-h,", "-V,"].contains(name))) {
+        let help = if name.is_empty() { folder.run(&["help"]) } else { folder.run(&["help", name]) };
+        let examples = help.out.lines().skip_while(|line| *line != "Examples:").skip(1).take_while(|line| line.starts_with("  everypath "));
+        for example in examples {
+            // What an example is for stands behind it.
+            let command = example.trim().split("   ").next().unwrap_or_default().split("  ").next().unwrap_or_default();
+            // The file that `new` writes must not be there; and there may be no pager here.
+            let command = command.replace(" | man -l -", " > page.1");
+            if command.contains(" new ") && folder.has("first.pml") {
+                std::fs::remove_file(folder.path("first.pml")).expect("it is ours");
+            }
+            let mut shell = std::process::Command::new("sh");
+            shell.current_dir(folder.path("")).args(["-c", &command]).stdin(std::process::Stdio::null());
+            shell.env("HOME", folder.path("")).env("PATH", path.as_ref().expect("folders"));
+            let output = shell.output().expect("a shell");
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.code().is_some_and(|code| code == 0 || code == 1 || code == 3), "{command}: {told}");
+            assert!(!told.contains("error:"), "{command}: {told}");
+            run += 1;
+        }
+    }
+    assert!(run >= 25, "only {run} examples");
 }
 
 #[test]

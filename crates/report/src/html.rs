@@ -37,6 +37,15 @@ pub struct Page<'a> {
     pub over_time: Option<&'a str>,
 }
 
+/// The reason for a verdict that is not known, in words; the name of others says enough.
+fn reason_words(name: &str) -> String {
+    match name {
+        "other-violation" => "the search ended with another violation".to_owned(),
+        "unchecked" => "not checked".to_owned(),
+        other => other.replace('-', " "),
+    }
+}
+
 impl Page<'_> {
     /// The page.
     pub fn html(&self) -> String {
@@ -94,7 +103,7 @@ impl Page<'_> {
                 text_of(name),
                 if name == kind { String::new() } else { text_of(kind) },
                 text_of(&place),
-                text_of(reason.unwrap_or_default()),
+                text_of(&reason_words(reason.unwrap_or_default())),
             );
         }
         out.push_str("</tbody>\n</table>\n<h2>Numbers</h2>\n<div class=\"numbers\">\n");
@@ -272,21 +281,27 @@ impl Page<'_> {
             if self.answer.loop_start.is_some_and(|start| start + shown.len() == trace.len() + index) {
                 out.push_str("<tr><td colspan=\"5\">from here on, again and again</td></tr>\n");
             }
+            let number = trace.len() - shown.len() + index + 1;
+            let folded = self.answer.causal.as_ref().is_some_and(|causal| !causal.kept.contains(&number));
             let changes: Vec<String> = step.changes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             let place = step.first.file.as_ref().zip(step.first.line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
             let statements: Vec<&str> = std::iter::once(&step.first).chain(&step.then).map(|told| told.statement.as_str()).collect();
             let _ = writeln!(
                 out,
-                "<tr data-step=\"{0}\"><td>{1}</td><td>{2}</td><td>{3}</td><td class=\"code\">{4}</td><td class=\"code\">{5}</td></tr>",
+                "<tr data-step=\"{0}\"{6}><td>{1}</td><td>{2}</td><td>{3}</td><td class=\"code\">{4}</td><td class=\"code\">{5}</td></tr>",
                 index + 1,
-                trace.len() - shown.len() + index + 1,
+                number,
                 text_of(&format!("{}({})", step.first.process, step.first.pid)),
                 text_of(&place),
                 text_of(&statements.join("; ")),
                 text_of(&changes.join(", ")),
+                if folded { " class=\"folded\"" } else { "" },
             );
         }
         out.push_str("</tbody>\n</table></div>\n");
+        if let Some(causal) = &self.answer.causal {
+            let _ = writeln!(out, "<p class=\"key\">The violation does not depend on the {} steps that are faint.</p>", causal.folded);
+        }
     }
 
     /// What the script needs.

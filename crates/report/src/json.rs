@@ -233,7 +233,7 @@ pub struct SweepJson {
 }
 
 /// What states on disk took of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiskJson {
     /// The bytes of all states at the end.
     pub bytes: u64,

@@ -175,7 +175,12 @@ impl Parser {
                 let message = format!("expected `of` after the channel's capacity, found {}", self.peek());
                 return Err(self.error(self.span(), message));
             }
-            let open = self.expect_op(Op::LBrace, "before the message's types")?;
+            if !self.is_op(Op::LBrace) {
+                let message = format!("expected `{{` before the message's types, found {}", self.peek());
+                let diagnostic = Diagnostic::error(self.span(), message).with_hint("write the types in braces: `of { byte, bool }`");
+                return Err(self.report(diagnostic));
+            }
+            let open = self.advance();
             let mut fields = Vec::new();
             loop {
                 let start = self.span();

@@ -27,7 +27,8 @@ impl Parser {
     pub(super) fn ltl(&mut self) -> Parsed<Ltl> {
         let span = self.advance();
         let name = match self.peek() {
-            Tok::Name(_) => self.expect_name("a name")?,
+            // A word of the language in this place was meant as a name.
+            Tok::Name(_) | Tok::Key(_) => self.expect_name("the name of the formula")?,
             _ => {
                 let text = format!("ltl_{}", self.formulas).into();
                 self.formulas += 1;

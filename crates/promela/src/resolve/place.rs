@@ -34,7 +34,7 @@ impl Resolver<'_> {
         local.or_else(|| self.globals.get(name))
     }
 
-    fn undeclared(&mut self, name: &Ident) {
+    pub(super) fn undeclared(&mut self, name: &Ident) {
         if self.is_full() {
             return;
         }
@@ -122,7 +122,9 @@ impl Resolver<'_> {
                     && (n < 0 || n as u32 >= length)
                 {
                     let message = format!("the index {n} is outside `{}`, which has {length} element(s)", part.name.text);
-                    self.error(index.span, message);
+                    let hint =
+                        format!("elements are counted from 0, so the last one is `{}[{}]`", part.name.text, length.saturating_sub(1));
+                    self.report(Diagnostic::error(index.span, message).with_hint(hint));
                     return None;
                 }
                 indices.push(value);

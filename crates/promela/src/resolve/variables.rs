@@ -237,9 +237,30 @@ impl Resolver<'_> {
         match self.try_global_value(expr) {
             Ok(value) => value,
             Err(at) => {
+                if let Some(unknown) = self.unknown_in(expr) {
+                    self.undeclared(&unknown);
+                    return 0;
+                }
                 self.error(at, "the initial value of a global must be known before the model runs");
                 0
             }
+        }
+    }
+
+    /// A name in an initial value that nothing has.
+    fn unknown_in(&self, expr: &Expr) -> Option<Ident> {
+        match &expr.kind {
+            ExprKind::Unary(_, a) => self.unknown_in(a),
+            ExprKind::Binary(_, a, b) => self.unknown_in(a).or_else(|| self.unknown_in(b)),
+            ExprKind::Conditional(c, a, b) => self.unknown_in(c).or_else(|| self.unknown_in(a)).or_else(|| self.unknown_in(b)),
+            ExprKind::Ref(reference) => {
+                let name = &reference.parts.first()?.name;
+                let known = self.mtypes.contains_key(&name.text)
+                    || self.globals.contains_key(&name.text)
+                    || super::PREDEFINED.contains(&&*name.text);
+                (!known).then(|| name.clone())
+            }
+            _ => None,
         }
     }
 

@@ -7,6 +7,7 @@ mod bench;
 mod conformance;
 mod coverage;
 mod directed;
+mod disk;
 mod engines;
 mod fuzz;
 mod install;
@@ -42,6 +43,8 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Compare directed search with breadth-first search: states visited, lengths of paths
     Directed(directed::Arguments),
+    /// Compare searches with their states on disk with searches in memory, and kill and resume some
+    Disk(disk::Arguments),
     /// Compare native code with the interpreter, state by state
     Engines(engines::Arguments),
     /// Run a program and tell what it cost
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Command::Conformance(arguments) => conformance::run_command(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Directed(arguments) => directed::run(&arguments),
+        Command::Disk(arguments) => disk::run(&arguments),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),
         Command::RecallMemory => bench::child::touch_memory(),

@@ -9,7 +9,7 @@
 mod common;
 
 use bytecode::Verified;
-use check::{Checked, Engine, Only, Order, Plan, Refusal, StoreKind};
+use check::{Checked, Engine, Only, Order, Plan, Refusal, StoreKind, Surroundings};
 use common::Folder;
 use contract::{Cancel, Limits, Quiet, StopReason, Verdict};
 use languages::testing::compile_with;
@@ -66,7 +66,13 @@ fn models(folder: &str) -> Vec<Model> {
 }
 
 fn run(model: &Model, plan: &Plan) -> Result<Checked, Refusal> {
-    check::run(&model.program, plan, &Cancel::default(), &Quiet)
+    if plan.store != StoreKind::Disk {
+        return check::run(&model.program, plan, &Cancel::default(), &Quiet);
+    }
+    // Hardly any memory, so that there is something to do.
+    let limits = Limits { memory: Some(1 << 17), ..plan.limits };
+    let folder = runs::InMemory::default();
+    check::run_in(&model.program, &Plan { limits, ..*plan }, &Surroundings { disk: Some(&folder), ..Surroundings::default() })
 }
 
 /// The differences from the expected results.

@@ -1,0 +1,176 @@
+//! Searches with their states on disk beside searches in memory: the same numbers with a half, a
+//! tenth and a fiftieth of the memory that the compact store needs, what that takes on disk and in
+//! time, and searches that are killed at any moment and resumed.
+
+use crate::Failure;
+use crate::bench::ours::Everypath;
+use crate::models::{self, Corpus, Model};
+use bytecode::Verified;
+use check::{Order, Plan, StoreKind, Surroundings};
+use contract::{Limits, Outcome};
+use runs::InMemory;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Which part of the compact store's memory a search on disk is given.
+const SHARES: [u64; 3] = [2, 10, 50];
+/// Larger models need minutes.
+const QUICK_STATES: u64 = 20_000;
+
+/// `cargo xtask disk`
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A short run, for every change: small models, few searches that are killed
+    #[arg(long)]
+    quick: bool,
+    /// Pass over models with more states
+    #[arg(long, value_name = "N")]
+    states: Option<u64>,
+    /// Workers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// Searches to kill and resume, with the command `everypath` [default: 100, quick: 0]
+    #[arg(long, value_name = "N")]
+    kills: Option<u32>,
+    /// The model of the searches that are killed
+    #[arg(long, value_name = "FILE", default_value = "models/promela/classic/leader_election.pml")]
+    killed: PathBuf,
+    #[command(flatten)]
+    corpus: Corpus,
+    /// The command to test, instead of the one of this tree
+    #[arg(long, value_name = "FILE")]
+    everypath: Option<PathBuf>,
+}
+
+/// Runs everything; the first difference is a failure.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let most = arguments.states.unwrap_or(if arguments.quick { QUICK_STATES } else { u64::MAX });
+    let mut all = arguments.corpus.models()?;
+    if all.is_empty() || arguments.quick {
+        all = models::examples()?;
+    }
+    println!("model\tstates\tshare\tbytes a state\twritten by final size\ttime by compact");
+    let mut sizes = Vec::new();
+    for model in &all {
+        compare(model, most, arguments.threads, &mut sizes)?;
+    }
+    sizes.sort_by(f64::total_cmp);
+    if let Some(median) = sizes.get(sizes.len() / 2) {
+        println!("{} models, {median:.2} bytes a state at the median", sizes.len());
+    }
+    let kills = arguments.kills.unwrap_or(if arguments.quick { 0 } else { 100 });
+    if kills > 0 {
+        let everypath = Everypath::new(arguments.everypath.as_deref(), &[])?;
+        kill(&everypath.program, &arguments.killed, kills)?;
+    }
+    Ok(())
+}
+
+fn search(program: &Arc<Verified>, plan: &Plan) -> Result<Outcome, Failure> {
+    let folder = InMemory::default();
+    let surroundings = Surroundings { disk: (plan.store == StoreKind::Disk).then_some(&folder as _), ..Surroundings::default() };
+    check::run_in(program, plan, &surroundings).map(|checked| checked.outcome).map_err(|refusal| refusal.to_string())
+}
+
+fn numbers(outcome: &Outcome) -> (u64, u64, u64) {
+    (outcome.statistics.states, outcome.statistics.transitions, outcome.statistics.depth)
+}
+
+/// Compares a model in memory and on disk. Appends the bytes a state, for models that are not tiny.
+fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>) -> Result<(), Failure> {
+    let program = Arc::new(model.load()?);
+    let compact = Plan { order: Order::Breadth, store: StoreKind::Compact, threads, ..Plan::space() };
+    let begun = Instant::now();
+    let expected = search(&program, &compact)?;
+    let in_memory = begun.elapsed();
+    if expected.statistics.states > most {
+        return Ok(());
+    }
+    for share in SHARES {
+        let memory = expected.statistics.store_bytes / share;
+        let plan = Plan { store: StoreKind::Disk, limits: Limits { memory: Some(memory), ..Limits::default() }, ..compact };
+        let begun = Instant::now();
+        let found = search(&program, &plan)?;
+        let time = begun.elapsed().as_secs_f64() / in_memory.as_secs_f64();
+        if found.verdict != expected.verdict || numbers(&found) != numbers(&expected) {
+            let (found, expected) = ((&found.verdict, numbers(&found)), (&expected.verdict, numbers(&expected)));
+            return Err(format!("{}, a {share}th of the memory: {found:?}, in memory {expected:?}", model.name));
+        }
+        // The same verdict, and a shortest path if there is one.
+        let check = |plan: Plan| search(&program, &Plan { property: Plan::check().property, only: Some(check::Only::Safety), ..plan });
+        let [on_disk, in_memory] = [check(plan)?, check(compact)?].map(|outcome| match outcome.verdict {
+            contract::Verdict::Violated(violation) => {
+                format!("{} after {} steps", violation.fault.kind.name(), violation.trace.steps.len())
+            }
+            verdict => format!("{verdict:?}"),
+        });
+        if on_disk != in_memory {
+            return Err(format!("{}, a {share}th of the memory: {on_disk}, in memory {in_memory}", model.name));
+        }
+        let disk = found.statistics.disk.unwrap_or_default();
+        let each = disk.bytes as f64 / found.statistics.states.max(1) as f64;
+        let written = disk.written as f64 / disk.bytes.max(1) as f64;
+        println!("{}\t{}\t1/{share}\t{each:.2}\t{written:.1}\t{time:.1}", model.name, found.statistics.states);
+        if share == 10 && found.statistics.states >= 10_000 {
+            sizes.push(each);
+        }
+    }
+    Ok(())
+}
+
+/// Kills searches at random moments and resumes them; the end is always the same.
+fn kill(everypath: &Path, model: &Path, kills: u32) -> Result<(), Failure> {
+    let folder = std::env::temp_dir().join(format!("everypath-kill-{}", std::process::id()));
+    let call = |resumed: bool| {
+        let mut command = Command::new(everypath);
+        command.args(["space", "--json", "--store", "disk", "--memory", "40M", "--checkpoint-every", "50ms"]);
+        command.arg("--checkpoint").arg(folder.join("search.saved")).arg("--disk").arg(&folder);
+        if resumed {
+            command.arg("--resume").arg(&folder)
+        } else {
+            command.arg(model)
+        };
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    };
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", model.display());
+    let clean = || drop(fs::remove_dir_all(&folder));
+    clean();
+    let finished = |output: std::process::Output| -> Result<Value, Failure> {
+        serde_json::from_slice::<Value>(&output.stdout).map_err(|error| wrong(&error))
+    };
+    let begun = Instant::now();
+    let expected = finished(call(false).output().map_err(|error| wrong(&error))?)?;
+    let whole = begun.elapsed();
+    let (mut killed, mut resumed, mut random) = (0, 0, 7);
+    while killed < kills {
+        clean();
+        let mut again = false;
+        loop {
+            let mut child = call(again).spawn().map_err(|error| wrong(&error))?;
+            std::thread::sleep(Duration::from_micros(splitmix::next(&mut random) % (whole.as_micros() as u64 * 3 / 2).max(1)));
+            if child.try_wait().map_err(|error| wrong(&error))?.is_none() && killed < kills {
+                child.kill().and_then(|()| child.wait()).map_err(|error| wrong(&error))?;
+                killed += 1;
+                // Before the first checkpoint there is nothing to go on with.
+                again = folder.join("search.saved").is_file();
+                resumed += u32::from(again);
+                continue;
+            }
+            let found = finished(child.wait_with_output().map_err(|error| wrong(&error))?)?;
+            for number in ["states", "transitions", "depth"] {
+                if found[number] != expected[number] {
+                    return Err(wrong(&format!("{number}: {} after {killed} kills, {} without", found[number], expected[number])));
+                }
+            }
+            break;
+        }
+    }
+    clean();
+    println!("{killed} searches of {} were killed, {resumed} resumed: the numbers are those of an undisturbed one", model.display());
+    Ok(())
+}

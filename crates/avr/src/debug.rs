@@ -139,6 +139,8 @@ impl<'a> Reader<'_, 'a> {
                 });
                 (file, u32::try_from(line.get()).unwrap_or(0))
             });
+            // The byte-code numbers files with two bytes.
+            let place = place.filter(|(file, _)| *file < 0xfff0);
             self.debug.lines.push(Line { addr, place });
         }
     }

@@ -27,6 +27,9 @@ pub const INTERRUPTS: i32 = 1;
 /// Functions that say that something is wrong.
 const FAILURES: &[&str] = &["__assert", "__assert_fail", "__assert_func", "abort", "everypath_fail"];
 
+/// Most operations that a program is translated to.
+const MAX_CODE: usize = 1 << 22;
+
 /// How a step ends before an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Before {
@@ -142,13 +145,16 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Translates everything. The entry is the first address.
-    pub fn run(&mut self) {
+    /// Translates everything. The entry is the first address. `false` if it is too much.
+    pub fn run(&mut self) -> bool {
         let order: Vec<u16> = self.flow.nodes.keys().copied().collect();
         self.code.jump(self.marks[&0]);
         for (index, &at) in order.iter().enumerate() {
             let node = self.flow.nodes[&at];
             self.instruction(at);
+            if self.code.here().index() > MAX_CODE {
+                return false;
+            }
             let behind = at.wrapping_add(node.len);
             let falls = !matches!(node.insn, None | Some(Insn::Jump { .. } | Insn::Ijmp | Insn::Icall | Insn::Ret | Insn::Reti))
                 && self.flow.callees(at).is_empty();
@@ -168,6 +174,7 @@ impl<'a> Emitter<'a> {
         self.position(None);
         self.code.place(self.halt);
         self.code.op(Op::Nex {});
+        true
     }
 
     /// Where the processor stops after an error.

@@ -29,6 +29,11 @@ pub struct Access {
     pub writes: bool,
 }
 
+/// Most slots that take part in the analysis of dead registers, and most of them in one function.
+/// Registers that are saved beyond count as used.
+const MAX_SLOTS: usize = 1024;
+const MAX_DEPTH: usize = 128;
+
 /// What is known about the instructions of a program.
 #[derive(Debug)]
 pub struct Facts {
@@ -165,6 +170,9 @@ impl Facts {
             while let Some(at) = open.pop() {
                 let Some(node) = flow.nodes.get(&at) else { continue };
                 let mut stack = stacks[&at].clone();
+                if stack.len() > MAX_DEPTH {
+                    escaped.extend(stack.drain(..).filter_map(|slot| slot.push()));
+                }
                 match node.insn {
                     Some(Insn::Push { .. }) => stack.push(Slot::Push(at)),
                     Some(Insn::Pop { .. }) => match stack.pop() {
@@ -220,6 +228,9 @@ impl Facts {
         for (pop, pushes) in matched {
             for push in pushes.into_iter().filter(|push| !escaped.contains(push)) {
                 let fresh = self.pushes.len();
+                if fresh >= MAX_SLOTS && !self.pushes.contains_key(&push) {
+                    continue;
+                }
                 let slot = *self.pushes.entry(push).or_insert(fresh);
                 self.pops.entry(pop).or_default().push(slot);
             }

@@ -44,9 +44,14 @@ pub struct Flow {
     /// Where jumps and calls through pointers may lead.
     pub jump_targets: BTreeSet<u16>,
     pub call_targets: BTreeSet<u16>,
+    /// Whether the program was not followed to its end, because its functions share too much code.
+    pub is_too_large: bool,
     /// The functions that an instruction belongs to, by their entries.
     owners: BTreeMap<u16, Vec<u16>>,
 }
+
+/// Most instructions of all functions together, each counted as often as it belongs to one.
+const MAX_INSTRUCTIONS: usize = 1 << 19;
 
 impl Flow {
     /// Finds the code of a program.
@@ -65,13 +70,18 @@ impl Flow {
         }
         let mut open: Vec<u16> = vec![0];
         open.extend(flow.handlers.iter().map(|(_, entry)| entry));
-        let mut pointers = false;
+        let (mut pointers, mut count) = (false, 0);
         loop {
             while let Some(entry) = open.pop() {
                 if flow.functions.contains_key(&entry) {
                     continue;
                 }
                 let function = flow.trace(image, entry);
+                count += function.insns.len();
+                if count > MAX_INSTRUCTIONS {
+                    flow.is_too_large = true;
+                    return flow;
+                }
                 open.extend(&function.calls);
                 flow.functions.insert(entry, function);
             }

@@ -185,6 +185,10 @@ fn translate(
 ) -> Result<(Program, Vec<Vec<AtomId>>), Diagnostic> {
     let chip = image.chip;
     let flow = Flow::of(image, chip);
+    let too_large = || Diagnostic::error(Span::default(), "the program is too large to be translated");
+    if flow.is_too_large {
+        return Err(too_large());
+    }
     let at_break = |at: &u16| options.halts_at_break && matches!(flow.nodes[at].insn, Some(insn::Insn::Break));
     let facts = Facts::of(&flow, chip, flow.nodes.keys().copied().filter(at_break).collect());
     let handlers: Vec<(u8, u16)> = flow
@@ -239,7 +243,8 @@ fn translate(
 
     let liveness = Liveness::of(&flow, &facts, Live::everything(facts.slots));
     let handlers_need = needs_of_handlers(&flow, &facts, &handlers);
-    let sharing = Sharing::of(&flow, &facts, &memory, chip, handlers.clone(), observed);
+    let mut sharing = Sharing::of(&flow, &facts, &memory, chip, handlers.clone(), observed);
+    sharing.all_points = options.all_points;
     let before = sharing::steps(image, &flow, &facts, &memory, &sharing, &liveness);
     let races = if options.races { races::find(&flow, &facts, &memory, &sharing) } else { BTreeMap::new() };
     let texts: Vec<Vec<String>> = image
@@ -254,7 +259,9 @@ fn translate(
         if text.is_empty() { format!("line {line}") } else { text }
     };
     let mut emitter = Emitter::new(image, &flow, &facts, &memory, &sharing, options, &liveness, &handlers_need, &before, &races, &text_of);
-    emitter.run();
+    if !emitter.run() {
+        return Err(too_large());
+    }
     let halted = emitter.halted();
     if let Some((formula, more)) = watchdog(chip, &memory, &emitter.feedings(), atoms.len()) {
         properties.push(PropertyEntry { name: "watchdog".to_owned(), origin: None, kind: PropertyBody::Ltl(formula) });

@@ -27,6 +27,8 @@ pub struct Options {
     pub uninitialised: bool,
     /// The bytes of the stack that are kept, if the user says it.
     pub stack: Option<u16>,
+    /// Whether an interrupt can be taken before every instruction, not only where it matters.
+    pub all_points: bool,
     /// Whether BREAK ends the program, for tests.
     pub halts_at_break: bool,
 }
@@ -43,6 +45,9 @@ impl Options {
         };
         for (name, value) in defines {
             match name.as_str() {
+                "points" if value == "all" => options.all_points = true,
+                "points" if value == "shared" => {}
+                "points" => return Err(format!("`points` is `shared` or `all`, not `{value}`")),
                 "device" => options.device = Some(value.clone()),
                 "registers" => options.registers = switch(name, value)?,
                 "races" => options.races = switch(name, value)?,

@@ -29,6 +29,8 @@ pub struct Sharing {
     /// Whether handlers read or write through pointers.
     any_read: bool,
     any_write: bool,
+    /// Whether every instruction counts as one that touches what handlers touch.
+    pub all_points: bool,
     /// Writes of these must be visible, because a property looks at them.
     pub observed: BTreeSet<Place>,
 }
@@ -80,6 +82,9 @@ impl Sharing {
 
     /// Whether an interrupt before an instruction can make a difference.
     fn matters(&self, at: u16, insn: &Insn, facts: &Facts, memory: &Memory) -> bool {
+        if self.all_points {
+            return true;
+        }
         match insn {
             Insn::Flag { bit: flag::I, set: false } | Insn::Sleep => return true,
             Insn::Store { addr, .. } if facts.kind(*addr) == Some(Kind::Status) => return true,

@@ -65,7 +65,13 @@ fn example(name: &str) -> Option<Value> {
     let source = place.join(format!("{name}.c"));
     let head = head(&std::fs::read_to_string(&source).expect("the example"));
     let program = place.join(format!("{name}.elf"));
-    let answer = build(&source, &head.device, &program).map(|()| check(&program, &head.options));
+    let answer = build(&source, &head.device, &program).map(|()| {
+        // The verdict must be the same if interrupts are taken before every instruction.
+        let all = [&head.options[..], &["-D".to_owned(), "points=all".to_owned()]].concat();
+        let (answer, oracle) = (check(&program, &head.options), check(&program, &all));
+        assert_eq!(answer["verdict"], oracle["verdict"], "{name}: {oracle:#}");
+        answer
+    });
     let _ = std::fs::remove_dir_all(&place);
     let Some(answer) = answer else {
         println!("passed over, avr-gcc or avr-libc is missing");

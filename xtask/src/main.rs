@@ -14,8 +14,10 @@ mod install;
 mod ltl;
 mod models;
 mod package;
+mod processes;
 mod recipes;
 mod reductions;
+mod scaling;
 mod stress;
 mod sweep;
 
@@ -62,12 +64,17 @@ enum Command {
     Ltl(ltl::Arguments),
     /// Make a Debian package, or an archive with a statically linked program
     Package(package::Arguments),
+    /// Compare several processes with one on the project's models: every owner function, every
+    /// algorithm for cycles
+    Processes(processes::Arguments),
     /// Add a toy order, store, language and command to a copy of the tree by the recipes of
     /// ARCHITECTURE.md, and compile it
     Recipes(recipes::Arguments),
     /// Compare searches with and without partial-order reduction, and examine its choices by brute
     /// force
     Reductions(reductions::Arguments),
+    /// Predict how a search scales to a thousand workers, and compare with measurements
+    Scaling(scaling::Arguments),
     /// Repeat searches with several workers and compare them with one; stress the lock-free stores;
     /// try the limits
     Stress(stress::Arguments),
@@ -93,8 +100,10 @@ fn main() -> ExitCode {
         Command::Install(arguments) => install::run(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
         Command::Package(arguments) => package::run(&arguments),
+        Command::Processes(arguments) => processes::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
         Command::Reductions(arguments) => reductions::run(&arguments),
+        Command::Scaling(arguments) => scaling::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
     };

@@ -8,23 +8,28 @@
 
 use crate::claim::Claim;
 use crate::passes;
-use crate::plan::{Engine, Fair, Plan};
+use crate::plan::{Engine, Fair, Plan, Por};
 use crate::property;
 use crate::reduced::{of_claim, reduction};
-use crate::run::Refusal;
+use crate::run::{Refusal, Surroundings};
 use crate::saved::{self, Saved};
-use crate::spread::{Owner, Spread};
+use crate::series;
+use crate::spread::{FarCycles, Owner, Spread};
 use crate::stores::{HASH_BITS, SEED};
 use crate::subject::Subject;
-use crate::table::{Method, Order, StoreKind};
-use crate::{series, temporal};
+use crate::table::{Order, StoreKind};
 use bytecode::{Shape, Verified};
 use contract::{
-    Limits, NoProperty, Observer, Omission, Outcome, Property, Quiet, Reduction, Statistics, StopReason, Store, System, Verdict,
+    Action, Limits, NoProperty, Observer, Omission, Outcome, Property, Quiet, Reduction, Statistics, StopReason, Store, System, Verdict,
 };
-use distribute::{Abandoned, Owners, PartOf, Resident, Seat, Seen, Team, Thrift, Work};
-use search::{Foresighted, Product, Reduced, Refutation, Task};
+use distribute::{
+    Abandoned, Construction, Method as Cycles, Owners, PartOf, Resident, Resume, Saving, Search, Seat, Seen, Team, Thrift, Work,
+};
+use search::{Automaton, Foresighted, Product, Reduced, Refutation, Task};
+use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use store::{Bits, Compact, Hashes, Plain};
 
 /// What a worker answers to an errand.
@@ -60,6 +65,56 @@ pub(crate) enum Asked {
     Faults,
     /// The property of this name.
     Claim(String),
+    /// The state space as a graph, a fragment for each worker, in this folder.
+    Fragments(String),
+}
+
+/// The checkpoints of a search by several processes: files beside the one that the user names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Levels {
+    /// The name, the same for all processes.
+    pub path: String,
+    /// How often a level is saved; not at all if this is none.
+    pub every: Option<Duration>,
+    /// What the file that the user names begins with.
+    pub head: Vec<u8>,
+    /// The level at which a saved search goes on, and how many workers have saved it.
+    pub resume: Option<(u64, u64)>,
+}
+
+impl Levels {
+    fn to_text(&self) -> String {
+        let every = self.every.map_or(0, |every| every.as_millis().max(1));
+        let (depth, parts) = self.resume.unwrap_or_default();
+        let head: String = self.head.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{every} {depth} {parts} {head} {}", self.path)
+    }
+
+    fn read(text: &str) -> Option<Levels> {
+        let words: Vec<&str> = text.splitn(5, ' ').collect();
+        let &[every, depth, parts, head, path] = &words[..] else { return None };
+        let every = every.parse::<u64>().ok()?;
+        let parts: u64 = parts.parse().ok()?;
+        let digit = |at: usize| u8::from_str_radix(head.get(at..at + 2)?, 16).ok();
+        Some(Levels {
+            path: path.to_owned(),
+            every: (every > 0).then(|| Duration::from_millis(every)),
+            head: (0..head.len()).step_by(2).map(digit).collect::<Option<_>>()?,
+            resume: if parts > 0 { Some((depth.parse().ok()?, parts)) } else { None },
+        })
+    }
+}
+
+/// The files of checkpoints, as a host makes them.
+pub trait LevelFiles: Sync {
+    /// Writes the part of a worker at a level.
+    fn write(&self, path: &str, depth: u64, worker: usize, write: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()>;
+
+    /// Opens the part of a worker at a level.
+    fn open(&self, path: &str, depth: u64, worker: u64) -> io::Result<Box<dyn io::Read>>;
+
+    /// All parts of a level are there: the file that the user names says so from now on.
+    fn complete(&self, levels: &Levels, depth: u64, workers: u64) -> io::Result<()>;
 }
 
 /// What a worker is to do.
@@ -68,6 +123,7 @@ pub struct Errand {
     plan: Plan,
     asked: Asked,
     mark: [u8; 16],
+    levels: Option<Levels>,
 }
 
 /// Bytes of a mark.
@@ -75,7 +131,7 @@ const MARK: usize = 16;
 
 impl Errand {
     /// The errand as it travels.
-    pub(crate) fn to_bytes(subject: &dyn Subject, plan: &Plan, asked: &Asked, mark: [u8; MARK]) -> Vec<u8> {
+    pub(crate) fn to_bytes(subject: &dyn Subject, plan: &Plan, asked: &Asked, mark: [u8; MARK], levels: Option<&Levels>) -> Vec<u8> {
         let saved = Saved::new("", &[], subject, &Plan { order: Order::Breadth, ..*plan });
         let mut bytes = mark.to_vec();
         bytes.extend(saved.to_bytes());
@@ -83,10 +139,12 @@ impl Errand {
         let (question, name) = match asked {
             Asked::Faults => ("faults", ""),
             Asked::Claim(name) => ("claim", name.as_str()),
+            Asked::Fragments(folder) => ("fragments", folder.as_str()),
         };
         let words =
             [plan.engine.name(), &memory, &plan.bit_functions.to_string(), &plan.non_progress.to_string(), &plan.spread.to_string()];
-        bytes.extend(format!("{}\n{question} {name}", words.join(" ")).into_bytes());
+        let levels = levels.map(Levels::to_text).unwrap_or_default();
+        bytes.extend(format!("{}\n{levels}\n{question} {name}", words.join(" ")).into_bytes());
         bytes
     }
 
@@ -96,7 +154,9 @@ impl Errand {
         let (mark, mut rest) = bytes.split_at_checked(MARK).ok_or_else(broken)?;
         let saved = Saved::read(&mut rest).map_err(|error| error.to_string())?;
         let text = std::str::from_utf8(rest).map_err(|_| broken())?;
-        let (choices, question) = text.split_once('\n').ok_or_else(broken)?;
+        let (choices, rest) = text.split_once('\n').ok_or_else(broken)?;
+        let (levels, question) = rest.split_once('\n').ok_or_else(broken)?;
+        let levels = if levels.is_empty() { None } else { Some(Levels::read(levels).ok_or_else(broken)?) };
         let words: Vec<&str> = choices.splitn(5, ' ').collect();
         let &[engine, memory, bits, non_progress, spread] = &words[..] else { return Err(broken()) };
         let memory = if memory.is_empty() { None } else { Some(memory.parse().map_err(|_| broken())?) };
@@ -114,11 +174,12 @@ impl Errand {
         let asked = match question.split_once(' ').ok_or_else(broken)? {
             ("faults", _) => Asked::Faults,
             ("claim", name) => Asked::Claim(name.to_owned()),
+            ("fragments", folder) => Asked::Fragments(folder.to_owned()),
             _ => return Err(broken()),
         };
         let mut marked = [0; MARK];
         marked.copy_from_slice(mark);
-        Ok(Errand { saved, plan, asked, mark: marked })
+        Ok(Errand { saved, plan, asked, mark: marked, levels })
     }
 
     /// The model, to be read as any other.
@@ -128,7 +189,7 @@ impl Errand {
 }
 
 /// Refuses plans that several processes cannot carry out.
-pub(crate) fn refuse(plan: &Plan) -> Result<(), Refusal> {
+pub(crate) fn refuse(plan: &Plan, saved: bool) -> Result<(), Refusal> {
     let refused = |why| Err(Refusal::Combination(why));
     if !matches!(plan.order, Order::Auto | Order::Breadth) {
         return refused("several processes search breadth first: leave out `--search`, or use `--search bfs`");
@@ -139,8 +200,14 @@ pub(crate) fn refuse(plan: &Plan) -> Result<(), Refusal> {
     if plan.store.answers_late() {
         return refused("several processes keep their states in memory: use `--store compact`, or leave out `--processes`");
     }
-    if plan.por == crate::plan::Por::Checked {
+    if plan.por == Por::Checked {
         return refused("`--check-por` examines the choices of one process: leave out `--processes`");
+    }
+    if saved && plan.spread.lookahead {
+        return refused("what is found by looking ahead belongs to no level that could be saved: leave out `--lookahead`");
+    }
+    if saved && !plan.store.is_exact() {
+        return refused("several processes save states, and this store has none: use `--store compact`");
     }
     if plan.coverage {
         return refused("`--coverage` is recorded by one process: leave out `--processes`");
@@ -149,34 +216,39 @@ pub(crate) fn refuse(plan: &Plan) -> Result<(), Refusal> {
 }
 
 /// Why a claim is searched by rank 0 alone, if it is.
-pub(crate) fn alone(plan: &Plan, claim: &Claim) -> Option<&'static str> {
+pub(crate) fn alone(plan: &Plan) -> Option<&'static str> {
     if plan.fairness != Fair::Any {
         return Some("fairness is a matter of components, which one process finds");
     }
     if plan.shortest {
         return Some("the shortest run is looked for by one process");
     }
-    if temporal::method(plan, claim) != Method::FiniteRun {
-        return Some("cycles are looked for by one process");
-    }
     None
 }
 
+/// Makes the file for the fragment of a worker in a folder.
+type OpenFragment = dyn Fn(&str, usize) -> io::Result<Box<dyn io::Write>> + Sync;
+
+/// What a worker uses of its host.
+pub struct Host<'a> {
+    /// Measures the memory of the process.
+    pub resident: Option<Resident>,
+    /// Makes files for fragments.
+    pub open: &'a (dyn Fn(&str, usize) -> io::Result<Box<dyn io::Write>> + Sync),
+    /// Makes files for checkpoints.
+    pub levels: &'a dyn LevelFiles,
+}
+
 /// Takes part in the search that rank 0 asks for. Every worker calls this.
-pub fn serve(subject: Result<&dyn Subject, String>, errand: &Errand, resident: Option<Resident>, seat: &mut Seat<'_>) -> Reply {
-    prepare(subject, errand, resident, seat).unwrap_or_else(|Abandoned| Err("the run was given up".to_owned()))
+pub fn serve(subject: Result<&dyn Subject, String>, errand: &Errand, host: Host<'_>, seat: &mut Seat<'_>) -> Reply {
+    prepare(subject, errand, host, seat).unwrap_or_else(|Abandoned| Err("the run was given up".to_owned()))
 }
 
 /// Agrees with all others that the search can begin, and searches.
-fn prepare(
-    subject: Result<&dyn Subject, String>,
-    errand: &Errand,
-    resident: Option<Resident>,
-    seat: &mut Seat<'_>,
-) -> Result<Reply, Abandoned> {
+fn prepare(subject: Result<&dyn Subject, String>, errand: &Errand, host: Host<'_>, seat: &mut Seat<'_>) -> Result<Reply, Abandoned> {
     let plan = &errand.plan;
     let stated = subject.as_ref().ok().and_then(|subject| match &errand.asked {
-        Asked::Faults => None,
+        Asked::Faults | Asked::Fragments(_) => None,
         Asked::Claim(name) => property::asked(plan, subject.stated()).into_iter().find(|stated| stated.name == *name),
     });
     let claim = match (&subject, &stated) {
@@ -202,22 +274,37 @@ fn prepare(
         return Ok(Err(format!("worker {worker} cannot take part: {}", String::from_utf8_lossy(why))));
     }
     let Ok(searched) = ready else { return Ok(Err("not ready".to_owned())) };
-    let outcome = match &claim {
-        None => faults(searched, plan, resident, seat)?,
-        Some(claim) => refuted(searched, plan, claim, resident, seat)?,
+    let outcome = match (&claim, &errand.asked) {
+        (None, Asked::Fragments(folder)) => fragment(searched, plan, folder, host.open, seat)?,
+        (None, _) => faults(searched, plan, &host, errand.levels.as_ref(), seat)?,
+        (Some(claim), _) => refuted(searched, plan, claim, host.resident, seat)?,
     };
     Ok(Ok(outcome))
 }
 
 /// Looks for deadlocks and faults.
-fn faults(searched: &dyn Subject, plan: &Plan, resident: Option<Resident>, seat: &mut Seat<'_>) -> Result<Outcome, Abandoned> {
+fn faults(
+    searched: &dyn Subject,
+    plan: &Plan,
+    host: &Host<'_>,
+    levels: Option<&Levels>,
+    seat: &mut Seat<'_>,
+) -> Result<Outcome, Abandoned> {
     let (_, reduction) = reduction(searched, plan);
     let system = searched.system(plan.engine, Arc::default(), &Quiet);
     let mut system: Box<dyn System> =
         if reduction.is_identity() { Box::new(system) } else { Box::new(Foresighted::new(system, &reduction)) };
     let property: &dyn Property = plan.property.as_ref().map_or(&NoProperty, |safety| safety as &dyn Property);
     let part = plan.spread.owner.part(searched.byte_code(), 0);
-    search_for(&mut *system, property, part, plan, resident, seat)
+    let Some(levels) = levels else { return search_for(&mut *system, property, part, plan, host.resident.clone(), (None, None), seat) };
+    let (me, workers) = (seat.me(), seat.workers() as u64);
+    let write = |depth: u64, write: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>| host.levels.write(&levels.path, depth, me, write);
+    let complete = |depth: u64| host.levels.complete(levels, depth, workers);
+    let saving = levels.every.map(|every| Saving { every, write: &write, complete: &complete });
+    let depth = levels.resume.map_or(0, |(depth, _)| depth);
+    let open = |part: u64| host.levels.open(&levels.path, depth, part);
+    let resume = levels.resume.map(|(depth, parts)| Resume { depth, parts, open: &open });
+    search_for(&mut *system, property, part, plan, host.resident.clone(), (saving, resume), seat)
 }
 
 /// Looks for a run that a claim accepts.
@@ -230,14 +317,110 @@ fn refuted(
 ) -> Result<Outcome, Abandoned> {
     let (_, reduction) = of_claim(searched, plan, claim);
     let system = Reduced::new(searched.system(plan.engine, Arc::clone(&claim.propositions), &Quiet), &reduction);
-    let product = Product::new(system, Arc::clone(temporal::automaton(plan, claim)));
+    let finite = claim.automaton.is_terminal();
+    let automaton = if finite { &claim.automaton } else { &claim.buchi };
+    let product = Product::new(system, Arc::clone(automaton));
     let mut product = if claim.stutters { product } else { product.without_stutter() };
     let part = plan.spread.owner.part(searched.byte_code(), search::TAIL);
-    let mut outcome = search_for(&mut product, &Refutation, part, plan, resident, seat)?;
+    let mut outcome = if finite {
+        search_for(&mut product, &Refutation, part, plan, resident, (None, None), seat)?
+    } else {
+        let accepts = |state: &[u8]| state.last_chunk().is_some_and(|tail| automaton.is_accepting(u16::from_le_bytes(*tail)));
+        let search = Search { system: &mut product, accepts: &accepts, property: &Refutation, part, limits: plan.limits };
+        distribute::cycles(seat, search, cycles(plan, automaton))?
+    };
     if let Verdict::Violated(violation) = &mut outcome.verdict {
         violation.trace = product.project(&violation.trace);
     }
     Ok(outcome)
+}
+
+/// The algorithm for an automaton that is not terminal.
+fn cycles(plan: &Plan, automaton: &Automaton) -> Cycles {
+    match plan.spread.cycles {
+        FarCycles::Auto => Cycles::Young { weak: is_weak(automaton) },
+        FarCycles::Young => Cycles::Young { weak: false },
+        FarCycles::Predecessors => Cycles::Predecessors,
+        FarCycles::Levels => Cycles::Levels,
+        FarCycles::Dependencies => Cycles::Dependencies,
+    }
+}
+
+/// How a claim was searched, in words.
+pub(crate) fn words(plan: &Plan, claim: &Claim) -> &'static str {
+    if claim.automaton.is_terminal() {
+        return "breadth first, by several processes";
+    }
+    match cycles(plan, &claim.buchi) {
+        Cycles::Young { weak: true } => "one way catch them young in one turn, by several processes",
+        Cycles::Young { .. } => "one way catch them young, by several processes",
+        Cycles::Predecessors => "maximal accepting predecessors, by several processes",
+        Cycles::Levels => "back-level edges, by several processes",
+        Cycles::Dependencies => "nested depth first by dependency structures, by several processes",
+    }
+}
+
+/// Whether each component of an automaton has accepting states only, or none.
+fn is_weak(automaton: &Automaton) -> bool {
+    let states = automaton.edges.len();
+    let reached: Vec<Vec<bool>> = (0..states)
+        .map(|from| {
+            let (mut seen, mut open) = (vec![false; states], vec![from]);
+            while let Some(at) = open.pop() {
+                for to in automaton.edges[at].iter().filter_map(|edge| edge.target).map(usize::from) {
+                    if to < states && !std::mem::replace(&mut seen[to], true) {
+                        open.push(to);
+                    }
+                }
+            }
+            seen
+        })
+        .collect();
+    let accepting = |state: usize| automaton.is_accepting(state as u16);
+    (0..states).all(|a| (0..states).all(|b| !(reached[a][b] && reached[b][a]) || accepting(a) == accepting(b)))
+}
+
+/// Makes a fragment of the state space in a folder.
+fn fragment(searched: &dyn Subject, plan: &Plan, folder: &str, open: &OpenFragment, seat: &mut Seat<'_>) -> Result<Outcome, Abandoned> {
+    let mut system = searched.system(plan.engine, Arc::default(), &Quiet);
+    let narrator = searched.narrator();
+    let mut labels = |state: &[u8], actions: &[Action]| -> Vec<String> {
+        let mut told = HashMap::new();
+        if let Ok(mut moves) = narrator.moves(state) {
+            told.extend((0..moves.len()).filter_map(|index| moves.tell(index)).map(|step| (step.action, step.label())));
+        }
+        actions.iter().map(|action| told.remove(action).unwrap_or_default()).collect()
+    };
+    let owners = Owners::new(seat.workers(), plan.spread.owner.part(searched.byte_code(), 0));
+    let mut file = open(folder, seat.me());
+    let mut nowhere = Unwritable;
+    let to: &mut dyn io::Write = match &mut file {
+        Ok(file) => file,
+        Err(error) => {
+            seat.shared().stop(StopReason::Storage(format!("{folder}: {error}")));
+            &mut nowhere
+        }
+    };
+    let construction = Construction { system: &mut system, labels: &mut labels, owners, memory: plan.limits.memory, to };
+    distribute::construct(seat, construction)
+}
+
+/// The name of the fragment of a worker.
+pub fn fragment_name(worker: usize) -> String {
+    format!("fragment-{worker}.piece")
+}
+
+/// What stands for a file that is not there.
+struct Unwritable;
+
+impl io::Write for Unwritable {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn search_for(
@@ -246,6 +429,7 @@ fn search_for(
     part: Option<PartOf>,
     plan: &Plan,
     resident: Option<Resident>,
+    (saving, resume): (Option<Saving<'_>>, Option<Resume<'_>>),
     seat: &mut Seat<'_>,
 ) -> Result<Outcome, Abandoned> {
     let owners = Owners::new(seat.workers(), part);
@@ -254,7 +438,7 @@ fn search_for(
     let (workers, here) = (seat.workers(), seat.shared().published.len().max(1) as u64);
     let budget = plan.limits.memory.map_or(u64::MAX, |memory| memory / here);
     let measured = resident.is_some();
-    let work = Work { system, property, owners, workers, limits: plan.limits, resident, thrift };
+    let work = Work { system, property, owners, workers, limits: plan.limits, resident, thrift, saving, resume };
     match plan.store {
         StoreKind::Plain => with(&Plain::with_budget(budget), work, seat),
         StoreKind::Compact => with(&Compact::with_budget(budget), work, seat),
@@ -271,13 +455,29 @@ fn search_for(
 }
 
 fn with<T: Store>(store: &T, work: Work<'_>, seat: &mut Seat<'_>) -> Result<Outcome, Abandoned> {
-    let visited = Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: T::EXACT };
+    let visited = Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: T::EXACT, saveable: store.saveable() };
     distribute::explore(seat, work, visited)
+}
+
+/// Lets several processes write the state space as a graph in fragments, one for each worker, to a
+/// folder.
+pub fn fragments(subject: &dyn Subject, plan: &Plan, folder: &str, surroundings: &Surroundings<'_>) -> Result<Outcome, Refusal> {
+    let Some(crew) = surroundings.crew else { return Err(Refusal::Combination("a graph in fragments is made by several processes")) };
+    let plan = &Plan { property: None, por: Por::Off, ..*plan };
+    refuse(plan, false)?;
+    let task = Task { limits: plan.limits, cancel: surroundings.cancel.clone(), observer: surroundings.observer, ..Task::default() };
+    let mark = saved::digest(subject, plan);
+    Ok(crew.ask(Errand::to_bytes(subject, plan, &Asked::Fragments(folder.to_owned()), mark, None), &task))
 }
 
 /// Tells that a property is not searched by all.
 pub(crate) fn tell_alone(observer: &dyn Observer, name: &str, why: &str) {
     observer.notice(&format!("`{name}` is checked by rank 0 alone: {why}"));
+}
+
+/// The part of the states of a program that an owner function looks at; nothing if that is all.
+pub fn part_of(owner: Owner, program: &Arc<Verified>) -> Option<PartOf> {
+    owner.part(Some(program), 0)
 }
 
 impl Owner {

@@ -3,7 +3,7 @@
 use crate::claim::{Claim, NotChecked};
 use crate::coverage::{self, Notes, Noting};
 use crate::ctl::{self, Ctl, CtlWitness, Decided};
-use crate::distributed::{self, Asked, Crew, Errand};
+use crate::distributed::{self, Asked, Crew, Errand, Levels};
 use crate::events::{self, Watched};
 use crate::guide::{self, Guidance, Looked};
 use crate::joint::{self, Joint};
@@ -148,12 +148,23 @@ pub struct Surroundings<'a> {
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
     /// The processes that share the searches; without them this one searches alone.
     pub crew: Option<&'a Crew>,
+    /// Their checkpoints.
+    pub levels: Option<&'a Levels>,
 }
 
 impl Default for Surroundings<'_> {
     /// No observer and no checkpoints; everything stays in memory.
     fn default() -> Self {
-        Surroundings { cancel: Cancel::default(), observer: &Quiet, checkpoints: None, spill: None, disk: None, resident: None, crew: None }
+        Surroundings {
+            cancel: Cancel::default(),
+            observer: &Quiet,
+            checkpoints: None,
+            spill: None,
+            disk: None,
+            resident: None,
+            crew: None,
+            levels: None,
+        }
     }
 }
 
@@ -208,7 +219,7 @@ fn carry_out(
     plan.refuse(surroundings.checkpoints.is_some())?;
     let crew = surroundings.crew;
     if crew.is_some() {
-        distributed::refuse(plan)?;
+        distributed::refuse(plan, surroundings.levels.is_some())?;
     }
     if plan.store.answers_late() && surroundings.disk.is_none() {
         return Err(Refusal::Combination("the store `disk` needs a folder for the states: give one, or use the store `compact`").into());
@@ -256,7 +267,7 @@ fn carry_out(
     let explores = questions.iter().any(|question| matches!(question, Question::Explored)) || questions.is_empty();
     let mut checked = if explores {
         let (outcome, probe, notes) = match crew {
-            Some(crew) => (crew.ask(Errand::to_bytes(subject, plan, &Asked::Faults, label), &task), None, None),
+            Some(crew) => (crew.ask(Errand::to_bytes(subject, plan, &Asked::Faults, label, surroundings.levels), &task), None, None),
             None => {
                 let (mut system, notes) = noting(searched.system(plan.engine, Arc::default(), observer), searched, plan);
                 get_ready(&mut system, plan, &clock);
@@ -396,14 +407,14 @@ fn temporal(
     checked.shrunk_for.push((stated.name.clone(), shrunk));
     let task = &Task { reduction: &reduction, ..task.clone() };
     let crew = crew.filter(|_| {
-        let alone = distributed::alone(plan, claim);
+        let alone = distributed::alone(plan);
         alone.iter().for_each(|why| distributed::tell_alone(task.observer, &stated.name, why));
         alone.is_none()
     });
     let (mut found, notes) = match crew {
         Some(crew) => {
             let mark = saved::digest(searched, plan);
-            (crew.ask(Errand::to_bytes(subject, plan, &Asked::Claim(stated.name.clone()), mark), task), None)
+            (crew.ask(Errand::to_bytes(subject, plan, &Asked::Claim(stated.name.clone()), mark, None), task), None)
         }
         None => {
             let (mut system, notes) = noting(searched.system(plan.engine, Arc::clone(&claim.propositions), task.observer), searched, plan);
@@ -442,7 +453,7 @@ fn temporal(
     if let Verdict::Violated(violation) = &mut outcome.verdict {
         temporal::tell(&mut violation.fault, &stated, plan.fairness);
     }
-    let search = Some(temporal::words(plan, claim, &outcome.statistics));
+    let search = Some(if crew.is_some() { distributed::words(plan, claim) } else { temporal::words(plan, claim, &outcome.statistics) });
     let verdict = reduction.confirm(outcome.verdict);
     (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search, together: Vec::new() }, steps)
 }

@@ -1,5 +1,6 @@
 //! How a search is spread over processes: who owns a state, and how fewer states are sent.
 
+use crate::choice::choice;
 use std::fmt;
 use std::str::FromStr;
 
@@ -41,6 +42,18 @@ impl FromStr for Owner {
     }
 }
 
+choice! {
+    /// How several processes look for cycles.
+    FarCycles, "search for cycles by several processes" {
+        #[default]
+        Auto = "auto", "By the automaton: breadth first if the end of a path decides; else `young`, in one turn if the automaton is weak";
+        Young = "young", "One way catch them young: states that cannot be on an accepting cycle are dropped, in turns";
+        Predecessors = "predecessors", "Maximal accepting predecessors: each state learns the largest accepting state it reaches";
+        Levels = "levels", "Back-level edges: after each level, cycles through edges that lead no deeper";
+        Dependencies = "dependencies", "Nested depth-first searches in the order of dependency structures";
+    }
+}
+
 /// How a search is spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
@@ -50,17 +63,19 @@ pub struct Spread {
     pub remembered: u32,
     /// Whether the sender of a state looks for successors that it owns itself.
     pub lookahead: bool,
+    /// How cycles are looked for.
+    pub cycles: FarCycles,
 }
 
 impl Default for Spread {
     fn default() -> Self {
-        Spread { owner: Owner::State, remembered: 1 << 12, lookahead: false }
+        Spread { owner: Owner::State, remembered: 1 << 12, lookahead: false, cycles: FarCycles::Auto }
     }
 }
 
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.owner, self.remembered, self.lookahead)
+        write!(f, "{} {} {} {}", self.owner, self.remembered, self.lookahead, self.cycles.name())
     }
 }
 
@@ -68,13 +83,14 @@ impl FromStr for Spread {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Spread, String> {
+        let wrong = || "this is no way to spread a search".to_owned();
         let words: Vec<&str> = text.split(' ').collect();
-        let &[owner, remembered, lookahead] = &words[..] else { return Err("this is no way to spread a search".to_owned()) };
-        let wrong = |_| "this is no way to spread a search".to_owned();
+        let &[owner, remembered, lookahead, cycles] = &words[..] else { return Err(wrong()) };
         Ok(Spread {
             owner: owner.parse()?,
-            remembered: remembered.parse().map_err(wrong)?,
-            lookahead: lookahead.parse().map_err(|_| "this is no way to spread a search".to_owned())?,
+            remembered: remembered.parse().map_err(|_| wrong())?,
+            lookahead: lookahead.parse().map_err(|_| wrong())?,
+            cycles: cycles.parse().map_err(|_| wrong())?,
         })
     }
 }
@@ -86,7 +102,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for owner in [Owner::State, Owner::Process(7), Owner::Counters] {
-            let spread = Spread { owner, remembered: 9, lookahead: true };
+            let spread = Spread { owner, remembered: 9, lookahead: true, cycles: FarCycles::Levels };
             assert_eq!(spread.to_string().parse(), Ok(spread));
         }
         assert!("process:300".parse::<Owner>().unwrap_err().contains("254"));

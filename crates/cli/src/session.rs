@@ -10,11 +10,11 @@ use crate::patience::{Over, Patience};
 use crate::progress::Ticker;
 use crate::quantity::Place;
 use crate::spill::SpillFile;
-use crate::team::{Gathered, TeamArguments};
+use crate::team::{self, Gathered, TeamArguments};
 use crate::watch::{Answer, Watch};
 use crate::{Exit, interrupt, memory, paths, plan};
 use check::{
-    Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Order, Plan, Reach, Sampling, Saved, ShownRun, Spill, StoreKind,
+    Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Levels, Order, Plan, Reach, Sampling, Saved, ShownRun, Spill, StoreKind,
     Surroundings,
 };
 use contract::{Cancel, Limits, Observer, Outcome, Stated, Statistics, StopReason, Verdict, Violation};
@@ -31,6 +31,9 @@ use std::time::Duration;
 /// many; and how much if there is no budget.
 const STACK_SHARE: u64 = 4;
 const STACK_BYTES: u64 = 1 << 30;
+
+/// How often several processes save a level, if the user does not say.
+const LEVELS_EVERY: Duration = Duration::from_secs(120);
 
 /// A search that is about to begin or to be resumed.
 pub struct Session {
@@ -87,6 +90,14 @@ impl Session {
             (None, Some(model)) => (model, plan, None),
             (None, None) => return Err(Failure::Call("a MODEL or `--resume FILE` is needed".to_owned())),
         };
+        if let Some(path) = saving.resume.as_ref().filter(|_| !team.is_several())
+            && team::read_level(path).is_ok_and(|level| level.is_some())
+        {
+            return Err(Failure::Call(format!(
+                "{}: this search was saved by several processes: resume it with `--processes`",
+                path.display()
+            )));
+        }
         if engine.measure.is_some() && plan.order != Order::Sweep {
             return Err(Failure::Call(format!("`--measure` is for `--search sweep`, and this is `--search {}`", plan.order)));
         }
@@ -114,10 +125,15 @@ impl Session {
 
     /// Searches to the end, and passes the edges of the state space to `edges`, if given.
     pub fn run(mut self, saving: &SavingArguments, edges: Option<&mut dyn EdgeSink>) -> Result<(Session, Ended), Failure> {
+        let levels = match &self.crew {
+            Some(_) => self.levels(saving)?,
+            None => None,
+        };
         let disk = self.disk(saving)?;
         let own = disk.as_ref().filter(|_| self.plan.refuse(true).is_ok()).and_then(DiskFolder::checkpoint);
         let checkpoint = saving.checkpoint.clone().or(own);
         let checkpoints = match &checkpoint {
+            _ if self.crew.is_some() => None,
             Some(path) => {
                 self.plan.refuse(true)?;
                 let folder = paths::way_here(path).map(|way| if way.is_empty() { ".".to_owned() } else { way }).unwrap_or_default();
@@ -146,10 +162,11 @@ impl Session {
             disk: disk.as_ref().map(|folder| folder as &dyn Folder),
             resident: Some(&memory::resident),
             crew: self.crew.as_ref().map(|gathered| &gathered.crew),
+            levels: levels.as_ref(),
         };
         let (subject, graph) = (&*self.model.subject, edges.is_some());
         let checked = match (self.from.take(), &saving.resume, edges) {
-            (Some(mut from), Some(path), _) => {
+            (Some(mut from), Some(path), _) if self.crew.is_none() => {
                 check::resume(subject, &self.plan, &surroundings, &mut from).map_err(|error| Failure::Resume { path: path.clone(), error })
             }
             (_, _, Some(edges)) => check::run_with_edges(subject, &self.plan, edges, &surroundings).map_err(Failure::from),
@@ -161,7 +178,10 @@ impl Session {
         let unfinished = matches!(&checked.outcome.verdict, Verdict::Unknown(reason) if !reason.is_complete());
         // Nor does a depth-first search know where it was cut off.
         let cut_off = checked.outcome.verdict == Verdict::Unknown(StopReason::Depth) && self.plan.order == Order::Depth;
-        let there = checkpoints.as_ref().is_some_and(CheckpointFile::is_there);
+        let there = match &saving.checkpoint {
+            Some(path) if self.crew.is_some() => team::read_level(path).is_ok_and(|level| level.is_some()),
+            _ => checkpoints.as_ref().is_some_and(CheckpointFile::is_there),
+        };
         if let Some(disk) = disk.as_ref().filter(|_| !unfinished) {
             disk.finish();
         }
@@ -198,6 +218,46 @@ impl Session {
             (None, None) if self.plan.store == StoreKind::Disk => DiskFolder::temporary().map(Some),
             (None, None) => Ok(None),
         }
+    }
+
+    /// The checkpoints of several processes, if there are to be any, or there is one to go on from.
+    fn levels(&self, saving: &SavingArguments) -> Result<Option<Levels>, Failure> {
+        let Some(path) = saving.checkpoint.as_ref().or(saving.resume.as_ref()) else { return Ok(None) };
+        let resume = match &saving.resume {
+            None => None,
+            Some(from) if saving.checkpoint.as_ref().is_some_and(|path| path != from) => {
+                let both = "several processes go on saving to the file they resume from: leave out `--checkpoint`, or name the same file";
+                return Err(Failure::Call(format!("{}: {both}", from.display())));
+            }
+            Some(from) => match team::read_level(from).map_err(|error| Failure::read(from, error))? {
+                Some(level) => Some(level),
+                None => {
+                    let why = "this search was saved by one process: resume it without `--processes`";
+                    return Err(Failure::Call(format!("{}: {why}", from.display())));
+                }
+            },
+        };
+        let folder = paths::way_here(path).map(|way| if way.is_empty() { ".".to_owned() } else { way }).unwrap_or_default();
+        let saved = Saved { folder, ..Saved::new(&self.model.name, &self.model.warnings, &*self.model.subject, &self.plan) };
+        let every = saving.checkpoint_every.unwrap_or(LEVELS_EVERY);
+        let absolute = std::path::absolute(path).map_err(|error| Failure::write(path, error))?;
+        let name = absolute.to_str().ok_or_else(|| Failure::Call(format!("{}: this name is no text", path.display())))?;
+        if saving.resume.is_none() {
+            // The same rules for what may be replaced.
+            drop(CheckpointFile::new(path, None, &saved)?);
+        }
+        Ok(Some(Levels { path: name.to_owned(), every: Some(every), head: saved.to_bytes(), resume }))
+    }
+
+    /// Lets several processes write the state space in fragments.
+    pub fn fragments(mut self, folder: &str) -> Result<(Session, Outcome), Failure> {
+        self.plan.limits.time = self.patience.left();
+        let crew = self.crew.as_ref().map(|gathered| &gathered.crew);
+        let surroundings = Surroundings { cancel: self.cancel.clone(), observer: &*self.ticker, crew, ..Surroundings::default() };
+        let outcome = check::fragments(&*self.model.subject, &self.plan, folder, &surroundings);
+        self.ticker.finish();
+        let outcome = outcome?;
+        Ok((self, outcome))
     }
 
     /// How it went over time.

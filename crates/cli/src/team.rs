@@ -1,10 +1,11 @@
 //! Several processes that share a search: those that this one starts, and those on other machines.
 
+use crate::alternatives::one_of;
 use crate::args::EngineArguments;
 use crate::failure::Failure;
 use crate::progress::Ticker;
 use crate::{input, interrupt, memory, quantity};
-use check::{Crew, Errand, Owner, Plan, Reply, Spread, Subject};
+use check::{Crew, Errand, FarCycles, Levels, Owner, Plan, Reply, Spread, Subject};
 use clap::Args;
 use contract::Observer;
 use distribute::{Assembly, Place, SECRET_MIN, Secret, Serve, join};
@@ -40,6 +41,9 @@ pub struct TeamArguments {
     /// locations; `process:N`, the process with this number [default: state]
     #[arg(long, value_name = "PART")]
     pub owner: Option<Owner>,
+    /// How several processes look for cycles
+    #[arg(long, value_name = "NAME", value_parser = one_of::<FarCycles>())]
+    pub distributed_cycles: Option<FarCycles>,
     /// How many of the states that were sent a process remembers, so that it does not send them
     /// again [default: 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1 << 24))]
@@ -59,6 +63,11 @@ impl TeamArguments {
         self.rank.is_some_and(|rank| rank > 0)
     }
 
+    /// Whether several processes were asked for.
+    pub fn is_several(&self) -> bool {
+        self.processes.is_some() || self.hosts.is_some()
+    }
+
     /// How the search is spread.
     pub fn spread(&self) -> Spread {
         let usual = Spread::default();
@@ -66,6 +75,7 @@ impl TeamArguments {
             owner: self.owner.unwrap_or(usual.owner),
             remembered: self.remember.unwrap_or(usual.remembered),
             lookahead: self.lookahead,
+            cycles: self.distributed_cycles.unwrap_or_default(),
         }
     }
 
@@ -74,8 +84,10 @@ impl TeamArguments {
         match (&self.hosts, self.processes) {
             (Some(path), _) => hosts(path).map(|hosts| Some((hosts.len(), hosts))),
             (None, Some(processes)) => Ok(Some((usize::from(processes), Vec::new()))),
-            (None, None) if self.owner.is_some() || self.remember.is_some() || self.lookahead => {
-                Err(Failure::Call("`--owner`, `--remember` and `--lookahead` are for `--processes` and `--hosts`".to_owned()))
+            (None, None) if self.owner.is_some() || self.remember.is_some() || self.lookahead || self.distributed_cycles.is_some() => {
+                Err(Failure::Call(
+                    "`--owner`, `--remember`, `--lookahead` and `--distributed-cycles` are for `--processes` and `--hosts`".to_owned(),
+                ))
             }
             (None, None) => Ok(None),
         }
@@ -217,8 +229,90 @@ fn serving() -> Serve<Reply> {
             Ok(model) => Ok(&*model.subject),
             Err(failure) => Err(failure.to_string()),
         };
-        check::serve(subject, &errand, Some(Arc::new(memory::resident)), seat)
+        check::serve(
+            subject,
+            &errand,
+            check::Host { resident: Some(Arc::new(memory::resident)), open: &open_fragment, levels: &Files },
+            seat,
+        )
     })
+}
+
+/// Makes the file for the fragment of a worker.
+fn open_fragment(folder: &str, worker: usize) -> std::io::Result<Box<dyn Write>> {
+    std::fs::create_dir_all(folder)?;
+    let file = std::fs::File::create(Path::new(folder).join(check::fragment_name(worker)))?;
+    Ok(Box::new(std::io::BufWriter::with_capacity(1 << 16, file)))
+}
+
+/// Checkpoints of several processes: the parts of a level are files beside the one that the user
+/// names, which says what level it is.
+struct Files;
+
+/// The name of a part.
+fn part(path: &str, depth: u64, worker: u64) -> PathBuf {
+    PathBuf::from(format!("{path}.{depth}.{worker}"))
+}
+
+/// What the file that the user names has after the model: that it is about several processes.
+const LEVEL: &str = "levels of several processes";
+
+impl check::LevelFiles for Files {
+    fn write(
+        &self,
+        path: &str,
+        depth: u64,
+        worker: usize,
+        write: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        let name = part(path, depth, worker as u64);
+        let written = std::fs::File::create(&name).and_then(|file| {
+            let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
+            write(&mut out)?;
+            out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+        });
+        if written.is_err() {
+            // It may be what fills the disk.
+            let _ = std::fs::remove_file(&name);
+        }
+        written
+    }
+
+    fn open(&self, path: &str, depth: u64, worker: u64) -> std::io::Result<Box<dyn Read>> {
+        let file = std::fs::File::open(part(path, depth, worker))?;
+        Ok(Box::new(std::io::BufReader::with_capacity(1 << 20, file)))
+    }
+
+    fn complete(&self, levels: &Levels, depth: u64, workers: u64) -> std::io::Result<()> {
+        let before = read_level(Path::new(&levels.path)).ok().flatten();
+        let partial = PathBuf::from(format!("{}.partial", levels.path));
+        let mut file = std::fs::File::create(&partial)?;
+        file.write_all(&levels.head)?;
+        write!(file, "{LEVEL} {depth} {workers}")?;
+        file.sync_all()?;
+        std::fs::rename(&partial, &levels.path)?;
+        // The parts that were valid until now are not needed any more.
+        if let Some((depth, workers)) = before.filter(|&before| before != (depth, workers)) {
+            (0..workers).for_each(|worker| drop(std::fs::remove_file(part(&levels.path, depth, worker))));
+        }
+        Ok(())
+    }
+}
+
+/// The level and the number of workers that a checkpoint of several processes names; nothing if the
+/// file is another checkpoint.
+pub fn read_level(path: &Path) -> std::io::Result<Option<(u64, u64)>> {
+    let mut file = std::io::BufReader::new(std::fs::File::open(path)?);
+    if check::Saved::read(&mut file).is_err() {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    if file.take(1 << 10).read_to_string(&mut text).is_err() {
+        return Ok(None);
+    }
+    let numbers = text.strip_prefix(LEVEL).map(|rest| rest.split_whitespace().map(str::parse));
+    let numbers: Option<Vec<u64>> = numbers.and_then(|numbers| numbers.collect::<Result<_, _>>().ok());
+    Ok(numbers.and_then(|numbers| if let [depth, workers] = numbers[..] { Some((depth, workers)) } else { None }))
 }
 
 /// A worker says on standard error what a user should know.

@@ -32,8 +32,6 @@ pub(crate) enum Message {
     Beat(Progress),
     /// The search is to end.
     Stop(StopReason),
-    /// From rank 0: take a checkpoint at the end of the level.
-    Save,
     /// The job is done here.
     Ended,
     /// The connection to another process is lost.
@@ -76,7 +74,6 @@ impl Message {
                 to.push(7);
                 put_reason(&mut to, Some(reason));
             }
-            Message::Save => to.push(8),
             Message::Ended => to.push(9),
             Message::Lost(rank) => {
                 to.push(10);
@@ -119,7 +116,6 @@ impl Message {
                 Message::Beat(Progress { states, transitions, waiting, depth, bytes, ..Progress::default() })
             }
             7 => Message::Stop(cursor.reason()??),
-            8 => Message::Save,
             9 => Message::Ended,
             10 => Message::Lost(cursor.number()? as u32),
             11 => Message::Abort(text(&mut cursor)?),
@@ -167,7 +163,6 @@ mod tests {
             Message::Job(vec![0; 300]),
             Message::Beat(progress),
             Message::Stop(StopReason::Storage("full".to_owned())),
-            Message::Save,
             Message::Ended,
             Message::Lost(2),
             Message::Abort("gone".to_owned()),

@@ -165,10 +165,14 @@ fn path(
 ) -> Result<Outcome, Abandoned> {
     let here = seat.shared().published.len().max(1) as u64;
     let store = Plain::with_budget(limits.memory.map_or(u64::MAX, |memory| memory / here));
-    let visited = Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true };
+    let visited = Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true, saveable: None };
     let owners = Owners::new(seat.workers(), part.clone());
     let thrift = Thrift::default();
-    explore(seat, Work { system, property, owners, workers: seat.workers(), limits, resident: None, thrift }, visited)
+    explore(
+        seat,
+        Work { system, property, owners, workers: seat.workers(), limits, resident: None, thrift, saving: None, resume: None },
+        visited,
+    )
 }
 
 /// Stops at a state.

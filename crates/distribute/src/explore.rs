@@ -17,9 +17,18 @@ pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Seen<'_>) -> Result
     let (me, property, exact) = (seat.me(), work.property, visited.exact);
     let before = seat.sent();
     let mut reach = Reach::new(me, seat.local(), work, visited, seat.shared().clone());
+    let loaded = reach.load().err().map(|error| error.to_string());
+    let failed = seat.gather(loaded.as_deref().unwrap_or_default().as_bytes())?;
+    if let Some(why) = failed.into_iter().find(|why| !why.is_empty()) {
+        let why = String::from_utf8_lossy(&why).into_owned();
+        return Ok(Outcome { verdict: Verdict::Unknown(StopReason::Storage(why)), statistics: Statistics::default() });
+    }
     seat.drive(&mut reach)?;
+    if let Some(why) = reach.unsaved() {
+        seat.shared().tell(format!("a checkpoint could not be written: {why}"));
+    }
     let (parcels, bytes) = (seat.sent().0 - before.0, seat.sent().1 - before.1);
-    let budgeted = reach.visited.budgeted;
+    let budgeted = reach.seen.budgeted;
     let part = Part {
         counts: reach.counts,
         store_bytes: budgeted.map_or(0, |store| store.bytes()),
@@ -36,7 +45,8 @@ pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Seen<'_>) -> Result
     let truncated = parts.iter().any(|part| part.counts.truncated);
     let verdict = match best {
         Some(place) => {
-            let logs: BTreeMap<usize, &Log> = [(me, &reach.log), (seat.workers() + me, &reach.side)].into();
+            let mut logs: BTreeMap<usize, &Log> = [(me, &reach.log), (seat.workers() + me, &reach.side)].into();
+            logs.extend(reach.old.iter().map(|(&number, log)| (number, log)));
             let steps = links::path(seat, &logs, place.at)?;
             // The workers were told to stop; this one has a path to execute.
             reach.system().give_up_when(contract::Enough::default());

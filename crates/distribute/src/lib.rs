@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod actor;
+mod construct;
 mod control;
 mod cycles;
 mod dependencies;
@@ -17,12 +18,14 @@ mod flow;
 mod levels;
 mod line;
 mod links;
+mod model;
 mod owner;
 mod parcel;
 mod predecessors;
 mod reach;
 mod rehearse;
 mod report;
+mod save;
 mod seat;
 mod sent;
 mod share;
@@ -33,13 +36,16 @@ mod wire;
 mod young;
 
 pub use actor::{Actor, Outbox, Turn};
+pub use construct::{Construction, Labels, construct};
 pub use cycles::{Method, Search, cycles};
 pub use explore::explore;
 pub use flow::Abandoned;
+pub use model::{Costs, Predicted, predict};
 pub use owner::{Owners, PartOf};
 pub use reach::{Counts, Resident, Seen, Thrift, Work};
 pub use rehearse::{Rehearsal, act, rehearse};
 pub use report::Part;
+pub use save::{OpenPart, Resume, Saving, WritePart};
 pub use seat::Seat;
 pub use shared::{Published, Shared};
 pub use team::{Assembly, Lost, Place, Serve, Team, TeamError, join};

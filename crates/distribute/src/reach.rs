@@ -9,12 +9,16 @@
 use crate::actor::{Actor, Outbox, Turn};
 use crate::links::{Link, Log};
 use crate::owner::Owners;
+use crate::save::{PartError, Reader, Resume, Saving, Standing, read, write};
 use crate::sent::Sent;
 use crate::shared::{Published, Shared};
 use crate::wire::{Cursor, put_bytes, put_number};
 use contract::{
-    Action, Answer, Budgeted, Enough, Finding, Fresh, Limits, Property, StopReason, StoreWorker, Successor, Successors, System,
+    Action, Answer, Budgeted, Enough, Finding, Fresh, Limits, Property, Saveable, StopReason, StoreFull, StoreWorker, Successor,
+    Successors, System,
 };
+use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -39,6 +43,8 @@ pub struct Seen<'s> {
     pub budgeted: Option<&'s dyn Budgeted>,
     /// Whether it never takes a new state for a seen one.
     pub exact: bool,
+    /// It can be saved, if it can.
+    pub saveable: Option<&'s dyn Saveable>,
 }
 
 /// What a worker has to do, and what it may use.
@@ -57,6 +63,10 @@ pub struct Work<'a> {
     pub resident: Option<Resident>,
     /// How to send less.
     pub thrift: Thrift,
+    /// How the search is saved, if it is.
+    pub saving: Option<Saving<'a>>,
+    /// Where it goes on, if it was saved.
+    pub resume: Option<Resume<'a>>,
 }
 
 /// How to send fewer states.
@@ -147,7 +157,7 @@ pub(crate) struct Reach<'a, 's> {
     me: usize,
     local: usize,
     work: Work<'a>,
-    pub visited: Seen<'s>,
+    pub seen: Seen<'s>,
     shared: Arc<Shared>,
     pub log: Log,
     level: Queue,
@@ -179,6 +189,14 @@ pub(crate) struct Reach<'a, 's> {
     pub side: Log,
     ahead: Vec<u8>,
     ahead_steps: Successors,
+    /// Logs of an earlier run, by their numbers.
+    pub old: BTreeMap<usize, Log>,
+    /// The level at which everyone saves, the one that was saved last, and when.
+    save_at: Option<u64>,
+    saved: Option<u64>,
+    asked: Instant,
+    /// What went wrong with a checkpoint: told once.
+    unsaved: Option<String>,
     outside: u64,
     measured: Instant,
     pub peak: u64,
@@ -187,12 +205,15 @@ pub(crate) struct Reach<'a, 's> {
 /// Kinds of records.
 const STATE: u8 = 0;
 const VIOLATED: u8 = 1;
+/// Everyone saves at the beginning of the round in which this arrives; it did not work.
+const SAVE: u8 = 2;
+const UNSAVED: u8 = 3;
 
 impl<'a, 's> Reach<'a, 's> {
-    pub fn new(me: usize, local: usize, work: Work<'a>, visited: Seen<'s>, shared: Arc<Shared>) -> Self {
+    pub fn new(me: usize, local: usize, work: Work<'a>, seen: Seen<'s>, shared: Arc<Shared>) -> Self {
         let asked = Arc::clone(&shared);
         work.system.give_up_when(Enough::when(move |_| asked.is_stopped() || asked.is_abandoned()));
-        if let Some(budgeted) = visited.budgeted {
+        if let Some(budgeted) = seen.budgeted {
             let asked = Arc::clone(&shared);
             budgeted.give_up_when(Arc::new(move || asked.is_stopped() || asked.is_abandoned()));
         }
@@ -201,7 +222,7 @@ impl<'a, 's> Reach<'a, 's> {
             me,
             local,
             work,
-            visited,
+            seen,
             shared,
             log: Log::default(),
             level: Queue::default(),
@@ -224,6 +245,11 @@ impl<'a, 's> Reach<'a, 's> {
             side: Log::default(),
             ahead: Vec::new(),
             ahead_steps: Successors::new(),
+            old: BTreeMap::new(),
+            save_at: None,
+            saved: None,
+            asked: Instant::now(),
+            unsaved: None,
             outside: 0,
             measured: Instant::now(),
             peak: 0,
@@ -280,9 +306,9 @@ impl<'a, 's> Reach<'a, 's> {
         }
         self.hashes.clear();
         self.fresh.clear();
-        self.visited.worker.hash_batch(&self.home, &mut self.hashes);
+        self.seen.worker.hash_batch(&self.home, &mut self.hashes);
         // None of the entries has a fault, so the batch is inserted to its end.
-        if self.visited.worker.insert_batch(&self.home, &self.hashes, 0, &mut self.fresh).is_err() {
+        if self.seen.worker.insert_batch(&self.home, &self.hashes, 0, &mut self.fresh).is_err() {
             self.full();
         }
         let wanted = self.work.property.interest().states;
@@ -437,6 +463,76 @@ impl<'a, 's> Reach<'a, 's> {
         self.ahead_steps = steps;
     }
 
+    /// Worker 0 asks everyone to save at the beginning of the next level, from time to time.
+    fn ask_to_save(&mut self, out: &mut Outbox) {
+        let Some(saving) = self.work.saving.filter(|_| self.me == 0 && self.found.is_none()) else { return };
+        if self.asked.elapsed() >= saving.every && !self.next.ends.is_empty() {
+            self.asked = Instant::now();
+            out.send_to_all(&[SAVE]);
+        }
+    }
+
+    /// A round has passed since everyone has saved: the checkpoint is complete.
+    fn complete(&mut self) {
+        if let (Some(saving), Some(depth)) = (self.work.saving, self.saved.take_if(|saved| *saved < self.depth))
+            && self.me == 0
+            && let Err(error) = (saving.complete)(depth)
+        {
+            self.unsaved = Some(error.to_string());
+        }
+    }
+
+    /// Writes this worker's part of a checkpoint: everything up to this level is stored, and
+    /// nothing of the next one is there.
+    fn save(&mut self, out: &mut Outbox) {
+        let (Some(saving), Some(store)) = (self.work.saving, self.seen.saveable) else { return };
+        let mut logs: Vec<(usize, &Log)> = vec![(self.me, &self.log)];
+        logs.extend(self.old.iter().map(|(&number, log)| (number, log)));
+        let (level, log) = (&self.level, &self.log);
+        let mut each = |show: &mut dyn FnMut(Link, u32, &[u8]) -> io::Result<()>| {
+            (0..level.ends.len()).try_for_each(|index| {
+                let (from, choice) = log.get(level.first + index as u64).ok_or(io::ErrorKind::InvalidData)?;
+                show(from, choice, level.state(index))
+            })
+        };
+        let mut standing = Standing { depth: self.depth, counts: self.counts, logs, store, level: &mut each };
+        match (saving.write)(self.depth, &mut |to| write(&mut standing, to)) {
+            Ok(()) => self.saved = Some(self.depth),
+            Err(error) => {
+                self.unsaved = Some(error.to_string());
+                out.send(0, |record| record.push(UNSAVED));
+            }
+        }
+    }
+
+    /// What went wrong with a checkpoint, if something did.
+    pub fn unsaved(&self) -> Option<&str> {
+        self.unsaved.as_deref()
+    }
+
+    /// Reads what a search has saved, and takes what belongs to this worker.
+    pub fn load(&mut self) -> Result<(), PartError> {
+        let Some(resume) = self.work.resume else { return Ok(()) };
+        self.base = resume.depth;
+        for part in 0..resume.parts {
+            let mut from = (resume.open)(part)?;
+            let mine = part as usize % self.work.workers == self.me;
+            read(resume.depth, &mut *from, &mut Loading { reach: self, mine })?;
+        }
+        self.store_loaded()
+    }
+
+    /// Stores states that were visited before.
+    fn store_loaded(&mut self) -> Result<(), PartError> {
+        self.hashes.clear();
+        self.fresh.clear();
+        self.seen.worker.hash_batch(&self.home, &mut self.hashes);
+        let stored = self.seen.worker.insert_batch(&self.home, &self.hashes, 0, &mut self.fresh);
+        self.home.clear();
+        let budget = self.work.limits.memory.unwrap_or(0);
+        stored.map(drop).map_err(|_| PartError::Full(StoreFull { needed: budget, budget }))
+    }
+
     /// Stores what was found by looking ahead: its level has come.
     fn store_ahead(&mut self) {
         let ahead = std::mem::take(&mut self.ahead);
@@ -473,7 +569,7 @@ impl<'a, 's> Reach<'a, 's> {
             + self.sent.bytes()
             + self.ahead.capacity() as u64
             + self.side.bytes();
-        let stored = self.visited.budgeted.map_or(0, Budgeted::bytes);
+        let stored = self.seen.budgeted.map_or(0, Budgeted::bytes);
         self.peak = self.peak.max(search);
         let Published { states, transitions, waiting, depth, bytes } = &self.shared.published[self.local];
         states.store(self.counts.states, Ordering::Relaxed);
@@ -490,13 +586,75 @@ impl<'a, 's> Reach<'a, 's> {
             self.outside = self.outside.max(resident().unwrap_or(0).saturating_sub(all));
         }
         let workers = self.shared.published.len().max(1) as u64;
-        if let Some(budgeted) = self.visited.budgeted {
+        if let Some(budgeted) = self.seen.budgeted {
             // The budget of the store is this worker's share of that of the process.
             budgeted.leave_room(search + self.outside / workers);
             if all + self.outside > limit && !budgeted.yields() {
                 self.full();
             }
         }
+    }
+}
+
+/// What a part of a checkpoint is read into.
+struct Loading<'r, 'a, 's> {
+    reach: &'r mut Reach<'a, 's>,
+    /// Whether the numbers of the part are counted here.
+    mine: bool,
+}
+
+impl Loading<'_, '_, '_> {
+    /// Logs of earlier runs come after those of this one, and belong to workers as these do.
+    fn shifted(&self, link: Link) -> Link {
+        if link == Link::NONE { link } else { Link::new(link.log() + 2 * self.reach.work.workers, link.place()) }
+    }
+}
+
+impl Reader for Loading<'_, '_, '_> {
+    fn counts(&mut self, counts: Counts) {
+        let all = &mut self.reach.counts;
+        all.depth = all.depth.max(counts.depth);
+        if self.mine {
+            all.states += counts.states;
+            all.transitions += counts.transitions;
+            all.expanded += counts.expanded;
+            all.cross += counts.cross;
+            all.sent += counts.sent;
+            all.spared += counts.spared;
+        }
+    }
+
+    fn link(&mut self, log: usize, place: u64, from: Link, choice: u32) -> Result<(), PartError> {
+        let number = log + 2 * self.reach.work.workers;
+        if number % self.reach.work.workers != self.reach.me {
+            return Ok(());
+        }
+        let from = self.shifted(from);
+        let log = self.reach.old.entry(number).or_default();
+        if log.len() != place {
+            return Err(PartError::Damaged);
+        }
+        log.push(from, choice);
+        Ok(())
+    }
+
+    fn state(&mut self, state: &[u8]) -> Result<(), PartError> {
+        if self.reach.work.owners.owner(state) == self.reach.me {
+            self.reach.home.push(state, Action::default());
+            if self.reach.home.len() >= BATCH {
+                self.reach.store_loaded()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn waiting(&mut self, from: Link, choice: u32, state: &[u8]) -> Result<(), PartError> {
+        if self.reach.work.owners.owner(state) == self.reach.me {
+            let from = self.shifted(from);
+            self.reach.log.push(from, choice);
+            self.reach.next.push(state);
+        }
+        Ok(())
     }
 }
 
@@ -518,6 +676,8 @@ impl Actor for Reach<'_, '_> {
                     let Some(length) = cursor.number() else { return };
                     self.best = self.best.min(length);
                 }
+                Some(SAVE) => self.save_at = Some(self.base + round),
+                Some(UNSAVED) => self.saved = None,
                 _ => return,
             }
         }
@@ -536,6 +696,10 @@ impl Actor for Reach<'_, '_> {
             std::mem::swap(&mut self.level, &mut self.next);
             self.next.clear(self.log.len());
             self.position = 0;
+            self.complete();
+            if self.save_at.take() == Some(self.depth) {
+                self.save(out);
+            }
             self.store_ahead();
             let most = self.work.limits.depth.unwrap_or(u64::MAX);
             if self.depth >= most && !self.level.ends.is_empty() {
@@ -568,6 +732,7 @@ impl Actor for Reach<'_, '_> {
             put_number(&mut record, found.length);
             (0..out.workers()).filter(|&to| to != self.me).for_each(|to| out.send(to, |parcel| parcel.extend_from_slice(&record)));
         }
+        self.ask_to_save(out);
         let goes_on = !(self.next.ends.is_empty() && self.ahead.is_empty()) && self.best > self.depth + 1;
         if goes_on { Turn::Again } else { Turn::Rest }
     }

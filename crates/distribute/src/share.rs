@@ -39,7 +39,7 @@ impl Vertex {
 
 /// States and their numbers.
 #[derive(Default)]
-struct Numbered {
+pub(crate) struct Numbered {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     /// The number plus one of a state, at its hash or after it.
@@ -47,13 +47,17 @@ struct Numbered {
 }
 
 impl Numbered {
-    fn state(&self, number: usize) -> &[u8] {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn state(&self, number: usize) -> &[u8] {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[number]]
     }
 
     /// The number of a state, and whether it is new.
-    fn number(&mut self, state: &[u8]) -> (usize, bool) {
+    pub fn number(&mut self, state: &[u8]) -> (usize, bool) {
         if self.ends.len() * 2 >= self.slots.len() {
             self.grow();
         }
@@ -85,7 +89,7 @@ impl Numbered {
         self.slots = slots;
     }
 
-    fn memory(&self) -> u64 {
+    pub fn memory(&self) -> u64 {
         (self.bytes.capacity() + self.ends.capacity() * 8 + self.slots.capacity() * 4) as u64
     }
 }
@@ -163,7 +167,7 @@ impl<'a> Share<'a> {
     }
 
     pub fn len(&self) -> usize {
-        self.states.ends.len()
+        self.states.len()
     }
 
     pub fn state(&self, number: usize) -> &[u8] {

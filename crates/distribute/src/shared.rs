@@ -28,14 +28,24 @@ pub struct Shared {
     reason: Mutex<Option<StopReason>>,
     /// The numbers of each worker of the process.
     pub published: Vec<Published>,
-    /// A checkpoint is wanted at the end of the level.
-    pub save: AtomicBool,
+    /// What the user should hear of.
+    notices: Mutex<Vec<String>>,
 }
 
 impl Shared {
     /// For so many workers.
     pub fn new(workers: usize) -> Arc<Shared> {
         Arc::new(Shared { published: (0..workers).map(|_| Published::default()).collect(), ..Shared::default() })
+    }
+
+    /// Tells the user something.
+    pub fn tell(&self, text: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// What the user should hear of, once.
+    pub fn told(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Ends the search; the first reason counts.
@@ -70,7 +80,6 @@ impl Shared {
     pub fn begin(&self) {
         *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.stop.store(false, Ordering::Relaxed);
-        self.save.store(false, Ordering::Relaxed);
         for published in &self.published {
             for number in [&published.states, &published.transitions, &published.waiting, &published.depth, &published.bytes] {
                 number.store(0, Ordering::Relaxed);

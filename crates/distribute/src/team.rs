@@ -427,6 +427,7 @@ impl<R: Send + 'static> Team<R> {
                 told = true;
                 self.tell_all(&Message::Stop(shared.reason().unwrap_or(StopReason::Interrupted)));
             }
+            self.seats.shared.told().iter().for_each(|text| observer.notice(text));
             if self.beat.elapsed() >= BEAT {
                 self.beat = Instant::now();
                 self.tell_all(&Message::Beat(Progress::default()));
@@ -551,7 +552,6 @@ fn follow<R: Send + 'static>(seats: &mut Seats<R>, mut control: TcpStream, cance
                 told = true;
                 seats.shared.stop(reason);
             }
-            Ok((_, Ok(Message::Save))) => seats.shared.save.store(true, Ordering::Release),
             Ok((_, Ok(Message::Beat(_)))) => {}
             Ok((_, Ok(Message::Abort(why)))) => return Err(TeamError(why)),
             Ok((_, Ok(Message::Bye))) => return Ok(()),

@@ -38,8 +38,10 @@ fn search(seat: &mut Seat<'_>, job: &[u8]) -> Outcome {
         limits: Limits::default(),
         resident: None,
         thrift: Thrift { remembered, lookahead: seed % 3 == 0 },
+        saving: None,
+        resume: None,
     };
-    explore(seat, work, Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true }).unwrap()
+    explore(seat, work, Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true, saveable: None }).unwrap()
 }
 
 fn job(seed: u64, checks: bool) -> Vec<u8> {

@@ -14,7 +14,7 @@ pub use ::promela::{Hybrid, LINTS, Warning};
 pub use given::Expression;
 pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, closed, decode, hybrid, lint, load, load_with};
 
-use load::{Front, assembly, avr, binary, graph, lf, promela, state_space};
+use load::{Front, assembly, avr, binary, binary_graph, graph, lf, promela, state_space};
 
 /// The name of LF in the table.
 pub(crate) const LF: &str = "LF";
@@ -53,6 +53,13 @@ pub const LANGUAGES: &[Language] = &[
     Language { name: LF, endings: &["lf"], magic: None, tells: Some(::lf::is_program), front: Front::Program(lf) },
     Language { name: "ATmega firmware", endings: &["elf"], magic: Some(&::avr::MAGIC), tells: None, front: Front::Program(avr) },
     Language { name: "explicit graph", endings: &["aut"], magic: None, tells: Some(content::is_graph), front: Front::Graph(graph) },
+    Language {
+        name: "explicit graph, binary",
+        endings: &["lts"],
+        magic: Some(&lts::GRAPH_MAGIC),
+        tells: None,
+        front: Front::Graph(binary_graph),
+    },
     Language { name: "state space with progress", endings: &["ss"], magic: None, tells: None, front: Front::Graph(state_space) },
 ];
 

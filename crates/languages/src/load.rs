@@ -391,6 +391,20 @@ pub(crate) fn graph(
     stating(map, source, parsed, expressions, diagnostics)
 }
 
+/// A graph in binary form.
+pub(crate) fn binary_graph(
+    map: &mut SourceMap,
+    source: Input<'_>,
+    expressions: &mut Expressions<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Lts> {
+    let file = map.add(source.name, "");
+    refuse_definitions(file, &source, diagnostics);
+    let parsed = lts::read_graph(source.name, source.bytes);
+    let parsed = parsed.map_err(|error| vec![Diagnostic::error(source::Span::point(file, 0), error.to_string())]);
+    stating(map, source, parsed, expressions, diagnostics)
+}
+
 /// A state space with progress values.
 pub(crate) fn state_space(
     map: &mut SourceMap,

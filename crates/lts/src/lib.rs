@@ -6,10 +6,12 @@
 //! of the file. It shows that nothing behind the contract needs byte-code.
 #![forbid(unsafe_code)]
 
+mod binary;
 mod graph;
 mod parse;
 mod state_space;
 
+pub use binary::{END_BYTES, FRAGMENT_MAGIC, GRAPH_MAGIC, GraphEnd, GraphError, GraphReader, GraphWriter, graph_end, read_graph};
 pub use graph::{Edge, Lts, PROGRESS, Walker, state_bytes, state_number};
 pub use parse::parse;
 pub use state_space::parse_state_space;

@@ -116,6 +116,7 @@ impl Graph {
             GraphFormat::Dot => self.write_dot(out),
             GraphFormat::Json => self.write_json(out),
             GraphFormat::Svg => out.write_all(self.svg().map_err(io::Error::other)?.as_bytes()),
+            GraphFormat::Lts => self.write_binary(out),
         }
     }
 
@@ -137,11 +138,17 @@ impl Graph {
     fn write_aut(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "des (0, {}, {})", self.edges().count(), self.states)?;
         for edge in self.edges() {
-            // Readers disagree on how a quote inside a label is escaped, so labels contain none.
-            let label = self.label(edge).replace('"', "'").replace(['\n', '\r'], " ");
-            writeln!(out, "({}, \"{label}\", {})", edge.source, edge.target)?;
+            aut_edge(out, edge.source.into(), self.label(edge), edge.target.into())?;
         }
         Ok(())
+    }
+
+    fn write_binary(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut writer = lts::GraphWriter::new(out, &lts::GRAPH_MAGIC)?;
+        for edge in self.edges() {
+            writer.edge(edge.source.into(), self.label(edge), edge.target.into())?;
+        }
+        writer.finish(lts::GraphEnd { states: self.states.into(), workers: 1, ..lts::GraphEnd::default() }).map(drop)
     }
 
     fn write_dot(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -186,6 +193,13 @@ impl Graph {
     }
 }
 
+/// Writes an edge in the Aldebaran format.
+pub fn aut_edge(out: &mut dyn Write, source: u64, label: &str, target: u64) -> io::Result<()> {
+    // Readers disagree on how a quote inside a label is escaped, so labels contain none.
+    let label = label.replace('"', "'").replace(['\n', '\r'], " ");
+    writeln!(out, "({source}, \"{label}\", {target})")
+}
+
 /// Text between the quotes of Graphviz.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ")
@@ -203,6 +217,8 @@ pub enum GraphFormat {
     Json,
     /// A picture, `.svg`.
     Svg,
+    /// The compact binary form, `.lts`.
+    Lts,
 }
 
 /// A file ending that names no graph format.
@@ -211,7 +227,7 @@ pub struct UnknownFormat(String);
 
 impl fmt::Display for UnknownFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a graph cannot be written as `.{}`; use `.aut`, `.dot`, `.json` or `.svg`", self.0)
+        write!(f, "a graph cannot be written as `.{}`; use `.aut`, `.lts`, `.dot`, `.json` or `.svg`", self.0)
     }
 }
 
@@ -226,6 +242,7 @@ impl FromStr for GraphFormat {
             "dot" | "gv" => Ok(GraphFormat::Dot),
             "json" => Ok(GraphFormat::Json),
             "svg" => Ok(GraphFormat::Svg),
+            "lts" => Ok(GraphFormat::Lts),
             _ => Err(UnknownFormat(ending.to_owned())),
         }
     }

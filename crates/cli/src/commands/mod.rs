@@ -15,6 +15,7 @@ mod lint;
 mod ltl;
 mod man;
 mod measure;
+mod merge;
 mod new;
 mod replay;
 mod run;
@@ -107,6 +108,8 @@ commands! {
     Ltl: ltl,
     /// Propose measures of progress for `--search sweep`
     Measure: measure,
+    /// Make one graph of the fragments that several processes have written
+    Merge: merge,
     /// Write a commented first model
     New: new,
     /// List, print or check the built-in examples

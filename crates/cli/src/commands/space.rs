@@ -33,8 +33,9 @@ pub struct Arguments {
     pub team: TeamArguments,
     #[command(flatten)]
     pub saving: SavingArguments,
-    /// Write the graph to FILE: `.aut`, `.dot`, `.json` or, for a small one, `.svg` by its ending.
-    /// One worker numbers the states, in the plain store
+    /// Write the graph to FILE: `.aut`, `.lts`, `.dot`, `.json` or, for a small one, `.svg` by its
+    /// ending. One worker numbers the states, in the plain store. With several processes FILE is a folder, in which each
+    /// worker writes a fragment; `everypath merge` makes one graph of them
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]
@@ -60,6 +61,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.team.follows() {
         arguments.team.follow()?;
         return Ok(Exit::Fine);
+    }
+    if let (Some(folder), true) = (&arguments.output_file, arguments.team.is_several()) {
+        return fragments(arguments, folder);
     }
     // A wrong file ending is reported before the search, not after it.
     let wanted = arguments.output_file.as_deref().map(|path| format(path).map(|format| (path, format))).transpose()?;
@@ -117,6 +121,24 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Verdict::Violated(_) => Exit::Violated,
         Verdict::Unknown(_) => Exit::Unknown,
     })
+}
+
+/// Lets several processes write the graph in fragments.
+fn fragments(arguments: &Arguments, folder: &Path) -> Result<Exit, Failure> {
+    let Arguments { subject, engine, saving, team, output, .. } = arguments;
+    let name = std::path::absolute(folder).map_err(|error| Failure::write(folder, error))?;
+    let name = name.to_str().ok_or_else(|| Failure::Call(format!("{}: this name is no text", folder.display())))?;
+    let known = std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
+    if known || folder.is_file() {
+        return Err(Failure::Call(format!("{}: fragments go to a new or empty folder", folder.display())));
+    }
+    let session = Session::new(Plan::space(), subject, Wanted::default(), engine, saving, team, output.json)?;
+    let (Session { model, plan, .. }, outcome) = session.fragments(name)?;
+    let advice = check::graph_advice(&plan, &outcome);
+    say(&answer(&outcome, advice, &model.warnings, None, output.json));
+    let complete = outcome.verdict == Verdict::Holds;
+    std::mem::forget(model);
+    Ok(if complete { Exit::Fine } else { Exit::Unknown })
 }
 
 fn answer(outcome: &Outcome, advice: Option<String>, warnings: &[String], measure: Option<&str>, json: bool) -> String {

@@ -1,0 +1,122 @@
+//! Several processes against one: the same numbers and verdicts on the project's models, with every
+//! owner function and every algorithm for cycles.
+
+use crate::{Failure, root};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// `cargo xtask processes`
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A short run, for every change: every tenth model, two and three processes
+    #[arg(long)]
+    quick: bool,
+    /// Leave out models with more states than this
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    states: u64,
+    /// Take every Nth model only
+    #[arg(long, value_name = "N")]
+    every: Option<usize>,
+    /// The command to test, instead of the one beside this program
+    #[arg(long, value_name = "FILE")]
+    everypath: Option<PathBuf>,
+}
+
+const OWNERS: [&[&str]; 5] = [
+    &["--owner", "state"],
+    &["--owner", "counters"],
+    &["--owner", "process:0"],
+    &["--owner", "process:1"],
+    &["--lookahead", "--remember", "16"],
+];
+const CYCLES: [&str; 5] = ["auto", "young", "predecessors", "levels", "dependencies"];
+
+/// Runs everything; differences are counted and told.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let everypath = find(arguments.everypath.as_deref())?;
+    let mut models = Vec::new();
+    collect(&root().join("models"), &mut models);
+    models.sort();
+    let every = arguments.every.unwrap_or(if arguments.quick { 10 } else { 1 });
+    let processes: &[&str] = if arguments.quick { &["2", "3"] } else { &["1", "2", "3", "4"] };
+    let (mut compared, mut skipped, mut different) = (0, 0, 0);
+    for (index, model) in models.iter().step_by(every).enumerate() {
+        let name = model.display().to_string();
+        let alone = answer(&everypath, &["space", &name, "--time", "20s"]);
+        let Some(alone) = alone.filter(|alone| alone["complete"] == true && alone["states"].as_u64() <= Some(arguments.states)) else {
+            skipped += 1;
+            continue;
+        };
+        let mut differs = |what: &str, one: &Value, other: &Value| {
+            different += 1;
+            println!("different: {name}: {what}: {one} alone, {other}");
+        };
+        let checked = answer(&everypath, &["check", &name, "--time", "20s"]).unwrap_or_default();
+        for (turn, &count) in processes.iter().enumerate() {
+            for (which, owner) in OWNERS.iter().enumerate() {
+                if arguments.quick && (index + turn + which) % 5 != 0 {
+                    continue;
+                }
+                let mut call = vec!["space", &name, "--threads", "1", "--processes", count];
+                call.extend(*owner);
+                let shared = answer(&everypath, &call).unwrap_or_default();
+                for number in ["states", "transitions", "depth"] {
+                    if shared[number] != alone[number] {
+                        differs(&format!("{number} with {count} processes, {}", owner.join(" ")), &alone[number], &shared[number]);
+                    }
+                }
+                compared += 1;
+            }
+            for (which, cycles) in CYCLES.iter().enumerate() {
+                if arguments.quick && (index + turn + which) % 5 != 0 {
+                    continue;
+                }
+                let call = ["check", &name, "--threads", "1", "--processes", count, "--distributed-cycles", cycles, "--time", "60s"];
+                let shared = answer(&everypath, &call).unwrap_or_default();
+                if shared["verdict"] != checked["verdict"] {
+                    differs(&format!("verdict with {count} processes, {cycles}"), &checked["verdict"], &shared["verdict"]);
+                }
+                let lists = (checked["properties"].as_array(), shared["properties"].as_array());
+                if let (Some(one), Some(other)) = lists {
+                    for (one, other) in one.iter().zip(other) {
+                        if one["verdict"] != other["verdict"] && checked["verdict"] != "violated" {
+                            differs(&format!("{} with {count} processes, {cycles}", one["name"]), &one["verdict"], &other["verdict"]);
+                        }
+                    }
+                }
+                compared += 1;
+            }
+        }
+    }
+    println!("{compared} comparisons, {different} different, {skipped} models left out");
+    if different == 0 { Ok(()) } else { Err(format!("{different} differences")) }
+}
+
+/// The command beside this one.
+pub fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(path) = given {
+        return std::path::absolute(path).map_err(|error| error.to_string());
+    }
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let release = root().join("target/release/everypath");
+    let beside = this.with_file_name("everypath");
+    [release, beside].into_iter().find(|path| path.exists()).ok_or_else(|| "build it first: cargo build --release -p cli".to_owned())
+}
+
+fn collect(folder: &Path, models: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, models);
+        } else if path.extension().is_some_and(|ending| ["pml", "epa", "lf", "aut"].iter().any(|known| ending == *known)) {
+            models.push(path);
+        }
+    }
+}
+
+/// What a call prints as JSON.
+pub fn answer(everypath: &Path, call: &[&str]) -> Option<Value> {
+    let output = Command::new(everypath).args(call).arg("--json").output().ok()?;
+    serde_json::from_slice(&output.stdout).ok()
+}

@@ -35,7 +35,7 @@ fn the_counts_are_those_of_one_process() {
     let alone = numbers(&folder, &["space", "turns.pml", "--json"]);
     for processes in ["1", "2", "3", "4"] {
         for owner in OWNERS {
-            for store in ["auto", "compact"] {
+            for store in if owner.is_empty() { &["auto", "compact"][..] } else { &["auto"] } {
                 let mut arguments = vec!["space", "turns.pml", "--json", "--threads", "1", "--store", store, "--processes", processes];
                 arguments.extend(owner);
                 let shared = numbers(&folder, &arguments);
@@ -79,7 +79,7 @@ ltl fails3 { <> (x == 3) && [] (x < 3) }
 fn temporal_properties_are_decided_by_each_algorithm() {
     let folder = Folder::with("formulas.pml", FORMULAS);
     for cycles in ["auto", "young", "predecessors", "levels", "dependencies"] {
-        for processes in ["1", "2", "3"] {
+        for processes in ["1", "3"] {
             for reduced in [&["--no-por"][..], &[]] {
                 let mut arguments =
                     vec!["check", "formulas.pml", "--json", "--threads", "1", "--processes", processes, "--distributed-cycles", cycles];
@@ -130,9 +130,13 @@ fn fragments_are_merged_to_the_graph() {
 }
 
 fn children(process: &Child) -> Vec<u32> {
-    let path = format!("/proc/{0}/task/{0}/children", process.id());
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+    // Whichever thread has started them.
+    let threads = std::fs::read_dir(format!("/proc/{}/task", process.id())).into_iter().flatten().flatten();
+    let texts = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let mut all: Vec<u32> =
+        texts.flat_map(|text| text.split_whitespace().filter_map(|number| number.parse().ok()).collect::<Vec<_>>()).collect();
+    all.sort_unstable();
+    all
 }
 
 fn begun(folder: &Folder, arguments: &[&str], workers: usize) -> Child {
@@ -162,8 +166,7 @@ fn wait_gone(processes: &[u32]) {
 #[test]
 fn a_worker_that_dies_is_named_and_the_others_end() {
     let folder = Folder::with("endless.pml", ENDLESS);
-    let arguments =
-        ["check", "endless.pml", "--no-por", "--no-merge", "--no-dead", "--processes", "3", "--time", "100s", "--memory", "300M"];
+    let arguments = ["space", "endless.pml", "--processes", "3", "--time", "100s", "--memory", "400M"];
     for (name, within) in [("KILL", 8), ("STOP", 20)] {
         let child = begun(&folder, &arguments, 2);
         let workers = children(&child);

@@ -226,9 +226,6 @@ pub(crate) fn alone(plan: &Plan) -> Option<&'static str> {
     None
 }
 
-/// Makes the file for the fragment of a worker in a folder.
-type OpenFragment = dyn Fn(&str, usize) -> io::Result<Box<dyn io::Write>> + Sync;
-
 /// What a worker uses of its host.
 pub struct Host<'a> {
     /// Measures the memory of the process.
@@ -275,7 +272,7 @@ fn prepare(subject: Result<&dyn Subject, String>, errand: &Errand, host: Host<'_
     }
     let Ok(searched) = ready else { return Ok(Err("not ready".to_owned())) };
     let outcome = match (&claim, &errand.asked) {
-        (None, Asked::Fragments(folder)) => fragment(searched, plan, folder, host.open, seat)?,
+        (None, Asked::Fragments(folder)) => fragment(searched, plan, folder, &host, seat)?,
         (None, _) => faults(searched, plan, &host, errand.levels.as_ref(), seat)?,
         (Some(claim), _) => refuted(searched, plan, claim, host.resident, seat)?,
     };
@@ -381,7 +378,7 @@ fn is_weak(automaton: &Automaton) -> bool {
 }
 
 /// Makes a fragment of the state space in a folder.
-fn fragment(searched: &dyn Subject, plan: &Plan, folder: &str, open: &OpenFragment, seat: &mut Seat<'_>) -> Result<Outcome, Abandoned> {
+fn fragment(searched: &dyn Subject, plan: &Plan, folder: &str, host: &Host<'_>, seat: &mut Seat<'_>) -> Result<Outcome, Abandoned> {
     let mut system = searched.system(plan.engine, Arc::default(), &Quiet);
     let narrator = searched.narrator();
     let mut labels = |state: &[u8], actions: &[Action]| -> Vec<String> {
@@ -392,7 +389,7 @@ fn fragment(searched: &dyn Subject, plan: &Plan, folder: &str, open: &OpenFragme
         actions.iter().map(|action| told.remove(action).unwrap_or_default()).collect()
     };
     let owners = Owners::new(seat.workers(), plan.spread.owner.part(searched.byte_code(), 0));
-    let mut file = open(folder, seat.me());
+    let mut file = (host.open)(folder, seat.me());
     let mut nowhere = Unwritable;
     let to: &mut dyn io::Write = match &mut file {
         Ok(file) => file,

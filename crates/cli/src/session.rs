@@ -14,8 +14,8 @@ use crate::team::{self, Gathered, TeamArguments};
 use crate::watch::{Answer, Watch};
 use crate::{Exit, interrupt, memory, paths, plan};
 use check::{
-    Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Levels, Order, Plan, Reach, Sampling, Saved, ShownRun, Spill, StoreKind,
-    Surroundings,
+    Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Levels, Order, Plan, Reach, Sampling, Saved, ShownRun, Spill,
+    StoreKind, Surroundings,
 };
 use contract::{Cancel, Limits, Observer, Outcome, Stated, Statistics, StopReason, Verdict, Violation};
 use replay::{Essential, Step};

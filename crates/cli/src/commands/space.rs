@@ -34,8 +34,8 @@ pub struct Arguments {
     #[command(flatten)]
     pub saving: SavingArguments,
     /// Write the graph to FILE: `.aut`, `.lts`, `.dot`, `.json` or, for a small one, `.svg` by its
-    /// ending. One worker numbers the states, in the plain store. With several processes FILE is a folder, in which each
-    /// worker writes a fragment; `everypath merge` makes one graph of them
+    /// ending. One worker numbers the states, in the plain store. With several processes FILE is a
+    /// folder, in which each worker writes a fragment; `everypath merge` makes one graph of them
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]

@@ -135,8 +135,8 @@ fn by_hand(n: usize, sorted: bool, every: bool, stale: bool) -> (usize, usize) {
     (seen.len() + 1, transitions)
 }
 
-/// All eight variants for four, five and six senders, the largest but one left out; the two that programs can be checked with are
-/// those of the compiled program.
+/// All eight variants for four, five and six senders, the largest but one left out; the two that
+/// programs can be checked with are those of the compiled program.
 #[test]
 fn eight_variants() {
     let expected = [

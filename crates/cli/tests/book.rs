@@ -115,6 +115,8 @@ active proctype Q() { x > 0 -> assert(x == N) }\n";
 #[test]
 fn every_example_of_the_help_runs() {
     let folder = Folder::with("model.pml", WRONG);
+    let hybrid = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/abp/altbit.pch");
+    folder.write("altbit.pch", std::fs::read(hybrid).expect("the example"));
     folder.run(&["check", "model.pml", "--trace", "path.json"]).exits(1);
     let bin = Path::new(env!("CARGO_BIN_EXE_everypath")).parent().expect("a folder").to_owned();
     let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));

@@ -1,6 +1,6 @@
 //! `everypath conform`: whether what a generated program did is a path of its model.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::{Exit, input, say};
@@ -9,7 +9,8 @@ use contract::Position;
 use replay::{Conformance, Departure, Event};
 use report::json;
 use report::values_text;
-use serde_json::json as object;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,32 @@ pub struct Arguments {
     pub output: OutputArguments,
 }
 
+/// The answer as JSON.
+#[derive(Default, JsonSchema, Serialize)]
+struct ConformJson {
+    /// `conforms`, `departs` or `unknown`.
+    verdict: &'static str,
+    /// The steps of the trace, up to where it departs.
+    steps: usize,
+    /// How many paths of the model are like the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ways: Option<usize>,
+    /// The line of the trace where it departs, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    /// What happens there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<String>,
+    /// Why that is no step of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<ConformJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -76,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     match arguments.output.json {
-        true => say(&json::line(&object!({ "verdict": "conforms", "steps": steps, "ways": conformance.ways() }))),
+        true => say(&json::line(&ConformJson { verdict: "conforms", steps, ways: Some(conformance.ways()), ..ConformJson::default() })),
         false => say(&format!("conforms: {steps} steps are a path of the model\n")),
     }
     Ok(Exit::Fine)
@@ -98,7 +124,7 @@ fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, dep
         Departure::Unknown => ("unknown", "too many states of the model would have to be followed".to_owned()),
     };
     match arguments.output.json {
-        true => say(&json::line(&object!({ "verdict": verdict, "steps": steps, "line": line, "event": what, "reason": why }))),
+        true => say(&json::line(&ConformJson { verdict, steps, line: Some(line), event: Some(what), reason: Some(why), ways: None })),
         false => say(&format!("{verdict}: {}:{line}: {what}\n  {why}\n", arguments.trace.display())),
     }
     if verdict == "unknown" { Exit::Unknown } else { Exit::Violated }

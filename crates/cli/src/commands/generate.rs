@@ -1,13 +1,14 @@
 //! `everypath generate`: the program of a text that has a model and a program in it.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, say};
 use clap::Args;
 use report::json;
-use serde_json::json as object;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,20 @@ Examples:
   cd altbit && EP_TRACE=trace ./init             run it, with a trace of its steps
   everypath conform altbit.pch altbit/trace      was that a path of the model?";
 
+/// The answer as JSON.
+#[derive(JsonSchema, Serialize)]
+struct GenerateJson {
+    /// Where the program is.
+    folder: String,
+    /// Its files.
+    files: Vec<String>,
+}
+
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<GenerateJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -74,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         written.push(name);
     }
     match arguments.output.json {
-        true => say(&json::line(&object!({ "folder": folder.display().to_string(), "files": written }))),
+        true => say(&json::line(&GenerateJson { folder: folder.display().to_string(), files: written })),
         false => {
             say(&format!("{}: {}\n`make -C {0}` builds it, `./init` in that folder starts it\n", folder.display(), written.join(", ")))
         }

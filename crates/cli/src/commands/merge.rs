@@ -1,12 +1,15 @@
 //! `everypath merge`: one graph of the fragments that several processes have written.
 
-use super::Asks;
+use super::{Asks, schema_of};
 use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, say};
 use clap::Args;
 use lts::{END_BYTES, FRAGMENT_MAGIC, GRAPH_MAGIC, GraphEnd, GraphReader, GraphWriter, graph_end};
+use report::json;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +32,19 @@ Examples:
   everypath space model.pml --processes 4 -o fragments
   everypath merge fragments -o model.lts";
 
+/// The answer as JSON.
+#[derive(JsonSchema, Serialize)]
+struct MergeJson {
+    states: u64,
+    transitions: u64,
+    fragments: usize,
+}
+
 impl Asks for Arguments {
+    fn schema() -> Option<Schema> {
+        schema_of::<MergeJson>()
+    }
+
     fn json(&self) -> bool {
         self.output.json
     }
@@ -71,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     written?;
     say(&if arguments.output.json {
-        format!("{{\"states\":{states},\"transitions\":{edges},\"fragments\":{}}}\n", fragments.len())
+        json::line(&MergeJson { states, transitions: edges, fragments: fragments.len() })
     } else {
         format!("{states} states, {edges} transitions from {} fragments\n", fragments.len())
     });

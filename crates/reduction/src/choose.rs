@@ -483,8 +483,8 @@ impl Stubborn {
         }
         let mut met = Met { situations: met, questions: Questions::default() };
         let found = match view.processes.len() {
-            0..=FEW => self.choose::<FEW>(view, steps, &mut met),
-            ..=MANY => self.choose::<MANY>(view, steps, &mut met),
+            count if count <= FEW => self.choose::<FEW>(view, steps, &mut met),
+            count if count <= MANY => self.choose::<MANY>(view, steps, &mut met),
             _ => self.choose::<MOST_PROCESSES>(view, steps, &mut met),
         };
         if let Some(key) = &key {

@@ -130,7 +130,7 @@ impl Memo {
     pub fn find(&self, key: &Key, holds: impl Fn(u32, usize) -> Option<bool>) -> Option<LeftOut> {
         let mask = self.table.len().wrapping_sub(1);
         for probe in 0..PROBES {
-            let &slot = self.table.get((key.hash >> 32) as usize + probe & mask)?;
+            let &slot = self.table.get(((key.hash >> 32) as usize + probe) & mask)?;
             if slot == 0 {
                 return None;
             }
@@ -179,7 +179,7 @@ impl Memo {
     fn put(&mut self, slot: u64) -> bool {
         let mask = self.table.len() - 1;
         for probe in 0..PROBES {
-            let place = &mut self.table[(slot >> 32) as usize + probe & mask];
+            let place = &mut self.table[((slot >> 32) as usize + probe) & mask];
             if *place == 0 {
                 *place = slot;
                 return true;

@@ -190,7 +190,7 @@ impl BlockDecoder {
 
     /// Moves to the next entry; whether there is one.
     #[inline]
-    pub fn next(&mut self) -> io::Result<bool> {
+    pub fn advance(&mut self) -> io::Result<bool> {
         if self.left == 0 {
             return Ok(false);
         }
@@ -258,12 +258,12 @@ mod tests {
             block.begin(&packed, 7, 3, &mut zstd).unwrap();
             let mut before: Vec<u8> = Vec::new();
             for (state, value) in &states {
-                prop_assert!(block.next().unwrap());
+                prop_assert!(block.advance().unwrap());
                 prop_assert_eq!((&block.state, block.value), (state, *value));
                 prop_assert_eq!(block.same, common(&before, state));
                 before.clone_from(state);
             }
-            prop_assert!(!block.next().unwrap());
+            prop_assert!(!block.advance().unwrap());
             prop_assert!(block.begin(&packed, 7, 4, &mut zstd).is_err());
         }
     }
@@ -282,7 +282,7 @@ mod tests {
                 let mut read = block.begin(&bad, 7, 3, &mut zstd);
                 let mut found = Vec::new();
                 while read.is_ok() {
-                    match block.next() {
+                    match block.advance() {
                         Ok(true) => found.push((block.state.clone(), block.value)),
                         Ok(false) => break,
                         Err(error) => read = Err(error),

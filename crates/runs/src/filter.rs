@@ -19,7 +19,7 @@ impl Filter {
     }
 
     fn place(&self, hash: u64) -> (usize, u64) {
-        let word = (u128::from(hash) * self.words.len() as u128 >> 64) as usize;
+        let word = ((u128::from(hash) * self.words.len() as u128) >> 64) as usize;
         // The low bits are not those that choose the word.
         let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (word, 1 << (mixed >> 58) | 1 << (mixed >> 52 & 63))

@@ -24,7 +24,7 @@ impl Merge {
             let mut cursor = Cursor::new(Arc::clone(run))?;
             let there = match from {
                 Some(from) => cursor.seek(from)? || !cursor.is_over(),
-                None => cursor.next()?,
+                None => cursor.advance()?,
             };
             if there {
                 heap.push(cursor);
@@ -51,7 +51,7 @@ impl Merge {
     }
 
     /// Moves to the next state; whether there is one.
-    pub fn next(&mut self) -> io::Result<bool> {
+    pub fn advance(&mut self) -> io::Result<bool> {
         if self.heap.is_empty() {
             return Ok(false);
         }
@@ -64,7 +64,7 @@ impl Merge {
             let value = first.value();
             self.least = self.least.min(value);
             self.sum = self.sum.wrapping_add(value);
-            if !first.next()? {
+            if !first.advance()? {
                 self.heap.swap_remove(0);
             }
             self.sink(0);
@@ -121,10 +121,10 @@ mod tests {
             for from in [None, Some(2500_u32.to_be_bytes())] {
                 let mut merge = Merge::new(&runs, from.as_ref().map(|from| &from[..])).unwrap();
                 for (state, (least, sum)) in expected.iter().filter(|(state, _)| from.is_none_or(|from| state[..] >= from[..])) {
-                    assert!(merge.next().unwrap());
+                    assert!(merge.advance().unwrap());
                     assert_eq!((merge.state(), merge.least(), merge.sum()), (&state[..], *least, *sum));
                 }
-                assert!(!merge.next().unwrap());
+                assert!(!merge.advance().unwrap());
             }
         }
     }

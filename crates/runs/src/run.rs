@@ -414,8 +414,8 @@ impl Cursor {
 
     /// Moves to the next state; whether there is one.
     #[inline]
-    pub fn next(&mut self) -> io::Result<bool> {
-        if self.begun && self.block.next()? {
+    pub fn advance(&mut self) -> io::Result<bool> {
+        if self.begun && self.block.advance()? {
             return Ok(true);
         }
         self.next_block()
@@ -437,7 +437,7 @@ impl Cursor {
             return Ok(false);
         }
         self.run.read(self.number, &mut self.buffer, &mut self.block, &mut self.zstd)?;
-        self.block.next()
+        self.block.advance()
     }
 
     /// Moves forward to the first state that is not less than `state`, if it is not there yet.
@@ -472,7 +472,7 @@ impl Cursor {
                     equal = common(self.state(), state);
                     break;
                 }
-                self.block.next()?;
+                self.block.advance()?;
                 if self.block.same < equal {
                     return Ok(false);
                 }
@@ -547,12 +547,12 @@ mod tests {
             let run = Arc::new(run);
             let mut cursor = Cursor::new(Arc::clone(&run)).unwrap();
             for (state, &value) in &states {
-                assert!(cursor.next().unwrap());
+                assert!(cursor.advance().unwrap());
                 assert_eq!((cursor.state(), cursor.value()), (&state[..], value));
                 let (block, _) = cursor.place();
                 assert!(run.range_of(block).0 <= value && value <= run.range_of(block).1);
             }
-            assert!(!cursor.next().unwrap());
+            assert!(!cursor.advance().unwrap());
             for step in [1, 50, 5000] {
                 let mut cursor = Cursor::new(Arc::clone(&run)).unwrap();
                 for state in wanted.iter().step_by(step) {
@@ -579,7 +579,7 @@ mod tests {
             let all = Run::open(&damaged, number).and_then(|run| {
                 let mut cursor = Cursor::new(Arc::new(run))?;
                 let mut all = BTreeMap::new();
-                while cursor.next()? {
+                while cursor.advance()? {
                     all.insert(cursor.state().to_vec(), cursor.value());
                 }
                 Ok(all)

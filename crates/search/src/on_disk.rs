@@ -205,7 +205,7 @@ impl OneLevel {
                     continue;
                 }
                 let mut cursor = Cursor::within(Arc::clone(run), block, block + 1)?;
-                while cursor.next()? {
+                while cursor.advance()? {
                     if number == 0 {
                         return Ok(Some(cursor.state().to_vec()));
                     }
@@ -648,7 +648,7 @@ impl<'a> Search<'a> {
         let depth = self.depth.load(Relaxed);
         let mut cursor = Cursor::within(Arc::clone(&level.runs[unit.run]), unit.block, unit.block + 1)?;
         let (mut waiting, mut position, first) = (Frontier::default(), 0, level.first(unit));
-        while cursor.next()? {
+        while cursor.advance()? {
             if position >= unit.from {
                 waiting.push(StateId(0), Link::from_bits(first + position), depth, Some(cursor.state()));
             }
@@ -825,7 +825,7 @@ impl<'a> Search<'a> {
     fn trace_to_goal<S: System + Clone>(&self, system: &S, visited: &[Arc<Run>], depth: u64) -> Option<Trace> {
         for run in &self.present().runs {
             let mut cursor = Cursor::new(Arc::clone(run)).ok()?;
-            while cursor.next().ok()? {
+            while cursor.advance().ok()? {
                 if (self.goal)(cursor.state()) {
                     return self.way(system, visited, cursor.state().to_vec(), depth);
                 }

@@ -150,7 +150,7 @@ impl<S: System + Clone> Young<'_, S> {
     fn select(&self, set: &[Arc<Run>], wanted: impl Fn(&Self, &[u8]) -> bool) -> io::Result<Set> {
         let mut asked = Patient::new(self.stop);
         let (mut merge, mut writer) = (Merge::new(set, None)?, self.writer()?);
-        while merge.next()? {
+        while merge.advance()? {
             asked.go_on()?;
             if wanted(self, merge.state()) {
                 writer.push(merge.state(), 0)?;
@@ -167,7 +167,7 @@ impl<S: System + Clone> Young<'_, S> {
         for run in from {
             let mut cursor = Cursor::new(Arc::clone(run))?;
             let mut expanded = 0_u32;
-            while cursor.next()? {
+            while cursor.advance()? {
                 expanded += 1;
                 if expanded.is_multiple_of(64) && (self.stop)() {
                     return Err(io::ErrorKind::Interrupted.into());
@@ -215,7 +215,7 @@ impl<S: System + Clone> Young<'_, S> {
         }
         let mut asked = Patient::new(self.stop);
         let (mut merge, mut writer) = (Merge::new(runs, None)?, self.writer()?);
-        while merge.next()? {
+        while merge.advance()? {
             asked.go_on()?;
             writer.push(merge.state(), merge.sum())?;
         }
@@ -233,7 +233,7 @@ impl<S: System + Clone> Young<'_, S> {
         let mut asked = Patient::new(self.stop);
         let mut edges = Lookup::new(&counts)?;
         let mut merge = Merge::new(set, None)?;
-        while merge.next()? {
+        while merge.advance()? {
             asked.go_on()?;
             match edges.sum(merge.state())? {
                 0 => gone.push(merge.state(), 0)?,
@@ -250,7 +250,7 @@ impl<S: System + Clone> Young<'_, S> {
             let mut next = self.writer()?;
             let (mut merge, mut had, mut lost) = (Merge::new(&less, None)?, Lookup::new(&kept)?, Lookup::new(&taken)?);
             let mut asked = Patient::new(self.stop);
-            while merge.next()? {
+            while merge.advance()? {
                 asked.go_on()?;
                 let state = merge.state();
                 let had = had.sum(state)?;
@@ -266,7 +266,7 @@ impl<S: System + Clone> Young<'_, S> {
         let mut left = self.writer()?;
         let (mut merge, mut lost) = (Merge::new(&kept, None)?, Lookup::new(&taken)?);
         let mut asked = Patient::new(self.stop);
-        while merge.next()? {
+        while merge.advance()? {
             asked.go_on()?;
             if lost.sum(merge.state())? < merge.sum() {
                 left.push(merge.state(), 0)?;
@@ -290,7 +290,7 @@ impl<S: System + Clone> Young<'_, S> {
             let mut met = false;
             let (mut inside, mut outside, mut known) = (Lookup::new(within)?, Lookup::new(without)?, Lookup::new(&reached)?);
             let (mut merge, mut asked) = (Merge::new(&found, None)?, Patient::new(self.stop));
-            while merge.next()? {
+            while merge.advance()? {
                 asked.go_on()?;
                 let state = merge.state();
                 if !inside.has(state)? || outside.has(state)? || known.has(state)? {
@@ -347,7 +347,7 @@ impl<S: System + Clone> Young<'_, S> {
     /// The first state that a cycle may begin with and that is not gone.
     fn first_start(&self, left: &Left, gone: &[Arc<Run>]) -> io::Result<Option<Vec<u8>>> {
         let (mut merge, mut gone, mut asked) = (Merge::new(&left.states, None)?, Lookup::new(gone)?, Patient::new(self.stop));
-        while merge.next()? {
+        while merge.advance()? {
             asked.go_on()?;
             if self.kind(merge.state()) == left.starts && !gone.has(merge.state())? {
                 return Ok(Some(merge.state().to_vec()));
@@ -364,7 +364,7 @@ impl<S: System + Clone> Young<'_, S> {
         for level in levels.iter().rev() {
             let (mut merge, mut asked) = (Merge::new(level, None)?, Patient::new(self.stop));
             let mut found = None;
-            while found.is_none() && merge.next()? {
+            while found.is_none() && merge.advance()? {
                 asked.go_on()?;
                 out.clear();
                 self.product.successors(merge.state(), &mut out);

@@ -166,7 +166,7 @@ fn sorted(worker: &mut Gatherer<'_>, gathering: &Gathering<'_>) -> io::Result<Ve
     let mut asked = Patient::new(&stop);
     let mut merge = Merge::new(&gathering.spills(), None)?;
     let mut writer = RunWriter::new(gathering.shelf, 0, 1)?;
-    while merge.next()? {
+    while merge.advance()? {
         asked.go_on()?;
         writer.push(merge.state(), FROM_MEMORY)?;
     }

@@ -98,7 +98,7 @@ fn predecessor<S: System + Clone>(system: &S, levels: &Levels<'_>, target: &[u8]
         let mut out = Successors::new();
         while let Some((run, block)) = blocks.get(next.fetch_add(1, Relaxed)) {
             let Ok(mut cursor) = Cursor::within(Arc::clone(run), *block, block + 1) else { return };
-            while let Ok(true) = cursor.next() {
+            while let Ok(true) = cursor.advance() {
                 if !wanted(cursor.value()) {
                     continue;
                 }

@@ -50,7 +50,7 @@ impl VisitedRuns {
         for run in &set.runs {
             let mut cursor = Cursor::new(Arc::clone(run))?;
             let mut asked = Patient::new(stop);
-            while cursor.next()? {
+            while cursor.advance()? {
                 asked.go_on()?;
                 set.filter.add(Recent::hash(cursor.state()));
             }
@@ -154,7 +154,7 @@ impl VisitedRuns {
         let mut cursors: Vec<(&Arc<Run>, Option<Cursor>)> = self.runs.iter().rev().map(|run| (run, None)).collect();
         let stop = || gathering.is_over();
         let mut asked = Patient::new(&stop);
-        while merge.next()? {
+        while merge.advance()? {
             asked.go_on()?;
             let state = merge.state();
             if to.is_some_and(|to| state >= to) {
@@ -267,7 +267,7 @@ pub(crate) fn merged(
     let mut merge = Merge::new(runs, None)?;
     let mut writer = RunWriter::new(shelf, in_memory, effort)?;
     let mut asked = Patient::new(stop);
-    while merge.next()? {
+    while merge.advance()? {
         asked.go_on()?;
         writer.push(merge.state(), merge.least())?;
     }

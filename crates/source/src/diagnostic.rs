@@ -59,8 +59,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What the user could do about it.
     pub hint: Option<String>,
-    /// The change that would do it, if it is known.
-    pub fix: Option<Fix>,
+    /// The change that would do it, if it is known; boxed, because errors are returned by value.
+    pub fix: Option<Box<Fix>>,
 }
 
 impl Diagnostic {
@@ -101,14 +101,14 @@ impl Diagnostic {
     pub fn with_nearest<'a>(mut self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         if let Some(found) = nearest(name, known) {
             self.hint = Some(format!("did you mean `{found}`?"));
-            self.fix = Some(Fix { span: self.span, text: found.to_owned() });
+            self.fix = Some(Box::new(Fix { span: self.span, text: found.to_owned() }));
         }
         self
     }
 
     /// Adds a change that would mend it.
     pub fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.fix = Some(Fix { span, text: text.into() });
+        self.fix = Some(Box::new(Fix { span, text: text.into() }));
         self
     }
 

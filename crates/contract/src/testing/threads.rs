@@ -139,8 +139,9 @@ impl Reduction for LocalFirst<'_> {
 /// each time; no two have the same action; and the steps of its parts, in order, are all its steps.
 pub fn system_laws<S: System>(system: &mut S, most: usize) {
     let (mut out, mut again, mut parts) = (Successors::new(), Successors::new(), Vec::new());
-    let all = |out: &Successors| -> Vec<(Action, Option<FaultCode>, u32, Option<Vec<u8>>)> {
-        out.iter().map(|(entry, state)| (entry.action, entry.fault(), entry.step, state.map(<[u8]>::to_vec))).collect()
+    let all = |out: &Successors| {
+        let step = |(entry, state): (&Successor, Option<&[u8]>)| (entry.action, entry.fault(), entry.step, state.map(<[u8]>::to_vec));
+        out.iter().map(step).collect::<Vec<_>>()
     };
     system.initial(&mut out);
     let mut waiting: Vec<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();

@@ -171,7 +171,8 @@ fn sequence(seed: u64) -> Vec<u16> {
     // Every register gets a value, and so do the flags.
     for r in 0..16 {
         code.push(ldi(16, random.below(256)));
-        code.push(0x2c00 | (16 & 0x10) << 5 | r << 4);
+        // MOV from register 16, whose highest bit is bit 9 of the word.
+        code.push(0x2c00 | 1 << 9 | r << 4);
     }
     for r in 16..32 {
         code.push(ldi(r, random.below(256)));

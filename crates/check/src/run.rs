@@ -328,8 +328,7 @@ fn carry_out(
             Question::Claim(claim) => temporal(subject, plan, &narrator, stated, claim, &task, &clock, crew, &mut checked),
             Question::Events(watched) => events::judge(subject, watched, plan, &narrator, stated, &task, &|| clock.is_over()),
             Question::Branching(ctl) => {
-                let Decided { judged, steps, witness } =
-                    ctl::judge(subject, plan, &narrator, stated, ctl.clone(), &task, &|| clock.is_over());
+                let Decided { judged, steps, witness } = ctl::judge(subject, plan, &narrator, stated, *ctl, &task, &|| clock.is_over());
                 checked.witness = checked.witness.take().or(witness);
                 (judged, steps)
             }

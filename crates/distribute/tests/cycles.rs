@@ -37,7 +37,7 @@ fn has_cycle(case: &Case) -> bool {
 fn case(seed: u64) -> Case {
     let mut random = Random(seed);
     let workers = 2 + random.below(2) as usize;
-    let edges: Vec<Vec<usize>> = if seed % 2 == 0 {
+    let edges: Vec<Vec<usize>> = if seed.is_multiple_of(2) {
         let nodes = 3 + random.below(7);
         (0..nodes).map(|_| (0..random.below(4)).map(|_| random.below(nodes) as usize).collect()).collect()
     } else {

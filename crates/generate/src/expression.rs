@@ -3,6 +3,9 @@
 use crate::Generator;
 use promela::ast::{Binary, Expr, ExprKind, Probe, Receive, Reference, TypeName, Unary};
 
+/// A variable that gets a field of a message, and its type if that is known.
+pub(crate) type Target = (String, Option<TypeName>);
+
 impl Generator<'_> {
     /// A variable, as it is written in C.
     pub(crate) fn reference(&mut self, reference: &Reference) -> String {
@@ -140,7 +143,7 @@ impl Generator<'_> {
     }
 
     /// The fields of a receive: the initial value of each in C, and the variable that gets it.
-    pub(crate) fn fields(&mut self, receive: &Receive) -> Vec<(String, Option<(String, Option<TypeName>)>)> {
+    pub(crate) fn fields(&mut self, receive: &Receive) -> Vec<(String, Option<Target>)> {
         let mut fields = Vec::new();
         for (argument, evaluated) in receive.arguments.iter().zip(&receive.evaluated) {
             match &argument.kind {

@@ -76,16 +76,16 @@ impl Timeline {
         };
         let count = |value: f64| short(value);
         let bytes = |value: f64| text::bytes(value as u64);
-        let charts: [(&str, Vec<(f64, f64)>, &dyn Fn(f64) -> String); 4] = [
-            ("states", over(&|index| moments[index].states as f64), &count),
-            ("states a second", over(&rate), &count),
-            ("memory", over(&|index| moments[index].bytes as f64), &bytes),
-            ("depth", over(&|index| moments[index].depth as f64), &count),
+        let charts = [
+            chart("states", &over(&|index| moments[index].states as f64), end, &count),
+            chart("states a second", &over(&rate), end, &count),
+            chart("memory", &over(&|index| moments[index].bytes as f64), end, &bytes),
+            chart("depth", &over(&|index| moments[index].depth as f64), end, &count),
         ];
-        for (index, (name, points, unit)) in charts.iter().enumerate() {
+        for (index, chart) in charts.iter().enumerate() {
             let (x, y) = ((index % 2) as f64 * WIDTH, (index / 2) as f64 * HEIGHT + 24.0);
             // Writing to a `String` cannot fail.
-            let _ = writeln!(out, "<g transform=\"translate({x:.0} {y:.0})\">{}</g>", chart(name, points, end, unit));
+            let _ = writeln!(out, "<g transform=\"translate({x:.0} {y:.0})\">{chart}</g>");
         }
         out.push_str("</svg>\n");
         out

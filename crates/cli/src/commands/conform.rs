@@ -70,17 +70,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (hybrid, map, _) = input::hybrid(&arguments.model, &[], false)?;
     let text = input::text(&arguments.trace)?;
     // Positions between which the text speaks of the model alone.
-    let alone: Vec<(String, (u32, u32), (u32, u32))> = hybrid
-        .model_only
-        .iter()
-        .map(|&span| {
-            let (begin, end) = (map.location(span), map.location(span.after()));
-            (map.name(span.file).to_owned(), (begin.line as u32, begin.column as u32), (end.line as u32, end.column as u32))
-        })
-        .collect();
     let hidden = |position: &Position| {
-        let at = (position.line, position.column);
-        alone.iter().any(|(file, begin, end)| *file == position.file && *begin <= at && at < *end)
+        let at = (position.line as usize, position.column as usize);
+        hybrid.model_only.iter().any(|&span| {
+            let (begin, end) = (map.location(span), map.location(span.after()));
+            *map.name(span.file) == *position.file && (begin.line, begin.column) <= at && at < (end.line, end.column)
+        })
     };
     let tables = program.program();
     let symbol = |value: i64| i32::try_from(value).ok().and_then(|value| tables.symbol(value)).map(str::to_owned);

@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn mistakes_have_places() {
-        let mistake = block("x = 1;\ny = = 2;", &types()).err().expect("wrong");
+        let mistake = block("x = 1;\ny = = 2;", &types()).expect_err("wrong");
         assert_eq!(mistake.offset, 11, "{mistake:?}");
         assert!(expression("a +", &types()).is_err());
         assert!(unit("int x", &types()).is_err());
@@ -194,9 +194,6 @@ mod tests {
         let long = format!("x = {}1;", "!".repeat(390));
         assert!(block(&long, &types()).is_ok());
         assert!(block(&format!("x = 1{};", "+1".repeat(190)), &types()).is_ok());
-        assert!(
-            block(&"if (a) b; else ".repeat(190).replace("else ", "else ").trim_end().trim_end_matches("else").to_owned(), &types())
-                .is_ok()
-        );
+        assert!(block(&format!("{}b;", "if (a) b; else ".repeat(190)), &types()).is_ok());
     }
 }

@@ -226,12 +226,15 @@ pub(crate) fn alone(plan: &Plan) -> Option<&'static str> {
     None
 }
 
+/// Makes the file with a name for the worker with a number.
+type OpenFile = dyn Fn(&str, usize) -> io::Result<Box<dyn io::Write>> + Sync;
+
 /// What a worker uses of its host.
 pub struct Host<'a> {
     /// Measures the memory of the process.
     pub resident: Option<Resident>,
     /// Makes files for fragments.
-    pub open: &'a (dyn Fn(&str, usize) -> io::Result<Box<dyn io::Write>> + Sync),
+    pub open: &'a OpenFile,
     /// Makes files for checkpoints.
     pub levels: &'a dyn LevelFiles,
 }

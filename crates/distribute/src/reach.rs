@@ -9,7 +9,7 @@
 use crate::actor::{Actor, Outbox, Turn};
 use crate::links::{Link, Log};
 use crate::owner::Owners;
-use crate::save::{PartError, Reader, Resume, Saving, Standing, read, write};
+use crate::save::{PartError, Reader, Resume, Saving, Standing, TakeState, read, write};
 use crate::sent::Sent;
 use crate::shared::{Published, Shared};
 use crate::wire::{Cursor, put_bytes, put_number};
@@ -489,7 +489,7 @@ impl<'a, 's> Reach<'a, 's> {
         let mut logs: Vec<(usize, &Log)> = vec![(self.me, &self.log)];
         logs.extend(self.old.iter().map(|(&number, log)| (number, log)));
         let (level, log) = (&self.level, &self.log);
-        let mut each = |show: &mut dyn FnMut(Link, u32, &[u8]) -> io::Result<()>| {
+        let mut each = |show: &mut TakeState<'_>| {
             (0..level.ends.len()).try_for_each(|index| {
                 let (from, choice) = log.get(level.first + index as u64).ok_or(io::ErrorKind::InvalidData)?;
                 show(from, choice, level.state(index))

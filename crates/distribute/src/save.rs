@@ -86,6 +86,9 @@ impl Records<'_> {
     }
 }
 
+/// Takes a state of a level, with where it came from: the state before it and the choice there.
+pub(crate) type TakeState<'a> = dyn FnMut(Link, u32, &[u8]) -> io::Result<()> + 'a;
+
 /// What a worker saves.
 pub(crate) struct Standing<'a> {
     pub depth: u64,
@@ -94,7 +97,7 @@ pub(crate) struct Standing<'a> {
     pub logs: Vec<(usize, &'a Log)>,
     pub store: &'a dyn Saveable,
     /// The states of the level, with where they came from.
-    pub level: &'a mut dyn FnMut(&mut dyn FnMut(Link, u32, &[u8]) -> io::Result<()>) -> io::Result<()>,
+    pub level: &'a mut dyn FnMut(&mut TakeState<'_>) -> io::Result<()>,
 }
 
 /// Writes a part.

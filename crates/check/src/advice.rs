@@ -75,7 +75,8 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
 /// them.
 pub fn check_advice(plan: &Plan, checked: &Checked, saved: bool) -> Option<String> {
     let outcome = &checked.outcome;
-    let same = |judged: &&Judged| judged.statistics.is_some() && judged.verdict == outcome.verdict;
+    // Only a property with a search of its own names one.
+    let same = |judged: &&Judged| judged.search.is_some() && judged.verdict == outcome.verdict;
     let temporal = match &outcome.verdict {
         Verdict::Unknown(reason) => checked.properties.iter().find(same).and_then(|judged| temporal_advice(plan, reason, judged)),
         _ => None,

@@ -30,8 +30,9 @@ pub(crate) struct Joint {
 
 /// Finds formulas that are searched together: the first ones, as many as fit.
 pub(crate) fn find(subject: &dyn Subject, plan: &Plan, asked: &[Stated], questions: &[Question], among: &[usize]) -> Option<Joint> {
-    // The shortest run, and what guides a search, belong to a formula of its own.
-    if plan.order.is_directed() || matches!(plan.order, Order::Sweep | Order::Race) || plan.shortest {
+    // The shortest run, what guides a search, and which parts of a formula ever mattered belong to
+    // a formula of its own.
+    if plan.order.is_directed() || matches!(plan.order, Order::Sweep | Order::Race) || plan.shortest || plan.coverage {
         return None;
     }
     let mut joint: Option<(Vec<usize>, Formula, Claim)> = None;

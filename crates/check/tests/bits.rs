@@ -71,6 +71,9 @@ fn essence(checked: &Checked) -> Checked {
     let mut checked = checked.clone();
     let statistics = &mut checked.outcome.statistics;
     (statistics.elapsed, statistics.search_bytes) = Default::default();
+    for statistics in checked.properties.iter_mut().filter_map(|judged| judged.statistics.as_mut()) {
+        (statistics.elapsed, statistics.search_bytes) = Default::default();
+    }
     checked
 }
 

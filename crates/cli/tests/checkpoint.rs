@@ -101,13 +101,13 @@ fn killed_over_hashes() {
 /// run of the series.
 #[test]
 fn killed_over_bits() {
-    killed(30, NEVER, &["--threads", "1", "--store", "bits", "--bits-functions", "1", "--bits-runs", "2", "--memory", "24M"]);
+    killed(30, NEVER, &["--threads", "1", "--store", "bits", "--bits-functions", "1", "--bits-runs", "2", "--memory", "30M"]);
 }
 
 /// A cache with room for a fifth of the states.
 #[test]
 fn killed_over_a_cache() {
-    let options = ["--search", "dfs", "--store", "cache", "--memory", "24M"];
+    let options = ["--search", "dfs", "--store", "cache", "--memory", "30M"];
     // It does forget: it holds far fewer states than there are.
     let folder = Folder::with("model.pml", model(20, NEVER)).all_orders();
     let json = folder.run(&[&["check", "model.pml", "--json"], &options[..]].concat()).exits(0).json();
@@ -212,7 +212,7 @@ fn a_checkpoint_of_a_lossy_store_is_for_such_a_store() {
         std::fs::read(folder.path("saved")).expect("a checkpoint")
     };
     let go_on = ["check", "--resume", "saved", "--depth", "1000", "--json", "--threads", "1"];
-    for store in [&["--store", "hash"][..], &["--store", "bits", "--memory", "24M"]] {
+    for store in [&["--store", "hash"][..], &["--store", "bits", "--memory", "30M"]] {
         let whole = folder.run(&[&["check", "model.pml", "--json", "--threads", "1"], store].concat()).exits(3).json();
         let good = save(store);
         assert_eq!(essence(&folder.run(&go_on).exits(3).json()), essence(&whole), "{store:?}");

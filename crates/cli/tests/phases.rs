@@ -293,7 +293,9 @@ fn printing() {
         }
         interrupted(&folder, &arguments, 700, true);
     }
-    let mut child = folder.command(&base).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    // Without folding, so that the text is longer than a pipe holds.
+    let whole = [&base[..], &["--verbose"]].concat();
+    let mut child = folder.command(&whole).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
     await_handler(&child);
     // When the process takes no more processor time, it waits for its reader.
     let (mut before, mut quiet) = (Duration::ZERO, 0);

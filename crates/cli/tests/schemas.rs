@@ -214,7 +214,7 @@ fn a_search_is_drawn_over_time() {
             "bfs",
             "--no-deadlock",
             "--depth",
-            "300",
+            "2000",
             "--timeline",
             "t.svg",
             "--html",

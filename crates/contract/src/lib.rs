@@ -43,7 +43,7 @@ pub use outcome::{
 pub use property::{Answer, Edge, Finding, Interest, NoProperty, Property, Safety};
 pub use proposition::{PROPOSITIONS_MAX, Proposition};
 pub use reduction::{FullExpansion, LeftOut, Reduction};
-pub use roles::{Annotated, Budgeted, Layered, Marks, NotRestored, Saveable, Stop, Visited};
+pub use roles::{Annotated, Budgeted, Layered, Marks, NotRestored, Saveable, Stop};
 pub use stated::{Judged, PropertyKind, Stated};
 pub use store::{Fresh, Inserted, StateId, Store, StoreFull, StoreWorker};
 pub use successors::{Action, EntryLayout, Mark, Room, Successor, Successors};

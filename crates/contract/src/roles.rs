@@ -126,34 +126,3 @@ pub trait Layered: Store {
     /// how many states went. Layers that share memory with one that stays go when that does.
     fn drop_layers(&mut self, gone: &mut dyn FnMut(u64) -> bool) -> u64;
 }
-
-/// A visited set for a search that can wait for answers. A set on disk answers a whole batch with
-/// one pass over its files; a set on several machines answers when the replies have arrived.
-///
-/// The search submits a state with a number of its choice. Each number whose state is new is passed
-/// to `new` exactly once, with the state, during this call or a later one. A set in memory answers
-/// within the call.
-pub trait Visited {
-    /// Submits states. Answers for these or earlier states may come.
-    fn submit(&mut self, batch: &mut dyn Iterator<Item = (u64, &[u8])>, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull>;
-
-    /// Ends a level: no more states come for it, and all missing answers are given now.
-    fn end_of_level(&mut self, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull>;
-}
-
-/// A store in memory answers at once.
-impl<W: StoreWorker> Visited for W {
-    fn submit(&mut self, batch: &mut dyn Iterator<Item = (u64, &[u8])>, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull> {
-        for (number, state) in batch {
-            let hash = self.hash(state);
-            if self.insert(hash, state)?.new {
-                new(number, state);
-            }
-        }
-        Ok(())
-    }
-
-    fn end_of_level(&mut self, _: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull> {
-        Ok(())
-    }
-}

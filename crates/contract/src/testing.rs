@@ -7,7 +7,7 @@
 mod stores;
 mod threads;
 
-pub use stores::{Delayed, LayerSets, LayerSetsWorker};
+pub use stores::{LayerSets, LayerSetsWorker};
 pub use threads::{LocalFirst, ThreadStep, Threads, system_laws};
 
 use crate::fault::FaultCode;

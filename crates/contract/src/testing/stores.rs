@@ -1,6 +1,6 @@
 //! Toy stores: layers, and answers that come late. They are slow and simple on purpose.
 
-use crate::roles::{Layered, Visited};
+use crate::roles::Layered;
 use crate::store::{Inserted, StateId, Store, StoreFull, StoreWorker};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -80,35 +80,5 @@ impl StoreWorker for LayerSetsWorker<'_> {
 
     fn read(&mut self, _: StateId, _: &mut Vec<u8>) -> bool {
         false
-    }
-}
-
-/// A visited set that answers at the end of a level, or when too many states wait. It sorts them
-/// and answers in one pass, as a set on disk would.
-#[derive(Debug, Default)]
-pub struct Delayed {
-    visited: HashSet<Vec<u8>>,
-    waiting: Vec<(Vec<u8>, u64)>,
-}
-
-impl Delayed {
-    /// The most states that wait.
-    const MOST: usize = 64;
-}
-
-impl Visited for Delayed {
-    fn submit(&mut self, batch: &mut dyn Iterator<Item = (u64, &[u8])>, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull> {
-        self.waiting.extend(batch.map(|(number, state)| (state.to_vec(), number)));
-        if self.waiting.len() > Self::MOST { self.end_of_level(new) } else { Ok(()) }
-    }
-
-    fn end_of_level(&mut self, new: &mut dyn FnMut(u64, &[u8])) -> Result<(), StoreFull> {
-        self.waiting.sort_unstable();
-        for (state, number) in self.waiting.drain(..) {
-            if self.visited.insert(state.clone()) {
-                new(number, &state);
-            }
-        }
-        Ok(())
     }
 }

@@ -101,7 +101,7 @@ fn killed_over_hashes() {
 /// run of the series.
 #[test]
 fn killed_over_bits() {
-    killed(30, NEVER, &["--threads", "1", "--store", "bits", "--bits-functions", "1", "--bits-runs", "2", "--memory", "30M"]);
+    killed(30, NEVER, &["--threads", "1", "--store", "bits", "--bits-functions", "1", "--bits-runs", "2", "--memory", "40M"]);
 }
 
 /// A cache with room for a fifth of the states.
@@ -109,11 +109,11 @@ fn killed_over_bits() {
 fn killed_over_a_cache() {
     let options = ["--search", "dfs", "--store", "cache", "--memory", "30M"];
     // It does forget: it holds far fewer states than there are.
-    let folder = Folder::with("model.pml", model(20, NEVER)).all_orders();
+    let folder = Folder::with("model.pml", model(26, NEVER)).all_orders();
     let json = folder.run(&[&["check", "model.pml", "--json"], &options[..]].concat()).exits(0).json();
     let (states, bytes) = (json["states"].as_u64(), json["store_bytes"].as_u64());
     assert!(states.zip(bytes).is_some_and(|(states, bytes)| states > 250_000 && bytes < states * 20), "{json}");
-    killed(20, NEVER, &options);
+    killed(26, NEVER, &options);
 }
 
 #[test]

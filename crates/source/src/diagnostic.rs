@@ -106,12 +106,6 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a change that would mend it.
-    pub fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.fix = Some(Box::new(Fix { span, text: text.into() }));
-        self
-    }
-
     /// Adds a sentence.
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());

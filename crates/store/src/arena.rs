@@ -1,9 +1,10 @@
-//! Where whole state vectors lie: an append-only arena that never moves.
+//! An append-only arena that holds whole state vectors and never moves them.
 //!
-//! Its addresses are reserved once, for all it may ever hold, and memory arrives as it is written.
-//! A worker claims a piece at a time and fills it alone, so that workers meet only once in
-//! thousands of states. A record is the length plus one (seven bits a byte, low first) and the
-//! state, padded to the grain; its *place* is its offset in grains, never 0.
+//! Addresses for everything the arena may ever hold are reserved once; the system provides memory
+//! as it is written. A worker claims a piece at a time and fills it alone, so workers synchronise
+//! only once in thousands of states. A record is the length plus one (seven bits a byte, low bits
+//! first) and the state, padded to the grain. The *place* of a record is its offset in grains; it
+//! is never 0.
 
 use crate::budget::Budget;
 use crate::memory::Region;
@@ -12,14 +13,14 @@ use contract::StoreFull;
 
 /// The unit of places, in bytes.
 const GRAIN: usize = 4;
-/// The piece a worker claims at first, and later.
+/// The size of the pieces that a worker claims: small in a small arena, large in a large one.
 const SMALL_PIECE: usize = 4 << 10;
 const LARGE_PIECE: usize = 64 << 10;
-/// The size from which large pieces and huge pages are used.
+/// The size from which on large pieces and huge pages are used.
 const LARGE_ARENA: usize = 4 << 20;
 const MOST_ADDRESSES: u64 = 1 << 40;
-/// However small the budget, addresses cost nothing; unless they are scarce, and then this is the
-/// least.
+/// The fewest addresses to reserve. Addresses cost nothing, so a small budget does not reduce them;
+/// where the system has too few, the second number is the minimum.
 const USUAL_ADDRESSES: usize = 1 << 26;
 const LEAST_ADDRESSES: usize = 1 << 20;
 
@@ -31,7 +32,7 @@ pub(crate) struct Arena {
     claimed: AtomicU64,
 }
 
-/// The piece of an arena one worker fills.
+/// The piece of an arena that one worker fills.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Piece {
     at: usize,
@@ -39,13 +40,13 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Whether this piece was claimed after `old`, so that going back to `old` would lose it.
+    /// Whether this piece was claimed after `old`, so that returning to `old` would lose it.
     pub fn is_successor_of(&self, old: &Piece) -> bool {
         self.end != old.end
     }
 }
 
-/// Bytes of the length in front of a state.
+/// The number of bytes of the length in front of a state.
 fn header_len(len: usize) -> usize {
     let mut rest = (len + 1) >> 7;
     let mut bytes = 1;
@@ -57,22 +58,22 @@ fn header_len(len: usize) -> usize {
 }
 
 impl Arena {
-    /// An arena for all that `budget` allows, or nothing if the system has no addresses left.
+    /// An arena for as much as `budget` allows, or `None` if the system has no addresses left.
     pub fn new(budget: Arc<Budget>) -> Option<Arena> {
         let addresses = budget.limit().min(MOST_ADDRESSES) as usize;
         let region = Region::reserve_some(addresses.next_multiple_of(LARGE_PIECE).max(USUAL_ADDRESSES), LEAST_ADDRESSES)?;
         region.prefer_huge_pages(LARGE_ARENA);
-        // Place 0 is no place.
+        // Place 0 is never used.
         Some(Arena { region, budget, claimed: AtomicU64::new(GRAIN as u64) })
     }
 
-    /// The bits of the largest place.
+    /// The number of bits of the largest place.
     pub fn place_bits(&self) -> u32 {
         usize::BITS - (self.region.len() / GRAIN).leading_zeros()
     }
 
-    /// Writes `state` and returns its place. Nobody else knows it yet; until it is published the
-    /// record can be taken back by restoring `piece`.
+    /// Writes `state` and returns its place. No other worker knows the place yet; until it is
+    /// published, the caller can take the record back by restoring `piece`.
     pub fn write(&self, piece: &mut Piece, state: &[u8]) -> Result<u64, StoreFull> {
         let header = header_len(state.len());
         let size = (header + state.len()).next_multiple_of(GRAIN);
@@ -81,8 +82,8 @@ impl Arena {
         }
         let at = piece.at;
         piece.at += size;
-        // SAFETY: `at .. at + size` lies in a piece this worker alone has claimed, which lies
-        // within the region, and no place in it has been published, so nobody reads it.
+        // SAFETY: `at .. at + size` lies in a piece that only this worker has claimed, inside the
+        // region. No place in it has been published, so no other worker reads it.
         unsafe {
             let mut to = self.region.start().add(at);
             let mut rest = state.len() + 1;
@@ -97,16 +98,17 @@ impl Arena {
         Ok((at / GRAIN) as u64)
     }
 
-    /// As [`write`](Self::write), for a state of usual length, if there is room in the piece.
+    /// Like [`write`](Self::write), for a state of fewer than 127 bytes, if the piece has room.
     #[inline(always)]
     pub fn write_usually(&self, piece: &mut Piece, state: &[u8]) -> Option<u64> {
         self.write_by(piece, state, copy)
     }
 
-    /// The same for a state that fills so many blocks of 16 bytes, the last one perhaps in part.
+    /// Like `write_usually`, for a state that fills `BLOCKS` blocks of 16 bytes, the last one
+    /// perhaps in part.
     ///
     /// # Safety
-    /// The state has that length; if it is one block, 8 bytes of it.
+    /// The state has that length, and at least 8 bytes.
     #[inline(always)]
     pub unsafe fn write_blocks<const BLOCKS: usize>(&self, piece: &mut Piece, state: &[u8]) -> Option<u64> {
         self.write_by(piece, state, copy_blocks::<BLOCKS>)
@@ -114,7 +116,7 @@ impl Arena {
 
     #[inline(always)]
     fn write_by(&self, piece: &mut Piece, state: &[u8], copy: unsafe fn(&[u8], *mut u8)) -> Option<u64> {
-        // A byte for the length, and rounded up.
+        // One byte for the length; the sum is rounded up.
         let size = (1 + state.len() + GRAIN - 1) & !(GRAIN - 1);
         if state.len() >= 0x7f || piece.end - piece.at < size {
             return None;
@@ -147,7 +149,7 @@ impl Arena {
         }
     }
 
-    /// Asks for the line of memory at `place`.
+    /// Prefetches the cache line at `place`.
     #[inline(always)]
     pub fn prefetch(&self, place: u64) {
         crate::memory::prefetch(self.region.start().wrapping_add(place as usize * GRAIN));
@@ -160,9 +162,9 @@ impl Arena {
     #[inline(always)]
     pub unsafe fn is(&self, place: u64, state: &[u8]) -> bool {
         let len = state.len();
-        // SAFETY: by the caller's promise there is a complete record here. If its first byte says
-        // that it has as many bytes as `state`, fewer than 0x7f, it has; and each word ends there
-        // at the latest.
+        // SAFETY: by the caller's promise there is a complete record here. If its first byte gives
+        // the length of `state`, and that is less than 0x7f, the record has this length, and each
+        // word read ends within it.
         unsafe {
             let at = self.region.start().add(place as usize * GRAIN).cast_const();
             let there = at.add(1);
@@ -183,11 +185,12 @@ impl Arena {
         }
     }
 
-    /// As [`is`](Self::is), for a state that fills so many blocks of 16 bytes, the last one perhaps
-    /// in part; if it is one, 8 bytes of it.
+    /// Like [`is`](Self::is), for a state that fills `BLOCKS` blocks of 16 bytes, the last one
+    /// perhaps in part.
     ///
     /// # Safety
-    /// As for [`state`](Self::state), and the state has that length, less than 0x7f.
+    /// As for [`state`](Self::state); and the state has that length, at least 8 bytes and fewer
+    /// than 0x7f.
     #[inline(always)]
     pub unsafe fn is_of_blocks<const BLOCKS: usize>(&self, place: u64, state: &[u8]) -> bool {
         let len = state.len();
@@ -198,8 +201,8 @@ impl Arena {
             if usize::from(at.read()) != len + 1 {
                 return false;
             }
-            // Whoever has the same hash is the same, nearly always, so that leaving early would
-            // gain nothing.
+            // States with the same hash are nearly always equal, so leaving early would gain
+            // nothing.
             let mut difference = differ(there, state, if BLOCKS == 1 { 0 } else { len - 16 }) | differ(there, state, len - 8);
             for block in 0..BLOCKS - 1 {
                 difference |= differ(there, state, 16 * block) | differ(there, state, 16 * block + 8);
@@ -216,7 +219,7 @@ impl Arena {
     #[inline(always)]
     pub unsafe fn state(&self, place: u64) -> &[u8] {
         // SAFETY: by the caller's promise there is a complete record here, inside the region, which
-        // nobody writes any more.
+        // is never written again.
         unsafe {
             let mut at = self.region.start().add(place as usize * GRAIN).cast_const();
             let mut byte = at.read();
@@ -250,11 +253,11 @@ unsafe fn copy_word<W: Copy>(state: &[u8], to: *mut u8, at: usize) {
     unsafe { to.add(at).cast::<W>().write_unaligned(state.as_ptr().add(at).cast::<W>().read_unaligned()) }
 }
 
-/// Copies a state that fills so many blocks of 16 bytes, the last one perhaps in part.
+/// Copies a state that fills `BLOCKS` blocks of 16 bytes, the last one perhaps in part.
 ///
 /// # Safety
-/// There is room for it at `to`, apart from the state. It has that length; if it is one block, 8
-/// bytes of it.
+/// There is room for the state at `to`, which does not overlap it. The state has that length, and
+/// at least 8 bytes.
 #[inline(always)]
 unsafe fn copy_blocks<const BLOCKS: usize>(state: &[u8], to: *mut u8) {
     let len = state.len();
@@ -272,15 +275,15 @@ unsafe fn copy_blocks<const BLOCKS: usize>(state: &[u8], to: *mut u8) {
     }
 }
 
-/// Copies a state; for short vectors quicker than a call of the C library.
+/// Copies a state. For short vectors this is faster than a call of the C library.
 ///
 /// # Safety
-/// There is room for it at `to`, apart from the state.
+/// There is room for the state at `to`, which does not overlap it.
 #[inline(always)]
 unsafe fn copy(state: &[u8], to: *mut u8) {
     let len = state.len();
-    // SAFETY: by the caller's promise. Each word ends at `len` at the latest: the last one may
-    // overlap the one before.
+    // SAFETY: by the caller's promise. Each word ends within `len`; the last one may overlap the
+    // one before.
     unsafe {
         match len {
             16.. => {
@@ -305,10 +308,10 @@ unsafe fn copy(state: &[u8], to: *mut u8) {
     }
 }
 
-/// Whether the words at `at` differ, as a number that is zero if not.
+/// The difference of the two words at `at`: zero if they are equal.
 ///
 /// # Safety
-/// There is a word in either.
+/// Both have a whole word at `at`.
 #[inline(always)]
 unsafe fn differ(there: *const u8, state: &[u8], at: usize) -> u64 {
     // SAFETY: by the caller's promise.

@@ -20,23 +20,23 @@ const LINE_WORDS: usize = 8;
 const HELD: u64 = 1 << 63;
 const LINE_BITS: u64 = 511;
 const LINE_BYTES: u64 = 64;
-/// Lines that are saved together at most.
+/// The most lines that are saved together.
 const SAVED_LINES: usize = 512;
-/// Lines that are looked at to estimate how often states collide, at most: 4 MiB.
+/// The most lines that are read to estimate how often states collide: 4 MiB.
 const SAMPLED_LINES: usize = 1 << 16;
 
 /// A few bits of each state. Not exact, not readable, of fixed size.
 #[derive(Debug)]
 pub struct Bits {
-    /// Nothing if the system gave no memory.
+    /// `None` if the system gave no memory.
     words: Option<Words>,
     lines: u64,
     functions: u32,
     seed: u64,
-    /// The most bytes an array that is restored may have.
+    /// The most bytes that a restored array may have.
     most: u64,
     len: AtomicU64,
-    /// Bits that are set.
+    /// The number of bits that are set.
     ones: AtomicU64,
 }
 
@@ -47,15 +47,15 @@ pub struct BitsReport {
     pub hash_factor: f64,
     /// The share of bits set.
     pub fill: f64,
-    /// The probability that the next new state would have been taken for seen.
+    /// The probability that the next new state would be taken for a known one.
     pub collision: f64,
-    /// The estimated share of the states that the search reached and recognised as new.
+    /// The estimated share of the reached states that were recognised as new.
     pub coverage: f64,
 }
 
 impl Bits {
-    /// An array of about `bytes` bytes (a multiple of a cache line), with `functions` bits a state
-    /// (1 to 8). Another `seed` gives other hash functions.
+    /// An array of about `bytes` bytes (a multiple of a cache line), with `functions` bits per
+    /// state (1 to 8). Each `seed` gives different hash functions.
     pub fn new(bytes: u64, functions: u32, seed: u64) -> Self {
         let lines = (bytes / LINE_BYTES).max(1);
         let words = usize::try_from(lines).ok().and_then(|lines| Words::new(lines.checked_mul(LINE_WORDS)?));
@@ -70,20 +70,19 @@ impl Bits {
         }
     }
 
-    /// Allows an array that is restored to have `bytes` bytes, if it was larger than a new one
-    /// would be.
+    /// Allows a restored array to have up to `bytes` bytes, even if a new one would be smaller.
     pub fn restored_within(self, bytes: u64) -> Self {
         Bits { most: self.most.max(bytes), ..self }
     }
 
-    /// The bits set for each state.
+    /// The number of bits set for each state.
     pub fn functions(&self) -> u32 {
         self.functions
     }
 
-    /// An estimate of the omitted states from the bits that are set. Reading the whole of a large
-    /// array takes seconds, so only some lines are read. Hashes spread states evenly, and this many
-    /// lines give the rate of collisions to one in a hundred.
+    /// Estimates the omitted states from the bits that are set. Reading the whole of a large array
+    /// takes seconds, so only some lines are read. Hashes spread states evenly, and this many lines
+    /// give the rate of collisions with an error of one in a hundred.
     pub fn report(&self) -> BitsReport {
         let words = self.words.as_ref().map_or(&[][..], Words::get);
         let functions = self.functions as i32;
@@ -101,8 +100,8 @@ impl Bits {
             hash_factor: bits / (self.len() as f64).max(1.0),
             fill: self.ones.load(Ordering::Relaxed) as f64 / bits,
             collision,
-            // The array filled evenly from nothing to what it is, and collisions grew with the
-            // power of the functions.
+            // The array filled evenly from empty to its present state, and the rate of collisions
+            // grew with the power of the number of functions.
             coverage: 1.0 - collision / f64::from(functions + 1),
         }
     }
@@ -123,7 +122,7 @@ impl Store for Bits {
 
     fn omission(&self) -> f64 {
         let report = self.report();
-        // The probability that none of the states was omitted, at the average rate of collisions.
+        // The probability that at least one state was omitted, at the average rate of collisions.
         1.0 - report.coverage.powf(self.len() as f64)
     }
 
@@ -141,7 +140,7 @@ impl Saveable for Bits {
         Some("bits")
     }
 
-    /// The lines that are not empty, each row of neighbours with its place before it.
+    /// Writes the lines that are not empty: each run of adjacent lines follows its position.
     fn save(&self, states: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         if !write(&save_format::numbers([self.lines, self.functions.into(), self.seed, states])) {
             return false;
@@ -176,7 +175,7 @@ impl Saveable for Bits {
         if needed > budget {
             return Err(StoreFull { needed, budget }.into());
         }
-        // The old array goes before the new one comes.
+        // The old array is freed before the new one is allocated.
         self.words = None;
         *self = Bits::new(needed, functions as u32, seed).restored_within(budget);
         self.len = AtomicU64::new(states);
@@ -194,7 +193,7 @@ impl Saveable for Bits {
                     ones += u64::from(bits.count_ones());
                     word.store(bits, Ordering::Relaxed);
                 }
-                // The lock of such a line would never be released.
+                // A line that was saved while locked would never be unlocked.
                 if line[LINE_WORDS - 1].load(Ordering::Relaxed) & HELD != 0 {
                     return Err(NotRestored::Malformed);
                 }
@@ -214,11 +213,11 @@ pub struct BitsWorker<'s> {
 }
 
 impl BitsWorker<'_> {
-    /// The line of a hash, and the hash to choose bits in it.
+    /// The line of a hash, and a second hash that chooses bits in it.
     #[inline(always)]
     fn line(&self, hash: u64) -> (usize, u64) {
         let product = u128::from(hash) * u128::from(self.store.lines);
-        // The low half is what the line does not tell of the hash.
+        // The low half holds the part of the hash that the line does not determine.
         let rest = product as u64;
         ((product >> 64) as usize, (rest ^ (rest >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }

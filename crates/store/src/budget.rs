@@ -1,9 +1,9 @@
 //! The memory account of a store: its budget and its use.
 //!
 //! Memory is accounted before it is touched and released when it is unmapped, so a store reports
-//! what it really uses, and a budget is really kept. A part of a store may have an account of its
-//! own within that of the whole. Memory that others need (a search's queues, the program itself)
-//! can be reserved for them.
+//! the memory it really uses and keeps its budget. A part of a store may have an account of its own
+//! within the account of the whole. Memory for other uses (the queues of a search, the program
+//! itself) can be reserved.
 
 use crate::sync::{Arc, AtomicU64, Ordering};
 use contract::StoreFull;
@@ -35,17 +35,17 @@ impl Budget {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The most that was ever used.
+    /// The most bytes that were ever used.
     pub fn most(&self) -> u64 {
         self.most.load(Ordering::Relaxed)
     }
 
-    /// From now on, `bytes` of the limit belong to others.
+    /// Reserves `bytes` of the limit for other uses from now on.
     pub fn leave_room(&self, bytes: u64) {
         self.others.store(bytes, Ordering::Relaxed);
     }
 
-    /// What may be used: the limit without the share of others; for a part, in proportion.
+    /// The bytes that may be used: the limit without the reserved bytes; for a part, in proportion.
     fn allowed(&self) -> u64 {
         match &self.whole {
             None => self.limit.saturating_sub(self.others.load(Ordering::Relaxed)),
@@ -53,7 +53,7 @@ impl Budget {
         }
     }
 
-    /// Takes `bytes`, or says what would have been needed.
+    /// Takes `bytes`, or returns an error that says how many would have been needed.
     pub fn take(&self, bytes: u64) -> Result<(), StoreFull> {
         if let Some(whole) = &self.whole {
             whole.take(bytes)?;

@@ -3,24 +3,24 @@
 //!
 //! Godefroid, Holzmann, Pirottin, "State-space caching revisited" (1995); the checker for LF had
 //! one. A depth-first search ends even if it forgets states it has left, because every cycle
-//! contains a state on its path, and those are pinned here from their insertion until
-//! [`leave`](StoreWorker::leave). It may visit a forgotten state again, so numbers of states count
-//! visits. Each set of the cache replaces its states in round-robin order, which is about as good
-//! as more complicated policies.
+//! contains a state on its path, and the states on its path are pinned from their insertion until
+//! [`leave`](StoreWorker::leave). The search may visit a forgotten state again, so numbers of
+//! states count visits. Each set of the cache replaces its states in round-robin order, which is
+//! about as good as more complicated policies.
 
 use crate::hash::hash_bytes;
 use crate::save_format::{self, Fields, Next};
 use crate::sync::{Mutex, lock};
 use contract::{Budgeted, Inserted, NotRestored, Saveable, StateId, Store, StoreFull, StoreWorker};
 
-/// States that share a set and compete for it.
+/// The number of states in a set.
 const WAYS: usize = 16;
 
 /// The number of sets that are searched for room when the budget is used up and all states of a set
 /// are needed.
 const NEIGHBOURS: usize = 256;
 
-/// A fixed number of states, with replacement. Exact, but forgets.
+/// A fixed number of states, with replacement. Exact, but it forgets states.
 #[derive(Debug)]
 pub struct Cache {
     inner: Mutex<Inner>,
@@ -36,14 +36,14 @@ struct Inner {
     forgotten: u64,
     /// Bytes of entries and their states.
     bytes: u64,
-    /// Bytes of the budget that belong to others.
+    /// Bytes of the budget that are reserved for other uses.
     others: u64,
 }
 
 #[derive(Debug, Default)]
 struct Set {
     entries: Vec<Entry>,
-    /// Where the search for a victim goes on.
+    /// The entry at which the search for a victim continues.
     hand: usize,
 }
 
@@ -67,8 +67,8 @@ impl Set {
         (0..len).map(|step| (self.hand + step) % len).find(|&at| !self.entries[at].pinned)
     }
 
-    /// The contents of a set in order, because the order decides what is forgotten next. Most sets
-    /// of a young cache are empty.
+    /// Writes the contents of a set in order, because the order decides which state is forgotten
+    /// next. Most sets of a young cache are empty.
     fn save(&self, piece: &mut Vec<u8>) {
         piece.clear();
         if self.entries.is_empty() {
@@ -86,7 +86,7 @@ impl Set {
         let mut fields = Fields(piece);
         let mut set = Set::default();
         if !fields.is_empty() {
-            // Small enough to be counted on from there.
+            // A `u32`, so that adding to it cannot overflow.
             set.hand = u32::try_from(fields.number()?).map_err(|_| NotRestored::Malformed)? as usize;
         }
         while !fields.is_empty() {
@@ -113,7 +113,7 @@ impl Cache {
         Cache { inner: Mutex::new(Inner::default()), sets, budget }
     }
 
-    /// How many states were forgotten to make room.
+    /// The number of states that were forgotten to make room.
     pub fn forgotten(&self) -> u64 {
         lock(&self.inner).forgotten
     }
@@ -135,7 +135,7 @@ impl Store for Cache {
         CacheWorker(self)
     }
 
-    /// States inserted, each as often as it was new.
+    /// The number of insertions that found a state new; a forgotten state may be counted again.
     fn len(&self) -> u64 {
         lock(&self.inner).inserted
     }
@@ -229,7 +229,7 @@ impl StoreWorker for CacheWorker<'_> {
                     set.hand = at + 1;
                     *forgotten += 1;
                     *inserted += 1;
-                    // One for one does not bring the cache back to its budget.
+                    // Replacing one state by one does not bring the cache back within its budget.
                     if let Some(at) = set.victim().filter(|_| over) {
                         *bytes -= set.entries.swap_remove(at).bytes();
                         *forgotten += 1;
@@ -277,8 +277,8 @@ impl StoreWorker for CacheWorker<'_> {
         let Inner { sets, bytes, .. } = &mut *inner;
         let number = set_of(id.0, sets.len());
         let set = &mut sets[number];
-        // Of several states with one hash, the one that was pinned last is left first, because the
-        // search is a stack.
+        // If several pinned states have this hash, the one that was pinned last is left first,
+        // because a depth-first search uses a stack.
         if let Some(at) = set.entries.iter().rposition(|entry| entry.hash == id.0 && entry.pinned) {
             set.entries[at].pinned = false;
             if set.entries.len() > WAYS {

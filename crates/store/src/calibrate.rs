@@ -8,36 +8,36 @@
 
 use rustc_hash::FxHashMap;
 
-/// Bytes of dictionary one content costs.
+/// The bytes of dictionary that one content costs.
 const ENTRY_BYTES: f64 = 24.0;
-/// A dictionary up to this size stays in the first caches; beyond, each doubling costs time,
-/// expressed in bytes of each state.
+/// A dictionary up to this size stays in the first caches. Beyond it, each doubling costs time,
+/// which is expressed in bytes per state.
 const CACHED_ENTRIES: f64 = 1024.0;
 const SLOW_BYTES: f64 = 0.3;
-/// Columns with fewer possible values than this are numbered through a table of them.
+/// Columns with fewer possible values than this are numbered through a direct table.
 const DIRECT: u64 = 1 << 16;
 /// How much larger than now the state space is expected to become.
 const EXPECTED_GROWTH: f64 = 64.0;
 
-/// One piece, over the sample: equal contents have equal numbers.
+/// One piece over the whole sample: equal contents have equal numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    /// Empty if all are equal: most bytes of most states never change, and learning should take
-    /// little memory.
+    /// Empty if all contents are equal. Most bytes of most states never change, and learning should
+    /// take little memory.
     contents: Vec<u32>,
     distinct: usize,
-    /// Contents expected among the states there are now.
+    /// The number of contents expected among the states found so far.
     present: f64,
-    /// Contents expected in the end.
+    /// The number of contents expected at the end of the search.
     expected: f64,
 }
 
 impl Column {
-    /// A column of values below `limit`; `population` states are known of which this is a sample.
+    /// A column of values below `limit`, from a sample of `population` states.
     pub fn new(values: impl Iterator<Item = u64>, limit: u64, population: u64) -> Column {
         let mut contents = Vec::with_capacity(values.size_hint().0);
         // Contents are numbered in the order of their arrival. Most columns have few possible
-        // values: no need to hash them.
+        // values, which need no hashing.
         if limit <= DIRECT {
             let mut numbers = vec![u32::MAX; limit as usize];
             let mut next = 0;
@@ -80,14 +80,14 @@ impl Column {
         self.distinct <= 1
     }
 
-    /// Bytes a state costs in the end, on account of this piece.
+    /// The bytes that this piece costs for each state at the end of the search.
     fn cost(&self, population: u64) -> f64 {
         let total = (population as f64 * EXPECTED_GROWTH).max(1.0);
         let slow = (self.expected / CACHED_ENTRIES).max(1.0).log2() * SLOW_BYTES;
         self.expected.max(1.0).log2() / 8.0 + ENTRY_BYTES * self.expected / total + slow
     }
 
-    /// Bits the numbers of the contents will need before long.
+    /// The number of bits that the numbers of the contents will soon need.
     pub fn bits(&self) -> u32 {
         let present = self.present.max(self.distinct as f64);
         bits_for(present.ceil() as u64) + u32::from(self.expected > 1.5 * present)
@@ -100,9 +100,9 @@ pub(crate) fn bits_for(values: u64) -> u32 {
 }
 
 /// Joins neighbouring columns as long as that saves memory and `may_join` (of their sizes, 1 for
-/// each column at the beginning) allows it, and further until their bits fit into `most_bits`. A
-/// join is worth `bonus` bytes of each state in itself. Returns how often which position was joined
-/// with the one after it.
+/// each column at the beginning) allows it, and further until their bits fit into `most_bits`. Each
+/// join saves `bonus` bytes of each state in addition. Returns the joined columns, and the
+/// positions that were joined with the one after them, in order.
 pub(crate) fn join_neighbours(
     mut columns: Vec<Column>,
     population: u64,
@@ -118,7 +118,7 @@ pub(crate) fn join_neighbours(
         sizes[at] += sizes.remove(at + 1);
         joins.push(at);
     };
-    // Constant neighbours first, if joining is worth anything in itself: there may be many.
+    // Constant neighbours are joined first if each join has a bonus, because there may be many.
     let mut at = 0;
     while bonus > 0.0 && at + 1 < columns.len() {
         if columns[at].is_constant() && columns[at + 1].is_constant() && may_join(sizes[at], sizes[at + 1]) {

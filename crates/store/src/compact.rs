@@ -22,40 +22,40 @@ use contract::{Budgeted, Inserted, Saveable, StateId, Stop, Store, StoreFull, St
 use std::fmt;
 use std::sync::{OnceLock, PoisonError};
 
-/// States after which a compact store has seen enough of them.
+/// The number of states from which a compact store learns its layout.
 const LEARN_FROM: u64 = 1 << 16;
-/// States the way to cut is learnt from: as many as this, but fewer if they are so long that
-/// learning would take more memory than that; and how many are looked at again if they did not tell
-/// enough.
+/// The size of the sample from which a layout is learnt. It is smaller if states are so long that
+/// learning would take more memory than `LEARNING_BYTES`. If the sample did not tell enough,
+/// `SAMPLE_AGAIN` states are examined.
 const SAMPLE: u64 = 1 << 14;
 const SAMPLE_LEAST: u64 = 1 << 7;
 const LEARNING_BYTES: u64 = 32 << 20;
 const LEARNING_LITTLE: u64 = 4 << 20;
 const SAMPLE_AGAIN: usize = 1 << 10;
-/// Batches of a move between two questions whether to go on.
+/// The number of batches of a move after which the stop condition is evaluated.
 const ASK_EVERY: u32 = 64;
-/// New states a worker inserts before it tells the others.
+/// The number of new states that a worker inserts before it adds them to the shared count.
 const TELL_EVERY: u64 = 64;
 /// Where the generation lies in a name, above the scrambled key. Generation 0 marks the plain
 /// stage.
 const GENERATION_SHIFT: u32 = 56;
-/// A hash that leads to no key: the state must be encoded when it is inserted.
+/// A hash that gives no key: the state must be encoded when it is inserted.
 const NO_NAME: u64 = u64::MAX;
 
 /// States as keys of a few bytes. Exact; names are readable but change.
 #[derive(Debug)]
 pub struct Compact {
     budget: Arc<Budget>,
-    /// When to leave the plain stage at the latest.
+    /// The number of states at which the plain stage ends at the latest.
     learn_from: u64,
     stage: Mutex<Arc<Stage>>,
-    /// All layouts there have been, the first one with generation 1.
+    /// All layouts so far; the first one has generation 1.
     layouts: Mutex<Vec<Arc<KeyLayout>>>,
     len: AtomicU64,
     patience: Patience,
 }
 
-/// When to give up a move.
+/// The condition under which a move is given up.
 #[derive(Default)]
 struct Patience(std::sync::Mutex<Option<Stop>>);
 
@@ -77,14 +77,14 @@ impl Patience {
     }
 }
 
-/// Where the states are.
+/// One stage of the store: where the states are.
 #[derive(Debug)]
 struct Stage {
     number: u64,
     place: Place,
-    /// The move to the next stage; another one if it failed.
+    /// The move to the next stage. If a move fails, another one replaces it.
     next: Mutex<Option<Arc<Move>>>,
-    /// 1 as soon as there is a move; read without the lock.
+    /// 1 as soon as `next` holds a move; read without the lock.
     moving: AtomicUsize,
 }
 
@@ -98,11 +98,11 @@ enum Place {
 struct Move {
     to: Arc<Stage>,
     pass: SharedPass,
-    /// Why it can never succeed.
+    /// Why the move can never succeed.
     error: OnceLock<StoreFull>,
     /// The length of the longest state that did not fit the layout, 0 if all did. A move out of the
-    /// plain stage that meets one goes on to the end, to number the pieces of all states: then it
-    /// is known what the layout must have room for.
+    /// plain stage continues after such a state and numbers the pieces of all states, so that the
+    /// next layout has room for all of them.
     misfit: AtomicUsize,
     attempt: u32,
 }
@@ -134,13 +134,13 @@ impl Compact {
         Self::learning_from(budget, LEARN_FROM)
     }
 
-    /// A compact store that learns from its first `states` states, few or many.
+    /// A compact store that learns its layout from its first `states` states.
     pub fn learning_from(budget: u64, states: u64) -> Self {
         Self::staged(budget, states, budget)
     }
 
-    /// A store that stays plain, and fast, as long as that leaves enough of `budget` to turn
-    /// compact, and then does.
+    /// A store that stays plain, and fast, as long as `budget` leaves enough memory for the move to
+    /// the compact stage, and then makes that move.
     pub fn when_needed(budget: u64) -> Self {
         Self::staged(budget, u64::MAX, budget / 10 * 7)
     }
@@ -218,7 +218,7 @@ impl Budgeted for Compact {
 impl Saveable for Compact {
     fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut worker = self.worker();
-        // An unfinished move is finished here. Without the memory for it, the old table is still
+        // An unfinished move is finished here. If there is no memory for it, the old table is still
         // complete.
         let _ = worker.advance();
         match &worker.stage.place {
@@ -237,9 +237,9 @@ pub struct CompactWorker<'s> {
     store: &'s Compact,
     stage: Arc<Stage>,
     access: Access,
-    /// For the layouts this worker has had to read, by generation.
+    /// The decoders of the layouts that this worker has had to read, by generation.
     decoders: Vec<Decoder>,
-    /// States inserted since the others were told.
+    /// States inserted since the shared count was updated.
     untold: u64,
     /// The budget did not allow a larger table, so this one is filled completely.
     refused: bool,
@@ -270,8 +270,8 @@ enum Reason {
     Misfit(usize),
 }
 
-/// The name of the state with key `key`: the key as the table has it, and its generation. Also
-/// serves as its hash.
+/// The name of the state with key `key`: the scrambled key and its generation. It is also the hash
+/// of the state.
 #[inline(always)]
 fn name(layout: &KeyLayout, key: u64) -> u64 {
     u64::from(layout.generation) << GENERATION_SHIFT | layout.scramble.on(key)
@@ -352,12 +352,12 @@ impl CompactWorker<'_> {
         if due && !self.refused {
             self.refused = self.begin(Reason::Full).is_err();
         }
-        // An error here means that there is no memory; the next insertion that needs some will say
-        // so.
+        // An error here means that there is no memory. The next insertion that needs memory reports
+        // it.
         let _ = self.advance();
     }
 
-    /// Sees to it that there is a move that has not failed.
+    /// Makes sure that there is a move that has not failed.
     #[cold]
     fn begin(&mut self, reason: Reason) -> Result<(), StoreFull> {
         let mut next = lock(&self.stage.next);
@@ -375,7 +375,7 @@ impl CompactWorker<'_> {
         let len = self.store.len() + self.untold;
         let (layout, least_step) = match (&self.stage.place, &self.access) {
             (Place::Plain(_), Access::Plain(worker)) => match next.as_deref().map(|failed| (failed.misfit(), &failed.to.place)) {
-                // The states had pieces that the sample did not promise.
+                // The states contained pieces that the sample did not show.
                 Some((Some(longest), Place::Keys { layout, .. })) => {
                     (Arc::new(layout.refitted(longest, &worker.sample(SAMPLE_AGAIN), len, budget)?), 0)
                 }
@@ -405,14 +405,14 @@ impl CompactWorker<'_> {
         Ok(())
     }
 
-    /// A first layout, learnt from some of the states there are. What that takes is part of the
-    /// budget while it lasts, unless it is little.
+    /// A first layout, learnt from a sample of the states. The memory for learning is taken from
+    /// the budget meanwhile, unless it is small.
     fn learn(&self, worker: &PlainWorker, len: u64) -> Result<KeyLayout, StoreFull> {
         let budget = &self.store.budget;
         let typical = worker.sample(SAMPLE_LEAST as usize).iter().map(Vec::len).max().unwrap_or(0) as u64;
         let each = KeyLayout::learning_bytes(typical);
         let [least, mut count] = [LEARNING_LITTLE, LEARNING_BYTES].map(|bytes| (bytes / each).clamp(SAMPLE_LEAST, SAMPLE));
-        // As much again must be left for what is learnt.
+        // The learnt layout needs as much memory again.
         while count > least && budget.take(2 * count * each).map(|()| budget.give_back(2 * count * each)).is_err() {
             count = (count / 2).max(least);
         }
@@ -422,7 +422,7 @@ impl CompactWorker<'_> {
         layout
     }
 
-    /// If the states are moving, helps, and goes on in the next stage.
+    /// If a move is under way, helps with it and continues in the next stage.
     #[cold]
     fn advance(&mut self) -> Result<(), StoreFull> {
         while let Some(current) = self.stage.next() {
@@ -452,7 +452,7 @@ impl CompactWorker<'_> {
         Ok(())
     }
 
-    /// Moves some of the states; `true` when all are moved.
+    /// Moves some of the states; returns `true` when all are moved.
     fn help(&mut self, current: &Move) -> bool {
         let Place::Keys { layout, table } = &current.to.place else { return false };
         let fail = |no_key| {

@@ -25,20 +25,21 @@ pub(crate) struct Dictionary {
     segments: [OnceLock<Words>; SEGMENTS],
     len: AtomicU64,
     index: Mutex<Arc<Index>>,
-    /// All values have 32 bits at most, so that a slot tells the whole value.
+    /// All values have at most 32 bits, so a slot holds the whole value.
     narrow: bool,
     budget: Arc<Budget>,
 }
 
 /// The hash index over a dictionary at some time.
 ///
-/// A slot of a narrow index is one word, the value above and its number + 1 below; of a wide one
-/// two, the value and its number + 1. Either way a look-up needs nothing but the slot.
+/// A slot of a narrow index is one word, with the value above and its number + 1 below. A slot of a
+/// wide index is two words, the value and its number + 1. In both, a look-up reads nothing but the
+/// slot.
 #[derive(Debug)]
 pub(crate) struct Index {
     words: Words,
     narrow: bool,
-    /// Leaves of a hash the bits that count the slots.
+    /// Shifts a hash so that only the bits that select a slot are left.
     shift: u32,
     budget: Arc<Budget>,
 }
@@ -62,7 +63,7 @@ impl Index {
         if self.narrow { self.words.get().len() } else { self.words.get().len() / 2 }
     }
 
-    /// Where the search for a value begins.
+    /// The slot at which the search for a value begins.
     #[inline(always)]
     fn home(&self, value: u64) -> usize {
         // The high bits of a product depend on all bits of its factor.
@@ -76,7 +77,7 @@ impl Index {
         let mut at = self.home(value);
         loop {
             let (number, same) = if self.narrow {
-                // SAFETY: `at` has as many bits as it takes to count the slots, here and below.
+                // SAFETY: here and below, `at` is masked to the number of slots.
                 let [slot] = unsafe { self.words.some(at) };
                 let slot = slot.load(Ordering::Acquire);
                 (slot as u32, slot >> 32 == value)
@@ -96,7 +97,7 @@ impl Index {
         }
     }
 
-    /// Enters a value that is not there. Only the holder of the dictionary's mutex may.
+    /// Enters a value that is not there. Only the holder of the dictionary's mutex may call this.
     fn enter(&self, value: u64, id: Id) {
         let words = self.words.get();
         let number = u64::from(id) + 1;
@@ -153,7 +154,7 @@ impl Dictionary {
         }
     }
 
-    /// The number of `value`, which is added if need be; brings `index` up to date.
+    /// The number of `value`, which is added if it is new; brings `index` up to date.
     #[cold]
     pub fn add(&self, index: &mut Arc<Index>, value: u64) -> Result<Id, StoreFull> {
         let mut current = lock(&self.index);
@@ -193,7 +194,7 @@ impl Dictionary {
         let bytes = words as u64 * 8;
         self.budget.take(bytes)?;
         match Words::new(words) {
-            // Only the holder of the mutex comes here.
+            // Only the holder of the mutex reaches this.
             Some(words) => {
                 let _ = self.segments[segment].set(words);
                 Ok(())

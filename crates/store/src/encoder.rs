@@ -9,12 +9,12 @@ use crate::shape::{KeyLayout, Kind, LEAF_BYTES, Top};
 use crate::sync::Arc;
 use contract::StoreFull;
 
-/// Why a state has no key in the present layout.
+/// Why a state has no key in the current layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoKey {
     /// A number does not fit, or the state is too long: a new layout is needed.
     Misfit,
-    /// A dictionary may not grow.
+    /// A dictionary cannot grow, because the budget is used up.
     Full(StoreFull),
 }
 
@@ -24,16 +24,16 @@ pub(crate) struct Encoder {
     leaves: Vec<Leaf>,
     length: Piece,
     pairs: Vec<Pair>,
-    /// For states shorter than the longest: the state, followed by zeros.
+    /// The state followed by zeros, for states shorter than the longest.
     buffer: Vec<u8>,
     key: u64,
-    /// Nothing is remembered.
+    /// No state is remembered.
     blank: bool,
 }
 
 #[derive(Debug)]
 struct Leaf {
-    /// Which word of the state contains it, and where.
+    /// The word of the state that contains the leaf, and the position in it.
     load: usize,
     shift: u32,
     mask: u64,
@@ -44,30 +44,30 @@ struct Leaf {
 struct Pair {
     left: Child,
     right: Child,
-    /// One of the two has changed.
+    /// One of the two children has changed.
     stale: bool,
     piece: Piece,
 }
 
-/// Where the number of a pair's child is.
+/// Where a pair finds the number of its child.
 #[derive(Clone, Copy, Debug)]
 enum Child {
     Leaf(usize),
     Pair(usize),
 }
 
-/// What is remembered about a node: the last content and the one before, because successors often
-/// alternate with their source.
+/// What is remembered about a node: the current content and the previous one, because successors
+/// often alternate with their source.
 #[derive(Debug)]
 struct Piece {
     now: Numbered,
     before: Numbered,
     node: usize,
-    /// Its place in the key, nowhere if it is not a top; numbers from the limit on do not fit.
+    /// Its position in the key, if it is a top. Numbers from `limit` on do not fit.
     shift: u32,
     mask: u64,
     limit: u64,
-    /// The pair above.
+    /// The pair above it.
     parent: Option<usize>,
     index: Arc<Index>,
 }
@@ -75,7 +75,7 @@ struct Piece {
 #[derive(Clone, Copy, Debug, Default)]
 struct Numbered {
     value: u64,
-    /// The number in its place in the key; 0 below a pair.
+    /// The number shifted to its position in the key; 0 for a node below a pair.
     part: u64,
     id: Id,
 }
@@ -95,7 +95,8 @@ impl Piece {
         }
     }
 
-    /// The content is now `value`, which it was not; gives the change of the key.
+    /// Changes the content to `value`, which differs from the current one; returns the change of
+    /// the key.
     #[inline(always)]
     fn change(&mut self, value: u64, layout: &KeyLayout) -> Result<u64, NoKey> {
         if value == self.before.value {
@@ -111,7 +112,7 @@ impl Piece {
         Ok(self.now.part ^ self.before.part)
     }
 
-    /// The content is now `value`, and nothing is known of what it was; gives its part of the key.
+    /// Sets the content to `value` without a previous content; returns its part of the key.
     fn renew(&mut self, value: u64, layout: &KeyLayout) -> Result<u64, NoKey> {
         let id = self.add(value, layout)?;
         self.now = self.numbered(value, id);
@@ -124,7 +125,7 @@ impl Piece {
         Numbered { value, part: u64::from(id) << self.shift & self.mask, id }
     }
 
-    /// The number of a value, which gets one if it has none.
+    /// The number of a value; a new value gets one.
     #[inline(never)]
     fn add(&mut self, value: u64, layout: &KeyLayout) -> Result<Id, NoKey> {
         let id = match self.index.find(value) {
@@ -146,7 +147,7 @@ impl Encoder {
             match kind {
                 Kind::Length => {
                     length = piece;
-                    // The length is a top, and below no pair.
+                    // The length is a top and has no pair above it.
                     places.push(Child::Leaf(usize::MAX));
                 }
                 Kind::Leaf { offset, len } => {
@@ -178,8 +179,8 @@ impl Encoder {
             match self.changes(state, state.len()) {
                 Ok(key) => return Ok(key),
                 Err(no_key) => {
-                    // Some pieces have been updated and others not, so nothing that is remembered
-                    // can be used.
+                    // Some pieces have been updated and others have not, so the remembered state is
+                    // unusable.
                     self.blank = true;
                     return Err(no_key);
                 }
@@ -205,7 +206,7 @@ impl Encoder {
     /// The content of `leaf` in a state of full length.
     #[inline(always)]
     fn content(leaf: &Leaf, state: &[u8]) -> u64 {
-        // SAFETY: leaves were cut so that `load + 8` is at most the capacity, and callers give
+        // SAFETY: leaves were cut so that `load + 8` is at most the capacity, and callers pass
         // states of that length.
         let word = u64::from_le(unsafe { state.as_ptr().add(leaf.load).cast::<u64>().read_unaligned() });
         word >> leaf.shift & leaf.mask
@@ -219,7 +220,8 @@ impl Encoder {
         piece.now.id.into()
     }
 
-    /// The key of a state of `len` bytes, padded to the longest, by what has changed.
+    /// The key of a state of `len` bytes, padded to the longest, computed from the pieces that
+    /// changed.
     #[inline]
     fn changes(&mut self, state: &[u8], len: usize) -> Result<u64, NoKey> {
         assert_eq!(state.len(), self.layout.capacity);
@@ -254,7 +256,7 @@ impl Encoder {
         Ok(key)
     }
 
-    /// As `changes`, with nothing to go by. All pieces get numbers, even if some do not fit.
+    /// Like `changes`, without a remembered state. All pieces get numbers, even if some do not fit.
     fn renew(&mut self, state: &[u8], len: usize) -> Result<u64, NoKey> {
         let Encoder { leaves, pairs, layout, .. } = self;
         let mut key = Ok(0);
@@ -275,7 +277,7 @@ impl Encoder {
         key
     }
 
-    /// Numbers the pieces of `state` without caring whether they fit.
+    /// Numbers the pieces of `state`, whether they fit or not.
     pub fn fill(&mut self, state: &[u8]) -> Result<(), StoreFull> {
         match self.encode(state) {
             Err(NoKey::Full(full)) => Err(full),
@@ -284,14 +286,14 @@ impl Encoder {
     }
 }
 
-/// From keys of an older layout to keys of a newer one.
+/// Translates keys of an older layout to keys of a newer one.
 #[derive(Debug)]
 pub(crate) struct Translator {
-    /// Tops of both layouts: the same number goes from one place to the other.
+    /// The tops that both layouts have: the number moves from one position to the other.
     kept: Vec<(Top, Top)>,
-    /// Tops of the older one that are below a pair now.
+    /// The tops of the older layout that are below a pair in the newer one.
     joined: Vec<Top>,
-    /// The pairs that are new, children first.
+    /// The new pairs, children first.
     pairs: Vec<NewPair>,
     to: Arc<KeyLayout>,
     ids: Vec<Id>,
@@ -302,7 +304,7 @@ struct NewPair {
     node: usize,
     left: usize,
     right: usize,
-    /// Its place in the key, if it is a top.
+    /// Its position in the key, if it is a top.
     top: Option<Top>,
     last: Option<(u64, Id)>,
     index: Arc<Index>,
@@ -314,7 +316,7 @@ impl Translator {
         let (mut kept, mut joined) = (Vec::new(), Vec::new());
         for &top in &from.tops {
             match place(&to, top.node) {
-                // What has no bits is always number 0.
+                // A top without bits always has number 0.
                 Some(_) if top.width == 0 => {}
                 Some(new) => kept.push((top, new)),
                 None => joined.push(top),
@@ -324,7 +326,7 @@ impl Translator {
             Kind::Pair(left, right) => {
                 Some(NewPair { node, left, right, top: place(&to, node), last: None, index: to.nodes[node].dictionary.index() })
             }
-            // Leaves that are new have number 0 in all older states.
+            // New leaves have number 0 in all older states.
             _ => None,
         });
         let (pairs, ids) = (new_pairs.collect(), vec![0; to.nodes.len()]);

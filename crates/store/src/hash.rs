@@ -1,9 +1,10 @@
 //! The hash of a state: 64 × 64 → 128-bit multiplications whose halves are folded together.
 //!
-//! State vectors are short (16 to 100 bytes) and differ in few bits, so what counts is the cost of
-//! a short input and that each input bit reaches each output bit. The folded multiply, known from
-//! wyhash and its descendants, does both: one multiplication per 16 bytes, two independent lanes
-//! for longer inputs. Values are the same on every host, because hashes may travel.
+//! State vectors are short (16 to 100 bytes) and differ in few bits. So the cost of a short input
+//! matters, and each input bit must affect each output bit. The folded multiply, known from wyhash
+//! and its descendants, achieves both: one multiplication per 16 bytes, in two independent lanes
+//! for longer inputs. The values are the same on every host, because hashes may be sent to other
+//! hosts.
 
 /// The default constants of wyhash (Wang Yi, final version 4.2), which its descendants use as well.
 const SECRET: [u64; 4] = [0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9, 0x4b33_a62e_d433_d4a3, 0x4d5a_2da5_1de1_aa47];
@@ -17,7 +18,7 @@ fn fold(a: u64, b: u64) -> u64 {
 /// The word at `at`.
 ///
 /// # Safety
-/// It lies inside.
+/// The word lies inside `bytes`.
 #[inline(always)]
 unsafe fn word(bytes: &[u8], at: usize) -> u64 {
     debug_assert!(at + 8 <= bytes.len());
@@ -28,7 +29,7 @@ unsafe fn word(bytes: &[u8], at: usize) -> u64 {
 /// The half word at `at`.
 ///
 /// # Safety
-/// It lies inside.
+/// The half word lies inside `bytes`.
 #[inline(always)]
 unsafe fn half(bytes: &[u8], at: usize) -> u64 {
     debug_assert!(at + 4 <= bytes.len());
@@ -36,18 +37,18 @@ unsafe fn half(bytes: &[u8], at: usize) -> u64 {
     u32::from_le(unsafe { bytes.as_ptr().add(at).cast::<u32>().read_unaligned() }).into()
 }
 
-/// As [`hash_bytes`], for `bytes` that fill so many blocks of 16 bytes, the last one perhaps in
-/// part: without the questions about the length.
+/// Like [`hash_bytes`], for `bytes` that fill `BLOCKS` blocks of 16 bytes, the last one perhaps in
+/// part. This saves the tests of the length.
 ///
 /// # Safety
-/// That is the length; if it is one block, 8 bytes of it.
+/// `bytes` has that length, and at least 8 bytes.
 #[inline(always)]
 pub unsafe fn hash_blocks<const BLOCKS: usize>(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     debug_assert!(len >= 8 && len.div_ceil(16) == BLOCKS);
     let mut seed = SECRET[3] ^ len as u64;
-    // SAFETY: by the caller's promise there are more than 16 times `BLOCKS - 1` bytes, and 8 in any
-    // case: each word ends at `len` at the latest.
+    // SAFETY: by the caller's promise there are more than `16 * (BLOCKS - 1)` bytes, and at least
+    // 8, so each word ends within `len`.
     unsafe {
         let pairs = (BLOCKS - 1) / 2;
         if pairs > 0 {
@@ -66,36 +67,36 @@ pub unsafe fn hash_blocks<const BLOCKS: usize>(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The hash of all, from that of the beginning and the last two words.
+/// The final hash, from the hash of the beginning and the last two words.
 #[inline(always)]
 fn finish(a: u64, b: u64, seed: u64, len: usize) -> u64 {
     let product = u128::from(a ^ SECRET[1]) * u128::from(b ^ seed);
     fold(product as u64 ^ SECRET[0] ^ len as u64, (product >> 64) as u64 ^ SECRET[1])
 }
 
-/// The hash of `bytes`, length included.
+/// The hash of `bytes`, which includes their length.
 #[inline(always)]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     hash_seeded(bytes, 0)
 }
 
-/// Which of so many owners, at least one, a state belongs to: the same on every machine, whoever
-/// asks. It says nothing about where a store puts the state.
+/// The owner of a state among `owners` owners (at least one). It is the same on every machine. It
+/// does not depend on where a store puts the state.
 pub fn owner(state: &[u8], owners: u32) -> u32 {
     ((u128::from(hash_seeded(state, OWNER_SEED)) * u128::from(owners.max(1))) >> 64) as u32
 }
 
-/// The hash function that chooses owners: not one that any store uses.
+/// The seed of the hash function that chooses owners. No store uses it.
 const OWNER_SEED: u64 = 0x6f77_6e65_7273;
 
-/// As [`hash_bytes`], but another function for each `seed`.
+/// Like [`hash_bytes`], with a different function for each `seed`.
 #[inline(always)]
 pub fn hash_seeded(bytes: &[u8], seed: u64) -> u64 {
     let len = bytes.len();
     let mut seed = SECRET[3] ^ len as u64 ^ seed.wrapping_mul(SECRET[2]);
     let (a, b);
-    // SAFETY: each word ends at `len` at the latest: in the loop there are more than 32 bytes from
-    // `at` on, after it at most as many, and more than 16 where two more words are read.
+    // SAFETY: each word ends within `len`. In the loop there are more than 32 bytes from `at` on;
+    // after it there are at most 32, and more than 16 where two more words are read.
     unsafe {
         if len > 16 {
             let mut at = 0;

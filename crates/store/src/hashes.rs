@@ -1,11 +1,11 @@
-//! Hash compaction: only a hash of each state is kept, so two states with the same hash are taken
-//! for one.
+//! Hash compaction: the store keeps only a hash of each state, so two states with the same hash are
+//! taken for one.
 //!
-//! The hash, of a chosen number of bits, is a key of the quotienting table of
-//! [`quotient`](crate::quotient), which stores less of it the larger it grows (Stern and Dill, "A
-//! new scheme for memory-efficient probabilistic verification", 1996, bound the omissions). The
-//! probability that any state was omitted is small and known; but it is not zero, so a search over
-//! this store never says "holds".
+//! The hash has a chosen number of bits and is a key of the quotienting table of
+//! [`quotient`](crate::quotient), which stores fewer bits of it the larger it grows. Stern and
+//! Dill, "A new scheme for memory-efficient probabilistic verification" (1996), bound the
+//! omissions. The probability that any state was omitted is small and known, but it is not zero. So
+//! a search over this store never answers "holds".
 
 use crate::budget::Budget;
 use crate::hash::hash_seeded;
@@ -15,15 +15,15 @@ use crate::shared_pass::SharedPass;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use contract::{Budgeted, Inserted, NotRestored, Saveable, StateId, Store, StoreFull, StoreWorker};
 
-/// New states a worker inserts before it tells the others.
+/// The number of new states that a worker inserts before it adds them to the shared count.
 const TELL_EVERY: u64 = 64;
-/// Keys that are saved together at most.
+/// The most keys that are saved together.
 const SAVED_KEYS: usize = 1024;
 
-/// Fewer bits are not worth the name of a hash.
+/// With fewer bits, too many states would collide.
 const LEAST_BITS: u32 = 16;
 
-/// Hashes of states. Not exact, not readable, a few bytes a state whatever their length.
+/// Hashes of states. Not exact, not readable; a few bytes per state of any length.
 #[derive(Debug)]
 pub struct Hashes {
     bits: u32,
@@ -41,12 +41,12 @@ struct Stage {
     growing: AtomicUsize,
 }
 
-/// The way from one stage to the next.
+/// The move from one stage to the next.
 #[derive(Debug)]
 struct Move {
     to: Arc<Stage>,
     pass: SharedPass,
-    /// How often it was tried before, to a smaller table in which some key found no room.
+    /// The number of earlier attempts with smaller tables, in which some key found no room.
     attempt: u32,
 }
 
@@ -62,8 +62,8 @@ impl Stage {
 }
 
 impl Hashes {
-    /// Keeps `bits` bits of each hash (16 to 56), in at most `budget` bytes. Another `seed` is
-    /// another hash function.
+    /// Keeps `bits` bits of each hash (16 to 56), in at most `budget` bytes. Each `seed` gives a
+    /// different hash function.
     pub fn new(bits: u32, seed: u64, budget: u64) -> Self {
         let bits = bits.clamp(LEAST_BITS, MOST_KEY_BITS);
         let budget = Arc::new(Budget::new(budget));
@@ -71,7 +71,7 @@ impl Hashes {
         Hashes { bits, seed, budget, table, len: AtomicU64::new(0) }
     }
 
-    /// The bits kept of each hash.
+    /// The number of bits kept of each hash.
     pub fn bits(&self) -> u32 {
         self.bits
     }
@@ -90,8 +90,8 @@ impl Store for Hashes {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// At most one pair in 2^bits of all pairs of states agrees, so the expected number of
-    /// omissions bounds the probability of one.
+    /// On average one pair of states in 2^bits agrees, so the expected number of omissions bounds
+    /// the probability of one.
     fn omission(&self) -> f64 {
         let n = self.len() as f64;
         (n * (n - 1.0) / 2.0 / 2f64.powi(self.bits as i32)).clamp(0.0, 1.0)
@@ -119,10 +119,11 @@ impl Saveable for Hashes {
         Some("hash")
     }
 
-    /// The hashes. Whatever the table looks like that they are inserted into, it is the same set.
+    /// Writes the hashes. The set is the same whatever the size of the table they are inserted
+    /// into.
     fn save(&self, _: u64, write: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut worker = self.worker();
-        // An unfinished move is finished here. Without the memory for it, the old table is still
+        // An unfinished move is finished here. If there is no memory for it, the old table is still
         // complete.
         let _ = worker.follow();
         let mut keys = Vec::new();
@@ -141,7 +142,7 @@ impl Saveable for Hashes {
         if !(LEAST_BITS.into()..=MOST_KEY_BITS.into()).contains(&bits) {
             return Err(NotRestored::Malformed);
         }
-        // The old table goes before the new one comes.
+        // The old table is freed before the new one is allocated.
         *lock(&self.table) = None;
         (self.bits, self.seed) = (bits as u32, seed);
         *lock(&self.table) = Some(Stage::new(self.bits, 0, 0, &self.budget)?);
@@ -164,7 +165,7 @@ impl Saveable for Hashes {
 #[derive(Debug)]
 pub struct HashesWorker<'s> {
     store: &'s Hashes,
-    /// Nothing if the budget did not even allow an empty table.
+    /// `None` if the budget did not allow even an empty table.
     stage: Option<Arc<Stage>>,
     untold: u64,
     refused: bool,
@@ -178,12 +179,12 @@ impl HashesWorker<'_> {
         if self.stage.as_ref().is_some_and(|stage| len >= stage.table.geometry().threshold()) && !self.refused {
             self.refused = self.grow().is_err();
         }
-        // An error here means that there is no memory; the next insertion that needs some will say
-        // so.
+        // An error here means that there is no memory. The next insertion that needs memory reports
+        // it.
         let _ = self.follow();
     }
 
-    /// Sees to it that there is a move that has not failed.
+    /// Makes sure that there is a move that has not failed.
     #[cold]
     fn grow(&mut self) -> Result<(), StoreFull> {
         let Some(stage) = &self.stage else { return Ok(()) };
@@ -200,7 +201,7 @@ impl HashesWorker<'_> {
         Ok(())
     }
 
-    /// If the table is being replaced, helps and goes on in the next one.
+    /// If the table is being replaced, helps with the move and continues in the next table.
     #[cold]
     fn follow(&mut self) -> Result<(), StoreFull> {
         while let Some((stage, current)) = self.stage.as_ref().and_then(|stage| Some((stage.clone(), stage.next()?))) {
@@ -210,8 +211,8 @@ impl HashesWorker<'_> {
                 keys.iter().all(|&key| matches!(next.table.insert(key), Entry::Inserted | Entry::Found))
             });
             if !moved {
-                // Keys in a special order, as from a checkpoint, can fill one place before the
-                // table is full.
+                // Keys in a special order, such as that of a checkpoint, can fill one region before
+                // the table is full.
                 self.grow()?;
                 continue;
             }

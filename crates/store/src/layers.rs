@@ -1,11 +1,11 @@
-//! A store in layers that can be dropped one by one: each layer is a store of its own.
+//! A store in layers that can be dropped one by one. Each layer is a store of its own.
 //!
-//! A search that goes by a measure of progress never comes back to the layers it has left, and what
-//! they held goes back to the system when it says so. The stores of the layers are of any kind;
-//! they are made when a layer is first asked for. A store costs some kilobytes and a few mappings
-//! even if it holds a single state. So from some number of stores on a new layer shares the latest
-//! one, which goes when all its layers are gone. The first layer that is ever asked for shares with
-//! nobody: it may be one that stays.
+//! A search that follows a progress measure never returns to the layers it has left, and it drops
+//! them to free their memory. The stores of the layers can be of any kind; each is made when its
+//! layer is first used. A store costs some kilobytes and a few mappings even if it holds a single
+//! state. So beyond a certain number of stores a new layer shares the latest store, which is
+//! dropped when all its layers are dropped. The first layer ever used shares its store with no
+//! other layer, because it may be one that is kept.
 
 use contract::{Budgeted, Inserted, Layered, StateId, Stop, Store, StoreFull, StoreWorker};
 use std::collections::HashMap;
@@ -13,26 +13,26 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Stores from which on new layers share one; at least two. Each store reserves up to terabytes of
-/// addresses, and there are 128 TiB of them.
+/// The number of stores from which on new layers share one; at least two. Each store reserves up to
+/// terabytes of addresses, and there are 128 TiB of them.
 const MOST_STORES: usize = 24;
 
 /// A store whose states lie in layers, each in a store of its own.
 pub struct Layers<T> {
     make: Box<dyn Fn() -> T + Send + Sync>,
-    /// The stores that were there when layers were last dropped.
+    /// The stores that existed when layers were last dropped.
     settled: Vec<Box<T>>,
-    /// Those made since.
+    /// The stores made since then.
     fresh: Chain<T>,
-    /// The number of the store of each layer: `settled` first, `fresh` after that.
+    /// The number of each layer's store: `settled` is counted first, then `fresh`.
     numbers: Mutex<HashMap<u64, usize>>,
     stop: Mutex<Option<Stop>>,
-    /// What others need of the memory.
+    /// The bytes of all layers and of other users when `leave_room` was last called.
     elsewhere: AtomicU64,
     peak: AtomicU64,
 }
 
-/// A list that grows at its end while others hold what is in it.
+/// A list that grows at its end while others hold references into it.
 type Chain<T> = OnceLock<Box<Link<T>>>;
 
 struct Link<T> {
@@ -51,7 +51,7 @@ impl<T> fmt::Debug for Layers<T> {
 }
 
 impl<T: Store> Layers<T> {
-    /// A store whose layers are made by `make`, each empty.
+    /// A store in layers; `make` makes the empty store of a layer.
     pub fn new(make: impl Fn() -> T + Send + Sync + 'static) -> Self {
         Layers {
             make: Box::new(make),
@@ -69,7 +69,7 @@ impl<T: Store> Layers<T> {
         self.settled.iter().map(|store| &**store).chain(fresh)
     }
 
-    /// The number of the store of a layer, and the store.
+    /// The store of a layer, and its number.
     fn store_of(&self, layer: u64) -> (usize, &T) {
         let mut numbers = lock(&self.numbers);
         let number = *numbers.entry(layer).or_insert_with(|| {
@@ -146,7 +146,7 @@ impl<T: Store + Send> Budgeted for Layers<T> {
     }
 
     fn leave_room(&self, bytes: u64) {
-        // All live within the same budget: what the others hold, each leaves.
+        // All stores share one budget: each leaves room for what the others hold.
         let all = self.bytes() + bytes;
         self.elsewhere.store(all, Ordering::Relaxed);
         self.stores().filter_map(Store::budgeted).for_each(|store| store.leave_room(all - store.bytes().min(all)));
@@ -196,19 +196,19 @@ impl<T: Store + Send> Layered for Layers<T> {
     }
 }
 
-/// One worker's access to [`Layers`]: to each layer it asked for.
+/// One worker's access to the layers of [`Layers`] that it has used.
 pub struct LayersWorker<'s, T: Store + 's> {
     layers: &'s Layers<T>,
     /// Access to stores, with their numbers.
     open: Vec<(usize, T::Worker<'s>)>,
-    /// For each layer, where its access is.
+    /// The index in `open` of each layer.
     places: HashMap<u64, usize>,
-    /// Layers asked for lately, and where their access is: names of layers follow each other, and
-    /// a search goes back and forth between a few of them.
+    /// Layers used recently, with their index in `open`. Layers follow each other, and a search
+    /// goes back and forth between a few of them.
     recent: [(u64, usize); RECENT],
 }
 
-/// Layers whose access is at hand.
+/// The number of recently used layers that are remembered.
 const RECENT: usize = 8;
 
 impl<T: Store> fmt::Debug for LayersWorker<'_, T> {
@@ -244,7 +244,7 @@ impl<'s, T: Store> LayersWorker<'s, T> {
     }
 }
 
-/// Without a layer, everything lies in layer 0.
+/// Calls that name no layer use layer 0.
 impl<T: Store> StoreWorker for LayersWorker<'_, T> {
     fn hash(&mut self, state: &[u8]) -> u64 {
         self.layer(0).hash(state)
@@ -277,7 +277,7 @@ mod tests {
     fn laws<T: Store + Send>(mut store: Layers<T>) {
         let state = |layer: u64, n: u64| [layer.to_le_bytes(), n.to_le_bytes()].concat();
         let mut held = 0;
-        // Below this layer everything is dropped, but for the first.
+        // All layers below this one are dropped, except the first.
         for (dropped, next) in [(0, 150), (150, 300), (300, 390), (390, 395)] {
             let mut worker = store.worker();
             for layer in 0..400 {
@@ -286,7 +286,7 @@ mod tests {
                     let access = Layers::layer(&mut worker, layer);
                     let hash = access.hash(&bytes);
                     let there = access.find(hash, &bytes).is_some();
-                    // What was never dropped is there.
+                    // Layers that were never dropped are present.
                     assert!(there || dropped == 0 || (1..dropped).contains(&layer), "{dropped} {layer}");
                     let inserted = access.insert(hash, &bytes).expect("room");
                     assert_eq!(inserted.new, !there, "{dropped} {layer}");

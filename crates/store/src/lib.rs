@@ -3,10 +3,9 @@
 //! Modules: `memory` (mapped memory), `budget` (its account), `arena` (whole vectors), `table` (the
 //! lock-free table), `hash`, `save_format` (the contents of checkpoints); then the stores.
 //!
-//! A store knows bytes and hashes; it knows no program, no search order and no property.
+//! A store knows bytes and hashes. It knows no program, no search order and no property.
 
-// `loom` is set by the command that checks the lock-free parts, not by a feature that could leak
-// into a build.
+// `loom` is set by the command that checks the lock-free parts. A feature could leak into a build.
 #![allow(unexpected_cfgs)]
 
 mod arena;

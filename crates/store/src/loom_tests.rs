@@ -1,9 +1,9 @@
-//! The lock-free parts under a model checker for Rust's memory model: small histories of two or
-//! three workers, every interleaving.
+//! Checks the lock-free parts with a model checker for Rust's memory model: small histories of two
+//! or three workers in every interleaving.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p store --lib loom_tests`. Tables are
-//! tiny here (two slots a bucket, four buckets), so that a few insertions already collide, overflow
-//! and grow.
+//! tiny here (two slots per bucket, four buckets), so that a few insertions collide, overflow and
+//! grow.
 
 use crate::Bits;
 use crate::budget::Budget;
@@ -20,8 +20,8 @@ fn unlimited() -> Arc<Budget> {
     Arc::new(Budget::new(u64::MAX))
 }
 
-/// Explores interleavings with at most this many preemptions. More find nothing new in histories
-/// this small, and take too long.
+/// Explores interleavings with at most this many preemptions. More preemptions find nothing new in
+/// histories this small and take too long.
 fn check(preemptions: usize, history: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -29,25 +29,26 @@ fn check(preemptions: usize, history: impl Fn() + Sync + Send + 'static) {
     builder.check(history);
 }
 
-/// A shared table of numbers: the "arena" is an array, and the thing at place `p` is `things[p]`.
+/// A shared table of numbers: an array serves as the arena, and the number at place `p` is
+/// `things[p]`.
 struct Numbers {
     things: Vec<AtomicU64>,
     used: AtomicU64,
 }
 
-/// Spreads small numbers over the few buckets there are; those from 128 on are all at home in the
-/// first, and beyond its pair in the last.
+/// Spreads small numbers over the few buckets. Numbers from 128 on all have the first bucket as
+/// home, and the last one after its pair.
 fn hash(thing: u64) -> u64 {
     if thing < 128 { thing.wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { thing << 48 }
 }
 
 impl Numbers {
     fn new() -> Numbers {
-        // Place 0 is no place.
+        // Place 0 is never used.
         Numbers { things: (0..16).map(|_| AtomicU64::new(0)).collect(), used: AtomicU64::new(1) }
     }
 
-    /// Inserts a thing as a worker of the plain store does, following the table as it grows.
+    /// Inserts a number as a worker of the plain store does, and follows the table as it grows.
     fn insert(&self, table: &mut Arc<Table>, thing: u64) -> (u64, bool) {
         let write = || {
             let place = self.used.fetch_add(1, Ordering::Relaxed);
@@ -155,8 +156,8 @@ fn nothing_is_lost_or_doubled_while_the_table_grows() {
     });
 }
 
-/// Four things in the pair they belong to, two far from home, one in the overflow; two workers that
-/// both move them.
+/// Four numbers lie in their home pair, two far from home, and one in the overflow; two workers
+/// move them.
 #[test]
 fn what_is_far_from_home_or_found_no_room_is_moved_by_someone() {
     check(2, || {
@@ -213,7 +214,7 @@ fn a_closed_table_shows_all_it_ever_took() {
 }
 
 fn quotient_table() -> Arc<QuotientTable> {
-    // Wide keys in few buckets: few slots, most of which cross a word.
+    // Wide keys in few buckets: there are few slots, and most of them cross a word boundary.
     Arc::new(QuotientTable::new(Geometry::for_keys(50, 0, 0), unlimited()).unwrap())
 }
 
@@ -298,8 +299,8 @@ fn a_shared_turn_is_over_for_nobody_before_it_is_for_all() {
     });
 }
 
-/// Of two workers that bring the same state to a bit array, one finds it new; another state in the
-/// same line loses none of its bits.
+/// If two workers insert the same state into a bit array, exactly one finds it new. Another state
+/// in the same line loses none of its bits.
 #[test]
 fn one_worker_finds_the_bits_of_a_state_new() {
     check(3, || {

@@ -1,10 +1,10 @@
-//! Marks for the states of any store: a second store beside it holds the marks that are set, each
-//! as the state with the number of the mark behind it.
+//! Marks for the states of any store. A second store holds the marks that are set, each as the
+//! state followed by the number of the mark.
 //!
-//! So whatever a store can do (sharing among workers, a budget, packing states into a few bytes,
-//! growing) its marks can do too, and a state without marks costs nothing. A mark is set when its
-//! entry is there, and exactly one worker finds that entry new. Entries are never removed, so
-//! neither are marks.
+//! So the marks have all abilities of the store (sharing among workers, a budget, packing states
+//! into a few bytes, growing), and a state without marks costs nothing. A mark is set when its
+//! entry is present, and exactly one worker finds that entry new. Entries are never removed, so
+//! marks are never cleared.
 
 use contract::{Annotated, Budgeted, Inserted, Marks, StateId, Stop, Store, StoreFull, StoreWorker, Successors};
 
@@ -16,12 +16,12 @@ pub struct Marked<T> {
 }
 
 impl<T: Store> Marked<T> {
-    /// A store of `states` whose marks are kept in `marks`, both empty.
+    /// A store of `states` that keeps their marks in `marks`; both are empty.
     pub fn new(states: T, marks: T) -> Self {
         Marked { states, marks }
     }
 
-    /// How many marks are set.
+    /// The number of marks that are set.
     pub fn marked(&self) -> u64 {
         self.marks.len()
     }
@@ -71,7 +71,7 @@ impl<T: Store> Budgeted for Marked<T> {
     }
 
     fn leave_room(&self, bytes: u64) {
-        // Both live within the same budget: what the one holds, the other leaves.
+        // Both share one budget: each leaves room for what the other holds.
         let [states, marks] = [self.states.budgeted(), self.marks.budgeted()];
         for (store, other) in [(states, marks), (marks, states)] {
             if let Some(store) = store {
@@ -105,7 +105,7 @@ impl<T: Store> Annotated for Marked<T> {
 pub struct MarkedWorker<W> {
     states: W,
     marks: W,
-    /// Room for a state with the number of a mark.
+    /// A buffer for a state followed by the number of a mark.
     entry: Vec<u8>,
 }
 

@@ -1,18 +1,18 @@
 //! Large regions of zeroed memory from the operating system.
 //!
 //! Tables and arenas are mapped, not allocated. A table of a gigabyte costs nothing until it is
-//! touched, and it is returned to the system when it is dropped. Arenas and tables reserve
-//! addresses for everything they may ever hold and so need not move. Huge pages can be requested,
-//! which saves about a quarter of the time of a search that misses the translation caches.
+//! touched, and its memory is returned to the system when it is dropped. Arenas and tables reserve
+//! addresses for everything they may ever hold, so they need not move. They can request huge pages,
+//! which save about a quarter of the time of a search that misses the translation caches.
 
 use crate::sync::AtomicU64;
 use memmap2::{MmapMut, MmapOptions};
 
-/// From this size on huge pages are worth their rounding.
+/// The size from which on huge pages are worth the rounding.
 #[cfg(not(loom))]
 const HUGE: usize = 4 << 20;
 
-/// Memory that grows where it is uses huge pages from here on.
+/// The size from which on memory that grows in place uses huge pages.
 #[cfg(not(loom))]
 const HUGE_FROM: usize = 2 << 20;
 
@@ -21,19 +21,18 @@ const HUGE_FROM: usize = 2 << 20;
 pub(crate) struct Region {
     start: *mut u8,
     bytes: usize,
-    /// Owns the memory; never touched directly after the start was taken.
+    /// Owns the memory; it is not touched directly after `start` was taken.
     _map: MmapMut,
 }
 
-// SAFETY: a region is plain memory. Whoever reads or writes it does so through atomics, or through
-// raw pointers with a protocol of its own that says who may write when; the region itself never
-// does.
+// SAFETY: a region is plain memory. Its users access it through atomics, or through raw pointers
+// with a protocol of their own that says who may write when. The region itself never accesses it.
 unsafe impl Send for Region {}
 // SAFETY: as above.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// `bytes` zeroed bytes, or nothing if the system refuses.
+    /// `bytes` zeroed bytes, or `None` if the system refuses.
     #[cfg(not(loom))]
     fn new(bytes: usize) -> Option<Region> {
         Self::map(bytes, bytes >= HUGE)
@@ -44,8 +43,8 @@ impl Region {
         Self::map(bytes, false)
     }
 
-    /// As [`reserve`](Self::reserve), but less if the system has not so many and as many again for
-    /// everything else; though never less than `least`.
+    /// Like [`reserve`](Self::reserve), but reserves less if the system does not have as many
+    /// addresses again for other uses; never less than `least`.
     pub fn reserve_some(bytes: usize, least: usize) -> Option<Region> {
         let mut size = bytes.max(least);
         while size > least {
@@ -62,7 +61,7 @@ impl Region {
         let mut map = MmapOptions::new().len(bytes).no_reserve_swap().map_anon().ok()?;
         #[cfg(target_os = "linux")]
         if huge {
-            // Only advice: without huge pages everything works, a little slower.
+            // This is only advice: without huge pages everything works, a little more slowly.
             let _ = map.advise(memmap2::Advice::HugePage);
         }
         #[cfg(not(target_os = "linux"))]
@@ -97,7 +96,7 @@ impl Region {
     }
 }
 
-/// Zeroed atomic words: the body of every table.
+/// Zeroed atomic words, which every table consists of.
 #[derive(Debug)]
 pub(crate) struct Words {
     #[cfg(not(loom))]
@@ -114,11 +113,10 @@ impl Words {
         Region::new(len.checked_mul(8)?).map(|region| Words { region, len })
     }
 
-    /// As [`new`](Self::new), with addresses for up to `room` words if the system has them.
+    /// Like [`new`](Self::new), with addresses for up to `room` words if the system has them.
     pub fn with_room(len: usize, room: usize) -> Option<Words> {
         let bytes = room.checked_mul(8).filter(|_| room > len);
-        // Where addresses are so scarce that there are not as many again, they are needed for other
-        // things.
+        // If the system does not have as many addresses again, they are needed for other uses.
         let region = bytes.and_then(|bytes| Region::reserve(bytes).filter(|_| Region::reserve(bytes).is_some()));
         let Some(region) = region else { return Self::new(len) };
         region.prefer_huge_pages(HUGE_FROM);
@@ -130,7 +128,7 @@ impl Words {
         len.checked_mul(8).is_some_and(|bytes| bytes <= self.region.len())
     }
 
-    /// Makes it `len` words, for which there must be room; those that join are zero.
+    /// Extends the length to `len` words, for which there must be room; the new words are zero.
     pub fn extend(&mut self, len: usize) {
         assert!(self.has_room(len), "addresses for {len} words");
         self.len = self.len.max(len);
@@ -141,7 +139,7 @@ impl Words {
         &self.region.words()[..self.len]
     }
 
-    /// Where they begin.
+    /// The address of the first word.
     #[inline(always)]
     pub fn start(&self) -> *const AtomicU64 {
         self.region.start().cast_const().cast()
@@ -150,20 +148,21 @@ impl Words {
     /// `N` words from number `first` on.
     ///
     /// # Safety
-    /// There are that many.
+    /// There are that many words.
     #[inline(always)]
     pub unsafe fn some<const N: usize>(&self, first: usize) -> &[AtomicU64; N] {
         // SAFETY: by the caller's promise.
         unsafe { self.some_from(self.start(), first) }
     }
 
-    /// The same for a caller who has asked for their [`start`](Self::start) already.
+    /// Like [`some`](Self::some), for a caller that already has the [`start`](Self::start).
     ///
     /// # Safety
-    /// There are that many, and `start` is theirs.
+    /// There are that many words, and `start` is their start.
     #[inline(always)]
     pub unsafe fn some_from<const N: usize>(&self, start: *const AtomicU64, first: usize) -> &[AtomicU64; N] {
-        // SAFETY: as for `Region::words`; by the caller's promise all of them lie inside.
+        // SAFETY: as for `Region::words`; by the caller's promise all of them lie inside the
+        // region.
         unsafe { &*start.add(first).cast() }
     }
 }
@@ -174,7 +173,7 @@ impl Words {
         Some(Words { words: (0..len).map(|_| AtomicU64::new(0)).collect() })
     }
 
-    /// As [`new`](Self::new); there is always room.
+    /// Like [`new`](Self::new); there is always room.
     pub fn with_room(len: usize, _room: usize) -> Option<Words> {
         Self::new(len)
     }
@@ -184,7 +183,7 @@ impl Words {
         true
     }
 
-    /// Makes it `len` words; those that join are zero.
+    /// Extends the length to `len` words; the new words are zero.
     pub fn extend(&mut self, len: usize) {
         self.words.resize_with(len.max(self.words.len()), || AtomicU64::new(0));
     }
@@ -193,7 +192,7 @@ impl Words {
         &self.words
     }
 
-    /// Where they begin.
+    /// The address of the first word.
     pub fn start(&self) -> *const AtomicU64 {
         self.words.as_ptr()
     }
@@ -201,13 +200,13 @@ impl Words {
     /// `N` words from number `first` on.
     ///
     /// # Safety
-    /// None here; in other builds there must be that many.
+    /// None here; in other builds there must be that many words.
     pub unsafe fn some<const N: usize>(&self, first: usize) -> &[AtomicU64; N] {
-        // SAFETY: nothing to promise here.
+        // SAFETY: this build has no requirement.
         unsafe { self.some_from(self.start(), first) }
     }
 
-    /// The same.
+    /// Like [`some`](Self::some).
     ///
     /// # Safety
     /// As for [`some`](Self::some).
@@ -216,7 +215,7 @@ impl Words {
     }
 }
 
-/// Asks for the cache line at `address`, which need not be valid.
+/// Prefetches the cache line at `address`, which need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]

@@ -1,11 +1,11 @@
-//! The numbers below a bound, each once, far from their neighbours.
+//! The numbers below a bound, each once, in an order that separates neighbours.
 //!
-//! If a table is read from beginning to end and its entries are inserted into another one with the
-//! same hash function, the new table is filled from its beginning to its end too: all entries go to
-//! the same few buckets until it grows, and each insertion takes longer than the one before. Read
-//! in this order, a table fills another one evenly.
+//! If a table is read from beginning to end and its entries are inserted into another table with
+//! the same hash function, the new table is also filled from beginning to end: all entries go to
+//! the same few buckets until it grows, and each insertion takes longer than the one before.
+//! Reading a table in this order fills the other one evenly.
 
-/// The numbers below `bound`, in steps of about the golden section of it.
+/// The numbers below `bound`, in steps of about the golden section of `bound`.
 pub(crate) fn permuted(bound: u64) -> impl Iterator<Item = u64> {
     let mut step = (bound as f64 * 0.618_033_988_75) as u64 | 1;
     while common_divisor(step, bound) > 1 {

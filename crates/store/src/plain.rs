@@ -1,9 +1,9 @@
-//! The exact store that keeps whole vectors: an arena of states behind a lock-free table of
-//! fingerprints. The fastest.
+//! The exact store that keeps whole vectors: an arena of states and a lock-free table of
+//! fingerprints. It is the fastest store.
 //!
-//! A look-up touches one cache line of the table nearly always, and the arena only when the
-//! fingerprint matches, which is to say when the state is there. The name of a state is its place
-//! in the arena and never changes.
+//! A look-up nearly always reads one cache line of the table. It reads the arena only when the
+//! fingerprint matches, which nearly always means that the state is there. The name of a state is
+//! its place in the arena and never changes.
 
 use crate::arena::{Arena, Piece};
 use crate::budget::Budget;
@@ -13,14 +13,14 @@ use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::table::{Found, Lookup, Next, Table};
 use contract::{Budgeted, Fresh, Inserted, Saveable, StateId, Store, StoreFull, StoreWorker, Successor, Successors};
 
-/// New states a worker inserts before it tells the others.
+/// The number of new states that a worker inserts before it adds them to the shared count.
 const TELL_EVERY: u64 = 64;
 
-/// How often a worker that was refused a larger table tells the others of new states before it
+/// After a larger table was refused, a worker updates the shared count this many times before it
 /// tries again.
 const PATIENCE: u32 = 256;
 
-/// Whole state vectors behind a table of fingerprints. Exact and readable.
+/// Whole state vectors and a table of fingerprints. Exact and readable.
 #[derive(Debug)]
 pub struct Plain(Arc<Shared>);
 
@@ -29,11 +29,11 @@ pub struct Plain(Arc<Shared>);
 pub(crate) struct Shared {
     arena: Arena,
     table: Mutex<Arc<Table>>,
-    /// What a worker holds while its table is being doubled.
+    /// The table that a worker holds while its own table is being doubled.
     nothing: Arc<Table>,
     budget: Arc<Budget>,
     len: AtomicU64,
-    /// How many workers there are. One more only under the lock of the table.
+    /// The number of workers. It is increased only under the lock of the table.
     workers: AtomicUsize,
 }
 
@@ -41,15 +41,15 @@ impl Plain {
     /// An empty store without a budget.
     ///
     /// # Panics
-    /// As [`with_budget`](Self::with_budget).
+    /// Like [`with_budget`](Self::with_budget).
     pub fn new() -> Self {
         Self::with_budget(u64::MAX)
     }
 
-    /// An empty store that uses at most `budget` bytes, but not less than a few kilobytes.
+    /// An empty store that uses at most `budget` bytes, but at least a few kilobytes.
     ///
     /// # Panics
-    /// If the system refuses even those few kilobytes, as memory allocation does everywhere else.
+    /// If the system refuses even those few kilobytes. Memory allocation panics then everywhere.
     pub fn with_budget(budget: u64) -> Self {
         Plain(Arc::new(Shared::new(Arc::new(Budget::new(budget.max(LEAST_BUDGET))))))
     }
@@ -71,7 +71,7 @@ impl Shared {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Shows every state once, while nobody inserts.
+    /// Shows every state once. No worker may insert at the same time.
     pub fn visit(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut table = lock(&self.table).clone();
         while let Some(next) = self.follow(&table) {
@@ -81,7 +81,7 @@ impl Shared {
         table.all(|place| visit(unsafe { self.arena.state(place) }))
     }
 
-    /// Makes the store refuse new states, for good; what is there can be visited by
+    /// Makes the store refuse new states permanently. Its states can then be visited by
     /// [`PlainWorker::drain`].
     pub fn close(&self) {
         loop {
@@ -93,11 +93,11 @@ impl Shared {
         }
     }
 
-    /// Enlarges `table` on behalf of the only worker, whose table it is; `false` if others may be
-    /// using it.
+    /// Enlarges `table` for the only worker, which uses this table; returns `false` if other
+    /// workers may be using it.
     fn grow_alone(&self, table: &mut Arc<Table>) -> Result<bool, StoreFull> {
-        // Holding the lock keeps others from becoming workers; the count tells that those who were
-        // have done all they did.
+        // While the lock is held, no worker is added. The count of one shows that former workers
+        // have completed their insertions.
         let mut current = lock(&self.table);
         if self.workers.load(Ordering::Acquire) != 1 || !Arc::ptr_eq(&current, table) || table.next().is_some() {
             return Ok(false);
@@ -113,7 +113,7 @@ impl Shared {
         grown
     }
 
-    /// Helps to fill the table that replaces `table`, and returns it; nothing if there is none.
+    /// Helps to fill the table that replaces `table`, and returns it; `None` if there is none.
     fn follow(&self, table: &Table) -> Option<Arc<Table>> {
         let Some(Next::Table(next)) = table.next() else { return None };
         // SAFETY: places in the table were written to this arena before they were published there.
@@ -168,26 +168,26 @@ impl Saveable for Plain {
     }
 }
 
-/// The hash under which a state is entered. The lowest byte is left to others who want to mark it.
+/// The hash under which a state is entered. The lowest byte is left free for marks of the caller.
 #[inline]
 pub(crate) fn hash_state(state: &[u8]) -> u64 {
     hash_bytes(state) & HASH_MASK
 }
 
-/// What is left of a hash.
+/// The bits of a hash that are used.
 const HASH_MASK: u64 = !0xff;
 
 /// One worker's access to a [`Plain`] store.
 #[derive(Debug)]
 pub struct PlainWorker {
     store: Arc<Shared>,
-    /// The table this worker knows as the present one.
+    /// The table that this worker uses as the current one.
     table: Arc<Table>,
     piece: Piece,
-    /// States inserted since the others were told.
+    /// States inserted since the shared count was updated.
     untold: u64,
-    /// The budget did not allow a larger table: this one fills up, for so many times of telling the
-    /// others, before it is asked again.
+    /// After the budget refused a larger table, the worker fills this one and updates the shared
+    /// count this many times before it asks again.
     patience: u32,
 }
 
@@ -201,8 +201,8 @@ impl PlainWorker {
         PlainWorker { store, table, piece: Piece::default(), untold: 0, patience: 0 }
     }
 
-    /// Inserts a state whose [`hash_state`] is `hash`; nothing if the store is closed and the state
-    /// is not there.
+    /// Inserts a state whose [`hash_state`] is `hash`; returns `None` if the store is closed and
+    /// does not contain the state.
     #[inline(always)]
     pub(crate) fn try_insert(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
         match self.insert_usually(hash, state) {
@@ -211,9 +211,8 @@ impl PlainWorker {
         }
     }
 
-    /// What happens nearly always, made so that it takes no call: the state is in its pair of
-    /// buckets, or there is a gap for it and room in the piece. Nothing has happened if it was
-    /// otherwise.
+    /// The common case, written so that it needs no call: the state is in its pair of buckets, or
+    /// there is a gap for it and room in the piece. In all other cases it changes nothing.
     #[inline(always)]
     pub(crate) fn insert_usually(&mut self, hash: u64, state: &[u8]) -> Option<Inserted> {
         let arena = &self.store.arena;
@@ -239,12 +238,12 @@ impl PlainWorker {
     }
 
     /// Inserts states of a batch, from entry number `first` on, as long as they have `len` bytes,
-    /// the table has room and nobody has to be told of new states. Gives the number of the first
-    /// entry that is left. `BLOCKS` is how many blocks of 16 bytes a state fills, the last one
-    /// perhaps in part.
+    /// the table has room, and the shared count need not be updated. Returns the number of the
+    /// first entry that was not inserted. `BLOCKS` is the number of 16-byte blocks that a state
+    /// fills, the last one perhaps in part.
     ///
-    /// This loop is a quarter of a search. It does nothing else, so that all it needs is in
-    /// registers.
+    /// A search spends a quarter of its time in this loop. The loop does nothing else, so that
+    /// everything it needs stays in registers.
     #[inline(never)]
     fn insert_run<const BLOCKS: usize>(&mut self, len: usize, run: Run<'_>, first: usize, fresh: &mut Vec<Fresh>) -> usize {
         let Run { batch, hashes } = run;
@@ -255,7 +254,7 @@ impl PlainWorker {
         let lines = table.lines();
         let mut piece = self.piece;
         let (before, mut index) = (fresh.len(), first);
-        // The one after which the others are told goes another way.
+        // The insertion after which the shared count is updated takes another path.
         let most = (TELL_EVERY - 1 - self.untold) as usize;
         fresh.reserve(most);
         let mut room = fresh.spare_capacity_mut()[..most].iter_mut();
@@ -284,10 +283,10 @@ impl PlainWorker {
                 Found::Frozen => break,
             };
             let mut advanced = piece;
-            // SAFETY: the length is right.
+            // SAFETY: the state has the right length.
             let Some(place) = (unsafe { arena.write_blocks::<BLOCKS>(&mut advanced, state) }) else { break };
-            // What is taken out of the room is written, so it is not taken before the gap is
-            // filled.
+            // An element taken out of `room` counts as written, so it is taken only after the gap
+            // is filled.
             if room.as_slice().is_empty() || !gap.fill(place) {
                 break;
             }
@@ -300,13 +299,13 @@ impl PlainWorker {
         self.piece = piece;
         let written = most - room.len();
         self.untold += written as u64;
-        // SAFETY: so many were written, from the end on.
+        // SAFETY: that many elements were written, from the old end on.
         unsafe { fresh.set_len(before + written) };
         index
     }
 
-    /// Hashes the entries of a batch that have no hash yet; see [`insert_run`](Self::insert_run)
-    /// for the rest.
+    /// Hashes the entries of a batch that have no hash yet; the parameters are those of
+    /// [`insert_run`](Self::insert_run).
     #[inline(never)]
     fn hash_run<const BLOCKS: usize>(&self, len: usize, batch: &Successors, hashes: &mut Vec<u64>) {
         /// An entry of another length, or without a state.
@@ -316,11 +315,11 @@ impl PlainWorker {
         }
         let lines = self.table.lines();
         let entries = &batch.entries()[hashes.len()..];
-        // No entry has the length of a state that a run cannot have.
+        // If this function cannot handle the length, no entry matches it.
         let len = if fits::<BLOCKS>(len) { len } else { usize::MAX };
         hashes.extend(entries.iter().map(move |entry| {
             let hash = match batch.state_of_length(entry, len) {
-                // SAFETY: it is a state of that length.
+                // SAFETY: the state has that length.
                 Some(state) => HASH_MASK & unsafe { hash_blocks::<BLOCKS>(state) },
                 None => hash_other(batch, entry),
             };
@@ -329,7 +328,8 @@ impl PlainWorker {
         }));
     }
 
-    /// Looks for the states of a batch; see [`insert_run`](Self::insert_run) for the rest.
+    /// Looks for the states of a batch; the parameters are those of
+    /// [`insert_run`](Self::insert_run).
     #[inline(never)]
     fn find_run<const BLOCKS: usize>(&self, len: usize, run: Run<'_>, found: &mut Vec<Option<StateId>>) {
         let Run { batch, hashes } = run;
@@ -348,7 +348,7 @@ impl PlainWorker {
         }));
     }
 
-    /// A state is new, and lies at `place`.
+    /// Counts a new state, which lies at `place`.
     #[inline]
     fn count(&mut self, place: u64) -> Inserted {
         self.untold += 1;
@@ -358,7 +358,7 @@ impl PlainWorker {
         Inserted { id: StateId(place), new: true }
     }
 
-    /// Inserts a state wherever it belongs, growing the table if need be.
+    /// Inserts a state in all other cases, and grows the table if necessary.
     #[cold]
     fn insert_slowly(&mut self, hash: u64, state: &[u8]) -> Result<Option<Inserted>, StoreFull> {
         let (mut written, mut piece) = (None, self.piece);
@@ -372,7 +372,8 @@ impl PlainWorker {
             };
             let mut lookup = self.table.find_or_insert(hash, same, &mut make)?;
             if lookup == Lookup::Full {
-                // Almost empty and yet no room: these states share their hash.
+                // The table is almost empty and still has no room, so these states share their
+                // hash.
                 if self.store.len() * 4 < self.table.slots() {
                     lookup = self.table.insert_overflow(hash, same, &mut make)?;
                 } else {
@@ -380,8 +381,8 @@ impl PlainWorker {
                 }
             }
             match lookup {
-                // A record written in vain is taken back by not advancing the piece, unless the
-                // piece itself is new.
+                // A record that turned out to be unnecessary is taken back by not advancing the
+                // piece, unless the piece itself is new.
                 Lookup::Found(place) => {
                     if piece.is_successor_of(&self.piece) {
                         self.piece = piece;
@@ -413,7 +414,7 @@ impl PlainWorker {
         self.follow();
     }
 
-    /// Sees to it that there is a larger table; moves there if nobody else has to come along.
+    /// Makes sure that there is a larger table; moves there at once if this is the only worker.
     pub(crate) fn grow(&mut self) -> Result<(), StoreFull> {
         if !self.store.grow_alone(&mut self.table)? {
             self.table.grow()?;
@@ -421,8 +422,8 @@ impl PlainWorker {
         Ok(())
     }
 
-    /// If the table is being replaced, helps and goes on in the next one; `false` if the store is
-    /// closed.
+    /// If the table is being replaced, helps with the move and continues in the next table; returns
+    /// `false` if the store is closed.
     #[cold]
     fn follow(&mut self) -> bool {
         while let Some(next) = self.store.follow(&self.table) {
@@ -431,8 +432,8 @@ impl PlainWorker {
         self.table.next().is_none()
     }
 
-    /// Helps to visit all states of a closed store, in small batches; see [`SharedPass::share`] for
-    /// the answer.
+    /// Helps to visit all states of a closed store in small batches; [`SharedPass::share`]
+    /// describes the result.
     pub(crate) fn drain(&mut self, pass: &SharedPass, mut visit: impl FnMut(&[&[u8]]) -> bool) -> bool {
         self.follow();
         let arena = &self.store.arena;
@@ -462,7 +463,7 @@ impl PlainWorker {
     }
 }
 
-/// What is not where nearly all states are, or of another length than they.
+/// Looks for a state that is outside its home pair, or has an unusual length.
 #[cold]
 fn find_other(table: &Table, arena: &Arena, state: &[u8], hash: u64) -> Option<StateId> {
     // SAFETY: places in the table were written to this arena before they were published there.
@@ -476,15 +477,15 @@ struct Run<'b> {
     hashes: &'b [u64],
 }
 
-/// Whether a state of `len` bytes fills so many blocks of 16 bytes, the last one perhaps in part,
-/// and is one that a run can have.
+/// Whether a state of `len` bytes fills `BLOCKS` blocks of 16 bytes, the last one perhaps in part,
+/// and the functions for runs can handle it.
 #[inline(always)]
 fn fits<const BLOCKS: usize>(len: usize) -> bool {
     (8..0x7f).contains(&len) && len.div_ceil(16) == BLOCKS
 }
 
-/// A function made for states of a length, by the number of blocks they fill. Most states of a
-/// search are equally long: what that length needs is then done without asking for it.
+/// Calls the version of a function for the number of blocks that a state of this length fills. Most
+/// states of a search have the same length, so its tests of the length are made only once.
 macro_rules! by_blocks {
     ($len:expr, $blocks:ident => $call:expr) => {
         by_blocks!($len, $blocks => $call; 2 3 4 5 6 7 8)
@@ -566,8 +567,8 @@ impl StoreWorker for PlainWorker {
 
     #[inline]
     fn view(&self, id: StateId) -> Option<&[u8]> {
-        // SAFETY: the contract gives names only to those who inserted the state or learnt the name
-        // from them, so the record is complete and visible.
+        // SAFETY: by the contract, a caller has a name only if it inserted the state or learnt the
+        // name from a worker that did, so the record is complete and visible.
         Some(unsafe { self.store.arena.state(id.0) })
     }
 

@@ -5,16 +5,16 @@
 //! is therefore not stored. Only the rest is stored, with four bits for the distance from home (the
 //! idea is in Cleary, "Compact hash tables using bidirectional linear probing", 1984; the distance
 //! replaces his bidirectional bookkeeping). A bucket is half a cache line: a header of eight bits,
-//! then as many slots of the table's width as fit; the second bucket of a probe sequence is the
-//! other half. With more buckets fewer bits remain to be stored, so the slots get narrower as the
-//! table grows. A large table grows by steps of 3/2 and 4/3, so that it is never much emptier than
-//! necessary.
+//! then as many slots of the table's width as fit. The second bucket of a probe sequence is the
+//! other half of the line. With more buckets fewer bits remain to be stored, so the slots get
+//! narrower as the table grows. A large table grows by steps of 3/2 and 4/3, so that it is never
+//! much emptier than necessary.
 //!
 //! *Sharing.* Readers never wait: slots are only added, and the header that counts them is written
 //! last. A writer locks the header for the few instructions it takes to add a slot. Taking the lock
-//! also proves that nothing was added since the writer looked, so nothing is searched twice.
-//! Growing freezes one bucket after the other, as in [`table`](crate::table), and is cooperative in
-//! the same way.
+//! also proves that nothing was added since the writer searched the bucket, so no bucket is
+//! searched twice. Growing freezes one bucket after the other, as in [`table`](crate::table), and
+//! all workers help in the same way.
 
 use crate::budget::Budget;
 use crate::memory::{Words, prefetch};
@@ -34,12 +34,12 @@ const LATCH: u64 = 0x40;
 const FROZEN: u64 = 0x80;
 const DISTANCE_BITS: u32 = 4;
 const MOST_DISTANCE: u64 = if cfg!(loom) { 1 } else { (1 << DISTANCE_BITS) - 1 };
-/// Fewest bits of a scrambled key that are stored, so that no bucket has more slots than its header
-/// can count.
+/// The fewest bits of a scrambled key that are stored. With fewer, a bucket would have more slots
+/// than its header can count.
 const LEAST_REST_BITS: u32 = 4;
-/// Buckets moved at a time.
+/// The number of buckets that are moved at a time.
 const BLOCK: usize = if cfg!(loom) { 1 } else { 1024 };
-/// Tables below this many bytes double when they grow.
+/// Tables smaller than this many bytes double when they grow.
 const SMALL: u64 = 4 << 20;
 const FIRST_STEP: u32 = if cfg!(loom) { 2 } else { 18 };
 
@@ -92,25 +92,26 @@ impl Scramble {
     }
 }
 
-/// The numbers that follow from key width and size.
+/// The numbers that follow from the width of the keys and the size of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     step: u32,
-    /// Bits by which keys are lifted, if they have too few to tell all buckets.
+    /// The number of bits by which keys are shifted left, if they have too few to select all
+    /// buckets.
     lift: u32,
     buckets: u64,
-    /// `buckets` is this (1 or 3) times a power of two,
+    /// `buckets` is this factor (1 or 3) times a power of two.
     factor: u64,
-    /// and the bucket is the lifted key times the factor, shifted by this.
+    /// The bucket is the shifted key times the factor, shifted right by this.
     shift: u32,
-    /// Bits of a slot.
+    /// The number of bits of a slot.
     width: u32,
     slots: u64,
 }
 
 impl Geometry {
-    /// The table number `step` for keys of `key_bits` bits; each step is larger by a half or a
-    /// third.
+    /// Table number `step` for keys of `key_bits` bits; each step is larger by a half or a third
+    /// than the one before.
     fn new(key_bits: u32, step: u32) -> Geometry {
         let (factor, log) = if step.is_multiple_of(2) { (1, step / 2) } else { (3, (step - 3) / 2) };
         let log_up = step.div_ceil(2);
@@ -122,7 +123,7 @@ impl Geometry {
         Geometry { step, lift, buckets: factor << log, factor, shift: key_bits - log, width, slots }
     }
 
-    /// The smallest table for `keys` keys of `key_bits` bits that is at most as full as a new table
+    /// The smallest table for `keys` keys of `key_bits` bits that is not fuller than a new table
     /// should be.
     pub fn for_keys(key_bits: u32, keys: u64, least_step: u32) -> Geometry {
         let mut step = FIRST_STEP.max(least_step);
@@ -139,8 +140,8 @@ impl Geometry {
         self.step
     }
 
-    /// The step to grow to. Small tables double: moving their keys costs more than the memory is
-    /// worth.
+    /// The step to grow to. Small tables double, because moving their keys costs more than the
+    /// memory is worth.
     pub fn next_step(&self) -> u32 {
         self.step + if self.bytes() < SMALL { 2 } else { 1 }
     }
@@ -160,7 +161,7 @@ impl Geometry {
         self.capacity() * (74 + self.slots.min(30) / 2) / 100
     }
 
-    /// Home bucket and rest of a key.
+    /// The home bucket and the rest of a key.
     #[inline(always)]
     fn split(&self, key: u64) -> (u64, u64) {
         let x = key << self.lift;
@@ -168,7 +169,7 @@ impl Geometry {
         (home, x - self.base(home))
     }
 
-    /// The smallest lifted key at home in bucket `home`.
+    /// The smallest shifted key whose home is bucket `home`.
     #[inline(always)]
     fn base(&self, home: u64) -> u64 {
         let start = home << self.shift;
@@ -201,13 +202,13 @@ impl Geometry {
 /// The answer to an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// The key was there.
+    /// The key was there already.
     Found,
-    /// The key is there now.
+    /// The key was inserted.
     Inserted,
     /// The table is being replaced.
     Frozen,
-    /// No room within reach: grow.
+    /// There is no room within reach: the table must grow.
     Full,
 }
 
@@ -221,12 +222,12 @@ pub(crate) struct QuotientTable {
 
 /// The words of a bucket.
 type Image = [u64; WORDS];
-/// The words of a bucket, and a zero after them to make reading across words simple.
+/// The words of a bucket followed by a zero, which makes reading across words simple.
 type Bucket = [u64; WORDS + 1];
 
-/// Where the slots of a bucket are, for comparing all of them at once: a bucket is a number of 256
-/// bits, and arithmetic on it acts on each slot, without the branches of a loop that nobody can
-/// predict (Lamport, "Multiple byte processing with full-word instructions", 1975).
+/// The positions of the slots of a bucket, for comparing all of them at once. A bucket is a number
+/// of 256 bits, and arithmetic on it acts on each slot, without the unpredictable branches of a
+/// loop (Lamport, "Multiple byte processing with full-word instructions", 1975).
 #[derive(Debug)]
 struct Pattern {
     /// The lowest bit of each slot.
@@ -246,7 +247,7 @@ impl Pattern {
             set(&mut high, bit + geometry.width - 1);
             highs.push(high);
         }
-        // Whatever a header says, there is an entry for it.
+        // There is an entry for every value of the header.
         highs.resize(COUNT as usize + 1, high);
         Pattern { lows, highs }
     }
@@ -257,7 +258,7 @@ impl Pattern {
         let mut image = [0; WORDS];
         let mut above = 0;
         for (word, &low) in image.iter_mut().zip(&self.lows) {
-            // Slots do not overlap, so nothing is carried.
+            // Slots do not overlap, so there is no carry.
             let product = u128::from(value) * u128::from(low);
             *word = product as u64 | above;
             above = (product >> 64) as u64;
@@ -265,15 +266,15 @@ impl Pattern {
         image
     }
 
-    /// Whether one of the first `count` slots of a bucket agrees with `other`.
+    /// Whether one of the first `count` slots of a bucket is equal to its slot in `other`.
     #[inline(always)]
     fn agree(&self, bucket: &Image, other: &Image, count: u64) -> bool {
         let highs = &self.highs[(count & COUNT) as usize];
         let (mut found, mut borrow) = (0, false);
         for word in 0..WORDS {
             let difference = bucket[word] ^ other[word];
-            // Taking one from each slot borrows from above only where there is nothing to take it
-            // from; what happens above the first such slot does not matter.
+            // Subtracting one from each slot borrows from the next slot only if the slot is zero.
+            // Slots above the first such slot do not matter.
             let (less, first) = difference.overflowing_sub(self.lows[word]);
             let (less, second) = less.overflowing_sub(borrow.into());
             borrow = first | second;
@@ -308,20 +309,20 @@ impl QuotientTable {
     #[inline(always)]
     fn bucket(&self, number: u64) -> &[AtomicU64; WORDS] {
         debug_assert!(number < self.geometry.buckets);
-        // SAFETY: there are `buckets` times so many words, and `split`, the remainders of `bucket`
-        // and the counts of those who visit all give numbers below that; the other half of the pair
-        // `home ^ 1` is there because the number of buckets is even.
+        // SAFETY: there are `WORDS` words for each of the `buckets` buckets. `split`, the
+        // remainders in `bucket` and the loops over all buckets give numbers below `buckets`. The
+        // other half `home ^ 1` exists because the number of buckets is even.
         unsafe { self.words.some(number as usize * WORDS) }
     }
 
-    /// A bucket as it is at some moment, header included. All slots its header counts are complete.
+    /// A bucket at some moment, header included. All slots that its header counts are complete.
     #[inline(always)]
     fn image(bucket: &[AtomicU64; WORDS]) -> Image {
         let first = bucket[0].load(Ordering::Acquire);
         [first, bucket[1].load(Ordering::Relaxed), bucket[2].load(Ordering::Relaxed), bucket[3].load(Ordering::Relaxed)]
     }
 
-    /// The same, with a zero after it.
+    /// Like `image`, followed by a zero.
     fn snapshot(bucket: &[AtomicU64; WORDS]) -> Bucket {
         let mut words = [0; WORDS + 1];
         words[..WORDS].copy_from_slice(&Self::image(bucket));
@@ -334,7 +335,7 @@ impl QuotientTable {
         prefetch(self.words.get().as_ptr().wrapping_add(home as usize * WORDS));
     }
 
-    /// Inserts `key` unless it is there.
+    /// Inserts `key` unless it is there already.
     #[inline]
     pub fn insert(&self, key: u64) -> Entry {
         let (home, rest) = self.geometry.split(key);
@@ -344,7 +345,7 @@ impl QuotientTable {
         }
     }
 
-    /// Inserts a slot into a bucket; nothing if that is full of others.
+    /// Inserts a slot into a bucket; returns `None` if the bucket is full of other slots.
     #[inline(always)]
     fn insert_in(&self, bucket: u64, wanted: u64) -> Option<Entry> {
         let g = &self.geometry;
@@ -370,7 +371,7 @@ impl QuotientTable {
         }
     }
 
-    /// The same in the other buckets of the probe sequence.
+    /// The insertion into the other buckets of the probe sequence.
     #[inline(never)]
     fn insert_beyond(&self, home: u64, rest: u64) -> Entry {
         let mut entries = (1..=MOST_DISTANCE)
@@ -378,8 +379,9 @@ impl QuotientTable {
         entries.find_map(|entry| entry).unwrap_or(Entry::Full)
     }
 
-    /// Inserts a key that is not there and that nobody else inserts, from a table that this one
-    /// replaces; `false` if there is no room within reach. There is nothing to compare it with.
+    /// Inserts a key of the table that this one replaces. The key is not there and no other worker
+    /// inserts it, so there is nothing to compare it with. Returns `false` if there is no room
+    /// within reach.
     pub fn insert_moved(&self, key: u64) -> bool {
         let g = &self.geometry;
         let (home, rest) = g.split(key);
@@ -401,7 +403,7 @@ impl QuotientTable {
         false
     }
 
-    /// Whether `key` is there, as far as it can be told without waiting.
+    /// Whether `key` is there, as far as this is known without waiting.
     pub fn contains(&self, key: u64) -> bool {
         let g = &self.geometry;
         let (home, rest) = g.split(key);
@@ -418,7 +420,7 @@ impl QuotientTable {
         false
     }
 
-    /// Adds a slot to a bucket whose first word was `seen`, unless something has changed since.
+    /// Adds a slot to a bucket whose first word was `seen`, unless the bucket has changed since.
     #[inline]
     fn add(&self, bucket: &[AtomicU64; WORDS], seen: u64, bit: u32, value: u64) -> bool {
         if bucket[0].compare_exchange(seen, seen | LATCH, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -440,8 +442,8 @@ impl QuotientTable {
         true
     }
 
-    /// Helps to visit all keys, in batches; nothing can be added to a bucket after its visit. See
-    /// [`SharedPass::share`] for the answer.
+    /// Helps to visit all keys in batches. Nothing can be added to a bucket after its visit.
+    /// [`SharedPass::share`] describes the result.
     pub fn drain(&self, pass: &SharedPass, mut visit: impl FnMut(&[u64]) -> bool) -> bool {
         let buckets = self.geometry.buckets;
         let mut keys = Vec::new();
@@ -586,7 +588,7 @@ mod tests {
                 let mut bucket: Bucket = std::array::from_fn(|word| if word < WORDS { random.number() } else { 0 });
                 let mask = (1 << g.width) - 1;
                 let count = random.below(g.slots + 1);
-                // Values with few bits agree often, and so does what lies behind the last slot.
+                // Values with few bits are often equal, and so are the bits after the last slot.
                 if random.below(2) == 0 {
                     let rare = random.number() & random.number() & random.number() & random.number();
                     bucket.iter_mut().for_each(|word| *word &= rare);

@@ -1,6 +1,6 @@
 //! The roles of the stores in memory: each has a budget and can be saved.
 
-/// The methods of `Store` that hand out both roles.
+/// The methods of `Store` that return both roles.
 macro_rules! budgeted_and_saveable {
     () => {
         fn budgeted(&self) -> Option<&dyn contract::Budgeted> {

@@ -1,5 +1,5 @@
-//! The format in which stores are saved: pieces of numbers and bytes. They are read from files, so
-//! every length is checked.
+//! The format in which stores are saved: pieces of numbers and bytes. Pieces are read from files,
+//! so every length is checked.
 
 use contract::NotRestored;
 
@@ -11,7 +11,7 @@ pub(crate) fn numbers(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
     numbers.into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
-/// A piece that must be there and consist of `N` numbers.
+/// Reads a piece that must be there and consist of `N` numbers.
 pub(crate) fn head<const N: usize>(next: Next<'_>) -> Result<[u64; N], NotRestored> {
     let mut piece = Vec::new();
     if !next(&mut piece) {
@@ -25,7 +25,7 @@ pub(crate) fn head<const N: usize>(next: Next<'_>) -> Result<[u64; N], NotRestor
     if fields.is_empty() { Ok(head) } else { Err(NotRestored::Malformed) }
 }
 
-/// What is left of a piece.
+/// The unread rest of a piece.
 pub(crate) struct Fields<'p>(pub &'p [u8]);
 
 impl<'p> Fields<'p> {

@@ -1,14 +1,14 @@
-//! How a state becomes a key: the pieces it is cut into, their dictionaries, and the layout of
-//! their numbers.
+//! Defines how a state becomes a key: the pieces it is cut into, their dictionaries, and the layout
+//! of their numbers.
 //!
-//! *Nodes* number the contents of pieces: a leaf is up to eight bytes of the state, a pair is two
+//! *Nodes* number the contents of pieces. A leaf is up to eight bytes of the state, a pair is two
 //! nodes, and one node holds the length, so that states of different lengths fit one shape (a short
 //! state is padded with zeros). The *top* nodes together cover the state; a [`KeyLayout`] assigns
 //! the number of each a position in the key. Numbers and nodes never change. A layout is valid
-//! until some number does not fit, or pieces are to be joined; then a new *generation* of keys
-//! begins. Old layouts are kept (they are tiny), so a key of any generation can always be decoded.
-//! This is tree compression (Laarman, van de Pol, Weber, 2011) with a measured instead of a
-//! balanced shape, and a root of exactly as many bits as it needs.
+//! until some number does not fit, or until pieces are to be joined; then a new *generation* of
+//! keys begins. Old layouts are kept (they are tiny), so a key of any generation can always be
+//! decoded. This is tree compression (Laarman, van de Pol, Weber, 2011), but the shape is measured
+//! instead of balanced, and the root has exactly as many bits as it needs.
 
 use crate::budget::Budget;
 use crate::calibrate::{Column, bits_for, join_neighbours};
@@ -18,14 +18,14 @@ use crate::quotient::{MOST_KEY_BITS, Scramble};
 use crate::sync::Arc;
 use contract::StoreFull;
 
-/// Pieces are not cut larger than a word.
+/// A leaf is never larger than a word.
 pub(crate) const LEAF_BYTES: usize = 8;
 
-/// What a leaf costs in time, and a pair above its two nodes, expressed in bytes of each state.
+/// The time that a leaf costs, and that a pair above two nodes costs, expressed in bytes per state.
 const PIECE_BYTES: f64 = 0.04;
 const PAIR_BYTES: f64 = 0.2;
 
-/// The bits of the first keys: fewer than there can be, because numbers grow.
+/// The number of bits of the first keys. It is less than the maximum, because numbers grow.
 const FIRST_KEY_BITS: u32 = 44;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
     Length,
     /// `len` bytes at `offset`.
     Leaf { offset: usize, len: usize },
-    /// Two earlier nodes; the value is the number of the first above that of the second.
+    /// Two earlier nodes; the value is the number of the first, followed by that of the second.
     Pair(usize, usize),
 }
 
@@ -51,7 +51,7 @@ impl Node {
     }
 }
 
-/// A top node's place in the key.
+/// The position of a top node in the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Top {
     pub node: usize,
@@ -67,7 +67,7 @@ pub(crate) struct KeyLayout {
     /// All nodes, children before parents. Later layouts only add to them.
     pub nodes: Vec<Arc<Node>>,
     pub tops: Vec<Top>,
-    /// Values each top had when the layout was made.
+    /// The number of values that each top had when the layout was made.
     values: Vec<u64>,
     pub key_bits: u32,
     pub scramble: Scramble,
@@ -76,7 +76,7 @@ pub(crate) struct KeyLayout {
 }
 
 impl KeyLayout {
-    /// The layout over top nodes `tops`, with `spare` bits more than each needs now.
+    /// The layout over the top nodes `tops`, with `spare` bits more than each needs now.
     fn new(generation: u8, nodes: Vec<Arc<Node>>, tops: &[usize], capacity: usize, mut spare: impl FnMut(usize) -> u32) -> KeyLayout {
         let mut key_bits = 0;
         let mut values = Vec::with_capacity(tops.len());
@@ -95,15 +95,15 @@ impl KeyLayout {
         KeyLayout { generation, nodes, tops, values, key_bits, scramble: Scramble::new(key_bits), capacity }
     }
 
-    /// A first layout, for states like those of the `sample`, which was taken of `population`
-    /// states. Its dictionaries are filled with the sample, and more bits are planned for those
-    /// that are expected to grow.
+    /// A first layout for states like those of the `sample`, which was taken from `population`
+    /// states. Its dictionaries are filled with the sample. Nodes that are expected to grow get
+    /// more bits.
     pub fn first(sample: &[Vec<u8>], population: u64, budget: &Arc<Budget>) -> Result<KeyLayout, StoreFull> {
         let capacity = sample.iter().map(Vec::len).max().unwrap_or(0).max(LEAF_BYTES);
         let byte = |at: usize| sample.iter().map(move |state| u64::from(state.get(at).copied().unwrap_or(0)));
         let bytes: Vec<Column> = (0..capacity).map(|at| Column::new(byte(at), 256, population)).collect();
         let length_bits = Column::new(sample.iter().map(|state| state.len() as u64), capacity as u64 + 1, population).bits();
-        // First pieces of up to a word, cut anywhere; then pairs of pieces.
+        // Pieces of up to a word are formed first, cut anywhere, and then pairs of pieces.
         let (joins, leaves) = join_neighbours(bytes, population, PIECE_BYTES, u32::MAX, |a, b| a + b <= LEAF_BYTES);
         let mut lens = vec![1; capacity];
         for at in joins {
@@ -119,7 +119,7 @@ impl KeyLayout {
         let (joins, columns) = join_neighbours(leaves, population, -PAIR_BYTES, FIRST_KEY_BITS.saturating_sub(length_bits), |_, _| true);
         join_tops(&mut nodes, &mut tops, &joins, budget)?;
         tops.push(0);
-        // Numbers are given before the layout is fixed, so that it fits all of the sample.
+        // The numbers are assigned before the layout is fixed, so that the whole sample fits it.
         let draft = Arc::new(KeyLayout::new(1, nodes.clone(), &tops, capacity, |_| 0));
         let mut encoder = Encoder::new(draft);
         for state in sample {
@@ -131,15 +131,15 @@ impl KeyLayout {
     }
 
     /// The memory that learning from a state of `len` bytes takes: the state, and for each byte its
-    /// place in a column and in one of the columns that might be joined.
+    /// entry in a column and in a column that joining may add.
     pub fn learning_bytes(len: u64) -> u64 {
         64 + len * (1 + 2 * size_of::<u32>() as u64)
     }
 
-    /// This layout, of which no key was given away yet, with room for the states that did not fit:
-    /// bits for all numbers that were given since, leaves for states of `longest` bytes, and pieces
-    /// joined if the key would be too long. `sample` are states to judge by, `most_keys` is how
-    /// many there are.
+    /// This layout, of which no key is in use yet, with room for the states that did not fit: bits
+    /// for all numbers assigned since, leaves for states of `longest` bytes, and joined pieces if
+    /// the key would be too long. The decision uses the states of `sample`; there are `most_keys`
+    /// states in all.
     pub fn refitted(&self, longest: usize, sample: &[Vec<u8>], most_keys: u64, budget: &Arc<Budget>) -> Result<KeyLayout, StoreFull> {
         let (nodes, tops) = self.with_leaves_up_to(longest, budget)?;
         let planned = |node: usize| self.tops.iter().find(|top| top.node == node).map_or(0, |top| top.width);
@@ -163,17 +163,17 @@ impl KeyLayout {
         while capacity < len {
             let bytes = (len - capacity).min(LEAF_BYTES);
             let node = Node::new(Kind::Leaf { offset: capacity, len: bytes }, budget)?;
-            // The padding of shorter states has number 0, as keys of older generations assume.
+            // The padding of shorter states has number 0, which keys of older generations rely on.
             node.dictionary.add(&mut node.dictionary.index(), 0)?;
             nodes.push(node);
-            // Before the length, which is last.
+            // New leaves are inserted before the length, which is last.
             tops.insert(tops.len() - 1, nodes.len() - 1);
             capacity += bytes;
         }
         Ok((nodes, tops))
     }
 
-    /// The numbers of the tops in a state; 0 for what has none.
+    /// The numbers of the tops in a state; 0 for contents without a number.
     fn numbers_in(&self, state: &[u8]) -> Vec<Id> {
         let mut ids: Vec<Id> = Vec::with_capacity(self.nodes.len());
         // Children come before their parents.
@@ -191,8 +191,8 @@ impl KeyLayout {
         self.tops.iter().map(|top| ids[top.node]).collect()
     }
 
-    /// Whether the next layout would be better by enough to change: some top has grown and is
-    /// nearly out of numbers, or bits lie idle.
+    /// Whether the next layout would be enough of an improvement: some top has grown and is nearly
+    /// out of numbers, or too many bits are unused.
     pub fn is_outgrown(&self) -> bool {
         let mut idle = 0;
         for (top, &before) in self.tops.iter().zip(&self.values) {
@@ -205,9 +205,9 @@ impl KeyLayout {
         idle > 2
     }
 
-    /// The next generation: more bits for what has grown, room for a state of `len` bytes, and
-    /// pieces joined if the key would be too long; `sample` are keys of this generation to judge
-    /// by, of which there are at most `most_keys`.
+    /// The next generation, with more bits for the tops that have grown, room for a state of `len`
+    /// bytes, and joined pieces if the key would be too long. The decision uses `sample`, some of
+    /// the at most `most_keys` keys of this generation.
     pub fn next(&self, len: usize, sample: &[u64], most_keys: u64, budget: &Arc<Budget>) -> Result<KeyLayout, StoreFull> {
         let Some(generation) = self.generation.checked_add(1).filter(|&g| g < u8::MAX) else {
             return Err(StoreFull { needed: u64::MAX, budget: budget.limit() });
@@ -223,8 +223,8 @@ impl KeyLayout {
         layout.squeezed(&sample, most_keys, budget)
     }
 
-    /// The numbers of `layout`'s tops in a key of this generation; `layout` has the same tops and
-    /// possibly some more.
+    /// The numbers of the tops of `layout` in a key of this generation; `layout` has the same tops
+    /// and possibly more.
     fn numbers_of(&self, key: u64, layout: &KeyLayout) -> Vec<Id> {
         let number = |node: usize| self.tops.iter().find(|top| top.node == node).map_or(0, |top| top.of(key));
         layout.tops.iter().map(|top| number(top.node)).collect()
@@ -242,8 +242,8 @@ impl KeyLayout {
         tops.pop();
         let columns = (0..tops.len()).map(|at| Column::new(sample.iter().map(|n| u64::from(n[at])), u64::MAX, population)).collect();
         let (joins, _) = join_neighbours(columns, population, -PAIR_BYTES, 0, |_, _| true);
-        // How many pairs there are is known only when all keys have been moved, but not more than
-        // there are keys.
+        // The number of pairs is known only when all keys have been moved, but it is at most the
+        // number of keys.
         let bound = bits_for(most_keys) + 1;
         let mut needed = 0;
         while widths.iter().sum::<u32>() > MOST_KEY_BITS - 2 && needed < joins.len() {
@@ -263,7 +263,7 @@ impl KeyLayout {
     }
 }
 
-/// One worker's way back from keys of a layout to states, by what has changed since the last key.
+/// Decodes keys of a layout for one worker, incrementally from the last key.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     layout: Arc<KeyLayout>,
@@ -272,7 +272,7 @@ pub(crate) struct Decoder {
     /// The last state, padded.
     state: Vec<u8>,
     len: usize,
-    /// Nodes whose contents are still to be written.
+    /// Nodes whose contents must still be written.
     work: Vec<(usize, Id)>,
     blank: bool,
 }
@@ -310,7 +310,7 @@ impl Decoder {
     }
 }
 
-/// Makes pairs of neighbouring tops, as `joins` says.
+/// Makes pairs of neighbouring tops, as `joins` specifies.
 fn join_tops(nodes: &mut Vec<Arc<Node>>, tops: &mut Vec<usize>, joins: &[usize], budget: &Arc<Budget>) -> Result<(), StoreFull> {
     for &at in joins {
         let right = tops.remove(at + 1);

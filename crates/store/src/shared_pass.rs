@@ -6,7 +6,7 @@
 
 use crate::sync::{AtomicUsize, Ordering, wait_until};
 
-/// How far a shared pass is.
+/// The progress of a shared pass.
 #[derive(Debug, Default)]
 pub(crate) struct SharedPass {
     claimed: AtomicUsize,
@@ -38,7 +38,7 @@ impl SharedPass {
         !self.has_failed()
     }
 
-    /// Lets the pass fail, also after its end.
+    /// Makes the pass fail, even after its end.
     pub fn fail(&self) {
         self.failed.store(1, Ordering::Release);
     }

@@ -1,9 +1,9 @@
-//! Real threads on real memory: random histories of many workers on each store, compared with the
-//! answers of a set.
+//! A stress test with real threads: random histories of many workers on each store, compared with
+//! the answers of a set.
 //!
-//! The model checker for the memory model sees every interleaving of a few operations. This test
-//! sees few interleavings of very many operations, with tables that grow and reorganise all the
-//! time. It is meant to be run for minutes or hours, by a command of its own.
+//! The model checker for the memory model explores every interleaving of a few operations. This
+//! test runs few interleavings of very many operations, with tables that grow and reorganise all
+//! the time. It is meant to run for minutes or hours, by a command of its own.
 
 use crate::{Compact, Hashes, Plain};
 use contract::testing::Random;
@@ -11,7 +11,7 @@ use contract::{Store, StoreWorker};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What a stress run did.
+/// The result of a stress run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StressReport {
     /// Histories that were run.
@@ -20,10 +20,10 @@ pub struct StressReport {
     pub insertions: u64,
 }
 
-/// What a stress run found.
+/// An error that a stress run found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StressFailure {
-    /// The store it found it in.
+    /// The store with the error.
     pub store: &'static str,
     /// The seed of the history.
     pub seed: u64,
@@ -67,10 +67,10 @@ fn state(seed: u64, n: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// What one worker was told: which states were new.
+/// The answers that one worker got: which states were new.
 type Log = Vec<(u64, bool)>;
 
-/// One worker's part of a history, unless the store refused a state or gave another one back.
+/// One worker's part of a history. Fails if the store refused a state or returned a wrong one.
 fn work<S: Store>(store: &S, seed: u64, number: u64, insertions: u64) -> Result<Log, String> {
     let distinct = insertions.max(1);
     let mut worker = store.worker();

@@ -1,19 +1,18 @@
-//! A lock-free hash table that only grows: from the hash of a thing to the place where the thing
-//! lies.
+//! A lock-free hash table that only grows: it maps the hash of an entry to the entry's place in an
+//! arena.
 //!
-//! A slot is one word: how far it lies from home, a piece of the hash, and the place. Eight slots
-//! make a bucket of one cache line, which is searched round and round from a slot the hash chooses.
-//! Nothing is ever removed or changed once written; so whoever finds a bucket full may go on to the
-//! next one of the probe sequence, and whoever finds an empty slot knows that what it seeks was not
-//! inserted before. Two workers that insert the same thing race for the same slot, and the loser
-//! compares with what the winner wrote.
+//! A slot is one word: the distance from home, a part of the hash, and the place. Eight slots make
+//! a bucket of one cache line. The hash chooses the slot at which the search of a bucket begins,
+//! and the search wraps around. A slot is never removed or changed once it is written. So a worker
+//! that finds a bucket full may continue with the next bucket of the probe sequence, and a worker
+//! that finds an empty slot knows that its entry was not inserted before. Two workers that insert
+//! the same entry race for the same slot, and the loser compares its entry with the winner's.
 //!
-//! *Growing.* A filled slot is final, so moving to a larger table needs care only about empty ones:
-//! they are *frozen* as the movers pass. A worker that meets a frozen slot, or notices that a
-//! larger table exists, helps to move and goes on in the larger table. All of that is cooperative,
-//! and nobody stops for longer than it takes all workers together to copy the table once. A worker
-//! that is alone doubles the table where it is. How slots move is told in
-//! [`buckets`](crate::buckets).
+//! *Growing.* A filled slot is final, so moving to a larger table needs care only for empty slots:
+//! they are *frozen* during the move. A worker that finds a frozen slot, or notices that a larger
+//! table exists, helps to move and continues in the larger table. No worker waits for longer than
+//! all workers together need to copy the table once. A worker that is alone doubles the table in
+//! place. [`buckets`](crate::buckets) describes how slots move.
 //!
 //! Related: the freezing of cells in Maier, Sanders, Dementiev, "Concurrent hash tables: fast and
 //! general(?)!" (2016); the buckets of one cache line in Laarman, van de Pol, Weber, "Boosting
@@ -27,36 +26,36 @@ use crate::shared_pass::SharedPass;
 use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use contract::StoreFull;
 
-/// Pairs of buckets moved at a time.
+/// The number of pairs of buckets that are moved at a time.
 const BLOCK: usize = if cfg!(loom) { 1 } else { 256 };
-/// Buckets of the first table.
+/// The logarithm of the number of buckets of the first table.
 const FIRST_BUCKET_BITS: u32 = if cfg!(loom) { 2 } else { 6 };
 
-/// From so many buckets on, half a megabyte, a table is only doubled: what it would have too much
-/// is no longer little.
+/// From this many buckets on (half a megabyte), a table is only doubled, because a larger step
+/// would waste too much memory.
 const LARGE: usize = if cfg!(loom) { 0 } else { 1 << 13 };
 
-/// Addresses a table asks for at most.
+/// The most bytes of addresses that a table reserves.
 const MOST_BYTES: u64 = 1 << 40;
 
 const EMPTY: u64 = 0;
-/// No filled slot looks like this: its place would be 0.
+/// A filled slot never has this value, because its place is not 0.
 const FROZEN: u64 = 1 << 63;
 
 /// The answer to a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// It was there, at this place.
+    /// The entry was there, at this place.
     Found(u64),
-    /// It was not; it is now, at the place given.
+    /// The entry was not there and was inserted at the given place.
     Inserted,
     /// The table is being replaced; see [`Table::next`].
     Frozen,
-    /// No room within reach: grow.
+    /// There is no room within reach: the table must grow.
     Full,
 }
 
-/// An empty slot, and what it will hold beside the place.
+/// An empty slot, and what it will hold in addition to the place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap<'t> {
     slot: &'t AtomicU64,
@@ -64,33 +63,32 @@ pub(crate) struct Gap<'t> {
 }
 
 impl Gap<'_> {
-    /// Fills the gap that a search for a thing came to with its place; `false` if somebody else was
-    /// there first.
+    /// Fills the gap with the place of an entry; returns `false` if another worker filled it first.
     #[inline(always)]
     pub fn fill(self, place: u64) -> bool {
         self.slot.compare_exchange(EMPTY, self.filled | place, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 }
 
-/// What a search found in some buckets of a probe sequence.
+/// The result of a search in some buckets of a probe sequence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'t> {
-    /// The thing, at this place.
+    /// The entry is at this place.
     There(u64),
-    /// That it was not there, and where it belongs.
+    /// The entry is not there and belongs here.
     Gap(Gap<'t>),
-    /// Neither: all of them are full.
+    /// All of the buckets are full of other entries.
     Nothing,
-    /// That the table is being replaced.
+    /// The table is being replaced.
     Frozen,
 }
 
-/// What comes after a table.
+/// What replaces a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Next {
-    /// A larger one: [`Table::help`] to fill it.
+    /// A larger table; [`Table::help`] fills it.
     Table(Arc<Table>),
-    /// Something else; see [`Table::close`].
+    /// Another structure; see [`Table::close`].
     Closed,
 }
 
@@ -100,21 +98,22 @@ pub(crate) struct Table {
     buckets: Buckets,
     budget: Arc<Budget>,
     next: Mutex<Option<Next>>,
-    /// 1 as soon as `next` is there; read without the lock.
+    /// 1 as soon as `next` is set; read without the lock.
     growing: AtomicUsize,
-    /// Hash and place of what found no room within reach. Empty unless more things share a hash
-    /// than sixteen buckets hold, which nobody but an adversary achieves; then the table is slow
-    /// but still right.
+    /// The hash and place of each entry that found no room within reach. It is empty unless more
+    /// entries share a hash than sixteen buckets hold, which only an adversary achieves. The table
+    /// is then slow but still correct.
     overflow: Mutex<Vec<(u64, u64)>>,
-    /// The move to a larger table: all blocks first,
+    /// The first pass of the move to a larger table, over all blocks.
     pass: SharedPass,
-    /// then what each of them left because it belongs elsewhere.
+    /// The slots that the first pass left because they belong elsewhere; the second pass moves
+    /// them.
     strays: Mutex<Vec<Vec<Moving>>>,
     stray_pass: SharedPass,
 }
 
-/// A table with what a look-up needs of it by value: a compiler that cannot know that nobody
-/// changes a table between two look-ups would fetch all of it again for each.
+/// The fields of a table that a look-up needs, by value. The compiler cannot know that no other
+/// worker changes the table between two look-ups, so it would load them again for each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lines<'t> {
     words: &'t Words,
@@ -125,26 +124,26 @@ pub(crate) struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    /// Asks for the line where a thing with this hash is at home.
+    /// Prefetches the home bucket of this hash.
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
         let (home, _) = self.places.of(hash);
         prefetch(self.start.wrapping_add((home as usize) << SLOTS_LOG));
     }
 
-    /// Looks for the thing with `hash` that `same` recognises where nearly all things are: in its
-    /// home bucket and the other one of that pair.
+    /// Looks for the entry with `hash` that `same` recognises in its home bucket and the other
+    /// bucket of that pair, where nearly all entries are.
     #[inline(always)]
     pub fn search_pair(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Found<'t> {
         let (home, tag) = self.places.of(hash);
         let (mut bucket, mut wanted) = (home as usize, tag);
         let first = Buckets::first_slot(tag);
         let mut index = first;
-        // Written so that it is not unrolled: nearly always the first slot or the second has the
-        // answer.
+        // Written so that the compiler does not unroll it: the first or second slot nearly always
+        // has the answer.
         loop {
-            // SAFETY: the table has `SLOTS` words for each of its buckets; the home of a hash is
-            // one of these, and so is its neighbour, since their number is even.
+            // SAFETY: the table has `SLOTS` words for each of its buckets. The home of a hash is
+            // one of these buckets, and so is its neighbour, because the number of buckets is even.
             let slots: &[AtomicU64; SLOTS] = unsafe { self.words.some_from(self.start, bucket << SLOTS_LOG) };
             let slot = slots[index].load(Ordering::Acquire);
             let place = slot & self.place_mask;
@@ -167,17 +166,17 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The memory set aside for strays while buckets move. Three things in a hundred are strays in a
-/// table three quarters full.
+/// The memory reserved for strays during a move. In a table that is three quarters full, three
+/// slots in a hundred are strays.
 fn aside(buckets: &Buckets) -> u64 {
     buckets.bytes() / 8
 }
 
 impl Table {
-    /// The first table. It may grow where it is as far as the budget allows, if the system has the
+    /// The first table. It can grow in place as far as the budget allows, if the system has the
     /// addresses.
     pub fn first(place_bits: u32, budget: Arc<Budget>) -> Result<Table, StoreFull> {
-        // A table has a power of two.
+        // The size of a table is a power of two.
         let room = (1u64 << budget.limit().clamp(1, MOST_BYTES).ilog2()) / 8;
         Self::of(Buckets::new(FIRST_BUCKET_BITS, place_bits), usize::try_from(room).unwrap_or(0), budget)
     }
@@ -187,8 +186,7 @@ impl Table {
         Self::of(Buckets::new(1, place_bits), 0, budget)
     }
 
-    /// An empty table that can grow up to `room` words where it is, if the system has the
-    /// addresses.
+    /// An empty table that can grow in place up to `room` words, if the system has the addresses.
     fn of(buckets: Buckets, room: usize, budget: Arc<Budget>) -> Result<Table, StoreFull> {
         let bytes = buckets.bytes();
         budget.take(bytes)?;
@@ -217,15 +215,15 @@ impl Table {
     #[inline(always)]
     fn slots_of(&self, bucket: usize) -> &[AtomicU64; SLOTS] {
         debug_assert!(bucket < self.buckets.len());
-        // SAFETY: the table has `SLOTS` words for each of its buckets, and every bucket asked for
-        // is a home or came from `Buckets::bucket`, which both stay below their number, or was
-        // counted up to it, or is in a gap that a search of this table found; or it is one of the
-        // four that a pair becomes, and those who ask for these see to it that this table has twice
-        // as many.
+        // SAFETY: the table has `SLOTS` words for each of its buckets. Every bucket asked for is a
+        // home or a result of `Buckets::bucket`, which are both below the number of buckets; or it
+        // was counted up to that number; or it is one of the four that a pair becomes, and callers
+        // that ask for these make sure that this table has twice as many buckets as the one they
+        // read.
         unsafe { self.words.some(bucket << SLOTS_LOG) }
     }
 
-    /// The table, at hand for many look-ups.
+    /// The fields of the table that look-ups need, loaded once for many of them.
     #[inline(always)]
     pub fn lines(&self) -> Lines<'_> {
         let Buckets { tag_mask, place_mask, .. } = self.buckets;
@@ -237,9 +235,9 @@ impl Table {
         self.lines().prefetch(hash);
     }
 
-    /// The place of the thing with `hash` that `same` recognises, if it is certain that it is here.
-    /// If not, it may be somewhere all the same, and [`find_or_insert`](Self::find_or_insert) will
-    /// tell.
+    /// The place of the entry with `hash` that `same` recognises, if it is certain that it is here.
+    /// `None` does not prove its absence; [`find_or_insert`](Self::find_or_insert) gives the
+    /// definite answer.
     pub fn find(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Option<u64> {
         let found = match self.lines().search_pair(hash, &mut same) {
             Found::Nothing => self.search_on(hash, same),
@@ -251,7 +249,7 @@ impl Table {
         }
     }
 
-    /// Goes on where [`search_pair`](Lines::search_pair) found two full buckets.
+    /// Continues where [`search_pair`](Lines::search_pair) found two full buckets.
     #[cold]
     pub fn search_on(&self, hash: u64, mut same: impl FnMut(u64) -> bool) -> Found<'_> {
         let (home, tag) = self.buckets.home_and_tag().of(hash);
@@ -273,9 +271,9 @@ impl Table {
         Found::Nothing
     }
 
-    /// Looks for the thing with `hash` that `same` recognises by its place, and inserts it at the
-    /// place `make` gives if there is none. `make` may be called even if the thing then turns out
-    /// to be there.
+    /// Looks for the entry with `hash` that `same` recognises by its place. If there is none,
+    /// inserts it at the place that `make` returns. `make` may be called even if the entry turns
+    /// out to be there.
     #[inline]
     pub fn find_or_insert<E>(
         &self,
@@ -322,8 +320,8 @@ impl Table {
         Ok(found.map_or(Lookup::Full, |&(_, place)| Lookup::Found(place)))
     }
 
-    /// For a thing whose look-up answered [`Lookup::Full`] although the table is nearly empty, so
-    /// that growing would not help.
+    /// Inserts an entry whose look-up answered [`Lookup::Full`] although the table is nearly empty,
+    /// so that growing would not help.
     #[cold]
     pub fn insert_overflow<E>(
         &self,
@@ -342,16 +340,16 @@ impl Table {
         Ok(Lookup::Inserted)
     }
 
-    /// What replaces this table, if anything does.
+    /// What replaces this table, if it is being replaced.
     pub fn next(&self) -> Option<Next> {
         if self.growing.load(Ordering::Acquire) == 0 { None } else { lock(&self.next).clone() }
     }
 
-    /// Makes a table of twice the size the next one, unless something comes next already.
+    /// Makes a table of twice the size the next one, unless there is a next one already.
     pub fn grow(&self) -> Result<(), StoreFull> {
         let mut next = lock(&self.next);
         if next.is_none() {
-            // Given back when this table goes.
+            // This is given back when this table is dropped.
             self.budget.take(aside(&self.buckets))?;
             let table = Table::of(self.buckets.twice(), 0, self.budget.clone());
             let table = table.inspect_err(|_| self.budget.give_back(aside(&self.buckets)))?;
@@ -361,8 +359,8 @@ impl Table {
         Ok(())
     }
 
-    /// Makes this the last table, unless a larger one comes next already; says whether it did. Once
-    /// [`drain_blocks`](Self::drain_blocks) is through, nothing is inserted any more.
+    /// Makes this the last table, unless there is a larger one already; returns whether it did.
+    /// Once [`drain_blocks`](Self::drain_blocks) is complete, nothing is inserted any more.
     pub fn close(&self) -> bool {
         let mut next = lock(&self.next);
         if next.is_none() {
@@ -373,13 +371,13 @@ impl Table {
     }
 
     fn announce(&self) {
-        // Under the lock of the overflow, so that nothing enters it after it was moved.
+        // The lock of the overflow is held, so that nothing enters the overflow after it was moved.
         let _overflow = lock(&self.overflow);
         self.growing.store(1, Ordering::Release);
     }
 
-    /// Helps to move everything to the `next` table and returns when it is there. `rehash` gives
-    /// the hash of the thing at a place.
+    /// Helps to move all entries to the `next` table and returns when the move is complete.
+    /// `rehash` gives the hash of the entry at a place.
     pub fn help(&self, next: &Table, rehash: impl Fn(u64) -> u64) {
         assert_eq!(next.buckets.len(), 2 * self.buckets.len(), "a table moves to one of twice its size");
         let pairs = self.buckets.len() / 2;
@@ -396,7 +394,8 @@ impl Table {
             lock(&self.strays).push(strays);
             true
         });
-        // Only now, since a block writes its buckets of the next table as if nobody else did.
+        // Strays are moved only now, because the first pass writes buckets of the next table
+        // without synchronisation.
         let put = |word: &AtomicU64, filled| word.compare_exchange(EMPTY, filled, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         self.stray_pass.share(blocks + 1, |number| {
             let strays = if number == 0 { self.in_overflow(next) } else { lock(&self.strays).pop().unwrap_or_default() };
@@ -405,11 +404,10 @@ impl Table {
         });
     }
 
-    /// Makes the table larger, where it is if there is room. Nothing has happened if memory is
-    /// refused.
+    /// Makes the table larger, in place if there is room. If memory is refused, nothing changes.
     ///
-    /// A small table gets eight times its size: most of what it holds would otherwise move three
-    /// times before it is no longer small.
+    /// A small table grows to eight times its size, because most of its entries would otherwise
+    /// move three times before it is large.
     pub fn enlarge(&mut self, rehash: impl Fn(u64) -> u64) -> Result<(), StoreFull> {
         let larger = self.buckets.times_eight();
         let small = self.buckets.len() < LARGE && self.words.has_room(larger.slots());
@@ -439,7 +437,7 @@ impl Table {
         Ok(())
     }
 
-    /// Doubles the table, where it is if there is room. Nothing has happened if memory is refused.
+    /// Doubles the table, in place if there is room. If memory is refused, nothing changes.
     pub fn double(&mut self, rehash: impl Fn(u64) -> u64) -> Result<(), StoreFull> {
         debug_assert_eq!(self.growing.load(Ordering::Relaxed), 0, "nothing is frozen");
         let (buckets, twice) = (self.buckets, self.buckets.twice());
@@ -461,14 +459,15 @@ impl Table {
         }
         let to = elsewhere.as_ref().unwrap_or(self);
         let mut strays = self.in_overflow(to);
-        // From the end, so that in place nothing is written over that has not moved yet.
+        // The loop starts at the end, so that in place no slot is overwritten before it has moved.
         for pair in (0..buckets.len() / 2).rev() {
             let mut slots = [[EMPTY; SLOTS]; 2];
             for (side, slots) in slots.iter_mut().enumerate() {
                 let words = self.slots_of(2 * pair + side);
                 slots.iter_mut().zip(words).for_each(|(slot, word)| *slot = word.load(Ordering::Relaxed));
             }
-            // What was not part of the table before is empty, and so is another table.
+            // Buckets that were not part of the table before are empty, and so are those of another
+            // table.
             if elsewhere.is_none() && 4 * pair < buckets.len() {
                 to.settle(4 * pair, [[EMPTY; SLOTS]; 4]);
             }
@@ -486,12 +485,12 @@ impl Table {
         Ok(())
     }
 
-    /// What is in the overflow, on its way to another table.
+    /// The entries of the overflow, for another table.
     fn in_overflow(&self, next: &Table) -> Vec<Moving> {
         lock(&self.overflow).iter().map(|&(hash, place)| next.buckets.moving_from(hash, place)).collect()
     }
 
-    /// Fills four buckets, from number `first` on, that nobody else sees yet.
+    /// Fills four buckets, from number `first` on, that no other worker sees yet.
     #[inline(always)]
     fn settle(&self, first: usize, four: [Bucket; 4]) {
         for (number, bucket) in four.into_iter().enumerate() {
@@ -501,8 +500,8 @@ impl Table {
         }
     }
 
-    /// Inserts what is known not to be there, while the table is visible to movers only. `put`
-    /// fills an empty slot, unless another mover was there first.
+    /// Inserts entries that are known to be absent, while only the workers that move see the table.
+    /// `put` fills an empty slot, unless another worker filled it first.
     fn take_in(&self, strays: Vec<Moving>, rehash: impl Fn(u64) -> u64, put: impl Fn(&AtomicU64, u64) -> bool) {
         for Moving { home, tag, place } in strays {
             let found_room = (0..=MOST_DISTANCE).any(|distance| {
@@ -518,8 +517,8 @@ impl Table {
         }
     }
 
-    /// Helps to visit all places, and nothing after the last of each block of them. Nothing can be
-    /// added to a block after its visit.
+    /// Helps to visit all places; `visit` gets `None` after the last place of each block. Nothing
+    /// can be added to a block after its visit.
     pub fn drain_blocks(&self, pass: &SharedPass, mut visit: impl FnMut(Option<u64>) -> bool) -> bool {
         let buckets = self.buckets.len();
         pass.share(buckets.div_ceil(2 * BLOCK), |block| {
@@ -531,7 +530,8 @@ impl Table {
         })
     }
 
-    /// Shows `visit` all places, permuted, as long as it answers `true`, while nobody inserts.
+    /// Shows `visit` all places, permuted, as long as it returns `true`. No worker inserts at the
+    /// same time.
     pub fn all(&self, mut visit: impl FnMut(u64) -> bool) -> bool {
         let words = self.words.get();
         let slots = permuted(words.len() as u64).map(|number| words[number as usize].load(Ordering::Acquire));
@@ -542,13 +542,15 @@ impl Table {
     /// Up to `count` places from all over the table.
     pub fn sample(&self, count: usize) -> Vec<u64> {
         let words = self.words.get();
-        // A stride without a common factor, so that all slots of a bucket have their turn.
+        // The stride is odd, so that it has no common factor with the table and reaches all slots
+        // of a bucket.
         let stride = (words.len() / (2 * count.max(1))).max(1) | 1;
         let places = words.iter().step_by(stride).map(|word| word.load(Ordering::Acquire));
         places.filter(|&slot| slot != EMPTY && slot != FROZEN).map(|slot| slot & self.buckets.place_mask).take(count).collect()
     }
 
-    /// Freezes all empty slots of a bucket; the others, and nothing in place of the empty ones.
+    /// Freezes all empty slots of a bucket; returns the other slots, with `EMPTY` for the frozen
+    /// ones.
     #[inline(always)]
     fn freeze(&self, bucket: usize) -> Bucket {
         self.slots_of(bucket).each_ref().map(|word| {
@@ -573,9 +575,9 @@ impl Drop for Table {
 mod tests {
     use super::*;
 
-    /// The thing at place *p* is *p* itself. The slots know few bits of the hash, so that they are
-    /// renewed more than once; and the table is fuller than the stores let it become, so that many
-    /// things are far from home.
+    /// The entry at place *p* is *p* itself. The slots know few bits of the hash, so the bits are
+    /// renewed more than once. The table is fuller than the stores let it become, so many entries
+    /// are far from home.
     #[test]
     fn nothing_is_lost_by_growing_alone_or_together() {
         let hash = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place << 40;
@@ -605,8 +607,8 @@ mod tests {
     fn a_table_that_may_not_grow_is_as_it_was() {
         let hash = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let first = Table::first(20, Arc::new(Budget::new(u64::MAX))).unwrap().buckets.bytes();
-        // Too little for the strays; for the strays but not for the table; enough in place but not
-        // beside; enough.
+        // The limits allow: too little for the strays; the strays but not the table; growing in
+        // place but not beside; both.
         for (limit, alone, together) in
             [(9 * first / 8 - 1, false, false), (2 * first, false, false), (3 * first, true, false), (4 * first, true, true)]
         {
@@ -647,7 +649,7 @@ mod tests {
         assert_eq!(table.buckets.len(), 2 * before);
     }
 
-    /// The table at twice the size, moved by a worker that is alone or, as it were, by one of many.
+    /// The table at twice the size, moved by a worker that is alone or by one of many.
     fn grown(mut table: Arc<Table>, alone: bool, hash: impl Fn(u64) -> u64) -> Arc<Table> {
         if alone {
             Arc::get_mut(&mut table).expect("nobody else has it").double(hash).unwrap();
@@ -659,7 +661,7 @@ mod tests {
         next
     }
 
-    /// The thing at place *p* is *p* itself, and a few hundred of them share each hash: more than
+    /// The entry at place *p* is *p* itself, and a few hundred of them share each hash: more than
     /// sixteen buckets hold.
     #[test]
     fn what_shares_a_hash_survives_growing() {

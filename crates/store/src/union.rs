@@ -2,9 +2,9 @@
 //! them.
 //!
 //! Runs over bit arrays with different hash functions overlook different states. The size of the
-//! union is estimated with a sketch (Flajolet, Fusy, Gandouet, Meunier, "HyperLogLog", 2007): each
+//! union is estimated with a sketch (Flajolet, Fusy, Gandouet, Meunier, "HyperLogLog", 2007). Each
 //! state has a hash that is the same in all runs, and for each of 16384 classes of hashes the
-//! longest row of leading zeros is kept. The standard error is below one in a hundred.
+//! sketch keeps the longest run of leading zeros. The standard error is below one in a hundred.
 
 use crate::hash::hash_seeded;
 use crate::save_format::Next;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 const CLASS_BITS: u32 = 14;
 const CLASSES: usize = 1 << CLASS_BITS;
-/// Unlike the seeds of the arrays, which count from nothing.
+/// Different from the seeds of the arrays, which are small numbers.
 const SEED: u64 = 0x7c15_9e37_79b9_7f4a;
 
 /// A sketch of a set of states, filled by any number of workers and runs.
@@ -37,7 +37,7 @@ impl Union {
     fn add(&self, state: &[u8]) {
         let hash = hash_seeded(state, SEED);
         let class = (hash >> (64 - CLASS_BITS)) as usize;
-        // The bit at the end stops the count in hashes that are all zeros.
+        // The added bit stops the count in hashes that are all zeros.
         let zeros = (hash << CLASS_BITS | 1 << (CLASS_BITS - 1)).leading_zeros() as u8 + 1;
         if self.classes[class].load(Ordering::Relaxed) < zeros {
             self.classes[class].fetch_max(zeros, Ordering::Relaxed);
@@ -54,7 +54,7 @@ impl Union {
             empty += u32::from(zeros == 0);
         }
         let estimate = 0.7213 / (1.0 + 1.079 / classes) * classes * classes / sum;
-        // Small sets are better counted by the classes they leave empty.
+        // For small sets, the number of empty classes gives a better estimate.
         if estimate <= 2.5 * classes && empty > 0 {
             return (classes * (classes / f64::from(empty)).ln()).round() as u64;
         }
@@ -67,8 +67,8 @@ impl Union {
     }
 }
 
-/// A store that adds every state it takes for new to a [`Union`]. It is saved together with the
-/// union and a note on earlier runs.
+/// A store that adds every state it finds new to a [`Union`]. It is saved together with the union
+/// and a note on earlier runs.
 #[derive(Debug)]
 pub struct Joined<'u, T> {
     store: T,
@@ -77,12 +77,13 @@ pub struct Joined<'u, T> {
 }
 
 impl<'u, T> Joined<'u, T> {
-    /// `store`, whose new states are added to `union`. The note is kept for the restored store.
+    /// A store over `store` that adds its new states to `union`. The note is kept for the restored
+    /// store.
     pub fn new(store: T, union: &'u Union, note: Vec<u8>) -> Self {
         Joined { store, union, note }
     }
 
-    /// The note it was made or saved with.
+    /// The note that the store was made or saved with.
     pub fn note(&self) -> &[u8] {
         &self.note
     }
@@ -155,7 +156,7 @@ impl<T: Store> Saveable for Joined<'_, T> {
 
     fn restore(&mut self, next: Next<'_>) -> Result<(), NotRestored> {
         let mut classes = Vec::new();
-        // No more zeros than a hash has beside its class, and one.
+        // A hash has no more zeros than it has bits beside its class, plus one.
         let most = (64 - CLASS_BITS) as u8 + 1;
         if !next(&mut self.note) || !next(&mut classes) || classes.len() != CLASSES || classes.iter().any(|&zeros| zeros > most) {
             return Err(NotRestored::Malformed);

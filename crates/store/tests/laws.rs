@@ -1,4 +1,4 @@
-//! Every store obeys the laws of the contract and keeps its budget.
+//! Tests that every store obeys the laws of the contract and keeps its budget.
 
 use contract::testing::{Random, compare_with_hash_set, lossy_store_laws, store_laws};
 use contract::{Action, Budgeted, FaultCode, Fresh, Inserted, NotRestored, Saveable, StateId, Store, StoreWorker, Successor, Successors};
@@ -14,11 +14,11 @@ fn plain_obeys_the_laws() {
 #[test]
 fn compact_obeys_the_laws() {
     store_laws(Compact::new);
-    // Learning too early gives bad layouts, which must be mended again and again.
+    // A store that learns too early gets bad layouts, which must be corrected again and again.
     store_laws(|| Compact::learning_from(u64::MAX, 50));
 }
 
-/// A store that is told to leave room turns compact, and says beforehand that it can.
+/// A store that is told to leave room becomes compact, and says beforehand that it can.
 #[test]
 fn a_store_yields_until_it_is_compact() {
     let store = Compact::when_needed(16 << 20);
@@ -52,8 +52,8 @@ proptest! {
     }
 }
 
-/// Fills a store until it refuses; what it holds must stay valid and within the budget, measured
-/// after each insertion.
+/// Fills a store until it refuses. Its contents must stay valid and within the budget, which is
+/// checked after each insertion.
 fn keeps_its_budget<S: Store + Budgeted>(store: &S, budget: u64) {
     let mut worker = store.worker();
     let mut inserted = 0u64;
@@ -92,14 +92,14 @@ fn compact_keeps_its_budget() {
 
 #[test]
 fn hashes_omit_little_and_say_so() {
-    // With 56 bits nothing is omitted; with 20, about as many as chance has it.
+    // With 56 bits nothing is omitted; with 20 bits, about as many states as expected.
     let wide = Hashes::new(56, 0, u64::MAX);
     lossy_store_laws(&wide, 200_000, 0);
     assert!(wide.omission() < 1e-6, "{}", wide.omission());
     assert!(wide.bytes() < 200_000 * 12);
     let narrow = Hashes::new(20, 0, u64::MAX);
     lossy_store_laws(&narrow, 20_000, 400);
-    assert!(narrow.len() < 20_000, "that nothing collides among 2^20 hashes is incredible");
+    assert!(narrow.len() < 20_000, "some of the 2^20 hashes must collide");
     assert!(narrow.omission() > 0.99);
 }
 
@@ -142,10 +142,10 @@ fn bits_omit_little_while_there_is_room_and_say_how_full_they_are() {
     lossy_store_laws(&crowded, 50_000, 40_000);
     let report = crowded.report();
     assert!(report.fill > 0.5 && report.coverage < 0.95, "{report:?}");
-    // Even a single line tells some states from others.
+    // Even a single line distinguishes some states.
     let tiny = Bits::new(64, 3, 0);
     lossy_store_laws(&tiny, 50, 25);
-    // The estimate of what was recognised is in the right region.
+    // The estimate of the recognised states is roughly right.
     let recognised = crowded.len() as f64 / 50_000.0;
     assert!((recognised - report.coverage).abs() < 0.25, "{recognised} {report:?}");
 }
@@ -165,7 +165,7 @@ fn a_cache_forgets_only_what_was_left() {
             let answer = worker.insert(hash, &state).expect("no budget");
             let on_path = pinned.iter().any(|(other, _)| *other == state);
             assert!(!on_path || !answer.new, "a pinned state was forgotten");
-            assert!(answer.new || known.contains(&state), "a state that never was inserted is taken for seen");
+            assert!(answer.new || known.contains(&state), "a state that was never inserted was found");
             if answer.new {
                 known.insert(state.clone());
                 pinned.push((state, answer.id));
@@ -178,8 +178,8 @@ fn a_cache_forgets_only_what_was_left() {
     assert!(cache.bytes() < 2000 * 60, "{}", cache.bytes());
 }
 
-/// More room in the sets than in the budget: sets whose few states are all needed take room from
-/// others, and what others need of the budget later is given back.
+/// The sets have more room than the budget. Sets whose few states are all needed take room from
+/// others, and memory that is reserved later is given back.
 #[test]
 fn a_cache_at_its_budget_forgets_elsewhere() {
     let budget = 200_000;
@@ -190,7 +190,7 @@ fn a_cache_at_its_budget_forgets_elsewhere() {
         let hash = worker.hash(&state(n));
         (hash, worker.insert(hash, &state(n)).unwrap())
     };
-    // Never left.
+    // These states are never left.
     let path: Vec<(u64, Inserted)> = (0..300).map(&mut insert).collect();
     for n in 300..20_000 {
         let (_, inserted) = insert(n);
@@ -231,8 +231,8 @@ fn restore<S: Store + Saveable>(mut store: S, pieces: &[Vec<u8>]) -> Result<S, N
     Ok(store)
 }
 
-/// A walk like that of a depth-first search, most of the time on a long path: the answers to some
-/// insertions, with states left again.
+/// A walk like that of a depth-first search, most of the time on a long path. Returns the answers
+/// to the insertions; states are also left.
 fn walk<W: StoreWorker>(worker: &mut W, path: &mut Vec<StateId>, seed: u64) -> Vec<bool> {
     let mut random = Random(seed);
     let mut answers = Vec::new();
@@ -252,8 +252,8 @@ fn walk<W: StoreWorker>(worker: &mut W, path: &mut Vec<StateId>, seed: u64) -> V
     answers
 }
 
-/// A store that was saved, while a worker had not told all it did, answers as the original from
-/// then on.
+/// A restored store answers as the original does from then on, even if a worker had not updated the
+/// shared count before the store was saved.
 fn restored_stores_answer_the_same<S: Store + Saveable + Budgeted>(make: impl Fn() -> S, other: impl Fn() -> S) {
     let original = make();
     let (mut worker, mut path) = (original.worker(), Vec::new());
@@ -268,7 +268,7 @@ fn restored_stores_answer_the_same<S: Store + Saveable + Budgeted>(make: impl Fn
     }
     drop((worker, again));
     assert_eq!((original.len(), original.bytes(), original.omission()), (copy.len(), copy.bytes(), copy.omission()));
-    // Whatever is missing or wrong, it is an error or another store, but no panic.
+    // Missing or wrong pieces give an error or another store, but no panic.
     let small: Vec<Vec<u8>> = saved(&make(), 0);
     assert!(restore(other(), &[]).is_err() && restore(other(), &pieces).is_ok());
     for pieces in [&pieces[..pieces.len().min(3)], &small[..small.len().min(3)]] {
@@ -288,8 +288,8 @@ fn restored_stores_answer_the_same<S: Store + Saveable + Budgeted>(make: impl Fn
 #[test]
 fn hashes_are_restored() {
     restored_stores_answer_the_same(|| Hashes::new(16, 5, u64::MAX), || Hashes::new(56, 0, 1 << 24));
-    // However often they are saved and restored, in an order that crowds a table that grows, all
-    // are there.
+    // All hashes are there however often they are saved and restored, even in an order that crowds
+    // a growing table.
     let store = Hashes::new(56, 0, u64::MAX);
     let mut worker = store.worker();
     for n in 0..230_000u64 {
@@ -305,7 +305,7 @@ fn hashes_are_restored() {
     }
     let pieces = saved(&Hashes::new(30, 5, u64::MAX), 0);
     assert!(matches!(restore(Hashes::new(30, 5, 1), &pieces), Err(NotRestored::Full(_))));
-    // A hash that has too many bits, and one that comes twice.
+    // A hash that has too many bits, and one that occurs twice.
     for wrong in [vec![1 << 30], vec![7, 7]] {
         let wrong: Vec<u8> = wrong.into_iter().flat_map(u64::to_le_bytes).collect();
         let pieces = [&pieces[..], &[wrong]].concat();
@@ -345,7 +345,7 @@ fn a_cache_is_restored_with_what_it_would_forget_next() {
     assert!(restore(Cache::new(1000, u64::MAX), &pieces[..pieces.len() - 1]).is_err());
 }
 
-/// However many workers bring a state at the same moment: one of them is told that it is new.
+/// If many workers insert a state at the same moment, exactly one is told that it is new.
 #[test]
 fn a_state_is_new_to_one_worker() {
     const STATES: u64 = 40_000;
@@ -364,8 +364,8 @@ fn a_state_is_new_to_one_worker() {
     assert!((STATES - 10..=STATES).contains(&bits.len()), "{}", bits.len());
 }
 
-/// States whose rare pieces, and rare lengths, no sample shows: the layout is fitted to them in one
-/// pass, not found by trying.
+/// No sample shows the rare pieces and the rare lengths of these states. The layout is fitted to
+/// them in one pass, not by trial.
 #[test]
 fn rare_pieces_and_lengths_fit() {
     let state = |n: u64| {
@@ -389,8 +389,7 @@ fn rare_pieces_and_lengths_fit() {
     }
 }
 
-/// A search that is to end does not wait for states to be moved, and finds them all where they
-/// were.
+/// A search that is to end does not wait for a move, and finds all states where they were.
 #[test]
 fn a_move_can_be_given_up() {
     let store = Compact::with_budget(64 << 20);
@@ -408,8 +407,8 @@ fn a_move_can_be_given_up() {
     assert!((0..store.len()).all(|n| seen.contains(&state(n))));
 }
 
-/// Successors of some hundred states: most of one length, some of another, some seen before, some
-/// with a fault.
+/// Successors of some hundred states: most have one length, some another, some were seen before,
+/// some have a fault.
 fn batch(number: u64) -> Successors {
     const LENGTHS: [usize; 18] = [8, 0, 1, 7, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65, 100, 126, 127, 200];
     let mut random = Random(number);
@@ -428,7 +427,7 @@ fn batch(number: u64) -> Successors {
     out
 }
 
-/// Inserts all of a batch that has no fault, and gives how much was new.
+/// Inserts all entries of a batch that have no fault, and returns how many were new.
 fn insert_batch<W: StoreWorker>(worker: &mut W, batch: &Successors) -> usize {
     let (mut hashes, mut fresh, mut first) = (Vec::new(), Vec::new(), 0);
     worker.hash_batch(batch, &mut hashes);
@@ -452,7 +451,7 @@ fn insert_batch<W: StoreWorker>(worker: &mut W, batch: &Successors) -> usize {
     new
 }
 
-/// Looks for all of a batch, and gives how many of its entries are there.
+/// Looks for all entries of a batch, and returns how many are there.
 fn find_batch<W: StoreWorker>(worker: &mut W, batch: &Successors) -> usize {
     let (mut hashes, mut found) = (Vec::new(), Vec::new());
     worker.hash_batch(batch, &mut hashes);
@@ -485,8 +484,8 @@ fn batches_are_inserted<T: Store>(store: &T) {
     }
 }
 
-/// What is inserted in batches is inserted once, in order and under its name, whatever its length
-/// is and whoever inserts the same.
+/// States that are inserted in batches are inserted once, in order and under their names, whatever
+/// their length is and whichever workers insert the same states.
 #[test]
 fn batches_are_inserted_as_their_states_would_be() {
     for _ in 0..4 {

@@ -1,7 +1,6 @@
-//! Measures search orders and stores on systems written by hand, as native code for them would be:
-//! nanoseconds a transition, bytes a state.
-//! `cargo run --release -p search --example measure -- [SYSTEM] [ORDER] [STORE]…`; without a word,
-//! everything.
+//! Measures search orders and stores on systems written by hand, which run as fast as native code:
+//! nanoseconds per transition, bytes per state. `cargo run --release -p search --example measure --
+//! [SYSTEM] [ORDER] [STORE]…`; without arguments, it measures everything.
 
 use contract::{Action, Outcome, Store, Successor, Successors, System, Verdict};
 use search::{Task, breadth_first, depth_first, depth_first_shared};
@@ -41,8 +40,8 @@ impl System for Filter {
                     next[scan] = 0;
                     next[pc] = 2;
                 }
-                // Look at one other process after the other until all are behind, or someone else
-                // entered this room later.
+                // Look at the other processes one after the other, until all are behind or another
+                // process entered this room later.
                 2 => {
                     let other = state[scan] as usize;
                     if state[self.at(3, state[level] as usize)] != p as u8 || other == n {
@@ -68,7 +67,7 @@ impl System for Filter {
     }
 }
 
-/// Philosophers who take one fork after the other, in a vector of `pad` bytes more than needed.
+/// Philosophers who take one fork after the other, in a vector with `pad` unused bytes.
 #[derive(Clone)]
 struct Philosophers {
     n: usize,

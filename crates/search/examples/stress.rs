@@ -1,6 +1,6 @@
-//! Whole searches with several workers, again and again: their counts must be those of one worker,
-//! and violations must be found at their depth.
-//! `cargo run --release -p search --example stress -- [RUNS] [THREADS]`
+//! Repeats whole searches with several workers. Their counts must be those of one worker, and
+//! violations must be found at their depth. `cargo run --release -p search --example stress --
+//! [RUNS] [THREADS]`
 
 use contract::testing::{Graph, numbers};
 use contract::{Safety, Store, System, Verdict};
@@ -28,7 +28,7 @@ fn check<S: System + Clone>(name: &str, system: &S, runs: usize, threads: usize)
         if let Some(other) = got.iter().find(|&&got| got != expected) {
             return Err(format!("{name}, run {run}: {other:?}, expected {expected:?}"));
         }
-        // The shared depth-first order promises the verdict and, without a violation, the counts.
+        // The shared depth-first order guarantees the verdict and, without a violation, the counts.
         let shared = counts(system, &Plain::new(), threads, true);
         if (shared.0, shared.1, shared.2.is_some()) != (expected.0, expected.1, expected.2.is_some()) {
             return Err(format!("{name}, run {run}, shared depth-first: {shared:?}, expected {expected:?}"));

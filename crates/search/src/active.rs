@@ -1,22 +1,22 @@
-//! How many processes can move: an estimate of how far a deadlock is, since each of them must be
-//! blocked first. One step may block several, so it is no lower bound.
+//! The number of processes that can move, as an estimate of the distance to a deadlock: each of
+//! them must be blocked first. One step may block several processes, so this is not a lower bound.
 
 use crate::sync::lock;
 use contract::{CloneSystem, Heuristic, Successors, System};
 use std::sync::{Mutex, PoisonError};
 
-/// Counts the processes that can begin a step. Where a system is the product with an automaton, the
-/// system is to be given here without it.
+/// Counts the processes that can begin a step. For the product with an automaton, this needs the
+/// system without the automaton.
 pub struct Active {
     system: Mutex<Box<dyn CloneSystem>>,
-    /// Bytes behind the system's state that do not belong to it.
+    /// Bytes after the system's state that do not belong to it.
     tail: usize,
     out: Successors,
     seen: Vec<u32>,
 }
 
 impl Active {
-    /// Counts in states of `system`, each followed by `tail` bytes of somebody else.
+    /// Counts in states of `system`, each followed by `tail` bytes that do not belong to it.
     pub fn new(system: Box<dyn CloneSystem>, tail: usize) -> Active {
         Active { system: Mutex::new(system), tail, out: Successors::new(), seen: Vec::new() }
     }

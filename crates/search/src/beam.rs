@@ -1,8 +1,9 @@
-//! Beam search: level by level, as breadth-first search, but of each level only the most promising
-//! states are followed (Lowerre, "The HARPY speech recognition system", 1976).
+//! Beam search: a breadth-first search that follows only the most promising states of each level
+//! (Lowerre, "The HARPY speech recognition system", 1976).
 //!
-//! The beam never gets wider, so memory grows with the depth alone. What is left out is left out
-//! for good: a beam search that finds nothing knows nothing, unless every level fitted.
+//! The width of the beam is fixed, so memory grows with the depth alone. A state that is left out
+//! is never visited. A beam search that finds no violation therefore proves nothing, unless every
+//! level fitted into the beam.
 
 use crate::guided::Walk;
 use crate::monitor::Monitor;
@@ -19,7 +20,7 @@ pub fn beam<S: System + Clone, T: Store>(system: &S, store: &T, width: usize, ta
     let mut go_on = walk.initial().is_ok();
     next.append(&mut walk.reached);
     while go_on && !next.is_empty() {
-        // Among equals those that came first.
+        // Among states with equal estimates, those that came first are kept.
         next.sort_by_key(|&number: &u32| walk.nodes[number as usize].estimate);
         next.drain(width.max(1).min(next.len())..).for_each(|number| walk.leave_out(number));
         std::mem::swap(&mut level, &mut next);

@@ -1,12 +1,11 @@
-//! Best-first search and A*: the waiting state with the least weighted sum of path and estimate is
+//! Best-first search and A*: the open state with the least weighted sum of path and estimate is
 //! expanded next.
 //!
 //! With equal weights this is A* (Hart, Nilsson, Raphael, "A formal basis for the heuristic
-//! determination of minimum cost paths", 1968): a known state to which a shorter path is found
-//! waits again, and with an estimate that is a lower bound the path to the violation is a shortest
-//! one. Without any weight on the path it is greedy: it goes where the estimate is least and never
-//! looks at a state twice. Weighted in between, it is as near to the one or the other as the
-//! weights are.
+//! determination of minimum cost paths", 1968). A known state is opened again if a shorter path to
+//! it is found, and with an estimate that is a lower bound the path to the violation is a shortest
+//! one. With weight 0 on the path the search is greedy: it follows the least estimate and never
+//! visits a state twice. Other weights give a compromise.
 
 use crate::buckets::Buckets;
 use crate::guided::Walk;
@@ -14,19 +13,19 @@ use crate::monitor::Monitor;
 use crate::task::Task;
 use contract::{Outcome, Store, System};
 
-/// By what waiting states are compared.
+/// The weights by which open states are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights {
-    /// Counted for each step of the path.
+    /// The weight of each step of the path.
     pub path: u32,
-    /// Counted for each step of the estimate.
+    /// The weight of each step of the estimate.
     pub estimate: u32,
 }
 
 impl Weights {
     /// The estimate alone: greedy search.
     pub const GREEDY: Weights = Weights { path: 0, estimate: 1 };
-    /// Both alike: A*.
+    /// Path and estimate count equally: A*.
     pub const EQUAL: Weights = Weights { path: 1, estimate: 1 };
 
     pub(crate) fn key(self, depth: u32, estimate: u32) -> u64 {
@@ -34,9 +33,8 @@ impl Weights {
     }
 }
 
-/// Explores `system` in the order of `weights`, remembering states in `store`, which must be empty.
-/// Where the path counts, known states are re-opened; the store must have names for them that never
-/// change.
+/// Explores `system` in the order of `weights`. The store must be empty. If the path has a weight,
+/// known states are re-opened, and the store's names for them must never change.
 pub fn best_first<S: System + Clone, T: Store>(system: &S, store: &T, weights: Weights, task: &Task<'_>) -> Outcome {
     let monitor = Monitor::new(task, 1, store);
     let mut walk = Walk::new(system, store, task, &monitor, weights.path > 0);
@@ -49,7 +47,8 @@ pub fn best_first<S: System + Clone, T: Store>(system: &S, store: &T, weights: W
         }
         let next = loop {
             match waiting.pop() {
-                // A shorter path put it before its old place in the queue.
+                // A shorter path put this state further to the front of the queue, where it was
+                // expanded.
                 Some(number) if walk.nodes[number as usize].closed => {}
                 next => break next,
             }

@@ -1,10 +1,11 @@
-//! Breadth-first search, level by level: the shortest counterexample, and the order that is
-//! fastest.
+//! Breadth-first search, level by level. It gives the shortest counterexample and is the fastest
+//! order.
 //!
-//! Sequential or parallel is a matter of who takes the chunks of a level. The caller's thread is
-//! the first worker and leads: it works the smallest levels off alone, and shares the others with
-//! whoever is there in time. A level ends when all its chunks are done, so depths are exact and the
-//! first violation found is among the shortest, with any number of workers.
+//! A sequential search and a parallel one differ only in which workers take the chunks of a level.
+//! The caller's thread is the first worker and leads: it expands the smallest levels alone and
+//! shares the others with the helpers that are there in time. A level ends when all its chunks are
+//! done. So depths are exact and the first violation found is among the shortest, with any number
+//! of workers.
 
 use crate::checkpoint::{CheckpointError, Reader, SavedCounts, SavedOrder, Writer};
 use crate::estimate::Levels;
@@ -23,15 +24,15 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Levels with fewer states than this are not worth calling anyone.
+/// Levels with fewer states than this are not shared.
 const SHARED_STATES: u64 = 128;
 
-/// Explores `system` level by level, remembering states in `store`, which must be empty.
+/// Explores `system` level by level. The store must be empty.
 pub fn breadth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
     search(system, store, task, None)
 }
 
-/// Goes on from a checkpoint whose states are already in the store.
+/// Continues from a checkpoint whose states are already in the store.
 pub(crate) fn resumed<S: System + Clone, T: Store>(
     system: &S,
     store: &T,
@@ -52,7 +53,7 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
     Ok(outcome)
 }
 
-/// Reads the waiting states of a level, in chunks.
+/// Reads the states of a level that wait to be expanded, in chunks.
 fn load<W: StoreWorker>(reader: &mut Reader<'_>, worker: &mut W, depth: u64) -> Result<Vec<Chunk>, CheckpointError> {
     let mut level = Vec::new();
     let mut state = Vec::new();
@@ -71,11 +72,11 @@ fn load<W: StoreWorker>(reader: &mut Reader<'_>, worker: &mut W, depth: u64) -> 
     Ok(level)
 }
 
-/// Where a resumed search begins.
+/// The point at which a resumed search begins.
 struct Start {
-    /// The logs of those who worked on it before.
+    /// The logs of the workers of earlier runs.
     ancestors: Vec<Links>,
-    /// What is left of the level, and what was found of the next.
+    /// The rest of the level, and the states found so far for the next one.
     level: Vec<Chunk>,
     next: Vec<Chunk>,
     standing: SavedCounts,
@@ -109,7 +110,7 @@ fn search<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>, m
     outcome
 }
 
-/// Sends the helpers home when the leader is done, and at once if it panics.
+/// Dismisses the helpers when the leader is done, and at once if it panics.
 struct SendHome<'a>(&'a ForkJoin, &'a Monitor<'a>);
 
 impl Drop for SendHome<'_> {
@@ -129,7 +130,7 @@ struct Search<'a, T> {
     best: &'a Best,
     level: &'a Level,
     fork_join: &'a ForkJoin,
-    /// The links of the helpers, while they are not at work.
+    /// The links of the helpers while they are idle.
     logs: &'a [Mutex<Links>],
     ancestors: &'a [Links],
 }
@@ -143,7 +144,7 @@ impl<T> Clone for Search<'_, T> {
 impl<T> Copy for Search<'_, T> {}
 
 impl<T: Store> Search<'_, T> {
-    /// Runs all levels; the depth reached, and whether the depth limit cut something off.
+    /// Runs all levels; returns the depth reached, and whether the depth limit cut something off.
     fn lead<S: System>(&self, expander: &mut Expander<'_, S, T>, workers: usize, start: Option<Start>) -> (u64, bool) {
         let mut next = Frontier::default();
         let mut depth = 0;
@@ -178,7 +179,7 @@ impl<T: Store> Search<'_, T> {
         }
     }
 
-    /// Expands the states of a level, with a pause for each checkpoint that is due; `before` is the
+    /// Expands the states of a level and pauses for each checkpoint that is due; `before` is the
     /// time spent in earlier runs.
     fn run_level<S: System>(
         &self,
@@ -202,8 +203,8 @@ impl<T: Store> Search<'_, T> {
             chunks = self.level.rest();
             if self.level.pause.swap(false, Ordering::Relaxed) || self.monitor.stopped() {
                 self.save(expander, &chunks, next, depth, before);
-                // Whoever wants to stop meanwhile need not wait for another checkpoint, which would
-                // be the same.
+                // A stop that was requested meanwhile needs no other checkpoint, which would be the
+                // same.
                 self.monitor.had_enough();
             }
             if self.monitor.stopped() || self.best.length() <= depth {
@@ -212,8 +213,8 @@ impl<T: Store> Search<'_, T> {
         }
     }
 
-    /// Takes a checkpoint, if anyone wants one and there is anything to go on with, while the
-    /// helpers rest.
+    /// Takes a checkpoint while the helpers are idle, if checkpoints are wanted and there is
+    /// something to continue with.
     fn save<S: System>(&self, expander: &mut Expander<'_, S, T>, level: &[Chunk], next: &Frontier, depth: u64, before: Duration) {
         let Some(checkpoints) = self.task.checkpoints else { return };
         if self.best.length() != u64::MAX || self.fork_join.has_lost() {
@@ -270,7 +271,7 @@ impl<T: Store> Search<'_, T> {
         writer.finish()
     }
 
-    /// All that waits for the next level.
+    /// Takes all states found for the next level.
     fn collect(&self, next: &mut Frontier) -> Vec<Chunk> {
         let mut chunks = next.take();
         chunks.append(&mut lock(&self.level.next));
@@ -285,15 +286,15 @@ impl<T: Store> Search<'_, T> {
             std::mem::swap(&mut expander.links, &mut *lock(log));
             self.work_off(expander, number, &mut next);
             lock(&self.level.next).append(&mut next.take());
-            // What was handed over is the leader's to count.
+            // The leader counts what was handed over.
             self.monitor.rest(number, next.bytes() + expander.links.bytes());
             std::mem::swap(&mut expander.links, &mut *lock(log));
         }
         std::mem::swap(&mut expander.links, &mut *lock(log));
     }
 
-    /// Takes chunks of the present level and expands them, until there is none, or no reason to go
-    /// on.
+    /// Takes chunks of the current level and expands them until there are none left or the search
+    /// stops.
     fn work_off<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize, next: &mut Frontier) {
         let leads = number == 0;
         let depth = self.level.depth();

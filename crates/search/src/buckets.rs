@@ -1,8 +1,8 @@
-//! A queue of nodes by small integer keys: a bucket for each key that occurs, and within a bucket
-//! the last in is the first out (Dial, "Shortest-path forest with topological ordering", 1969).
+//! A queue of nodes by small integer keys. It has a bucket for each key that occurs, and each
+//! bucket is a stack (Dial, "Shortest-path forest with topological ordering", 1969).
 //!
 //! The keys of a directed search lie close together, so there are few buckets, and a tree finds the
-//! least of them at once; it does not mind single keys far away, as weights make them.
+//! least key fast. Single keys far away, which weights can cause, cost nothing extra.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Buckets {
     by_key: BTreeMap<u64, Vec<u32>>,
-    /// A bucket that became empty, for the next key that needs one.
+    /// A bucket that became empty, reused for the next new key.
     spare: Vec<u32>,
 }
 
 impl Buckets {
-    /// A node waits under a key.
+    /// Adds a node under a key.
     pub fn push(&mut self, key: u64, node: u32) {
         let spare = &mut self.spare;
         self.by_key.entry(key).or_insert_with(|| std::mem::take(spare)).push(node);
     }
 
-    /// Takes out the node with the least key that came last.
+    /// Removes the node with the least key; among several, the one added last.
     pub fn pop(&mut self) -> Option<u32> {
         let mut first = self.by_key.first_entry()?;
         let node = first.get_mut().pop();

@@ -1,5 +1,5 @@
-//! A saved search that can be continued later, in another process: everything it has seen, and
-//! everything that waits.
+//! A saved search that can be continued later, in another process: all states it has visited, and
+//! all states that wait.
 //!
 //! The format is a stream, written and read once from beginning to end: a header (what was
 //! searched, how, how far), the store (its states, which any store can insert, or its own format
@@ -23,7 +23,7 @@ const MOST_STATE_BYTES: u32 = 1 << 30;
 /// For states up to this length, memory is allocated before they are read.
 const READ_AT_ONCE: u32 = 1 << 16;
 
-/// Asks for checkpoints and takes them.
+/// Decides when checkpoints are due, and stores them.
 pub trait Checkpoints: Sync {
     /// Whether it is time for another checkpoint. The search asks every few hundred steps. A search
     /// that ends without an answer writes a last one without asking.
@@ -33,7 +33,7 @@ pub trait Checkpoints: Sync {
     /// replaces the last checkpoint or, after an error, leaves it unchanged.
     fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()>;
 
-    /// The same for a search that is about to end without an answer, for this reason.
+    /// Like `save`, for a search that is about to end without an answer, for this reason.
     fn save_because(&self, reason: Option<&StopReason>, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let _ = reason;
         self.save(write)
@@ -46,22 +46,22 @@ pub trait Checkpoints: Sync {
 pub enum CheckpointError {
     /// Reading failed, or the stream ends too early.
     Read(io::Error),
-    /// This is no checkpoint, or of another version.
+    /// This is not a checkpoint, or one of another version.
     NotACheckpoint,
     /// A checkpoint of another model, property or configuration.
     Foreign,
     /// A checkpoint that was damaged.
     Damaged,
-    /// A checkpoint with a format that only another kind of store can read; or one with states for
-    /// a store that forgets, which could not know which of them it still needs.
+    /// A checkpoint in a format that only another kind of store can read; or one with states, for a
+    /// store that forgets, which cannot know which of them it still needs.
     OtherStore,
-    /// The store has no room for what was seen before.
+    /// The store has no room for the states of the checkpoint.
     Full(StoreFull),
     /// A depth-first search that was cut off at this depth cannot go deeper, because it does not
     /// know where it was cut off.
     CutOff(u64),
-    /// The time was over, or a stop was requested, while the checkpoint was read: this is the
-    /// answer of the search.
+    /// The time was over, or a stop was requested, while the checkpoint was read. This is the
+    /// outcome of the search.
     GivenUp(Box<Outcome>),
 }
 
@@ -106,7 +106,7 @@ impl From<NotRestored> for CheckpointError {
     }
 }
 
-/// Which order wrote a checkpoint.
+/// The order that wrote a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SavedOrder {
     Breadth,
@@ -115,7 +115,7 @@ pub(crate) enum SavedOrder {
     Disk,
 }
 
-/// How far a search was.
+/// The progress of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SavedCounts {
     /// Breadth-first: the level being expanded. Depth-first: the greatest depth so far.
@@ -216,9 +216,9 @@ pub(crate) struct Reader<'r> {
     from: &'r mut dyn Read,
     sum: Sum,
     patience: Patience,
-    /// The bytes read since the last check whether to stop.
+    /// The bytes read since the last check of the clock.
     unasked: usize,
-    /// How far the search was, once that is known.
+    /// The progress of the saved search, once it was read.
     standing: SavedCounts,
 }
 
@@ -230,7 +230,7 @@ impl<'r> Reader<'r> {
         Reader { from, sum: Sum::default(), patience, unasked: 0, standing: SavedCounts::default() }
     }
 
-    /// So many bytes were read.
+    /// Counts bytes that were read; checks the clock from time to time.
     fn count(&mut self, bytes: usize) -> Result<(), CheckpointError> {
         self.unasked += bytes;
         if self.unasked < LOOK_EVERY {
@@ -240,7 +240,7 @@ impl<'r> Reader<'r> {
         self.go_on()
     }
 
-    /// An error if there is no time to go on.
+    /// Returns an error if the time is over or a stop was requested.
     fn go_on(&self) -> Result<(), CheckpointError> {
         let Some(reason) = self.patience.now() else { return Ok(()) };
         let elapsed = self.standing.elapsed + self.patience.start().elapsed();
@@ -248,7 +248,7 @@ impl<'r> Reader<'r> {
         Err(CheckpointError::GivenUp(Box::new(Outcome { verdict: Verdict::Unknown(reason), statistics })))
     }
 
-    /// The store refused a state: there is no room, or it was told to stop.
+    /// The error for a state that the store refused: it has no room, or it was told to stop.
     pub fn refused(&self, full: StoreFull) -> CheckpointError {
         self.go_on().err().unwrap_or(CheckpointError::Full(full))
     }
@@ -276,7 +276,7 @@ impl<'r> Reader<'r> {
             out.resize(len as usize, 0);
             self.from.read_exact(out)?;
         } else if self.from.take(len.into()).read_to_end(out)? != len as usize {
-            // The buffer grew with the bytes that were really there, whatever the length said.
+            // The buffer grew with the bytes that were actually there, whatever length was stated.
             return Err(CheckpointError::Read(io::ErrorKind::UnexpectedEof.into()));
         }
         self.sum.add(out);
@@ -310,7 +310,7 @@ impl<'r> Reader<'r> {
         Ok((order, standing))
     }
 
-    /// Fills a store, which must be empty, with what was written of one.
+    /// Fills a store, which must be empty, from the saved one.
     pub fn store<T: Store>(&mut self, store: &mut T) -> Result<(), CheckpointError> {
         let mut form = Vec::new();
         self.state(&mut form)?;
@@ -334,7 +334,7 @@ impl<'r> Reader<'r> {
             }
             matches!(read, Ok(true))
         });
-        // The error is in the stream and not in the store.
+        // The stream is damaged; the store is not to blame.
         match read? {
             true => match restored {
                 Err(NotRestored::Full(full)) => Err(self.refused(full)),
@@ -344,7 +344,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Whether the store that follows was written as states. Reads what says so.
+    /// Whether the store that follows was saved as states. Reads its format name.
     pub fn has_states(&mut self) -> Result<bool, CheckpointError> {
         let mut form = Vec::new();
         self.state(&mut form)?;
@@ -360,7 +360,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Checks that everything was read as it was written, and nothing follows.
+    /// Checks that the checksum agrees and that nothing follows.
     pub fn finish(self) -> Result<(), CheckpointError> {
         let mut sum = [0; 8];
         self.from.read_exact(&mut sum)?;

@@ -1,29 +1,29 @@
-//! The components of a claim's automaton, by what a nested search must do in them.
+//! The components of a claim's automaton, classified by what a nested search must do in them.
 //!
-//! A cycle of the product stays within one component of the automaton. Where all states of the
-//! component accept, the first search closes such a cycle itself; where none does, no cycle
-//! accepts. Only where some do and some do not is a second search needed, and it need not leave the
-//! component (Černá and Pelánek, "Relating hierarchy of temporal properties to model checking",
+//! A cycle of the product stays within one component of the automaton. If all states of the
+//! component accept, the first search closes such a cycle itself; if none accepts, no cycle is
+//! accepting. Only if some accept and some do not is a second search needed, and it need not leave
+//! the component (Černá and Pelánek, "Relating hierarchy of temporal properties to model checking",
 //! 2003; Edelkamp, Leue and Lluch-Lafuente, "Directed explicit-state model checking in the
 //! validation of communication protocols", 2004). A weak automaton has no such component.
 
 use crate::product::Automaton;
 
-/// What a state of the automaton is to cycles.
+/// The class of a state of the automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// No state of its component accepts.
     Rejecting,
     /// All states of its component accept.
     Accepting,
-    /// Some do, and some do not.
+    /// Some states of its component accept and some do not.
     Mixed {
-        /// Whether this one does.
+        /// Whether this state accepts.
         accepts: bool,
     },
 }
 
-/// The states of an automaton: the component of each, and what it is to cycles.
+/// The component and the class of each state of an automaton.
 #[derive(Clone, Debug)]
 pub(crate) struct Classes(Vec<(u32, Kind)>);
 
@@ -52,14 +52,14 @@ impl Classes {
         self.0.get(usize::from(state)).filter(|(_, kind)| matches!(kind, Kind::Mixed { .. })).map(|&(component, _)| component)
     }
 
-    /// The component of a state, if there are accepting states in it.
+    /// The component of a state, if it contains accepting states.
     pub fn accepting(&self, state: u16) -> Option<u32> {
         self.0.get(usize::from(state)).filter(|(_, kind)| *kind != Kind::Rejecting).map(|&(component, _)| component)
     }
 }
 
-/// The component of each state, by the number of one of its states: a search forwards gives the
-/// order in which states are left, and one backwards in the opposite order the components
+/// The component of each state, named by one of its states. A forward search gives the order in
+/// which states are left, and a backward search in the opposite order gives the components
 /// (Kosaraju; Sharir, 1981).
 fn components(automaton: &Automaton) -> Vec<u32> {
     let count = automaton.edges.len();
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn only_components_of_both_kinds_are_mixed() {
-        // 0 and 1 go round, 2 goes round alone, 3 and 4 go round.
+        // 0 and 1 form a cycle, 2 has a self-loop, 3 and 4 form a cycle.
         let targets = [vec![1], vec![0, 2], vec![2, 3], vec![4], vec![3]];
         let classes = Classes::of(&automaton(&targets, &[true, false, true, false, false]));
         let kinds: Vec<Kind> = (0..6).map(|state| classes.kind(state)).collect();
@@ -119,7 +119,7 @@ mod tests {
         assert!((3..6).all(|state| classes.accepting(state).is_none()));
     }
 
-    /// Against reachability in both directions.
+    /// Compares with reachability in both directions.
     #[test]
     fn components_are_those_of_brute_force() {
         for seed in 0..300 {

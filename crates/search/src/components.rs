@@ -1,23 +1,23 @@
-//! Search for accepted runs by strongly connected components, sequential, depth first.
+//! Search for accepting runs by strongly connected components, sequential and depth-first.
 //!
-//! The search keeps the components of the states it has met, merges them when an edge closes a
-//! cycle, and knows of each which acceptance sets its edges are in (Couvreur, "On-the-fly
-//! verification of linear temporal logic", 1999; Geldenhuys and Valmari, "More efficient on-the-fly
-//! LTL verification with Tarjan's algorithm", 2005). A component that has an edge in every set
-//! contains an accepted run, and is reported as soon as that is known, which is often long before
-//! it is complete. Every state is expanded once, whatever the automaton; several acceptance sets
-//! cost nothing.
+//! The search keeps the components of the states it has visited and merges them when an edge closes
+//! a cycle. For each component it knows which acceptance sets its edges are in (Couvreur,
+//! "On-the-fly verification of linear temporal logic", 1999; Geldenhuys and Valmari, "More
+//! efficient on-the-fly LTL verification with Tarjan's algorithm", 2005). A component with an edge
+//! in every set contains an accepting run. It is reported as soon as this is known, which is often
+//! long before the component is complete. Every state is expanded once, whatever the automaton;
+//! several acceptance sets cost nothing.
 //!
-//! Fairness needs no copies of the states. Of each component it is known which processes move in
-//! it, which are enabled in all of its states and which in some. Under weak fairness a component
+//! Fairness needs no copies of the states. For each component the search knows which processes move
+//! in it, which are enabled in all of its states and which in some. Under weak fairness a component
 //! counts only if each process that is always enabled moves. Under strong fairness each process
-//! that is enabled somewhere must move; if one does not, the states in which it is enabled are
-//! taken out of the complete component, and what is left is looked at again (Emerson and Lei,
+//! that is enabled somewhere must move. If one does not, the states in which it is enabled are
+//! removed from the complete component, and the rest is examined again (Emerson and Lei,
 //! "Modalities for model checking", 1987).
 //!
-//! A state is live as long as its component is not complete; only live states are kept beside the
-//! store ([`Live`]). A state that the store knows and that is not live lies in a complete
-//! component, from which there is no way back.
+//! A state is live as long as its component is not complete. Only live states are kept in addition
+//! to the store ([`Live`]). A state that the store knows and that is not live lies in a complete
+//! component, from which no path leads back.
 
 use crate::lasso::Lasso;
 use crate::live::{Key, Live};
@@ -36,22 +36,22 @@ use contract::{
 use std::io;
 use std::time::Duration;
 
-/// Records taken from the stack between two looks at the limits.
+/// The number of stack records between two checks of the limits.
 const POLL_EVERY: u64 = 256;
 
-/// Which runs count.
+/// The runs that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fairness {
-    /// All.
+    /// All runs.
     #[default]
     None,
-    /// Those on which no process is enabled from some point on and never moves again.
+    /// Runs on which every process that is enabled from some point on moves again and again.
     Weak,
-    /// Those on which no process is enabled again and again and never moves again.
+    /// Runs on which every process that is enabled again and again moves again and again.
     Strong,
 }
 
-/// A set of processes. Only the first 256 can be in it; a program has no more.
+/// A set of processes. It holds only the first 256; a program has no more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Processes([u64; 4]);
 
@@ -92,16 +92,16 @@ impl Processes {
     }
 }
 
-/// What is known of the states and edges of a component.
+/// Facts about the states and edges of a component.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traits {
-    /// The acceptance sets its edges are in.
+    /// The acceptance sets that its edges are in.
     pub marks: u64,
     /// The processes that move along its edges.
     pub moved: Processes,
-    /// Those that are enabled in all of its states.
+    /// The processes that are enabled in all of its states.
     pub always: Processes,
-    /// Those that are enabled in some of its states.
+    /// The processes that are enabled in some of its states.
     pub ever: Processes,
 }
 
@@ -125,7 +125,7 @@ impl Traits {
         }
     }
 
-    /// The processes that the component is unfair to.
+    /// The processes that the component treats unfairly.
     pub fn starved(self, fairness: Fairness) -> Processes {
         match fairness {
             Fairness::None => Processes::default(),
@@ -141,17 +141,17 @@ struct Component {
     root: u32,
     /// Whether there is a cycle in it.
     cyclic: bool,
-    /// The acceptance sets its edges are in.
+    /// The acceptance sets that its edges are in.
     marks: u64,
-    /// The edge from the component before to this one: its marks, and who moves.
+    /// The edge to this component from the one before: its marks, and the process that moves.
     entry: (u64, u32),
 }
 
-/// Looks for a reachable cycle on which the automaton accepts, and which is fair. The store must be
-/// empty. The trace is one of the product ([`Product::project`]).
+/// Looks for a reachable cycle that is accepting and fair. The store must be empty. The trace is a
+/// trace of the product ([`Product::project`]).
 ///
-/// States that are passed before the automaton can accept anything are visited breadth first
-/// (`staged`), unless the depth is limited: that is a matter of one path.
+/// States that are visited before the automaton can accept are visited breadth-first (`staged`),
+/// unless the depth is limited, because a depth limit refers to a single path.
 pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: Fairness, store: &T, task: &Task<'_>) -> Outcome {
     if product.begins_early() && task.limits.depth.is_none() {
         return staged(product, fairness, store, task);
@@ -179,10 +179,10 @@ pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: F
     Outcome { verdict, statistics }
 }
 
-/// A finding and the way to it, unless that was lost.
+/// A finding and the trace to it, unless the trace was lost.
 pub(crate) type Found = (Finding, Option<Trace>);
 
-/// The search, depth first, from the states that are pushed to begin with.
+/// The depth-first search from the states that were pushed at the beginning.
 pub(crate) struct Search<'a, S> {
     product: Product<S>,
     all_marks: u64,
@@ -191,19 +191,19 @@ pub(crate) struct Search<'a, S> {
     named: bool,
     task: &'a Task<'a>,
     monitor: &'a Monitor<'a>,
-    /// What others have counted beside this search.
+    /// The counts of other parts of the search.
     pub others: monitor::WorkerCounts,
-    /// Open records carry the numbers of their states.
+    /// Open records contain the numbers of their states.
     stack: Stack<'a>,
     out: Successors,
     hashes: Vec<u64>,
-    /// Which of the steps lead to states that the store knows.
+    /// The successors that the store already contains.
     known: Vec<Option<StateId>>,
     /// The open state on top.
     state: Vec<u8>,
     live: Live,
     components: Vec<Component>,
-    /// What fairness asks of each of these; empty if nobody cares about it.
+    /// The facts that fairness needs for each component; empty without fairness.
     traits: Vec<Traits>,
     /// The states of the automaton along the path.
     path: Vec<u16>,
@@ -239,7 +239,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
         }
     }
 
-    /// Pushes the initial states, unless there is something wrong with one.
+    /// Pushes the initial states, unless one of them has a fault.
     fn begin<W: StoreWorker>(&mut self, worker: &mut W) -> Option<Found> {
         self.product.initial(&mut self.out);
         for index in (0..self.out.len()).rev() {
@@ -260,13 +260,13 @@ impl<'a, S: System + Clone> Search<'a, S> {
         None
     }
 
-    /// Pushes a state to begin with, which a step with this action leads to.
+    /// Pushes a state to start from, which a step with this action leads to.
     pub fn push(&mut self, state: &[u8], hash: u64, action: Action) {
         self.stack.push(state, hash, action);
     }
 
-    /// Searches from what was pushed until nothing is left, something is found or there is a reason
-    /// to stop.
+    /// Searches from the pushed states until nothing is left, a cycle is found, or the search must
+    /// stop.
     pub fn search<T: Store>(&mut self, worker: &mut T::Worker<'_>, store: &T) -> io::Result<Option<Found>> {
         loop {
             if self.until_poll == 0 {
@@ -329,7 +329,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
         }
     }
 
-    /// What it has done so far, with what others have.
+    /// The counts so far, including those of other parts of the search.
     pub fn standing(&self) -> monitor::WorkerCounts {
         let others = &self.others;
         monitor::WorkerCounts {
@@ -346,8 +346,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
         self.stack.bytes() + self.live.memory()
     }
 
-    /// Follows the steps of the open state on top as far as they lead to states that are known, and
-    /// pushes the others.
+    /// Follows the steps of the open state on top that lead to known states, and pushes the others.
     fn expand<W: StoreWorker>(&mut self, worker: &mut W) -> io::Result<Option<Found>> {
         self.out.clear();
         self.product.successors(&self.state, &mut self.out);
@@ -371,7 +370,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
         }
         self.known.clear();
         worker.find_batch(&self.out, &self.hashes, &mut self.known);
-        // From the last to the first, so that the first is followed first.
+        // The loop goes from the last step to the first, so that the first one is on top.
         for index in (0..self.out.len()).rev() {
             let entry = self.out.entries()[index];
             let Some(state) = self.out.state(&entry) else { continue };
@@ -392,11 +391,11 @@ impl<'a, S: System + Clone> Search<'a, S> {
         Ok(None)
     }
 
-    /// An edge leads from the last state of the path to a live one: all components from that one's
-    /// on become one. Whether it contains an accepted run.
+    /// Handles an edge from the last state of the path to a live state: all components from that
+    /// state's on become one. Returns whether it contains an accepting run.
     fn close_cycle(&mut self, number: u32, action: Action) -> bool {
         let Some(&at) = self.path.last() else { return false };
-        // Most edges stay within the last component, so it is changed where it lies.
+        // Most edges stay within the last component, so it is changed in place.
         while let [.., before, last] = &mut self.components[..]
             && last.root > number
         {
@@ -419,7 +418,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
         last.marks & self.all_marks == self.all_marks && self.traits.last().is_none_or(|traits| traits.starved(self.fairness).is_empty())
     }
 
-    /// The open state on top, which has this number, is done.
+    /// Handles the open state on top, which has this number, when all its successors are done.
     fn close<W: StoreWorker>(&mut self, number: u32, worker: &mut W) -> io::Result<Option<Found>> {
         if let Some(component) = self.components.last().filter(|component| component.root == number) {
             let suspicious = component.cyclic && component.marks & self.all_marks == self.all_marks;
@@ -463,12 +462,12 @@ impl<'a, S: System + Clone> Search<'a, S> {
         Ok(Some((accepted_cycle(), steps.map(|(way, around)| closed(prefix, way, around)))))
     }
 
-    /// The component on top has an accepted run: shows one.
+    /// Returns an accepting run of the component on top.
     fn accepted<W: StoreWorker>(&mut self, worker: &mut W) -> io::Result<Found> {
         let Some(component) = self.components.last() else { return Ok((accepted_cycle(), None)) };
         let (root, ever) = (component.root, self.traits.last().map(|traits| traits.ever).unwrap_or_default());
         let mut prefix = self.way(None)?;
-        // The path up to the root; what is behind it belongs to the component.
+        // The path up to the root; the states after it belong to the component.
         let mut depth = 0;
         self.stack.open_states(|_, id, _| {
             depth += usize::from(id.0 > root.into());
@@ -484,7 +483,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
         Ok((accepted_cycle(), around.map(|around| closed(prefix, Vec::new(), around))))
     }
 
-    /// The path, and one more step.
+    /// The path, followed by one more step.
     fn way(&self, step: Option<TraceStep>) -> io::Result<Trace> {
         let mut states = Vec::with_capacity(self.path.len());
         self.stack.open_states(|state, _, action| {

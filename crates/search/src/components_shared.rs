@@ -1,20 +1,21 @@
-//! Search for accepted runs by strongly connected components, with several workers.
+//! Search for accepting runs by strongly connected components, with several workers.
 //!
-//! Each worker makes a depth-first search of its own, in an order of its own, and all keep their
+//! Each worker makes a depth-first search of its own, in its own order, and all keep their
 //! components in one [`Forest`] (Bloemen, Laarman, van de Pol, "Multi-core on-the-fly SCC
-//! decomposition", 2016). A worker that comes back to a component it is in makes one component of
-//! everything between; a component that one worker has completed is complete for all. The marks of
-//! edges are added to the component that both ends are in, and a component with an edge in every
-//! acceptance set contains an accepted run (Bloemen, Duret-Lutz, van de Pol, "Explicit state model
-//! checking with generalized Büchi and Rabin automata", 2017).
+//! decomposition", 2016). A worker that returns to a component it is in merges all components in
+//! between; a component that one worker has completed is complete for all. The marks of edges are
+//! added to the component that contains both ends, and a component with an edge in every acceptance
+//! set contains an accepting run (Bloemen, Duret-Lutz, van de Pol, "Explicit state model checking
+//! with generalized Büchi and Rabin automata", 2017).
 //!
-//! An edge along which a worker goes to a new state is looked at again when the worker comes back:
-//! by then others may have found that both ends are in one component.
+//! An edge that a worker follows to a new state is examined again when the worker returns: other
+//! workers may have found meanwhile that both ends are in one component.
 //!
-//! Successors that nobody has seen are followed first. Those that are in the hands of another
-//! worker come last, when they are most likely complete.
+//! Successors that no worker has seen are followed first. Successors that another worker is
+//! exploring come last, because they are then most likely complete.
 //!
-//! It runs over stores whose names never change: nodes of the forest are found by name.
+//! The search needs a store whose names never change, because nodes of the forest are found by
+//! name.
 
 use crate::components::{Fairness, Processes, accepted_cycle, components};
 use crate::forest::{Claim, Forest, MOST_SETS, MOST_WORKERS};
@@ -34,18 +35,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Candidates between two looks at the limits.
+/// The number of candidates between two checks of the limits.
 const POLL_EVERY: u64 = 256;
 
-/// How often a run is looked for that must be there.
+/// The number of attempts to find a run that must exist.
 const JOINS: usize = 16;
 
-/// Looks for a reachable cycle on which the automaton accepts, with as many workers as the task
-/// says. The store must be empty. The trace is one of the product ([`Product::project`]); it is not
-/// always the same.
+/// Looks for a reachable accepting cycle with as many workers as the task says. The store must be
+/// empty. The trace is a trace of the product ([`Product::project`]); it may differ between runs.
 ///
-/// One worker alone searches as [`components`] does, and so does a search to a limited depth, one
-/// over a store whose names change, and one with very many acceptance sets.
+/// One worker alone searches as [`components`] does. So does a search with a depth limit, one over
+/// a store whose names change, and one with too many acceptance sets.
 pub fn components_shared<S: System + Clone, T: Store>(product: &Product<S>, store: &T, task: &Task<'_>) -> Outcome {
     let workers = task.threads.min(MOST_WORKERS);
     if workers < 2 || !T::STABLE_NAMES || task.limits.depth.is_some() || product.automaton().sets > MOST_SETS {
@@ -59,7 +59,7 @@ pub fn components_shared<S: System + Clone, T: Store>(product: &Product<S>, stor
         if worker.search(store, &monitor).is_err() {
             monitor.refused();
         }
-        // Whoever is done has seen the end of everything, or a reason to stop.
+        // A worker ends when all states are done or the search must stop.
         let standing = worker.standing();
         monitor.poll(number, &standing, store);
         (standing, worker.expanded)
@@ -86,12 +86,12 @@ pub fn components_shared<S: System + Clone, T: Store>(product: &Product<S>, stor
 /// What all workers share.
 struct Shared {
     forest: Forest,
-    /// Somebody has found something, or was lost.
+    /// A worker has found a cycle, or was lost.
     over: AtomicBool,
     found: Mutex<Option<(Finding, Option<Trace>)>>,
 }
 
-/// A worker that panics takes what it had in hand with it: the others need not go on.
+/// Ends the search if a worker panics, because its part of the work is lost.
 struct EndOnPanic<'a>(&'a Shared);
 
 impl Drop for EndOnPanic<'_> {
@@ -102,21 +102,21 @@ impl Drop for EndOnPanic<'_> {
     }
 }
 
-/// A component that the worker is in, and the state of it that is being explored.
+/// A component that the worker is in, and the state of it that the worker explores.
 struct Frame {
-    /// The state by which the worker has come, and how.
+    /// The state by which the worker entered, and the edge to it.
     entry: u32,
     action: Action,
     marks: u32,
-    /// The state that is being explored, and the automaton's part of it.
+    /// The state that is being explored, and its automaton state.
     current: u32,
     at: u16,
-    /// Where its candidates begin.
+    /// The index of its first candidate.
     first: usize,
     transitions: u64,
 }
 
-/// A step that is still to be followed. Its state is on top of the bytes.
+/// A step that is still to be followed. Its state is at the end of `bytes`.
 #[derive(Clone, Copy)]
 struct Candidate {
     hash: u64,
@@ -134,16 +134,16 @@ struct Worker<'a, S, W> {
     shared: &'a Shared,
     numbers: Numbers,
     frames: Vec<Frame>,
-    /// The states by which the worker has come to components that are not known to be one, and the
-    /// marks of the edges that led there.
+    /// The states by which the worker entered components that are not known to be one, and the
+    /// marks of the edges to them.
     roots: Vec<(u32, u32)>,
     candidates: Vec<Candidate>,
     bytes: Vec<u8>,
     out: Successors,
     hashes: Vec<u64>,
-    /// Which of the steps lead to states that the store knows.
+    /// The successors that the store already contains.
     known: Vec<Option<StateId>>,
-    /// Steps to states that nobody has seen, and to those that another worker has in hand.
+    /// Steps to states that no worker has seen, and to states that another worker explores.
     fresh: Vec<usize>,
     others: Vec<usize>,
     state: Vec<u8>,
@@ -229,7 +229,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         self.shared.over.load(Ordering::Relaxed) || monitor.stopped()
     }
 
-    /// Explores everything that can be reached from the candidate on the stack.
+    /// Explores everything that is reachable from the candidate on the stack.
     fn explore_all<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> Result<(), Full> {
         let mut until_poll = 0;
         loop {
@@ -246,7 +246,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 continue;
             }
             let Some(frame) = self.frames.last() else { return Ok(()) };
-            // The state is explored, by whoever says so first.
+            // The worker that reports it first counts the state.
             if self.shared.forest.done(frame.current) {
                 self.transitions += frame.transitions;
             }
@@ -280,7 +280,8 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Ok(())
     }
 
-    /// The number of a state that is in the store. Whoever has put it there is about to add it.
+    /// The number of a state that is in the store. If it has none yet, the worker that inserted it
+    /// is about to add it.
     fn known(&self, name: StateId, monitor: &Monitor<'_>) -> Option<u32> {
         loop {
             if let Some(number) = self.shared.forest.number(name) {
@@ -293,7 +294,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         }
     }
 
-    /// Goes to a state in a component that the worker is in from now on.
+    /// Enters the component of a state.
     fn enter(&mut self, entry: u32, action: Action, marks: u32, monitor: &Monitor<'_>) {
         let Some(current) = self.shared.forest.pick(entry) else { return };
         self.roots.push((entry, marks));
@@ -358,7 +359,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         if let Some(frame) = self.frames.last_mut() {
             frame.transitions = transitions;
         }
-        // What is pushed last is followed first.
+        // The candidate that is pushed last is followed first.
         match self.number {
             0 => self.fresh.reverse(),
             1 => {}
@@ -378,8 +379,8 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         }
     }
 
-    /// An edge leads from the state being explored to one in a component that the worker is in: all
-    /// components from that one's on become one.
+    /// Handles an edge from the state being explored to a component that the worker is in: all
+    /// components from that one on become one.
     fn close_cycle(&mut self, number: u32, marks: u32, monitor: &Monitor<'_>) {
         let Some(entry) = self.frames.last().map(|frame| frame.entry) else { return };
         let mut marks = marks;
@@ -393,12 +394,13 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         if self.shared.forest.together(number, entry) {
             self.mark(entry, marks, monitor);
         } else {
-            // A component that the worker is in is on its way; if not, nothing it says counts.
+            // A component that the worker is in must be on its stack; otherwise its results are
+            // invalid.
             monitor.stop(StopReason::Interrupted);
         }
     }
 
-    /// An edge with these marks lies within a component.
+    /// Adds the marks of an edge within a component.
     fn mark(&mut self, number: u32, marks: u32, monitor: &Monitor<'_>) {
         let marks = self.shared.forest.mark(number, marks);
         if marks & self.all_marks == self.all_marks && !self.shared.over.load(Ordering::Relaxed) {
@@ -411,13 +413,13 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         }
     }
 
-    /// The component on top is complete.
+    /// Leaves the component on top, which is complete.
     fn leave(&mut self, monitor: &Monitor<'_>) {
         let Some(frame) = self.frames.pop() else { return };
         if self.roots.last().is_some_and(|&(root, _)| root == frame.entry) {
             self.roots.pop();
         }
-        // The edge that led there may have turned out to lie within a component.
+        // The edge to it may have turned out to lie within one component.
         if let Some(before) = self.frames.last().map(|before| before.current)
             && self.shared.forest.together(before, frame.entry)
         {
@@ -427,7 +429,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
 
     fn report(&self, finding: Finding, trace: Option<Trace>) {
         let mut found = lock(&self.shared.found);
-        // A run that can be shown is worth more than one that cannot.
+        // A run with a trace replaces one without.
         if found.as_ref().is_none_or(|(_, shown)| shown.is_none()) {
             *found = Some((finding, trace));
         }
@@ -441,8 +443,8 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         state
     }
 
-    /// The way of this worker to the component on top, or on to the state it explores there. Within
-    /// a component the worker may have continued at a state that another one had reached.
+    /// This worker's path to the component on top, or to the state it explores there. Within a
+    /// component the worker may have continued at a state that another worker had reached.
     fn way(&mut self, to_current: bool, monitor: &Monitor<'_>) -> Option<Trace> {
         let mut trace = Trace { initial: self.initial.clone(), ..Trace::default() };
         let patience = monitor.patience();
@@ -463,7 +465,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Some(trace)
     }
 
-    /// The way to the component on top and an accepted run in it.
+    /// The path to the component on top and an accepting run in it.
     fn lasso(&mut self, monitor: &Monitor<'_>) -> Option<Trace> {
         let mut trace = self.way(false, monitor)?;
         let entry = self.frames.last()?.entry;

@@ -1,11 +1,11 @@
 //! Depth-first search in the strict order: a state is inserted when the search enters it, not
-//! before, so that at any moment the open states of the stack are exactly the path it is on.
-//! Reductions with a cycle proviso and searches for cycles depend on that.
+//! before. So the open states of the stack are always exactly the current path. Reductions with a
+//! cycle proviso and searches for cycles depend on this.
 //!
-//! When a state is expanded its successors are hashed and their lines of the table requested; those
-//! that have been visited before go no further, which is most of them, and only the others are
-//! pushed to be looked up again when their turn comes. Recursion would tie the depth of a model to
-//! the machine's stack; here it is memory on the heap, or disk.
+//! When a state is expanded, its successors are hashed and their cache lines of the table are
+//! prefetched. Successors that were visited before, which are most of them, are dropped. Only the
+//! others are pushed, and they are looked up again when they are popped. The stack is memory on the
+//! heap, or on disk; with recursion, the machine's stack would limit the depth of a model.
 
 use crate::checkpoint::{CheckpointError, Checkpoints, Reader, SavedCounts, SavedOrder, Writer};
 use crate::monitor::{self, Monitor};
@@ -21,22 +21,22 @@ use contract::{
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// What a checkpoint says of a record of the stack: a state to be looked at, an open one, or an
-/// open one whose steps were given up.
+/// The kind of a stack record in a checkpoint: a state to be visited, an open state, or an open
+/// state whose successors were given up.
 const CANDIDATE: u64 = 0;
 const OPEN: u64 = 1;
 const UNEXPANDED: u64 = 2;
 
-/// Records taken from the stack between two looks at the limits.
+/// The number of stack records between two checks of the limits.
 const POLL_EVERY: u64 = 256;
-/// So many bytes of successors count like a record.
+/// This many bytes of successors count as one record.
 const POLL_BYTES: u64 = 1 << 14;
-/// If that takes longer, it looks at the limits after every record.
+/// If that takes longer, the limits are checked after every record.
 const SLOW: Duration = Duration::from_millis(5);
-/// Steps of a trace that are read between two looks at the clock.
+/// The steps of a trace that are read between two checks of the clock.
 const LOOK_EVERY: usize = 4096;
 
-/// Explores `system` depth-first, remembering states in `store`, which must be empty.
+/// Explores `system` depth-first. The store must be empty.
 pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Task<'_>) -> Outcome {
     let mut walk = Walk::new(system.clone(), store.worker(), task);
     walk.system.initial(&mut walk.out);
@@ -52,12 +52,12 @@ pub fn depth_first<S: System + Clone, T: Store>(system: &S, store: &T, task: &Ta
             }
         }
     }
-    // There is no edge to an initial state, so nothing can be found here.
+    // No edge leads to an initial state, so this finds nothing.
     walk.push_chosen(StateId::default());
     walk.finish(store, Duration::ZERO)
 }
 
-/// Goes on from a checkpoint whose states are already in the store.
+/// Continues from a checkpoint whose states are already in the store.
 pub(crate) fn resumed<S: System + Clone, T: Store>(
     system: &S,
     store: &T,
@@ -66,7 +66,7 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
     standing: SavedCounts,
     worker: T::Worker<'_>,
 ) -> Result<Outcome, CheckpointError> {
-    // What was cut off is in the store, and nothing tells it from what was expanded.
+    // States that were cut off are in the store and look like expanded ones.
     if let Some(cut) = standing.cut.filter(|&cut| task.limits.depth.is_none_or(|limit| limit > cut)) {
         return Err(CheckpointError::CutOff(cut));
     }
@@ -92,7 +92,7 @@ pub(crate) fn resumed<S: System + Clone, T: Store>(
     Ok(walk.finish(store, standing.elapsed))
 }
 
-/// A finding, and the step it happened in unless it is about the open state on top.
+/// A finding, and the step in which it happened, unless it concerns the open state on top.
 type Found = (Finding, Option<TraceStep>);
 
 struct Walk<'a, S, W> {
@@ -103,15 +103,15 @@ struct Walk<'a, S, W> {
     stack: Stack<'a>,
     out: Successors,
     hashes: Vec<u64>,
-    /// Which of the steps lead to states that were visited.
+    /// The successors that were visited before.
     known: Vec<Option<StateId>>,
     /// The open state on top.
     state: Vec<u8>,
     /// The steps to follow, by their indices in `out`.
     chosen: Vec<u32>,
-    /// The open state on top if its steps are not known yet: they were given up.
+    /// The open state on top, if its successors are unknown because computing them was given up.
     unexpanded: Option<StateId>,
-    /// The processes that a reduction postponed in the state being expanded, a bit each.
+    /// The processes that a reduction postponed in the state being expanded, one bit each.
     postponed: u64,
     ahead: Ahead,
     /// The number of open states.
@@ -148,14 +148,14 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         }
     }
 
-    /// Searches from what is on the stack to the end. `before` is the time spent in earlier runs.
+    /// Searches until the stack is empty. `before` is the time spent in earlier runs.
     fn finish<T: Store>(mut self, store: &T, before: Duration) -> Outcome {
         let monitor = Monitor::new(self.task, 1, store);
         self.system.give_up_when(monitor.enough(0));
         let storage_failed = |error: io::Error| monitor.stop(StopReason::Storage(error.to_string()));
         let found = match self.run(store, &monitor, before) {
             Ok(found) => {
-                // Whatever ended the search before its answer was known, it can go on from here.
+                // If the search ended before its answer was known, it can continue from here.
                 if found.is_none()
                     && monitor.stopped()
                     && self.saved != Some(self.expanded)
@@ -187,8 +187,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
     /// Takes a checkpoint.
     fn save<T: Store>(&mut self, checkpoints: &dyn Checkpoints, store: &T, monitor: &Monitor<'_>, before: Duration) {
         match checkpoints.save(&mut |to| self.write(to, store, before + monitor.elapsed())) {
-            // A search that is stopped before it has expanded another state need not be saved
-            // again.
+            // A search that is stopped before it expands another state need not be saved again.
             Ok(()) => self.saved = Some(self.expanded),
             Err(error) => monitor.notice(&format!("no checkpoint could be written: {error}")),
         }
@@ -220,7 +219,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         let (mut until_poll, mut polled) = (0, Instant::now());
         loop {
             if until_poll == 0 {
-                // Where states take long, each of them may be the last.
+                // If states take long, the limits are checked after every state.
                 let last = std::mem::replace(&mut polled, Instant::now());
                 until_poll = if polled - last > SLOW { 1 } else { POLL_EVERY };
                 if let Some(checkpoints) = self.task.checkpoints
@@ -311,8 +310,8 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         }
     }
 
-    /// Pushes the successors of the open state on top, which is also in `self.state` and named
-    /// `id`. It stays unexpanded if they are given up.
+    /// Pushes the successors of the open state on top, which is also in `self.state` and is named
+    /// `id`. If they are given up, the state stays unexpanded.
     fn expand(&mut self, id: StateId) -> Option<Found> {
         self.out.clear();
         self.system.successors(&self.state, &mut self.out);
@@ -335,7 +334,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         if found.is_some() || self.postponed == 0 || self.stack.len() > waiting {
             return found;
         }
-        // The proviso: none of the chosen steps leads to a state that is yet to be entered.
+        // The proviso: none of the chosen steps leads to a state that will still be entered.
         let Walk { system, out, postponed, ahead, .. } = self;
         let next = out.iter().filter(|(entry, _)| entry.fault().is_none()).filter_map(|(_, state)| state);
         if ahead.all_chosen(system, reduction, next, *postponed) {
@@ -346,7 +345,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         let postponed = self.postponed;
         self.out.retain(first, |entry| LeftOut::has(postponed, entry));
         if self.out.is_cut_short() {
-            // As if it had not been expanded at all.
+            // The state counts as not expanded.
             (self.unexpanded, self.statistics.transitions) = (Some(id), transitions);
             self.expanded -= 1;
             return None;
@@ -361,7 +360,8 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         self.faults().or_else(|| self.push_chosen(id))
     }
 
-    /// Shows the property the faults among the chosen steps; those it prunes are chosen no longer.
+    /// Reports the faults among the chosen steps to the property; steps that it prunes are no
+    /// longer chosen.
     fn faults(&mut self) -> Option<Found> {
         if self.out.entries().iter().all(|entry| entry.fault().is_none()) {
             return None;
@@ -386,8 +386,8 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         found
     }
 
-    /// Pushes those of the chosen successors that were not visited, so that the first comes to lie
-    /// on top. They leave the state named `source`, or none if they are initial.
+    /// Pushes the chosen successors that were not visited, so that the first one is on top. They
+    /// leave the state named `source`, or are initial.
     fn push_chosen(&mut self, source: StateId) -> Option<Found> {
         let initial = self.depth == 0;
         self.hashes.clear();
@@ -400,7 +400,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
             let entry = &self.out.entries()[index];
             let Some(target) = self.out.state(entry) else { continue };
             self.statistics.transitions += u64::from(!initial);
-            // The initial states are few, and there is no edge to them.
+            // There are few initial states, and no edge leads to them.
             let Some(target_id) = self.known.get(index).copied().flatten() else {
                 self.stack.push(target, self.hashes[index], entry.action);
                 continue;
@@ -416,7 +416,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         None
     }
 
-    /// The path the search is on, and `last` after it; nothing if there is no time for it.
+    /// The current path, followed by `last`; `None` if there is no time for it.
     fn trace(&self, last: Option<TraceStep>, patience: &Patience) -> io::Result<Option<Trace>> {
         let mut steps: Vec<TraceStep> = last.into_iter().collect();
         let mut initial: Option<TraceStep> = None;

@@ -1,10 +1,10 @@
-//! A depth-first search shared by workers: each has a stack of its own and gives half of it away
-//! when another worker is idle.
+//! A depth-first search shared by workers: each has its own stack and gives half of it away when
+//! another worker is idle.
 //!
 //! A worker takes a batch of states from the top of its stack, expands them as the breadth-first
-//! search would, and pushes the new ones. So it reaches great depths soon, needs little memory for
+//! search does, and pushes the new ones. So it reaches great depths soon, needs little memory for
 //! waiting states, and still hides memory latency behind a batch. States are marked as seen when
-//! they are generated, not when they are entered. For reachability that makes no difference, but
+//! they are generated, not when they are entered. This makes no difference for reachability, but
 //! the order is not the strict one of [`depth_first`](crate::depth_first), and traces are neither
 //! shortest nor always the same.
 
@@ -21,7 +21,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// States taken from a stack at a time.
 const TAKE: usize = 64;
-/// Fewest states worth giving away half of.
+/// A stack with fewer states than this is not shared.
 const WORTH_SHARING: usize = 2 * TAKE;
 
 /// Explores `system` with `task.threads` workers, each depth-first, remembering states in `store`,

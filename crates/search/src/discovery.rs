@@ -1,13 +1,13 @@
-//! How each state was discovered, outside memory: what a search needs for its traces that deletes
-//! states.
+//! Records on external storage of how each state was discovered. A search that deletes states needs
+//! them for its traces.
 //!
-//! Each worker appends a record for each state it discovers: the number of the record of the state
-//! it came from, and which of that state's steps it was. What a layer has added is written in one
-//! piece when the layer is done. A trace is read backward from record to record. A state that was
-//! deleted and discovered again has several records, and a record names that of its predecessor
-//! which was the latest when it was made; so numbers only fall on the way back, and the way ends at
+//! Each worker appends a record for each state it discovers: the number of its predecessor's
+//! record, and the index of the step. The records of a layer are written in one piece when the
+//! layer is done. A trace is read backward from record to record. A state that was deleted and
+//! discovered again has several records, and a record refers to the latest record that its
+//! predecessor had when it was made. So the numbers decrease on the way back, and the way ends at
 //! an initial state. (Looking up *any* record of a predecessor by its state, as the method was
-//! first described, can go round in circles.)
+//! first described, can loop.)
 
 use crate::links::Link;
 use crate::retrace::Choice;
@@ -15,25 +15,25 @@ use crate::spill::Spill;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a record: the link of the predecessor and the index of the step.
+/// The size of a record: the link of the predecessor and the index of the step.
 const RECORD: usize = 9;
 const LINK_BYTES: usize = 5;
 
-/// Bits of a link for the number of a record; those above say whose it is.
+/// The bits of a link that number the record; the bits above number the worker.
 const NUMBER_BITS: u32 = 34;
 
-/// The most workers whose records can be told apart.
+/// The most workers that a link can distinguish.
 pub(crate) const MOST_WORKERS: usize = 60;
 
-/// A piece that is shorter than this waits for the next layer.
+/// A shorter piece is written together with the next layer's.
 const LEAST_PIECE: usize = 1 << 16;
 
 /// One worker's records.
 pub(crate) struct Discoveries {
     worker: u64,
-    /// The pieces that were written: the number of the first record, and of the block.
+    /// The pieces that were written: the number of the first record, and the number of the block.
     written: Vec<(u64, u64)>,
-    /// The number of the first record that was not, and all such records.
+    /// The number of the first record that was not written, and all such records.
     first: u64,
     tail: Vec<u8>,
 }
@@ -43,7 +43,7 @@ impl Discoveries {
         Discoveries { worker: worker as u64, written: Vec::new(), first: 0, tail: Vec::new() }
     }
 
-    /// Appends a record and gives its link.
+    /// Appends a record and returns its link.
     #[inline]
     pub fn push(&mut self, parent: Link, index: u32) -> Link {
         let number = self.first + (self.tail.len() / RECORD) as u64;
@@ -52,8 +52,8 @@ impl Discoveries {
         Link::from_bits(self.worker << NUMBER_BITS | number)
     }
 
-    /// Writes what the layer has added, if there is somewhere to write and it is worth a piece;
-    /// `blocks` counts the pieces of all workers.
+    /// Writes the records that the layer has added, if there is storage and they are enough for a
+    /// piece; `blocks` counts the pieces of all workers.
     pub fn flush(&mut self, spill: Option<&Spill<'_>>, blocks: &AtomicU64) -> io::Result<()> {
         let Some(spill) = spill.filter(|_| self.tail.len() >= LEAST_PIECE) else { return Ok(()) };
         let block = blocks.fetch_add(1, Ordering::Relaxed);
@@ -70,7 +70,7 @@ impl Discoveries {
     }
 }
 
-/// The steps by which the state with this link was reached, from the initial state on; nothing if
+/// The steps by which the state with this link was reached, from the initial state on; `None` if
 /// the records cannot be read.
 pub(crate) fn path(logs: &[Discoveries], spill: Option<&Spill<'_>>, at: Link) -> Option<Vec<Choice>> {
     let mut choices = Vec::new();

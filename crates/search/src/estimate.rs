@@ -15,8 +15,8 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// A level with `size` states is about to be expanded; how many states are likely to follow in
-    /// all later levels.
+    /// Announces a level with `size` states that is about to be expanded. Returns an estimate of
+    /// the number of states in all later levels.
     pub fn next(&mut self, size: u64) -> Option<u64> {
         if self.latest.len() > SHRINKING {
             self.latest.remove(0);

@@ -1,10 +1,10 @@
-//! The hot loop, shared by all orders that need not be strictly depth-first: takes waiting states,
-//! yields new ones.
+//! The hot loop, shared by all orders that need not be strictly depth-first: it takes waiting
+//! states and produces new ones.
 //!
-//! States are expanded in batches. A batch of a few hundred successors is generated; then each is
-//! hashed and its line of the table requested from memory; only then are they inserted, when the
-//! lines have arrived. That hides most of the time a search would otherwise spend waiting for
-//! memory.
+//! States are expanded in batches. First a batch of a few hundred successors is generated. Then
+//! each is hashed and its cache line of the table is prefetched. They are inserted only afterwards,
+//! when the lines have arrived. This hides most of the time that a search would otherwise spend
+//! waiting for memory.
 
 use crate::frontier::{Chunk, Sink};
 use crate::links::{Link, Links, Sources};
@@ -16,33 +16,33 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Successors generated before any is inserted. From 64 to 512 makes no difference; more leaves the
-/// first-level cache.
+/// The number of successors that are generated before any is inserted. Numbers from 64 to 512 make
+/// no difference; more would not fit into the first-level cache.
 const BATCH: usize = 256;
 
-/// A batch that takes longer than this is cut short. The clock is looked at every few states, or at
-/// each if the last batch was slow.
+/// A batch that takes longer than this is cut short. The clock is read every few states, or for
+/// each state if the last batch was slow.
 const SLOW: Duration = Duration::from_millis(5);
 const LOOK_EVERY: usize = 16;
 
 /// A violation, before its trace is known.
 pub(crate) struct Found {
     pub finding: Finding,
-    /// The state it happened at or after.
+    /// The state at or after which it happened.
     pub at: Link,
-    /// The step it happened in, if it is one.
+    /// The step in which it happened, if it happened in one.
     pub step: Option<Choice>,
-    /// Steps from the initial state.
+    /// The number of steps from the initial state.
     pub length: u64,
 }
 
-/// The store took no more states, or a step was given up.
+/// The store accepted no more states, or a step was given up.
 pub(crate) struct CutShort {
     /// The number, in its chunk, of the first state that is not fully expanded.
     pub at: usize,
 }
 
-/// The length of the shortest violation any worker has found.
+/// The length of the shortest violation that any worker has found.
 pub(crate) struct Best(AtomicU64);
 
 impl Best {
@@ -55,7 +55,7 @@ impl Best {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Keeps a violation in place of the shortest that a worker has found, if it is shorter.
+    /// Replaces the shortest violation of a worker if this one is shorter.
     fn keep(&self, shortest: &mut Option<Found>, found: Found) {
         if shortest.as_ref().is_none_or(|best| found.length < best.length) {
             self.0.fetch_min(found.length, Ordering::Relaxed);
@@ -75,16 +75,16 @@ pub(crate) struct Expander<'a, S, T: Store + 'a> {
     pub states: u64,
     pub transitions: u64,
     pub expanded: u64,
-    /// The greatest depth of a state expanded.
+    /// The greatest depth of an expanded state.
     pub depth: u64,
     /// Some state was not expanded because of the depth limit.
     pub truncated: bool,
     most_depth: u64,
-    /// What the property and the reduction want to hear of.
+    /// Which events the property and the reduction ask for.
     states_wanted: bool,
     edges_wanted: bool,
     reduced: bool,
-    /// Whether either of them wants to know more of a source than where it is.
+    /// Whether the property or the reduction needs more of a source than its position.
     detailed: bool,
     /// The last batch took long.
     slow: bool,
@@ -98,15 +98,15 @@ struct Batch {
     /// The hash of each entry of `out`; 0 for those without a state.
     hashes: Vec<u64>,
     sources: Vec<SourceState>,
-    /// What only some properties and reductions ask of each source; empty without them.
+    /// What only some properties and reductions ask for each source; otherwise empty.
     details: Vec<Detail>,
-    /// The source states one after the other, as far as `details` refer to them.
+    /// The source states that `details` refer to, one after the other.
     source_bytes: Vec<u8>,
     state: Vec<u8>,
-    /// Whether a reduction postponed something in one of the sources.
+    /// Whether a reduction postponed a process in one of the sources.
     postponed: bool,
     ahead: Ahead,
-    /// What the store took for new.
+    /// The entries that the store found new.
     fresh: Vec<Fresh>,
 }
 
@@ -120,11 +120,11 @@ struct SourceState {
 
 struct Detail {
     bytes: Range<usize>,
-    /// The processes that were postponed in the state, a bit each.
+    /// The processes that were postponed in the state, one bit each.
     postponed: u64,
 }
 
-/// The states that are expanded: a chunk, and the depth of those that do not say theirs.
+/// The states that are expanded: a chunk, and the depth of the states that do not store their own.
 #[derive(Clone, Copy)]
 struct Origins<'c> {
     chunk: &'c Chunk,
@@ -228,18 +228,18 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         }
     }
 
-    /// From now on states of `chunk` are expanded, in order.
+    /// Begins the expansion of the states of `chunk`, in order.
     pub fn begin(&mut self, chunk: &Chunk) {
         self.links.begin(chunk.sources());
     }
 
-    /// Expands states of `chunk` from number `index` on until a batch is full; new ones go to
-    /// `next`. Gives the number of the first state not expanded. `level` is the depth of states
-    /// that do not say theirs.
+    /// Expands states of `chunk` from number `index` on until a batch is full; new states go to
+    /// `next`. Returns the number of the first state that was not expanded. `level` is the depth of
+    /// states that do not store their own.
     pub fn expand(&mut self, chunk: &Chunk, index: usize, level: u64, next: &mut impl Sink) -> Result<usize, CutShort> {
         let index = self.generate(chunk, index, level);
         let given_up = self.batch.out.is_cut_short();
-        // Once a violation at the next level is known, only a deadlock at this one could be
+        // Once a violation at the next level is known, only a deadlock at this level can be
         // shorter, and that needs no insertion.
         if self.best.length() > level.saturating_add(1) {
             self.insert(Origins { chunk, level }, next)?;
@@ -251,13 +251,13 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         self.best.keep(&mut self.found, found);
     }
 
-    /// First pass: successors. Ends before a state whose steps were given up.
+    /// The first pass generates successors. It ends before a state whose successors were given up.
     fn generate(&mut self, chunk: &Chunk, mut index: usize, level: u64) -> usize {
         self.batch.clear();
         let begun = Instant::now();
         let mut look_at = index + if self.slow { 1 } else { LOOK_EVERY };
         while index < chunk.waiting.len() && self.batch.out.len() < BATCH {
-            // Where states take long, a whole batch would make a limit late.
+            // If states take long, a whole batch would exceed a time limit.
             if index >= look_at {
                 self.slow = begun.elapsed() > SLOW;
                 if self.slow {
@@ -320,8 +320,8 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         index
     }
 
-    /// Generates the successors of those states, at the beginning of a range of `chunk`, that are
-    /// equally deep and lie where they can be seen. Gives how many these are.
+    /// Generates the successors of as many states, from the beginning of a range of `chunk` on, as
+    /// have the same depth and are in memory. Returns their number.
     #[inline(always)]
     fn generate_several(&mut self, chunk: &Chunk, range: Range<usize>, level: u64) -> usize {
         let depth = chunk.depth(range.start, level);
@@ -367,7 +367,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         expanded
     }
 
-    /// Second and third pass: hashes what the first generated, and inserts it.
+    /// The second and third pass hash and insert the generated successors.
     fn insert(&mut self, origins: Origins<'_>, next: &mut impl Sink) -> Result<(), CutShort> {
         self.store.hash_batch(&self.batch.out, &mut self.batch.hashes);
         if self.batch.postponed {
@@ -387,13 +387,13 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         }
     }
 
-    /// What nearly all searches do nearly all the time, without the questions they need not ask:
-    /// inserts the entries from `first` on, up to one with a fault, whose number it gives.
+    /// The common case of nearly all searches, without unnecessary tests: inserts the entries from
+    /// `first` on, up to one with a fault, whose number it returns.
     fn insert_from(&mut self, first: usize, origins: Origins<'_>, next: &mut impl Sink) -> Result<usize, CutShort> {
         let Batch { out, hashes, sources, fresh, .. } = &mut self.batch;
         fresh.clear();
         let inserted = self.store.insert_batch(out, hashes, first, fresh);
-        // Apart from the insertions, whose loop needs all registers there are.
+        // This loop is separate from the insertions, whose loop needs all registers.
         let (entries, reads_slowly) = (out.entries(), self.store.reads_slowly());
         for &Fresh { entry, kept, id } in &*fresh {
             let index = entry as usize;
@@ -414,15 +414,15 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 Ok(index)
             }
             Err(index) => {
-                // The refused one is counted, and taken back with the others of its source.
+                // The refused step is counted, and taken back with the others of its source.
                 self.transitions += (index + 1 - first) as u64;
                 Err(self.take_back(index))
             }
         }
     }
 
-    /// As `insert`, for a batch in which the reduction postponed something: a source whose steps
-    /// led to nothing new may have to be expanded whole.
+    /// Like `insert`, for a batch in which the reduction postponed a process: a source whose steps
+    /// led to nothing new may have to be expanded fully.
     fn insert_reduced(&mut self, origins: Origins<'_>, next: &mut impl Sink) -> Result<(), CutShort> {
         let generated = self.batch.out.len();
         for number in 0..self.batch.sources.len() {
@@ -432,7 +432,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             (first..end)
                 .try_for_each(|index| self.follow(index, origins, next))
                 .map_err(|cut_short| self.undo(cut_short, number, transitions))?;
-            // What a store that forgets calls new may have been expanded before.
+            // A state that a forgetting store calls new may have been expanded before.
             if self.states > states && !T::FORGETS || self.batch.details[number].postponed == 0 {
                 continue;
             }
@@ -460,7 +460,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         Ok(())
     }
 
-    /// As in `take_back`, for a reduced expansion: `transitions` is how many steps were counted
+    /// Like `take_back`, for a reduced expansion: `transitions` is the number of steps counted
     /// before source `number`.
     #[cold]
     fn undo(&mut self, cut_short: CutShort, number: usize, transitions: u64) -> CutShort {
@@ -500,16 +500,16 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         Ok(())
     }
 
-    /// The store refused the step at `index`: its source and those after it count as not expanded,
-    /// so that they can be expanded again without counting any step twice. What their first steps
-    /// led to stays found.
+    /// Handles a step at `index` that the store refused. Its source and the sources after it count
+    /// as not expanded, so that they can be expanded again without counting any step twice. States
+    /// that their first steps led to stay found.
     #[cold]
     fn take_back(&mut self, index: usize) -> CutShort {
         let Batch { out, sources, .. } = &self.batch;
         let number = out.entries()[index].source as usize;
         let SourceState { first, position, .. } = sources[number];
         if self.batch.postponed {
-            // Who called `follow` knows what was counted.
+            // The caller of `follow` corrects the counts.
             return CutShort { at: position };
         }
         let counted = (first..=index).filter(|&index| {
@@ -522,7 +522,8 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         CutShort { at: position }
     }
 
-    /// Shows the property the fault of the step at `index`; whether the step is to be followed.
+    /// Reports the fault of the step at `index` to the property; returns whether the step is to be
+    /// followed.
     #[cold]
     fn passes_fault(&mut self, index: usize, origins: Origins<'_>) -> bool {
         let entry = &self.batch.out.entries()[index];
@@ -563,7 +564,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         self.keep(found);
     }
 
-    /// The state of the batch's entry `index` is new: if the property lets it, it waits in `next`.
+    /// Handles the new state of entry `index`: it is added to `next` unless the property prunes it.
     #[inline]
     fn welcome(&mut self, index: usize, inserted: Inserted, origin: &Origin, next: &mut impl Sink) -> Answer {
         self.states += 1;
@@ -592,8 +593,8 @@ impl Batch {
         self.postponed = false;
     }
 
-    /// Takes back what the reduction leaves out of the steps of `states`: those of the first are
-    /// steps of source number `source` and begin at entry number `first`.
+    /// Removes the steps of `states` that the reduction leaves out. The steps of the first state
+    /// belong to source number `source` and begin at entry number `first`.
     fn leave_out(&mut self, reduction: &dyn Reduction, states: &[&[u8]], source: u32, first: usize) {
         let Batch { out, details, source_bytes, postponed, .. } = self;
         let mut left = [LeftOut::NOTHING; LOOK_EVERY];

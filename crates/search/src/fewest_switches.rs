@@ -1,7 +1,7 @@
 //! A path to a violation with the fewest context switches: changes from one process to another.
 //!
-//! A path that hands over seldom is easier to follow than a short one. The search goes by layers:
-//! layer *k* has the states that can be reached with *k* switches, each together with the process
+//! A path with few switches is easier to follow than a short one. The search goes by layers: layer
+//! *k* contains the states that can be reached with *k* switches, each together with the process
 //! that moved last. A layer is closed under the steps of that process before any other process
 //! moves, so the first violation has the fewest switches (Qadeer, Rehof, "Context-bounded model
 //! checking of concurrent software", 2005, bound the switches in the same way). A state is visited
@@ -14,11 +14,11 @@ use crate::task::Task;
 use contract::{Answer, Finding, Outcome, StateId, Statistics, Store, StoreWorker, Successors, System};
 use std::time::Duration;
 
-/// Bytes behind a state for the process that moved last.
+/// The bytes after a state that hold the process that moved last.
 const TAIL: usize = 4;
-/// The process that moved last in an initial state: anyone may begin.
+/// The process that moved last in an initial state: any process may begin.
 const NOBODY: u32 = u32::MAX;
-/// In place of a parent: an initial state.
+/// The parent of an initial state.
 const ROOT: u32 = u32::MAX;
 
 struct Node {
@@ -28,7 +28,7 @@ struct Node {
     depth: u32,
 }
 
-/// Why a search is over.
+/// The search is over.
 struct Over;
 
 struct Walk<'a, S, T: Store + 'a> {
@@ -66,7 +66,7 @@ pub fn fewest_switches<S: System + Clone, T: Store>(system: &S, store: &T, task:
         state: Vec::new(),
         key: Vec::new(),
     };
-    // Whether it came to its end or was stopped, `conclude` knows what is to be said.
+    // Whether the search was complete or stopped, `conclude` gives the result.
     let _ = walk.layers();
     walk.conclude()
 }
@@ -76,13 +76,13 @@ impl<S: System, T: Store> Walk<'_, S, T> {
         self.initial()?;
         let mut begin = 0;
         while begin < self.nodes.len() {
-            // The layer grows while it is closed under the steps of those who moved last.
+            // The layer grows while it is closed under the steps of the processes that moved last.
             let mut at = begin;
             while at < self.nodes.len() {
                 self.expand(at as u32, true)?;
                 at += 1;
             }
-            // Then the others have their turn.
+            // Then the other processes move.
             for node in begin..at {
                 self.expand(node as u32, false)?;
             }
@@ -142,7 +142,7 @@ impl<S: System, T: Store> Walk<'_, S, T> {
             }
         }
         for (entry, next) in out.iter() {
-            // Nobody is interrupted by the first step.
+            // The first step switches from no process.
             if (last == NOBODY || entry.action.process == last) != same {
                 continue;
             }

@@ -1,15 +1,15 @@
-//! A system of which a reduction leaves out steps, decided in each state by the state alone.
+//! A system with the steps that a reduction keeps. In each state, the state alone decides which.
 //!
-//! A search in memory looks ahead for the processes that a reduction postpones only where no step
-//! leads to something new. A worker of a distributed search does not know what is new to others, so
-//! it looks ahead in every state: more steps are followed than would have to be, and the same ones
-//! whoever owns what.
+//! A search in memory looks ahead for the processes that a reduction postpones only if no step
+//! leads to a new state. A worker of a distributed search does not know which states are new to
+//! other workers, so it looks ahead in every state. It follows more steps than necessary, but the
+//! same steps whichever worker owns a state.
 
 use crate::rounds::{Ahead, left_out};
 use contract::{CloneSystem, Enough, Fault, FaultCode, LeftOut, Reduction, Successors, System};
 use std::time::Duration;
 
-/// What a reduction leaves of a system.
+/// A system without the steps that a reduction leaves out.
 pub struct Foresighted<'r> {
     system: Box<dyn CloneSystem>,
     reduction: &'r dyn Reduction,
@@ -17,7 +17,7 @@ pub struct Foresighted<'r> {
 }
 
 impl<'r> Foresighted<'r> {
-    /// What `reduction` leaves of `system`.
+    /// `system` without the steps that `reduction` leaves out.
     pub fn new(system: Box<dyn CloneSystem>, reduction: &'r dyn Reduction) -> Self {
         Foresighted { system, reduction, ahead: Ahead::default() }
     }

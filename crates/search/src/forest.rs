@@ -1,32 +1,33 @@
-//! The components that workers find together: a forest of states for union and find, in which each
-//! component also has a ring of the states that are not yet explored in full.
+//! The components that workers find together: a union-find forest of states, in which each
+//! component also has a ring of the states that are not yet fully explored.
 //!
 //! This is the structure of Bloemen, Laarman and van de Pol, "Multi-core on-the-fly SCC
 //! decomposition" (2016). Every worker may unite components and take states from the ring of any
-//! component it is in, so that workers help each other to complete a large component instead of
-//! exploring it twice. A component whose ring is empty is complete, which is what *dead* means.
+//! component it is in, so workers help each other to complete a large component instead of
+//! exploring it twice. A component with an empty ring is complete; it is called *dead*.
 //!
-//! Three rules keep it sound without a lock for all. A root is linked below another only while it
-//! is held, and always below one with a larger number. Of two rings that are joined, the one of the
-//! smaller root is held first, so nobody waits in a circle. A state that is done stays so, and only
-//! done states are taken out of a ring. Marks and workers are added to a root first, and then
-//! again if it turns out to be none any more; whoever links a root does so before reading them.
+//! Three rules keep it correct without a global lock. A root is linked below another root only
+//! while it is held, and always below one with a larger number. Of two rings that are joined, the
+//! ring of the smaller root is held first, so there is no deadlock. A state that is done stays
+//! done, and only done states are removed from a ring. Marks and workers are added to a root first,
+//! and added again if it is no longer a root; the worker that links a root does so before it reads
+//! them.
 
 use crate::numbered::{Full, Numbered, Numbers};
 use contract::StateId;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
 
-/// The most workers: a bit each.
+/// The most workers: each has one bit.
 pub(crate) const MOST_WORKERS: usize = 32;
-/// The most acceptance sets: a bit each.
+/// The most acceptance sets: each has one bit.
 pub(crate) const MOST_SETS: u32 = 32;
 
-/// What a root is.
+/// The states of a root.
 const LIVE: u8 = 0;
 const HELD: u8 = 1;
 const DEAD: u8 = 2;
 
-/// What a state is to its ring; `HELD` while the ring is being joined to another.
+/// The states of a node in its ring; `HELD` while the ring is being joined to another.
 const BUSY: u8 = 0;
 const DONE: u8 = 2;
 
@@ -41,14 +42,14 @@ struct Node {
     busy: AtomicU8,
 }
 
-/// What a worker learns of a state that it comes to.
+/// The relation of a worker to a state that it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// Its component is complete.
+    /// The component of the state is complete.
     Dead,
-    /// Its component is one that the worker is in.
+    /// The worker is already in the component of the state.
     Found,
-    /// The worker is in its component from now on.
+    /// The worker has just entered the component of the state.
     New,
 }
 
@@ -71,8 +72,8 @@ impl Forest {
         self.nodes.value(number)
     }
 
-    /// Adds a state that is in no component yet, with a component of its own that `worker` is in.
-    /// One worker, the one to whom the state was new, does that once.
+    /// Adds a state with a component of its own, which `worker` is in. Only the worker that found
+    /// the state new calls this, once.
     pub fn add(&self, numbers: &mut Numbers, name: StateId, worker: u32) -> Result<u32, Full> {
         self.nodes.add(numbers, name, |number, node| {
             node.parent.store(number, Relaxed);
@@ -92,7 +93,7 @@ impl Forest {
         self.nodes.name(number).unwrap_or_default()
     }
 
-    /// The root of the component of a state. It may be none any more by the time it is used.
+    /// The root of the component of a state. It may no longer be a root when it is used.
     pub fn root(&self, mut number: u32) -> u32 {
         loop {
             let parent = self.node(number).parent.load(SeqCst);
@@ -101,7 +102,7 @@ impl Forest {
             }
             let grandparent = self.node(parent).parent.load(SeqCst);
             if grandparent != parent {
-                // Whatever is above stays above.
+                // An ancestor always stays an ancestor.
                 self.node(number).parent.store(grandparent, Relaxed);
             }
             number = parent;
@@ -119,14 +120,14 @@ impl Forest {
             if a == b {
                 return true;
             }
-            // What is a root now was one when the other was looked for.
+            // `a` is still a root, so it was one when the root of `b` was found.
             if self.is_root(a) {
                 return false;
             }
         }
     }
 
-    /// What `worker`, a bit, would learn of a state if it came to it.
+    /// What `claim` would return for `worker` (a bit), without entering the component.
     pub fn look(&self, number: u32, worker: u32) -> Claim {
         let root = self.node(self.root(number));
         if root.root.load(SeqCst) == DEAD {
@@ -138,7 +139,7 @@ impl Forest {
         }
     }
 
-    /// `worker`, a bit, comes to a state.
+    /// Enters the component of a state for `worker` (a bit).
     pub fn claim(&self, number: u32, worker: u32) -> Claim {
         let mut root = self.root(number);
         if self.node(root).root.load(SeqCst) == DEAD {
@@ -156,7 +157,7 @@ impl Forest {
         }
     }
 
-    /// Adds acceptance marks to the component of a state, and gives all that it has.
+    /// Adds acceptance marks to the component of a state, and returns all its marks.
     pub fn mark(&self, number: u32, marks: u32) -> u32 {
         let (mut root, mut marks) = (self.root(number), marks);
         loop {
@@ -171,7 +172,7 @@ impl Forest {
         }
     }
 
-    /// Makes the components of two states one.
+    /// Unites the components of two states.
     pub fn unite(&self, a: u32, b: u32) {
         let (small, large, small_state, large_state) = loop {
             let (root_a, root_b) = (self.root(a), self.root(b));
@@ -183,7 +184,7 @@ impl Forest {
             match held {
                 Ok(_) if self.is_root(small) => break (small, large, small_state, large_state),
                 Ok(_) => self.node(small).root.store(LIVE, SeqCst),
-                // Then it is complete, and there is nothing to unite.
+                // The component is complete, so there is nothing to unite.
                 Err(DEAD) => return,
                 Err(_) => {}
             }
@@ -200,7 +201,8 @@ impl Forest {
             }
             self.node(first).busy.store(BUSY, SeqCst);
         }
-        // Linked first, so that who is added to the smaller one from now on is added to the larger.
+        // The root is linked first, so that workers added to the smaller one from now on are added
+        // to the larger one.
         if !self.is_root(small) {
             self.admit(large, self.node(small).workers.load(SeqCst));
             self.mark(large, self.node(small).marks.load(SeqCst));
@@ -220,7 +222,7 @@ impl Forest {
         }
     }
 
-    /// Holds a state of the ring of `number` that is busy; nothing if there is none.
+    /// Holds a busy state of the ring of `number`; returns `None` if there is none.
     fn hold(&self, number: u32) -> Option<u32> {
         loop {
             let busy = self.busy(number)?;
@@ -231,7 +233,7 @@ impl Forest {
         }
     }
 
-    /// A state of the ring of `number` that is busy, or held by someone; nothing if all are done.
+    /// A busy or held state of the ring of `number`; `None` if all are done.
     fn busy(&self, number: u32) -> Option<u32> {
         let mut at = number;
         loop {
@@ -245,15 +247,15 @@ impl Forest {
             if self.node(next).busy.load(SeqCst) != DONE {
                 return Some(next);
             }
-            // Both are done, so the second can go.
+            // Both are done, so the second one is removed.
             let after = self.node(next).ring.load(SeqCst);
             self.node(at).ring.store(after, SeqCst);
             at = after;
         }
     }
 
-    /// A state of the component of `number` that is not explored in full. Nothing if there is none:
-    /// then the component is dead.
+    /// A state of the component of `number` that is not fully explored. If there is none, the
+    /// component is dead.
     pub fn pick(&self, number: u32) -> Option<u32> {
         let busy = self.busy(number);
         if busy.is_none() {
@@ -268,7 +270,7 @@ impl Forest {
         busy
     }
 
-    /// A state was explored in full. Whether it was not known before.
+    /// Marks a state as fully explored; returns whether it was not marked before.
     pub fn done(&self, number: u32) -> bool {
         let node = self.node(number);
         loop {

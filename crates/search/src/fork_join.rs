@@ -1,8 +1,8 @@
-//! Fork and join for the leader of a search and its helpers: one piece of shared work after the
+//! Fork and join for the leader of a search and its helpers: they share one piece of work after the
 //! other, without waiting for late helpers.
 //!
-//! The leader opens the work and begins at once. Helpers that are awake join, and others are woken.
-//! When there is nothing left to take, the leader closes the work and waits for the helpers that
+//! The leader opens the work and begins at once. Helpers that are awake join, and the others are
+//! woken. When nothing is left to take, the leader closes the work and waits for the helpers that
 //! have joined. A helper that comes later, because the operating system ran another thread, finds
 //! the work closed and has missed nothing.
 
@@ -17,11 +17,11 @@ const SPINS: u32 = 8000;
 /// Set in the counter while the work is open; the other bits count the helpers inside.
 const OPEN: u64 = 1 << 63;
 
-/// The meeting of a leader and its helpers.
+/// The shared state of a leader and its helpers.
 #[derive(Default)]
 pub(crate) struct ForkJoin {
     door: AtomicU64,
-    /// Counts the calls. Helpers wait for it to move.
+    /// Counts the calls. Helpers wait for it to change.
     calls: AtomicUsize,
     finished: AtomicBool,
     /// A helper has panicked, and its part of the work is lost.
@@ -69,7 +69,7 @@ impl ForkJoin {
         }
     }
 
-    /// Sends all helpers home.
+    /// Dismisses all helpers.
     pub fn finish(&self) {
         let _guard = lock(&self.sleepers);
         self.finished.store(true, Ordering::Release);
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     /// Each call is for one more round of taking numbers. No helper takes a number after the work
-    /// was closed, and no helper is left behind.
+    /// was closed, and the leader waits for all helpers.
     #[test]
     fn the_leader_waits_for_all_who_joined_and_for_no_one_else() {
         const ROUNDS: usize = 2000;
@@ -147,7 +147,7 @@ mod tests {
                 fork_join.close();
                 assert_eq!(inside.load(Ordering::Relaxed), 0);
                 assert_eq!(taken.load(Ordering::Relaxed), 50 * round as u64);
-                // Now and then they have to be woken.
+                // From time to time the helpers must be woken.
                 while round % 500 == 0 && *lock(&fork_join.sleepers) < 3 {
                     std::thread::yield_now();
                 }

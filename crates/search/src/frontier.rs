@@ -1,29 +1,29 @@
 //! States that wait to be expanded, in chunks.
 //!
-//! A waiting state is its name if the store keeps it, and its bytes if not; a chunk holds states of
-//! one kind. Chunks are what workers share: one is taken, given away or returned to the system as a
-//! whole. Breadth-first search fills a [`Frontier`] of chunks, the states of which all have the
-//! depth of their level; a [`Stash`] is a stack of states that each remember their own.
+//! A waiting state is its name if the store keeps it, and its bytes otherwise; a chunk holds states
+//! of one kind. Workers share whole chunks: one is taken, given away or freed as a whole.
+//! Breadth-first search fills a [`Frontier`] of chunks, whose states all have the depth of their
+//! level. A [`Stash`] is a stack of states that each store their own depth.
 
 use crate::links::{Link, Sources};
 use contract::StateId;
 
-/// States in a chunk of a level: enough to make taking one cheap, few enough to share a small level
-/// evenly.
+/// The number of states in a chunk of a level: enough to make taking one cheap, few enough to
+/// divide a small level evenly.
 const CHUNK: usize = 512;
 
-/// Most chunks whose memory a worker keeps for the next ones.
+/// The most chunks whose memory a worker keeps for reuse.
 const SPARE: usize = 64;
 
-/// Memory a level may use for the bytes of states the store could read, slowly.
+/// The memory that a level may use for the bytes of states that the store reads only slowly.
 const ROOM: u64 = 4 << 20;
 
 /// Waiting states.
 pub(crate) struct Chunk {
     pub waiting: Vec<StateId>,
-    /// The link of the first state, if the others follow one by one,
+    /// The link of the first state, if the links of the others follow one by one.
     first: Link,
-    /// or else the link of each.
+    /// Otherwise, the link of each state.
     links: Vec<Link>,
     /// The states, one after the other, and where each ends; both empty if the store keeps them.
     bytes: Vec<u8>,
@@ -55,7 +55,7 @@ impl Chunk {
         self.links.get(index).copied().unwrap_or_else(|| self.first.after(index))
     }
 
-    /// Where the links of its states are.
+    /// Where the links of its states begin, if they are consecutive.
     pub fn sources(&self) -> Sources {
         if self.links.is_empty() { Sources::From(self.first) } else { Sources::Scattered }
     }
@@ -68,13 +68,13 @@ impl Chunk {
         Some(&self.bytes[start..end])
     }
 
-    /// The depth of state number `index`; `level` if all have the same.
+    /// The depth of state number `index`; `level` if the states do not store their own.
     #[inline]
     pub fn depth(&self, index: usize, level: u64) -> u64 {
         self.depths.get(index).map_or(level, |&depth| depth.into())
     }
 
-    /// Takes away the states from number `at` on.
+    /// Removes and returns the states from number `at` on.
     pub fn split_off(&mut self, at: usize) -> Chunk {
         let waiting = self.waiting.split_off(at);
         let links = self.links.split_off(at.min(self.links.len()));
@@ -90,7 +90,7 @@ impl Chunk {
     #[inline]
     fn takes(&self, bytes: bool) -> bool {
         let len = self.waiting.len();
-        // An empty chunk has not begun yet.
+        // An empty chunk must be begun first.
         len.wrapping_sub(1) < CHUNK - 1 && self.bytes.len() < 1 << 24 && self.ends.is_empty() != bytes
     }
 
@@ -103,13 +103,13 @@ impl Chunk {
     }
 }
 
-/// Where new states go.
+/// A destination of new states.
 pub(crate) trait Sink {
-    /// Adds a state `depth` steps from the beginning; `state` are its bytes if the store does not
-    /// keep them.
+    /// Adds a state at `depth` steps from an initial state; `state` holds its bytes if the store
+    /// does not keep them.
     fn push(&mut self, id: StateId, link: Link, depth: u64, state: Option<&[u8]>);
 
-    /// Whether there is room for bytes that need not wait here.
+    /// Whether there is room for the bytes of states that the store could also read.
     fn has_room(&self) -> bool {
         false
     }
@@ -122,7 +122,7 @@ pub(crate) struct Frontier {
     last: Chunk,
     len: u64,
     bytes: u64,
-    /// Room for the names in chunks to come.
+    /// Memory for the names in later chunks.
     spare: Vec<Vec<StateId>>,
 }
 
@@ -143,7 +143,7 @@ impl Sink for Frontier {
 }
 
 impl Frontier {
-    /// A new chunk, whose first state has this link.
+    /// Begins a new chunk, whose first state has this link.
     #[cold]
     fn begin(&mut self, first: Link) {
         let waiting = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
@@ -162,7 +162,7 @@ impl Frontier {
         Frontier { full, len, bytes, ..Frontier::default() }
     }
 
-    /// Makes use of the memory of a chunk that is done with.
+    /// Reuses the memory of a chunk that is no longer needed.
     pub fn recycle(&mut self, chunk: Chunk) {
         let mut waiting = chunk.waiting;
         if self.spare.len() < SPARE && waiting.capacity() == CHUNK {
@@ -225,13 +225,13 @@ impl Stash {
 
     /// Takes up to `most` states from the top.
     pub fn take(&mut self, most: usize) -> Option<Chunk> {
-        // States whose bytes wait here come first: they cost more memory.
+        // States with bytes come first, because they take more memory.
         let chunk = if self.with_bytes.waiting.is_empty() { &mut self.kept } else { &mut self.with_bytes };
         let len = chunk.waiting.len();
         (len > 0).then(|| chunk.split_off(len.saturating_sub(most)))
     }
 
-    /// Takes the lower half away, for someone else.
+    /// Removes and returns the lower half, for another worker.
     pub fn halve(&mut self) -> Chunk {
         let chunk = if self.kept.waiting.len() >= self.with_bytes.waiting.len() { &mut self.kept } else { &mut self.with_bytes };
         let upper = chunk.split_off(chunk.waiting.len() / 2);

@@ -1,10 +1,10 @@
-//! The store of a search on disk, as its workers see it: what they meet is known, or it is gathered
-//! to be looked up later.
+//! The store of a search on disk, as its workers see it: a state is known, or it is gathered to be
+//! looked up later.
 //!
-//! Each worker remembers the states it met last. A state that is not among them counts as new for
-//! the moment. When a worker's memory is full, and at the end of a level, its states go to a sorted
-//! run; the leader looks all of them up at once ([`crate::visited_runs`]). So this store forgets,
-//! and only a search that takes its answers for provisional may use it.
+//! Each worker remembers the states it found last. A state that is not among them provisionally
+//! counts as new. When a worker's memory is full, and at the end of a level, its states go to a
+//! sorted run; the leader looks all of them up at once ([`crate::visited_runs`]). So this store
+//! forgets, and only a search that treats its answers as provisional may use it.
 
 use crate::sync::lock;
 use crate::visited_runs::merged;
@@ -15,27 +15,27 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// Memory, if there is no limit.
+/// The memory budget if there is no limit.
 const DEFAULT_BUDGET: u64 = 1 << 30;
-/// The least a worker has for the states it met last.
+/// The least memory of a worker for the states it found last.
 const LEAST_RECENT: u64 = 1 << 16;
-/// More runs than this are merged before there are more: each takes a buffer when it is read.
+/// If there are more runs than this, they are merged, because each needs a buffer when it is read.
 const MOST_SPILLS: usize = 24;
-/// How much zstd tries for runs that live as long as a level.
+/// The zstd level for runs that are kept for one level of the search.
 const BRIEF: i32 = 1;
 
 /// What the workers of a search on disk share.
 pub(crate) struct Gathering<'f> {
     pub shelf: &'f Shelf<'f>,
     spills: Mutex<Vec<Arc<Run>>>,
-    /// Files that are not needed any more, except for the last checkpoint.
+    /// Files that are needed only for the last checkpoint.
     retired: Mutex<Vec<(u64, u64)>>,
     trouble: Mutex<Option<io::Error>>,
     budget: u64,
-    /// Memory that others hold.
+    /// The memory that other parts of the search hold.
     elsewhere: AtomicU64,
     workers: u64,
-    /// Memory of the workers' states, and of runs and filter.
+    /// The memory of the workers' states, and of the runs and the filter.
     recent: AtomicU64,
     runs: AtomicU64,
     spilled: AtomicU64,
@@ -61,14 +61,14 @@ impl<'f> Gathering<'f> {
         }
     }
 
-    /// Memory for the filter: more than the whole would be a waste at the beginning, and it never
-    /// grows.
+    /// The memory for the filter. It is a fixed share, because the filter never grows and most of
+    /// it would be unused at the beginning.
     pub fn for_filter(&self) -> u64 {
         self.available() / 8
     }
 
-    /// Memory for runs that are short enough to stay there, and a share for one that is written
-    /// now.
+    /// The memory for runs that are short enough to stay in memory, including one that is being
+    /// written.
     pub fn for_runs(&self, held: u64) -> u64 {
         (self.available() / 8).saturating_sub(held)
     }
@@ -77,21 +77,21 @@ impl<'f> Gathering<'f> {
         self.budget.saturating_sub(self.elsewhere.load(Relaxed)).max(self.budget / 16)
     }
 
-    /// Memory for the states that a worker met last.
+    /// The memory for the states that a worker found last.
     fn for_recent(&self) -> u64 {
         let runs = self.runs.load(Relaxed) + self.spilled.load(Relaxed);
-        // Sorting, buffers of cursors, and what a vector takes while it grows.
+        // The rest is for sorting, the buffers of cursors, and vectors that grow.
         let free = self.available().saturating_sub(runs) / 10 * 7;
         (free / self.workers).max(LEAST_RECENT)
     }
 
-    /// The runs of visited states and the filter take so much.
+    /// Sets the memory that the runs of visited states and the filter take.
     pub fn runs_take(&self, bytes: u64) {
         self.runs.store(bytes, Relaxed);
         self.peak.fetch_max(self.bytes(), Relaxed);
     }
 
-    /// A file that the search needs no more.
+    /// Retires a file that the search no longer needs.
     pub fn retire(&self, run: &Run) {
         if run.is_file() {
             lock(&self.retired).push((run.number(), run.bytes()));
@@ -103,36 +103,36 @@ impl<'f> Gathering<'f> {
         lock(&self.retired).iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Removes the files that are needed no more, except `kept` ones.
+    /// Removes the retired files, except `kept` ones.
     pub fn sweep_up(&self, kept: &BTreeSet<u64>) {
         lock(&self.retired).retain(|(number, _)| {
             let keep = kept.contains(number);
             if !keep {
-                // A file that cannot be removed is a nuisance and no error.
+                // A file that cannot be removed is not an error.
                 let _ = self.shelf.folder().remove(*number);
             }
             keep
         });
     }
 
-    /// Whether long work is to be given up.
+    /// Whether a long operation is to be given up.
     pub fn is_over(&self) -> bool {
         let stop = lock(&self.stop).clone();
         stop.is_some_and(|stop| stop())
     }
 
-    /// What was gathered so far.
+    /// The runs gathered so far.
     pub fn spills(&self) -> Vec<Arc<Run>> {
         lock(&self.spills).clone()
     }
 
-    /// Takes over what was gathered before.
+    /// Sets the runs gathered before.
     pub fn set_spills(&self, spills: Vec<Arc<Run>>) {
         self.spilled.store(spills.iter().map(|run| run.memory()).sum(), Relaxed);
         *lock(&self.spills) = spills;
     }
 
-    /// Nothing is gathered any more.
+    /// Drops the gathered runs.
     pub fn clear_spills(&self) {
         for run in std::mem::take(&mut *lock(&self.spills)) {
             self.retire(&run);
@@ -140,14 +140,14 @@ impl<'f> Gathering<'f> {
         self.spilled.store(0, Relaxed);
     }
 
-    /// Keeps the first thing that went wrong on disk.
+    /// Keeps the first error of the disk.
     pub fn report(&self, error: io::Error) {
         if error.kind() != io::ErrorKind::Interrupted {
             lock(&self.trouble).get_or_insert(error);
         }
     }
 
-    /// What went wrong on disk.
+    /// The first error of the disk.
     pub fn trouble(&self) -> Option<String> {
         lock(&self.trouble).as_ref().map(io::Error::to_string)
     }
@@ -206,7 +206,7 @@ impl Budgeted for Gathering<'_> {
         self.elsewhere.store(bytes, Relaxed);
     }
 
-    /// It always can: states go to disk.
+    /// The store can always yield, because states go to disk.
     fn yields(&self) -> bool {
         true
     }
@@ -220,12 +220,12 @@ impl Budgeted for Gathering<'_> {
 pub(crate) struct Gatherer<'s> {
     shared: &'s Gathering<'s>,
     recent: Recent,
-    /// The memory that was last added to that of all workers.
+    /// The share of the total memory that this worker has reported.
     told: u64,
 }
 
 impl Gatherer<'_> {
-    /// Writes the states that are open to a run.
+    /// Writes the open states to a run.
     pub fn settle(&mut self) -> io::Result<()> {
         if self.recent.open() == 0 {
             return Ok(());
@@ -266,7 +266,7 @@ impl StoreWorker for Gatherer<'_> {
 
     #[inline]
     fn prefetch(&self, hash: u64) {
-        // A load that nobody waits for.
+        // The load starts early; its result is not used.
         std::hint::black_box(self.recent.touch(hash));
     }
 

@@ -1,16 +1,16 @@
-//! What the directed searches share: nodes that know how they were reached, and the expansion of
-//! one node, which looks for violations as soon as a state or a step appears.
+//! The common part of the directed searches: nodes that know how they were reached, and the
+//! expansion of a node, which checks each state and step as soon as it is generated.
 //!
-//! A state whose estimate is 0 may be a deadlock, so it is looked at when it is generated. If it is
-//! none, at least one step is missing, and its estimate is 1. With estimates that are lower bounds,
-//! the first violation that A* generates is therefore at the end of a shortest path: the state it
-//! was generated from had the least sum of path and estimate, and that sum was not less than the
-//! path to the violation.
+//! A state with estimate 0 may be a deadlock, so it is checked when it is generated. If it is not
+//! one, at least one step is missing, and its estimate becomes 1. With estimates that are lower
+//! bounds, the first violation that A* generates is therefore at the end of a shortest path: the
+//! state it was generated from had the least sum of path and estimate, and that sum was not less
+//! than the path to the violation.
 //!
-//! Successors are taken in the order in which SPIN has them: the youngest process first, the
-//! choices of a process as they are written. Together with the last-in, first-out order among
-//! equals this gives the numbers of HSF-SPIN (Edelkamp, Lluch Lafuente, Leue, "Directed explicit
-//! model checking with HSF-SPIN", 2001).
+//! Successors are taken in SPIN's order: the youngest process first, and the choices of a process
+//! as they are written. Together with the last-in, first-out order among equals this gives the
+//! numbers of HSF-SPIN (Edelkamp, Lluch Lafuente, Leue, "Directed explicit model checking with
+//! HSF-SPIN", 2001).
 
 use crate::monitor::{Monitor, WorkerCounts};
 use crate::quick::BuildQuick;
@@ -24,7 +24,7 @@ use contract::{
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// In place of a parent: an initial state.
+/// The parent of an initial state.
 const NONE: u32 = u32::MAX;
 
 /// A state that was reached.
@@ -32,27 +32,27 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Node {
     id: StateId,
     parent: u32,
-    /// The step from the parent; among the initial states if there is none.
+    /// The step from the parent; for an initial state, its choice among the initial states.
     choice: Choice,
-    /// Steps from the initial state, as far as is known.
+    /// The length of the shortest known path from an initial state.
     pub depth: u32,
-    /// Steps to a violation, as somebody estimates.
+    /// The estimated number of steps to a violation.
     pub estimate: u32,
-    /// It was expanded, and no shorter path to it was found since.
+    /// The node was expanded, and no shorter path to it was found since.
     pub closed: bool,
-    /// It was expanded at some time.
+    /// The node was expanded at least once.
     expanded: bool,
 }
 
-/// Why a search is over.
+/// The search is over.
 pub(crate) struct Over;
 
 type Names = HashMap<u64, u32, BuildQuick>;
 
-/// Bytes of an entry of [`Names`], about.
+/// The approximate size of an entry of [`Names`].
 const NAME_BYTES: u64 = 20;
 
-/// The states a directed search knows, and how it expands one of them.
+/// The states that a directed search knows, and the expansion of one of them.
 pub(crate) struct Walk<'a, S, T: Store + 'a> {
     system: S,
     store: &'a T,
@@ -61,12 +61,12 @@ pub(crate) struct Walk<'a, S, T: Store + 'a> {
     task: &'a Task<'a>,
     monitor: &'a Monitor<'a>,
     pub nodes: Vec<Node>,
-    /// The node of each state by its name, if states are to be re-opened.
+    /// The node of each state by the state's name, if states can be re-opened.
     names: Option<Names>,
     /// The bytes of waiting states that the store does not keep.
     kept: HashMap<u32, Box<[u8]>>,
     kept_bytes: u64,
-    /// What the last expansion reached that is to be expanded: new states, and known ones by a
+    /// The states to expand that the last expansion reached: new states, and known ones with a
     /// shorter path.
     pub reached: Vec<u32>,
     found: Option<(Finding, u32, Option<Choice>)>,
@@ -83,14 +83,14 @@ pub(crate) struct Walk<'a, S, T: Store + 'a> {
     order: Vec<u32>,
     probe: Successors,
     state: Vec<u8>,
-    /// The processes that the reduction left out of the present state and that must not be left out
-    /// for ever, a bit each.
+    /// The processes that the reduction left out of the current state and must not leave out for
+    /// ever, one bit each.
     postponed: u64,
     ahead: Ahead,
 }
 
 impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
-    /// A walk over an empty store. States can be `reopened` in a store that has names for them.
+    /// A walk over an empty store. `reopened` states need a store whose names never change.
     pub fn new(system: &S, store: &'a T, task: &'a Task<'a>, monitor: &'a Monitor<'a>, reopened: bool) -> Self {
         let mut system = system.clone();
         system.give_up_when(monitor.enough(0));
@@ -123,7 +123,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         }
     }
 
-    /// Reaches the initial states.
+    /// Adds the initial states.
     pub fn initial(&mut self) -> Result<(), Over> {
         self.reached.clear();
         self.out.clear();
@@ -137,7 +137,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
             match initial_fault(self.task.property, entry) {
                 Answer::Continue => self.reach(index, NONE, choice, 0)?,
                 Answer::Prune => {}
-                // The trace of a state that cannot be made has no more than its number.
+                // An initial state that cannot be computed has a trace with its number only.
                 Answer::Stop(finding) => return self.stop_at(finding, NONE, Some(choice)),
             }
         }
@@ -145,7 +145,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         Ok(())
     }
 
-    /// Expands a node. What it reaches is then in [`reached`](Self::reached), in order.
+    /// Expands a node. The states it reaches are then in [`reached`](Self::reached), in order.
     pub fn expand(&mut self, number: u32) -> Result<(), Over> {
         self.reached.clear();
         let node = self.nodes[number as usize];
@@ -193,7 +193,8 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         if self.postponed == 0 || self.statistics.states > states {
             return Ok(());
         }
-        // The proviso: nothing new was reached, so what was postponed may be put off for ever.
+        // The proviso: no new state was reached, so the postponed processes might be postponed for
+        // ever.
         let without_fault = self.out.entries().iter().filter(|entry| entry.fault().is_none());
         let next = without_fault.filter_map(|entry| self.out.state(entry));
         if self.ahead.all_chosen(&mut self.system, self.task.reduction, next, self.postponed) {
@@ -241,7 +242,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         self.reach(index, number, choice, depth + 1)
     }
 
-    /// Something leads to the state of entry number `index`.
+    /// Handles a step to the state of entry number `index`.
     fn reach(&mut self, index: usize, parent: u32, choice: Choice, depth: u32) -> Result<(), Over> {
         let Some(state) = self.out.state(&self.out.entries()[index]) else { return Ok(()) };
         let Ok(inserted) = self.worker.insert(self.hashes[index], state) else {
@@ -275,7 +276,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
             self.kept.insert(number, state.into());
         }
         if estimate == 0 {
-            // Perhaps this is it.
+            // The state may be a deadlock.
             self.probe.clear();
             self.system.successors(state, &mut self.probe);
             if self.probe.is_cut_short() {
@@ -293,7 +294,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         Ok(())
     }
 
-    /// A known state was reached: by a shorter path, perhaps.
+    /// Handles a step to a known state, possibly by a shorter path.
     fn reopen(&mut self, id: StateId, parent: u32, choice: Choice, depth: u32) {
         let Some(&number) = self.names.as_ref().and_then(|names| names.get(&id.0)) else { return };
         let node = &mut self.nodes[number as usize];
@@ -318,7 +319,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         Err(Over)
     }
 
-    /// Replaces `out` by the state of a node that waits.
+    /// Replaces `out` by the state of an open node.
     pub fn read(&mut self, number: u32, out: &mut Vec<u8>) {
         match self.kept.get(&number) {
             Some(bytes) => {
@@ -331,13 +332,13 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         }
     }
 
-    /// The path to a node; nothing if there is no time to run it again.
+    /// The path to a node; `None` if there is no time to execute it again.
     pub fn trace_to(&mut self, number: u32) -> Option<Trace> {
         let path = self.path(number, None);
         retrace(&mut self.system, &path, self.monitor.patience())
     }
 
-    /// The choices that lead to a node, and one more.
+    /// The choices that lead to a node, followed by one more.
     fn path(&self, number: u32, step: Option<Choice>) -> Vec<Choice> {
         let mut path: Vec<Choice> = step.into_iter().collect();
         let mut at = number;
@@ -349,7 +350,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         path
     }
 
-    /// Lets go of a node that will not be expanded.
+    /// Drops a node that will not be expanded.
     pub fn leave_out(&mut self, number: u32) {
         self.narrowed = true;
         if let Some(bytes) = self.kept.remove(&number) {
@@ -365,13 +366,13 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
             transitions: self.statistics.transitions,
             waiting: self.statistics.states.saturating_sub(self.guided.expanded),
             depth: self.statistics.depth,
-            // A place in a queue takes a few bytes too.
+            // An entry of the queue also takes a few bytes.
             search_bytes: nodes as u64 + names + self.kept_bytes + 8 * self.nodes.len() as u64,
         };
         if self.monitor.poll(0, &standing, self.store) { Ok(()) } else { Err(Over) }
     }
 
-    /// What came of it.
+    /// The outcome of the search.
     pub fn conclude(mut self) -> Outcome {
         let verdict = match self.found.take() {
             Some((finding, number, step)) => {

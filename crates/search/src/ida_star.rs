@@ -1,13 +1,13 @@
-//! Iterative deepening A*: depth-first searches, each of which goes no further than a bound on the
-//! sum of path and estimate; the next bound is the least sum that exceeded the last one (Korf,
-//! "Depth-first iterative-deepening: an optimal admissible tree search", 1985).
+//! Iterative deepening A*: a series of depth-first searches, each with a bound on the sum of path
+//! and estimate. The next bound is the least sum that exceeded the last one (Korf, "Depth-first
+//! iterative-deepening: an optimal admissible tree search", 1985).
 //!
-//! Nothing but the path and its waiting siblings is kept from one round to the next. Within a round
-//! a store keeps states from being visited twice: over one that has names for its states, a state
-//! is visited again if its path is shorter than before, and the first violation found is at the end
-//! of a shortest path if the estimate is a lower bound. Over any other store a state is visited
-//! once a round, and the path need not be the shortest; a bit array makes this a search in very
-//! little memory.
+//! The next round starts anew, with nothing but the new bound. Within a round a store prevents
+//! states from being visited twice. If the names of the store never change, a state is visited
+//! again when its path is shorter than before, and the first violation found is at the end of a
+//! shortest path if the estimate is a lower bound. With any other store a state is visited once per
+//! round, and the path need not be the shortest; a bit array makes this a search in very little
+//! memory.
 
 use crate::monitor::{Monitor, WorkerCounts};
 use crate::retrace::{Choice, retrace, unviolated, violated};
@@ -25,10 +25,10 @@ struct Waiting {
     state: Box<[u8]>,
 }
 
-/// A violation: what it is, and the step in which it happened, if it is one.
+/// A violation, and the step in which it happened, if it happened in one.
 type Found = (Finding, Option<Choice>);
 
-/// How a round ended.
+/// Why a round ended.
 enum End {
     /// There is a violation at the end of the path.
     Found(Found),
@@ -36,7 +36,7 @@ enum End {
     Stopped,
 }
 
-/// Explores `system` in rounds. `make` makes an empty store for each. Every step is followed.
+/// Explores `system` in rounds. `make` makes an empty store for each. All steps are followed.
 pub fn ida_star<S: System + Clone, T: Store>(system: &S, make: &dyn Fn() -> T, task: &Task<'_>) -> Outcome {
     let mut store = make();
     let monitor = Monitor::new(task, 1, &store);
@@ -64,10 +64,10 @@ pub fn ida_star<S: System + Clone, T: Store>(system: &S, make: &dyn Fn() -> T, t
                 let trace = retrace(&mut search.system, &search.path, monitor.patience());
                 violated(&search.system, finding, trace)
             }
-            // What lies beyond the bound comes in the next round.
+            // States beyond the bound are visited in the next round.
             Ok(()) if round.beyond != u64::MAX => {
                 bound = Some(round.beyond);
-                // The old store goes before the new one comes.
+                // The old store is freed before the new one is made.
                 drop(store);
                 store = make();
                 let patience = monitor.patience().clone();
@@ -91,7 +91,7 @@ pub fn ida_star<S: System + Clone, T: Store>(system: &S, make: &dyn Fn() -> T, t
     }
 }
 
-/// What outlives a round.
+/// The data that is kept between rounds.
 struct Search<'a, S> {
     system: S,
     heuristic: Box<dyn Heuristic>,
@@ -99,7 +99,7 @@ struct Search<'a, S> {
     monitor: &'a Monitor<'a>,
     path: Vec<Choice>,
     stack: Vec<Waiting>,
-    /// What the states on the stack take.
+    /// The bytes of the states on the stack.
     bytes: u64,
     guided: Guided,
     out: Successors,
@@ -107,16 +107,16 @@ struct Search<'a, S> {
 }
 
 struct Round {
-    /// No state with a greater sum is visited; the first round takes the estimate of the initial
-    /// states.
+    /// No state with a greater sum is visited. In the first round, this is the estimate of the
+    /// initial states.
     bound: Option<u64>,
-    /// The least sum that was too great.
+    /// The least sum that exceeded the bound.
     beyond: u64,
     truncated: bool,
     states: u64,
     transitions: u64,
     depth: u64,
-    /// The shortest path to each state so far, by its name.
+    /// The length of the shortest path to each state so far, by its name.
     depths: HashMap<u64, u32>,
 }
 
@@ -224,13 +224,13 @@ impl<S: System> Search<'_, S> {
             self.path.pop();
             self.push(choice, depth + 1, estimate, next, bound, round);
         }
-        // The first step is followed first.
+        // The first step is on top of the stack.
         self.stack[first..].reverse();
         self.out = out;
         Ok(())
     }
 
-    /// The estimate of a state that the path leads to; at least 1 unless it is a violation.
+    /// The estimate of the state at the end of the path; at least 1 unless it is a violation.
     fn estimate(&mut self, state: &[u8]) -> Result<u32, End> {
         let property = self.task.property;
         if property.interest().states
@@ -257,9 +257,9 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// A state waits to be visited, unless it is too far.
+    /// Adds a state to be visited, unless it is beyond the bound.
     fn push(&mut self, choice: Choice, depth: u32, estimate: u32, state: &[u8], bound: u64, round: &mut Round) {
-        // All that seems to lead nowhere comes in one last round.
+        // States that seem to lead nowhere are all visited in one last round.
         let sum = if estimate == FAR { FAR.into() } else { u64::from(depth) + u64::from(estimate) };
         if sum > bound {
             round.beyond = round.beyond.min(sum);

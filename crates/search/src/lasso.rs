@@ -1,7 +1,7 @@
-//! Finds an accepted run in a component that contains one: short paths, one after the other, to
-//! what the run still lacks.
+//! Finds an accepting run in a component that contains one: a sequence of short paths, each to
+//! something that the run still lacks.
 //!
-//! Each path is a shortest one within the component, found breadth first, so the cycle is short if
+//! Each path is a shortest one within the component, found breadth-first, so the cycle is short if
 //! the component is well connected. It need not be the shortest of all.
 
 use crate::components::{Fairness, Processes, Traits};
@@ -18,13 +18,13 @@ pub(crate) struct Lasso<'a, S> {
 /// Whether a state belongs to the component.
 type Member<'m> = dyn FnMut(&[u8]) -> bool + 'm;
 
-/// Asked for each edge on the way: what is enabled where it begins, the edge, and where it ends.
+/// A predicate on edges: the processes enabled at the source, the edge, and the target.
 type Goal<'g> = dyn FnMut(Processes, u64, Action, &[u8]) -> bool + 'g;
 
 impl<S: System> Lasso<'_, S> {
-    /// The steps of a cycle through `start`, inside the component, that is accepted and fair.
-    /// `ever` are the processes that are enabled somewhere in the component. Nothing if there is no
-    /// time for it.
+    /// The steps of an accepting and fair cycle through `start` inside the component. `ever` are
+    /// the processes that are enabled somewhere in the component. `None` if there is no time for
+    /// it.
     pub fn around(&mut self, start: &[u8], member: &mut Member<'_>, ever: Processes) -> Option<Vec<TraceStep>> {
         let all_marks = self.product.automaton().all_marks();
         let mut steps: Vec<TraceStep> = Vec::new();
@@ -59,7 +59,7 @@ impl<S: System> Lasso<'_, S> {
         }
     }
 
-    /// A shortest way from `start` to a member, along states `within`.
+    /// A shortest path from `start` to a member, through states `within`.
     pub fn way_to_member(&mut self, start: &[u8], within: &mut Member<'_>, member: &mut Member<'_>) -> Option<Vec<TraceStep>> {
         if member(start) {
             return Some(Vec::new());
@@ -73,11 +73,11 @@ impl<S: System> Lasso<'_, S> {
         Processes::enabled(&out)
     }
 
-    /// A shortest way from `from` along members whose last edge satisfies `goal`; at least one
-    /// step.
+    /// A shortest path from `from` through members whose last edge satisfies `goal`; it has at
+    /// least one step.
     fn way(&mut self, from: &[u8], member: &mut Member<'_>, goal: &mut Goal<'_>) -> Option<Vec<TraceStep>> {
         let mut out = Successors::new();
-        // Where each state was reached from, by its position, and how.
+        // The position of each state's predecessor, the action, and the state.
         let mut reached: Vec<(usize, Action, Vec<u8>)> = vec![(0, Action::default(), from.to_vec())];
         let mut known: HashSet<Vec<u8>> = HashSet::from([from.to_vec()]);
         let mut waiting = VecDeque::from([0]);

@@ -1,16 +1,16 @@
-//! A sweep that goes through each layer depth first and finds the strongly connected components of
-//! the layer on its way.
+//! A sweep that explores each layer depth-first and finds the strongly connected components of the
+//! layer.
 //!
-//! Two searches need this. Acceptance cycles that lie in one layer are in components of the layer.
-//! And if the measure is monotonic, every component of the whole system lies in one layer, so that
-//! the terminal ones can be told without keeping any other layer. The components come from Tarjan's
-//! algorithm, restricted to steps within the layer; states of later layers wait.
+//! Two searches need this. Acceptance cycles within one layer lie in components of the layer. And
+//! if the measure is monotonic, every component of the whole system lies in one layer, so the
+//! terminal components can be recognised without keeping any other layer. The components are found
+//! by Tarjan's algorithm, restricted to steps within the layer; states of later layers wait.
 //!
-//! A state of the layer that waits and was not visited yet is entered like one that was never met:
-//! taking it for known would tear components apart that have two entries.
+//! A waiting state of the layer that was not visited yet is entered like a new state. If it were
+//! treated as known, components with two entries would be split.
 //!
-//! After Lilleskare, "Model checking with the sweep-line method" (2017), sections 3.4 and 5.3, with
-//! the corrections that `docs/sweepline.md` lists.
+//! The method is that of Lilleskare, "Model checking with the sweep-line method" (2017), sections
+//! 3.4 and 5.3, with the corrections that `docs/sweepline.md` lists.
 
 use crate::discovery::Discoveries;
 use crate::links::Link;
@@ -25,59 +25,59 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::sync::atomic::AtomicU64;
 
-/// A map that is the same in every run.
+/// A map whose order is the same in every run.
 pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
-/// Expansions between two looks at the limits.
+/// The number of expansions between two checks of the limits.
 const LOOK_EVERY: u64 = 64;
 
-/// What a state takes beside its bytes, roughly.
+/// The approximate size of a state's entry without the state's bytes.
 const STATE_BYTES: u64 = 96;
 
 /// A state of a component.
 pub(crate) struct Member<'w> {
     pub state: &'w [u8],
     pub link: Link,
-    /// What [`Judge::mark`] said of it.
+    /// The result of [`Judge::mark`] for it.
     pub mark: bool,
 }
 
 /// A component of a layer.
 pub(crate) struct Component<'w> {
     pub members: Vec<Member<'w>>,
-    /// Whether a step leads out of it, into the same layer or a later one.
+    /// Whether a step leaves it, to the same layer or a later one.
     pub exits: bool,
     /// Whether it has a cycle: several states, or a step from its only state to itself.
     pub cyclic: bool,
 }
 
-/// Who looks at the states and components.
+/// The part of a search that examines states and components.
 pub(crate) trait Judge<S> {
-    /// Whether steps back are allowed; if not, the first ends the walk.
+    /// Whether regress steps are allowed; if not, the first one ends the walk.
     const REGRESSES: bool;
 
-    /// Something that it wants to know of each state.
+    /// Computes a mark of a state.
     fn mark(&mut self, system: &mut S, state: &[u8]) -> Result<bool, FaultCode>;
 
-    /// A component; whether the walk is to end.
+    /// Examines a component; returns whether the walk is to end.
     fn component(&mut self, component: &Component<'_>) -> bool;
 }
 
 /// Why a walk ended.
 pub(crate) enum End {
-    /// All was seen.
+    /// All states were visited.
     Complete,
-    /// The judge said so.
+    /// The judge ended it.
     Judged,
     /// A finding at the state with this link, or in one of its steps.
     Found(Finding, Link, Option<u32>),
-    /// The measure falls: the step, and the values.
+    /// The measure decreases: the step, and the two values.
     Regress(Link, u32, Value, Value),
-    /// A limit, a fault of the measure, or somebody who asked.
+    /// A limit, a fault of the measure, or a request to stop.
     Stopped(StopReason),
 }
 
-/// A state that regress steps led to.
+/// A target of regress steps.
 pub(crate) struct Persistent {
     pub state: Box<[u8]>,
     pub value: Value,
@@ -85,7 +85,7 @@ pub(crate) struct Persistent {
     depth: u32,
 }
 
-/// States that wait, each with its discovery and its depth.
+/// Waiting states, each with its discovery and its depth.
 type Waiting = Map<Box<[u8]>, (Link, u32)>;
 
 /// A sweep with components.
@@ -96,7 +96,7 @@ pub(crate) struct Walk<'a, S> {
     monitor: &'a Monitor<'a>,
     pub log: Discoveries,
     pub blocks: AtomicU64,
-    /// States that wait, by their value.
+    /// Waiting states, by their value.
     waiting: BTreeMap<Value, Waiting>,
     waiting_states: u64,
     /// The numbers of the persistent states.
@@ -115,7 +115,7 @@ pub(crate) struct Walk<'a, S> {
     layers: std::collections::BTreeSet<Value>,
 }
 
-/// A visited state of the present layer.
+/// A visited state of the current layer.
 struct Entered {
     low: u32,
     on_stack: bool,
@@ -127,7 +127,7 @@ struct Entered {
     state: Box<[u8]>,
 }
 
-/// A state on the path, and its steps within the layer that were not followed yet, last first.
+/// A state on the path, and its steps within the layer that are still to be followed, last first.
 struct Frame {
     node: u32,
     steps: Vec<(u32, Box<[u8]>)>,
@@ -172,7 +172,7 @@ impl<'a, S: System> Walk<'a, S> {
         Ok(value)
     }
 
-    /// Goes on until the end.
+    /// Runs the walk to its end.
     pub fn run<J: Judge<S>>(&mut self, judge: &mut J) -> End {
         if let Err(end) = self.initial() {
             return end;
@@ -219,7 +219,7 @@ impl<'a, S: System> Walk<'a, S> {
         Ok(())
     }
 
-    /// Lets a state wait, unless it does.
+    /// Adds a waiting state, unless it waits already.
     fn wait(&mut self, value: Value, state: &[u8], link: Link, depth: u32) {
         let layer = self.waiting.entry(value).or_default();
         if !layer.contains_key(state) {
@@ -230,7 +230,7 @@ impl<'a, S: System> Walk<'a, S> {
         }
     }
 
-    /// Walks through a layer from the states that wait there.
+    /// Explores a layer from the states that wait there.
     fn layer<J: Judge<S>>(&mut self, judge: &mut J, value: Value, roots: Map<Box<[u8]>, (Link, u32)>) -> Result<(), End> {
         let before = self.bytes;
         let mut visited: Vec<Entered> = Vec::new();
@@ -260,7 +260,8 @@ impl<'a, S: System> Walk<'a, S> {
                     }
                     let (link, depth) = match roots.get(&target) {
                         Some(&waiting) => waiting,
-                        // A root of an earlier sweep, and all that it leads to was seen then.
+                        // A root of an earlier sweep: all states that it leads to were visited
+                        // then.
                         None if self.numbers.contains_key(&target) => {
                             visited[at as usize].exits = true;
                             continue;
@@ -296,12 +297,12 @@ impl<'a, S: System> Walk<'a, S> {
         Ok(())
     }
 
-    /// States in memory while a layer is walked through.
+    /// The number of states in memory while a layer is explored.
     fn held(&self, visited: &[Entered], roots: &Map<Box<[u8]>, (Link, u32)>) -> u64 {
         self.waiting_states + self.persistent.len() as u64 + (visited.len().max(roots.len())) as u64
     }
 
-    /// Enters a state: looks at it, and takes its steps apart.
+    /// Enters a state: examines it and distributes its steps.
     #[allow(clippy::too_many_arguments)]
     fn enter<J: Judge<S>>(
         &mut self,
@@ -323,7 +324,7 @@ impl<'a, S: System> Walk<'a, S> {
         self.depth = self.depth.max(depth.into());
         if self.task.limits.depth.is_some_and(|most| u64::from(depth) >= most) {
             self.truncated = true;
-            // What lies beyond is not known, so nobody can say that it cannot be left.
+            // The successors are unknown, so a path may lead out of the component.
             exits = true;
         } else {
             let mut out = std::mem::take(&mut self.out);
@@ -349,7 +350,7 @@ impl<'a, S: System> Walk<'a, S> {
         Ok(frame)
     }
 
-    /// Takes the steps of a state apart: those within the layer go to the frame.
+    /// Distributes the steps of a state: those within the layer go to the frame.
     fn steps<J: Judge<S>>(
         &mut self,
         present: Value,
@@ -439,12 +440,12 @@ impl<'a, S: System> Walk<'a, S> {
         }
     }
 
-    /// Where logs go.
+    /// The external storage of logs.
     pub fn spill(&self) -> Option<Spill<'a>> {
         self.task.spill
     }
 
-    /// The memory held, roughly.
+    /// The approximate memory in use.
     pub fn bytes(&self) -> u64 {
         self.bytes + self.log.bytes()
     }

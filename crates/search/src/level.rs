@@ -5,13 +5,13 @@ use crate::sync::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Fewest states a worker takes of a shared level.
+/// The fewest states that a worker takes from a shared level.
 const LEAST_TAKEN: u64 = 32;
 
-/// States that wait to be expanded, all at the same depth, and the violation found instead.
+/// States that wait to be expanded, all at the same depth.
 #[derive(Default)]
 pub(crate) struct Level {
-    /// Not yet taken; the first one comes last.
+    /// The chunks that were not taken yet; the first one is at the end.
     chunks: Mutex<Vec<Chunk>>,
     /// The rest of the chunks of workers that had to stop in the middle.
     left: Mutex<Vec<Chunk>>,
@@ -21,7 +21,7 @@ pub(crate) struct Level {
     pub pause: AtomicBool,
     depth: AtomicU64,
     workers: AtomicU64,
-    /// Memory of the chunks not yet taken, and states in them.
+    /// The memory of the chunks that were not taken yet, and the number of states in them.
     bytes: AtomicU64,
     waiting: AtomicU64,
 }
@@ -32,7 +32,7 @@ pub(crate) fn states_in<'a>(chunks: impl IntoIterator<Item = &'a Chunk>) -> u64 
 }
 
 impl Level {
-    /// Makes `chunks` the level, for so many workers.
+    /// Makes `chunks` the level, for `workers` workers.
     pub fn open(&self, mut chunks: Vec<Chunk>, depth: u64, workers: usize) {
         self.bytes.store(chunks.iter().map(Chunk::size).sum(), Ordering::Relaxed);
         self.waiting.store(states_in(&chunks), Ordering::Relaxed);
@@ -46,7 +46,7 @@ impl Level {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// The memory and the number of states that no worker has taken.
+    /// The memory of the states that no worker has taken.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -72,12 +72,12 @@ impl Level {
         Some(chunk)
     }
 
-    /// Gives back what could not be expanded now.
+    /// Returns states that could not be expanded now.
     pub fn leave(&self, chunk: Chunk) {
         lock(&self.left).push(chunk);
     }
 
-    /// Takes what nobody has expanded.
+    /// Removes all states that were not expanded.
     pub fn rest(&self) -> Vec<Chunk> {
         let mut chunks = std::mem::take(&mut *lock(&self.left));
         chunks.extend(std::mem::take(&mut *lock(&self.chunks)).into_iter().rev());

@@ -1,11 +1,11 @@
 //! Search orders: how the reachable states of a system are visited.
 //!
-//! Each order is one file, generic over the [`System`](contract::System) it explores and the
-//! [`Store`](contract::Store) it remembers states in, and knows no concrete one of either. What the
-//! orders share is here once: the [`Task`] they are given, the monitor of limits and progress, and
-//! the reconstruction of traces by re-execution.
+//! Each order is one file. It is generic over the [`System`](contract::System) it explores and the
+//! [`Store`](contract::Store) it keeps states in, and knows no concrete system or store. The common
+//! parts exist once: the [`Task`], the monitor of limits and progress, and the reconstruction of
+//! traces by re-execution.
 //!
-//! Nothing recurses, so the depth of a model is limited by memory alone.
+//! No function is recursive over the states, so the depth of a model is limited by memory alone.
 
 #![forbid(unsafe_code)]
 

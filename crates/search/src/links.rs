@@ -1,14 +1,15 @@
-//! How each state was first reached, in less than a byte a state: enough to run the path to any of
-//! them again.
+//! A record of how each state was first reached, in less than a byte per state. It is enough to
+//! execute the path to any state again.
 //!
-//! Each worker writes a log of the new states it finds, in order; the number of a state in its
+//! Each worker writes a log of the new states it finds, in order. The number of a state in its
 //! worker's log is its [`Link`]. States are expanded chunk by chunk, and the states of a
-//! breadth-first chunk have consecutive links; so for each chunk the log says once where the
-//! sources begin, and then for each source, in order, which of its steps led to something new: a
-//! bit for each new state, the difference to the last such step (Elias' gamma code: small numbers,
-//! few bits), and a bit to end the source. A chunk whose states were collected in any order names
-//! its sources one by one. A search that does not expand all parts of a state cannot number its
-//! steps; its logs have the action of each new state instead, as two such codes.
+//! breadth-first chunk have consecutive links. So for each chunk the log contains once where the
+//! sources begin. For each source, in order, it then contains which of its steps led to new states:
+//! a bit for each new state, the difference to the last such step (in Elias' gamma code, which is
+//! short for small numbers), and a bit that ends the source. A chunk whose states were collected in
+//! any order names its sources one by one. A search that does not expand all parts of a state
+//! cannot number its steps; its logs contain the action of each new state instead, as two such
+//! codes.
 
 use crate::checkpoint::{CheckpointError, Reader, Writer};
 use crate::retrace::Choice;
@@ -18,7 +19,7 @@ use std::io;
 const INDEX_BITS: u32 = 32;
 const LINK_BITS: u32 = 40;
 const BLOCK: usize = 1 << 12;
-/// The most workers whose links can be told apart.
+/// The most workers that a link can distinguish.
 pub(crate) const MOST_WORKERS: usize = 250;
 
 /// The number of a state in the log of a worker.
@@ -28,7 +29,7 @@ pub(crate) struct Link(u64);
 impl Link {
     /// The parent of initial states.
     pub const NONE: Link = Link((1 << LINK_BITS) - 1);
-    /// A link that could not be made, because there are too many.
+    /// Stands for a link that could not be made because there are too many.
     const LOST: Link = Link((1 << LINK_BITS) - 2);
 
     /// The link of the state `distance` states later in the same log.
@@ -46,12 +47,12 @@ impl Link {
     }
 }
 
-/// Where the sources of a chunk are.
+/// The sources of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sources {
-    /// One after the other from this link on.
+    /// Consecutive links from this one on.
     From(Link),
-    /// Anywhere.
+    /// Any links.
     Scattered,
 }
 
@@ -65,7 +66,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Appends the lowest `count` bits of `value`, which has no others; at most 64.
+    /// Appends the lowest `count` bits of `value`, at most 64; its other bits are 0.
     #[inline(always)]
     fn put(&mut self, value: u64, count: u32) {
         let filled = (self.len % 64) as u32;
@@ -80,8 +81,8 @@ impl Bits {
     #[inline(never)]
     fn put_word(&mut self, word: u64) {
         if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {
-            // The first block grows as any vector does, for the sake of small models; later ones
-            // have their size at once.
+            // The first block grows like any vector, because many models are small; later blocks
+            // have their full size at once.
             self.blocks.push(if self.blocks.is_empty() { Vec::new() } else { Vec::with_capacity(BLOCK) });
         }
         if let Some(block) = self.blocks.last_mut() {
@@ -99,7 +100,7 @@ impl Bits {
     }
 }
 
-/// Reads a string of bits; nothing once it is at its end.
+/// Reads a string of bits; returns `None` at its end.
 struct BitReader<'b> {
     bits: &'b Bits,
     at: u64,
@@ -128,15 +129,15 @@ impl BitReader<'_> {
     }
 }
 
-/// Elias' gamma code of a number from 1 on: as many zeros as it has bits after the first, a one,
-/// and those bits. Gives the code, first bit lowest, and its length.
+/// Elias' gamma code of a positive number: as many zeros as it has bits after the first, a one, and
+/// those bits. Returns the code, first bit lowest, and its length.
 const fn gamma(number: u64) -> (u64, u32) {
     let bits = number.ilog2();
     (1 << bits | (number & ((1 << bits) - 1)) << (bits + 1), 2 * bits + 1)
 }
 
-/// In place of the last step of a source that has had none: the first is counted from before step
-/// 0.
+/// The last step of a source that has had none. The wrapping difference counts the first step from
+/// 1.
 const NO_STEP: u32 = u32::MAX;
 
 /// A chunk in the log.
@@ -144,7 +145,7 @@ const NO_STEP: u32 = u32::MAX;
 struct Record {
     /// The number of its first new state.
     first: u64,
-    /// Where its bits begin.
+    /// The position of its first bit.
     bit: u64,
     sources: Sources,
 }
@@ -152,34 +153,33 @@ struct Record {
 /// The log of one worker.
 pub(crate) struct Links {
     worker: u64,
-    /// States it can hold.
+    /// The most states it can hold.
     most: u64,
-    /// Steps are named by their actions, not by their indices.
+    /// Steps are identified by their actions instead of their indices.
     by_action: bool,
     records: Vec<Record>,
     bits: Bits,
-    /// New states so far.
+    /// The number of new states so far.
     len: u64,
-    /// The chunk being expanded; it gets a record with its first new state.
+    /// The chunk being expanded; its record is written with its first new state.
     chunk: Option<Sources>,
-    /// The source the bits have come to, and its last step that led to something new.
+    /// The current source, and its last step that led to a new state.
     position: usize,
     last: u32,
     /// Whether there was such a step.
     any: bool,
-    /// The chunk's sources are named one by one.
+    /// The sources of the chunk are named one by one.
     scattered: bool,
-    /// As long as there are fewer states than this, nothing keeps one from being logged in the
-    /// usual way.
+    /// Below this number of states, every state can be logged in the usual way.
     usual_below: u64,
 }
 
-/// How far a source may lie behind the last one, and a step behind the last of its source, in the
-/// usual case.
+/// The greatest distance of a source from the last one, and of a step from the last one of its
+/// source, in the usual case.
 const USUAL_GAP: usize = 16;
 const USUAL_STEP: usize = 64;
 
-/// A one, which begins a step, and the code of a small difference, with the number of bits.
+/// The code of a small difference after the one that begins a step, with the number of bits.
 const SHORT: [(u16, u8); USUAL_STEP] = {
     let mut codes = [(0, 0); USUAL_STEP];
     let mut number = 1;
@@ -210,19 +210,20 @@ impl Links {
         }
     }
 
-    /// A chunk begins.
+    /// Begins a chunk.
     pub fn begin(&mut self, sources: Sources) {
         self.chunk = Some(sources);
         self.usual_below = 0;
     }
 
-    /// Source number `position` of the chunk, whose link `parent` tells, has led to a new state by
-    /// its step with index `choice`. Positions ascend, and so do the choices of a source. For logs
-    /// of indices.
+    /// Logs a new state, reached from source number `position` of the chunk, whose link is
+    /// `parent`, by the step with index `choice`. Positions ascend, and so do the choices of a
+    /// source. For logs of indices.
     #[inline(always)]
     pub fn push(&mut self, position: usize, choice: u32, parent: impl FnOnce() -> Link) -> Link {
         let gap = position.wrapping_sub(self.position);
-        // The step counted from the last one of the source, or from before its first.
+        // The distance of the step from the last one of the source, or its number if it is the
+        // first.
         let difference = choice.wrapping_sub(if gap == 0 { self.last } else { NO_STEP }) as usize;
         if self.len >= self.usual_below || gap > USUAL_GAP || difference >= USUAL_STEP {
             return self.push_slowly(position, parent(), choice);
@@ -234,7 +235,7 @@ impl Links {
         self.logged()
     }
 
-    /// As [`push`](Self::push), whatever is unusual about it.
+    /// Like [`push`](Self::push), for all unusual cases.
     #[cold]
     fn push_slowly(&mut self, position: usize, parent: Link, choice: u32) -> Link {
         if self.len >= self.most {
@@ -259,7 +260,7 @@ impl Links {
         link
     }
 
-    /// As [`push`](Self::push), by the step with this action, in any order. For logs of actions.
+    /// Like [`push`](Self::push), for the step with this action, in any order. For logs of actions.
     pub fn push_action(&mut self, position: usize, parent: Link, action: Action) -> Link {
         if self.len >= self.most {
             return Link::LOST;
@@ -275,7 +276,7 @@ impl Links {
         self.logged()
     }
 
-    /// The chunk that has begun has led to something new.
+    /// Writes the record of the current chunk, which has led to a new state.
     #[cold]
     fn record(&mut self) {
         if let Some(sources) = self.chunk.take() {
@@ -286,7 +287,7 @@ impl Links {
         }
     }
 
-    /// As in `push`, for numbers of any size.
+    /// Like the code in `push`, for numbers of any size.
     #[cold]
     fn put_slowly(&mut self, mut gap: usize, parent: Option<Link>, difference: u64) {
         while gap > 0 {
@@ -302,7 +303,7 @@ impl Links {
     }
 
     fn put_gamma(&mut self, number: u64) {
-        // In two parts: together they may have more than 64 bits.
+        // The code is written in two parts, because it may have more than 64 bits.
         let bits = number.max(1).ilog2();
         self.bits.put(1 << bits, bits + 1);
         self.bits.put(number & ((1 << bits) - 1), bits);
@@ -328,7 +329,7 @@ impl Links {
                     let [process, choice] = [number, reader.gamma()?].map(|number| u32::try_from(number - 1).ok());
                     Choice::Action(Action::new(process?, choice?))
                 } else {
-                    // The first difference was counted from before the first step.
+                    // The first difference was counted from 1.
                     choice += number;
                     Choice::Index(u32::try_from(choice - 1).ok()?)
                 };
@@ -389,13 +390,13 @@ impl Links {
     }
 }
 
-/// The choices that lead from the initial states to `link`, the choice among the initial states
-/// first, if `logs` (by worker) know.
+/// The choices that lead from the initial states to `link`, beginning with the choice among the
+/// initial states, if the `logs` (by worker) contain them.
 pub(crate) fn path(logs: &[Links], mut link: Link) -> Option<Vec<Choice>> {
     let mut choices = Vec::new();
     let states: u64 = logs.iter().map(|log| log.len).sum();
     while link != Link::NONE {
-        // No path visits a state twice; one that does comes from a log that is none.
+        // A path never visits a state twice; otherwise the log is invalid.
         if choices.len() as u64 > states {
             return None;
         }
@@ -430,13 +431,13 @@ mod tests {
         assert_eq!(reader.bit(), None);
     }
 
-    /// Two workers expand a random tree, chunk by chunk; every path must come back as it was made.
+    /// Two workers expand a random tree, chunk by chunk. Every path must be reconstructed.
     #[test]
     fn paths_lead_back_to_the_root() {
         for (scattered, by_action) in [(false, false), (true, false), (false, true), (true, true)] {
             let mut random = Random(7);
             let mut logs = [Links::new(0, by_action), Links::new(1, by_action)];
-            // In a log of actions the steps of a source come in any order.
+            // In a log of actions the steps of a source may come in any order.
             let step = |choice: u32| {
                 if by_action { Choice::Action(Action::new(choice % 7, choice ^ 5)) } else { Choice::Index(choice) }
             };
@@ -464,8 +465,8 @@ mod tests {
                     }
                     next.push(children);
                 }
-                // Links within the children of one chunk are consecutive, so chunks must not cross
-                // them.
+                // Only the links of the children of one chunk are consecutive, so a chunk must not
+                // mix them.
                 level = if scattered { next.concat() } else { next.into_iter().max_by_key(Vec::len).unwrap_or_default() };
                 if level.len() > 200 {
                     level.truncate(200);

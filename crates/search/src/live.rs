@@ -1,9 +1,9 @@
-//! The states of components that are not complete yet, by their numbers in the order in which a
-//! depth-first search met them.
+//! The states of components that are not complete yet, numbered in the order in which a depth-first
+//! search visited them.
 //!
-//! They come and go as on a stack: a component that is complete is the top of it. So the table
-//! needs no marks for removed entries: with linear probing, removing the latest entry never cuts
-//! the way to another one.
+//! They are added and removed as on a stack, because a component that is complete is at its top. So
+//! the table needs no marks for removed entries: with linear probing, removing the latest entry
+//! never interrupts the probe sequence of another one.
 
 /// What identifies a live state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,27 +16,27 @@ pub(crate) enum Key {
 
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    /// The number of a state plus one, and above it the low half of its word; 0 in a free slot.
+    /// The number of a state plus one, and above it the low half of its word; 0 in an empty slot.
     slots: Vec<u64>,
-    /// For each state its word, which is its name or its hash, and where its bytes end.
+    /// The word of each state, which is its name or its hash, and the end of its bytes.
     entries: Vec<(u64, usize)>,
     bytes: Vec<u8>,
-    /// Whether some word does not fit the half that a slot has of it.
+    /// Whether some word has more bits than a slot stores.
     wide: bool,
 }
 
-/// Where a slot has the half of a word.
+/// The position of the half word in a slot.
 const WORD_SHIFT: u32 = 32;
 
 impl Live {
     #[inline(always)]
     fn slot(&self, word: u64) -> usize {
-        // Fibonacci hashing: names of neighbours in the store are close to each other.
+        // Fibonacci hashing: the names of states inserted together are close to each other.
         (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.slots.len() - 1)
     }
 
-    /// Whether state number `number`, whose word agrees in its low half, is the one that is meant.
-    /// Nearly all names are told by that half, and then the entry need not be fetched from memory.
+    /// Whether state number `number`, whose word agrees in its low half, is the given state. That
+    /// half identifies nearly all names, so the entry need not be fetched from memory.
     #[inline(always)]
     fn is(&self, number: u32, key: Key, state: &[u8]) -> bool {
         match key {
@@ -61,7 +61,7 @@ impl Live {
         }
         let (Key::Name(word) | Key::Hash(word)) = key;
         if word >> WORD_SHIFT != 0 && !self.wide {
-            // No word is like this one.
+            // The word does not occur.
             return None;
         }
         let mut slot = self.slot(word);
@@ -133,8 +133,8 @@ mod tests {
     use super::*;
     use contract::testing::Random;
 
-    /// Against a list that is searched from end to end; hashes collide often, and so do the low
-    /// halves of wide names.
+    /// Compares with a list that is searched from end to end. Hashes often collide, and so do the
+    /// low halves of wide names.
     #[test]
     fn states_come_and_go_as_on_a_stack() {
         for (by_name, shift) in [(false, 0), (false, 30), (true, 0), (true, 30), (true, 40)] {

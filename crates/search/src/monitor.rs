@@ -1,7 +1,7 @@
-//! Keeps a running search within its limits and tells its observer how far it is.
+//! Keeps a running search within its limits and reports its progress to the observer.
 //!
-//! All workers share one monitor. Each publishes its numbers once per batch, in a place of its own,
-//! and looks at the limits every few batches; the first reason to stop is kept and stops everyone.
+//! All workers share one monitor. Each publishes its counts once per batch, in a place of its own,
+//! and checks the limits every few batches. The first reason to stop is kept and stops all workers.
 
 use crate::patience::Patience;
 use crate::sync::lock;
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// Measuring the process takes some microseconds.
+/// Measuring the memory of the process takes some microseconds.
 const MEASURE_EVERY: Duration = Duration::from_millis(10);
-/// Calls of [`Monitor::poll`] between two looks at limits that cost more than a glance; and the
-/// time, where a batch takes long.
+/// The number of calls of [`Monitor::poll`] after which the expensive limits are checked; and the
+/// time after which they are, if a batch takes long.
 const LOOK_EVERY: u64 = 8;
 const LOOK_AFTER: Duration = Duration::from_millis(10);
 
@@ -26,32 +26,33 @@ pub(crate) struct Monitor<'a> {
     workers: Vec<Published>,
     stop: AtomicBool,
     reason: Mutex<Option<StopReason>>,
-    /// When to report again, and what the store was last.
+    /// The time of the next report, and the last form of the store.
     next_report: Mutex<(Instant, &'static str)>,
     peak_search_bytes: AtomicU64,
-    /// Memory of the process that neither the store nor the search accounts for, the most that was
-    /// measured; and when to measure again.
+    /// The greatest measured memory of the process that neither the store nor the search accounts
+    /// for, and the time of the next measurement.
     outside: AtomicU64,
     next_measure: Mutex<Instant>,
     inside: Arc<Inside>,
-    /// The number of states there will be, by the latest estimate; [`NO_ESTIMATE`] without one.
+    /// The latest estimate of the total number of states; [`NO_ESTIMATE`] without one.
     expected: AtomicU64,
 }
 
 const NO_ESTIMATE: u64 = u64::MAX;
 
-/// A step may hold this share of the memory limit, whatever else holds: the store gives way.
+/// A step may use this share of the memory limit in any case, because the store yields.
 const SHARE_OF_A_STEP: u64 = 16;
 
-/// Memory as steps under way see it.
+/// The memory as seen by steps in progress.
 struct Inside {
-    /// What each worker's step holds.
+    /// The memory of each worker's step.
     steps: Vec<AtomicU64>,
-    /// What everything else holds.
+    /// The memory of everything else.
     elsewhere: AtomicU64,
 }
 
-/// What one worker last said of itself. On cache lines of its own, lest workers disturb each other.
+/// The last numbers that one worker published. They have cache lines of their own, so that workers
+/// do not slow each other down.
 #[derive(Default)]
 #[repr(align(128))]
 struct Published {
@@ -61,11 +62,11 @@ struct Published {
     search_bytes: AtomicU64,
     depth: AtomicU64,
     polls: AtomicU64,
-    /// When it last looked at the limits, in microseconds since the search began.
+    /// The time of its last check of the limits, in microseconds since the search began.
     looked: AtomicU64,
 }
 
-/// What a worker has done so far and what waits for it.
+/// The work that a worker has done so far, and its waiting states.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WorkerCounts {
     pub states: u64,
@@ -85,7 +86,7 @@ impl<'a> Monitor<'a> {
         monitor
     }
 
-    /// The monitor of one worker that keeps its states itself.
+    /// The monitor of a single worker that keeps its states itself.
     pub fn alone(task: &'a Task<'a>) -> Self {
         Monitor::of(task, 1)
     }
@@ -109,7 +110,7 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// When the system of `worker` is to give up a step.
+    /// The condition under which the system of `worker` gives up a step.
     pub fn enough(&self, worker: usize) -> Enough {
         let (patience, memory, inside) = (self.patience.clone(), self.task.limits.memory, Arc::clone(&self.inside));
         Enough::when(move |bytes| {
@@ -119,7 +120,7 @@ impl<'a> Monitor<'a> {
         })
     }
 
-    /// Publishes where `worker` stands and says whether it may go on.
+    /// Publishes the counts of `worker` and returns whether it may continue.
     #[inline]
     pub fn poll<T: Store>(&self, worker: usize, standing: &WorkerCounts, store: &T) -> bool {
         let published = &self.workers[worker];
@@ -130,7 +131,7 @@ impl<'a> Monitor<'a> {
         published.depth.store(standing.depth, Ordering::Relaxed);
         let polls = published.polls.load(Ordering::Relaxed);
         published.polls.store(polls + 1, Ordering::Relaxed);
-        // Who asks is not inside a step.
+        // A worker that polls is not inside a step.
         self.inside.steps[worker].store(0, Ordering::Relaxed);
         let now = self.start.elapsed().as_micros() as u64;
         if polls.is_multiple_of(LOOK_EVERY) || now - published.looked.load(Ordering::Relaxed) > LOOK_AFTER.as_micros() as u64 {
@@ -140,7 +141,7 @@ impl<'a> Monitor<'a> {
         !self.stopped()
     }
 
-    /// `worker` has handed over what waited, and still holds so many bytes.
+    /// Reports that `worker` has handed over its waiting states and still holds so many bytes.
     pub fn rest(&self, worker: usize, search_bytes: u64) {
         self.workers[worker].waiting.store(0, Ordering::Relaxed);
         self.workers[worker].search_bytes.store(search_bytes, Ordering::Relaxed);
@@ -194,8 +195,8 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// The memory of the process beyond what is `known`. A table just made is known before it is
-    /// there, so the most counts that was seen.
+    /// The memory of the process beyond what is `known`. The memory of a new table is known before
+    /// it is resident, so the greatest measured value counts.
     fn measure(&self, now: Instant, known: u64) -> u64 {
         if let Some(resident) = self.task.resident
             && let Ok(mut next) = self.next_measure.try_lock()
@@ -215,22 +216,22 @@ impl<'a> Monitor<'a> {
         (sum(|w| &w.states), sum(|w| &w.transitions))
     }
 
-    /// From now on, `expected` is how many states there will be, or there is no saying.
+    /// Sets the estimate of the total number of states, or removes it.
     pub fn expect(&self, expected: Option<u64>) {
         self.expected.store(expected.unwrap_or(NO_ESTIMATE), Ordering::Relaxed);
     }
 
-    /// Tells the user something.
+    /// Passes a message to the user.
     pub fn notice(&self, text: &str) {
         self.task.observer.notice(text);
     }
 
-    /// Who knows when to stop, whatever the store says.
+    /// The time limit and the stop request, which do not depend on the store.
     pub fn patience(&self) -> &Patience {
         &self.patience
     }
 
-    /// Stops if there is a reason that has nothing to do with the search; whether there is one.
+    /// Stops the search if the time is over or a stop was requested; returns whether it is.
     pub fn had_enough(&self) -> bool {
         if let Some(reason) = self.patience.now() {
             self.stop(reason);
@@ -238,8 +239,8 @@ impl<'a> Monitor<'a> {
         self.stopped()
     }
 
-    /// The store took a state no more, or a system gave up a step: for want of memory, or because
-    /// it was told to.
+    /// Stops because the store refused a state or a system gave up a step: memory is used up, or it
+    /// was told to stop.
     #[cold]
     pub fn refused(&self) {
         self.stop(self.patience.now().unwrap_or(StopReason::Memory));
@@ -264,7 +265,8 @@ impl<'a> Monitor<'a> {
         self.start.elapsed()
     }
 
-    /// Adds to `statistics` what time and memory the search took, and earlier runs of it `before`.
+    /// Adds the time and memory of the search to `statistics`, including the time of earlier runs
+    /// `before`.
     pub fn conclude<T: Store>(&self, statistics: &mut Statistics, store: &T, before: Duration) {
         statistics.elapsed = before + self.elapsed();
         if let Some(budgeted) = store.budgeted() {

@@ -1,17 +1,17 @@
 //! Search for accepting cycles by two nested depth-first searches, sequential.
 //!
-//! The first search visits all states; when it leaves an accepting one, the second looks for a way
-//! back from there to a state on the first one's path, and never enters a state twice over the
-//! whole run: a mark in the store says that it was there (Courcoubetis, Vardi, Wolper, Yannakakis,
-//! "Memory-efficient algorithms for the verification of temporal properties", 1992; closing the
-//! cycle at any state of the path is the improvement of Holzmann, Peled and Yannakakis, "On nested
-//! depth first search", 1996). A cycle that the first search closes itself through an accepting
-//! state is reported at once. So the second search is left out where all states accept or none
-//! does, and stays within one region of the claim where some do ([`Acceptance::region`]): a weak
-//! claim needs none.
+//! The first search visits all states. When it leaves an accepting state, the second search looks
+//! for a path from there back to a state on the path of the first search. The second search never
+//! enters a state twice over the whole run: a mark in the store says that it was there
+//! (Courcoubetis, Vardi, Wolper, Yannakakis, "Memory-efficient algorithms for the verification of
+//! temporal properties", 1992; closing the cycle at any state of the path is the improvement of
+//! Holzmann, Peled and Yannakakis, "On nested depth first search", 1996). A cycle through an
+//! accepting state that the first search closes itself is reported at once. So the second search is
+//! unnecessary where all states accept or none does, and it stays within one region of the claim
+//! where some do ([`Acceptance::region`]). A weak claim needs no second search.
 //!
-//! It follows every step and asks the property about faults alone. The path is kept with the steps
-//! still to be followed, so that a trace is at hand when a cycle is found.
+//! The search follows every step and asks the property about faults alone. The path is kept
+//! together with the steps still to be followed, so a trace is available when a cycle is found.
 
 use crate::monitor::{Monitor, WorkerCounts};
 use crate::retrace::{unviolated, violated};
@@ -27,20 +27,20 @@ use std::time::Duration;
 /// The mark of a state that the second search has entered.
 const RED: u32 = 1;
 
-/// Steps between two looks at the limits.
+/// The number of steps between two checks of the limits.
 const POLL_EVERY: u64 = 256;
 
-/// What accepts, and where it takes a second search to find a cycle that does.
+/// Which states accept, and where a second search is needed to find an accepting cycle.
 pub trait Acceptance {
     /// Whether a state accepts.
     fn is_accepting(&self, state: &[u8]) -> bool;
 
-    /// The region that every cycle through the state stays in, if some of the states there accept
-    /// and some do not. Nothing where all of them do, or none.
+    /// The region that every cycle through the state stays in, if some of its states accept and
+    /// some do not. `None` if all of them accept, or none.
     fn region(&self, state: &[u8]) -> Option<u32>;
 }
 
-/// Nothing is known but which states accept.
+/// Only the accepting states are known.
 impl<F: Fn(&[u8]) -> bool> Acceptance for F {
     fn is_accepting(&self, state: &[u8]) -> bool {
         self(state)
@@ -98,13 +98,13 @@ impl From<StoreFull> for End {
     }
 }
 
-/// A state on a path, what led to it, and the steps still to be followed from it, the next one
-/// last.
+/// A state on a path, the action that led to it, and the steps still to be followed from it, the
+/// next one last.
 struct Frame {
     state: Vec<u8>,
     action: Action,
     steps: Steps,
-    /// How many accepting states are on the path up to here.
+    /// The number of accepting states on the path up to here.
     accepting: u64,
 }
 
@@ -127,15 +127,15 @@ struct Nested<'a, S, W> {
     task: &'a Task<'a>,
     monitor: &'a Monitor<'a>,
     out: Successors,
-    /// The path of the first search, and where on it each of its states is.
+    /// The path of the first search, and the position of each of its states.
     path: Vec<Frame>,
     places: HashMap<Vec<u8>, usize>,
-    /// Memory of both.
+    /// The memory of both.
     bytes: u64,
     until_poll: u64,
     /// Some state was not expanded because of the depth limit.
     truncated: bool,
-    /// The steps of some state are not known, because finding them was given up.
+    /// The successors of some state are unknown, because computing them was given up.
     given_up: bool,
     statistics: Statistics,
 }
@@ -227,8 +227,8 @@ impl<S: System, W: Marks> Nested<'_, S, W> {
         Ok(None)
     }
 
-    /// The steps that leave a state, the first one last; or one with a fault that the property
-    /// stops at.
+    /// The steps that leave a state, the first one last; or a step with a fault that violates the
+    /// property.
     fn expand(&mut self, state: &[u8]) -> Result<Steps, (Finding, TraceStep)> {
         self.out.clear();
         self.system.successors(state, &mut self.out);
@@ -247,12 +247,12 @@ impl<S: System, W: Marks> Nested<'_, S, W> {
         Ok(steps)
     }
 
-    /// Looks for a way from the last state of the path, which is accepting, back to the path,
-    /// without leaving its region.
+    /// Looks for a path from the last state of the path, which is accepting, back to the path,
+    /// within its region.
     fn second_search<T: Annotated>(&mut self, region: u32, store: &T) -> Result<Option<Found>, End> {
         let Some(seed) = self.path.last() else { return Ok(None) };
         let seed = seed.state.clone();
-        // Faults were dealt with when the first search was there.
+        // The first search handled the faults.
         let steps = self.expand(&seed).unwrap_or_default();
         let mut way = vec![Frame { state: seed, action: Action::default(), steps, accepting: 0 }];
         while let Some(frame) = way.last_mut() {

@@ -1,8 +1,8 @@
-//! Numbers for the states of a store, and what a search knows of each: found by the state's name,
-//! shared by all workers.
+//! Numbers for the states of a store, each with a value, found by the state's name and shared by
+//! all workers.
 //!
-//! It works over stores whose names never change. States whose names are neighbours share a bucket;
-//! everything is made a chunk at a time, when one of its entries is needed, and never moves.
+//! It needs a store whose names never change. States with close names share a bucket. All parts are
+//! allocated a chunk at a time, when one of their entries is needed, and never move.
 
 use contract::StateId;
 use std::sync::OnceLock;
@@ -12,10 +12,11 @@ const CHUNK: usize = 1 << 16;
 const ENTRY_CHUNKS: usize = 1 << 14;
 const BUCKET_CHUNKS: usize = 1 << 16;
 
-/// Names that share a bucket: a state takes a few of them in a store of whole states.
+/// The number of names that share a bucket: in a store of whole states, a state uses up a few
+/// names.
 const NAMES_PER_BUCKET: u64 = 8;
 
-/// Numbers a worker takes at a time.
+/// The number of state numbers that a worker takes at a time.
 const RANGE: u32 = 256;
 
 /// There is no room for another state.
@@ -24,12 +25,12 @@ pub(crate) struct Full;
 
 struct Entry<N> {
     name: AtomicU64,
-    /// The next entry of the bucket, plus one.
+    /// The number of the next entry of the bucket, plus one.
     next: AtomicU32,
     value: N,
 }
 
-/// Things that are made a chunk at a time.
+/// Items that are allocated a chunk at a time.
 type Chunks<T> = Box<[OnceLock<Box<[T]>>]>;
 
 /// A table of numbered states, each with a value.
@@ -41,7 +42,7 @@ pub(crate) struct Numbered<N> {
     bucket_chunks: AtomicU64,
 }
 
-/// The numbers that a worker may give to states.
+/// The numbers that a worker may assign to states.
 #[derive(Default)]
 pub(crate) struct Numbers {
     next: u32,
@@ -65,7 +66,7 @@ impl<N: Default> Numbered<N> {
             + self.bucket_chunks.load(Relaxed) * (CHUNK * size_of::<AtomicU32>()) as u64
     }
 
-    /// No number is larger than this, or equal.
+    /// All numbers are less than this.
     pub fn end(&self) -> u32 {
         self.taken.load(SeqCst)
     }
@@ -80,13 +81,13 @@ impl<N: Default> Numbered<N> {
         &chunk[number as usize % CHUNK]
     }
 
-    /// What is known of a state.
+    /// The value of a state.
     #[inline]
     pub fn value(&self, number: u32) -> &N {
         &self.entry(number).value
     }
 
-    /// The name of a state; nothing if no state has this number.
+    /// The name of a state; `None` if no state has this number.
     #[inline]
     pub fn name(&self, number: u32) -> Option<StateId> {
         let name = self.entry(number).name.load(SeqCst);
@@ -103,8 +104,8 @@ impl<N: Default> Numbered<N> {
         Ok(&chunk[bucket % CHUNK])
     }
 
-    /// Gives a state its number. `prepare` makes its value what it is to be before anybody can see
-    /// it. One worker, the one to whom the state was new, does that once.
+    /// Assigns a number to a state. `prepare` initialises its value before other workers can see
+    /// it. Only the worker that found the state new calls this, once.
     pub fn add(&self, numbers: &mut Numbers, name: StateId, prepare: impl FnOnce(u32, &N)) -> Result<u32, Full> {
         let bucket = self.bucket(name)?;
         if numbers.next == numbers.end {

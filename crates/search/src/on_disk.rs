@@ -1,15 +1,15 @@
-//! Breadth-first search whose states are on disk: memory decides how fast it is, not how far it
-//! gets.
+//! Breadth-first search with its states on disk. Memory limits its speed, but not the number of
+//! states.
 //!
-//! A level is a set of sorted runs. Workers take its blocks and expand the states in them; what
-//! they meet is known from memory or gathered ([`crate::gather`]). At the end of the level
-//! everything that was gathered is looked up among the visited states in one pass
-//! ([`crate::visited_runs`]), and what is new is the next level. So depths are exact, whatever the
-//! memory and the number of workers. Each state is stored with its level, from which traces are
+//! A level is a set of sorted runs. Workers take its blocks and expand the states in them. A
+//! successor is known from memory, or it is gathered ([`crate::gather`]). At the end of the level
+//! all gathered states are looked up among the visited states in one pass
+//! ([`crate::visited_runs`]), and the new ones are the next level. So depths are exact, whatever
+//! the memory and the number of workers. Each state is stored with its level, from which traces are
 //! made ([`crate::on_disk_trace`]).
 //!
-//! A checkpoint names the runs and what is left of the level ([`crate::on_disk_saved`]); the states
-//! are on disk already.
+//! A checkpoint names the runs and the rest of the level ([`crate::on_disk_saved`]); the states are
+//! on disk already.
 
 use crate::checkpoint::{CheckpointError, Reader, SavedCounts};
 use crate::expand::{Best, Expander, Found};
@@ -39,21 +39,21 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// Levels with fewer states than this are not worth calling anyone.
+/// Levels with fewer states than this are not shared.
 const SHARED_STATES: u64 = 1 << 12;
-/// The share of the disk that files kept only for the last checkpoint may take, as one part in so
-/// many, before there is another.
+/// Files kept only for the last checkpoint may take one part in this many of the disk space; then
+/// the next checkpoint is written.
 const RETIRED_SHARE: u64 = 4;
-/// How often a search is saved that is to be, at the end of a level or within a long one, whatever
-/// else is wanted: it costs little.
+/// The time after which a search with checkpoints is saved at the end of a level, and within a long
+/// level, even if no checkpoint is due, because saving costs little.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 const SAVE_WITHIN: Duration = Duration::from_secs(30);
 
-/// What stands for the level of states that were visited in memory, before the disk was needed:
-/// they are not known one by one.
+/// The value of states that were visited in memory before the disk was needed. Their levels are
+/// unknown.
 pub(crate) const FROM_MEMORY: u64 = 0;
 
-/// The value of states `depth` steps from the beginning.
+/// The value of states at `depth` steps from an initial state.
 pub(crate) fn value_of(depth: u64) -> u64 {
     depth + 1
 }
@@ -63,13 +63,13 @@ pub fn on_disk<S: System + Clone>(system: &S, task: &Task<'_>) -> Outcome {
     search(system, task, &mut |_, _| Ok(Beginning::Anew), &|_| false, None).unwrap_or_else(failed)
 }
 
-/// The same; if it ends without a violation and has seen everything, all states stay on disk and
-/// are given as `visited`.
+/// Like [`on_disk`]. If the search is complete and finds no violation, all states stay on disk and
+/// are returned in `visited`.
 pub(crate) fn visit_all<S: System + Clone>(system: &S, task: &Task<'_>, visited: &mut Vec<Arc<Run>>) -> Result<Outcome, CheckpointError> {
     search(system, task, &mut |_, _| Ok(Beginning::Anew), &|_| false, Some(visited))
 }
 
-/// A shortest way to a state that is among the `visited` ones.
+/// A shortest path to a state among the `visited` ones.
 pub(crate) fn way_from_beginning<S: System + Clone>(
     system: &S,
     visited: &[Arc<Run>],
@@ -89,8 +89,8 @@ pub(crate) fn way_from_beginning<S: System + Clone>(
     Ok(None)
 }
 
-/// Goes on from a checkpoint: of a search on disk, or of a breadth-first one in memory, whose
-/// states then move to the disk.
+/// Continues from a checkpoint of a search on disk, or of a breadth-first search in memory, whose
+/// states then move to disk.
 pub fn resume_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, from: &mut dyn Read) -> Result<Outcome, CheckpointError> {
     let mut from = Some(from);
     let mut begin = |gathering: &Gathering<'_>, monitor: &Monitor<'_>| match from.take() {
@@ -100,12 +100,12 @@ pub fn resume_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, from: &mut
     search(system, task, &mut begin, &|_| false, None)
 }
 
-/// Searches with `first`, which is given checkpoints to write, and goes on on disk if it ends for
-/// want of memory.
+/// Searches with `first`, which gets a task with checkpoints, and continues on disk if it runs out
+/// of memory.
 pub fn then_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, first: impl FnOnce(&Task<'_>) -> Outcome) -> Outcome {
     let relay = Relay::new(task.checkpoints);
     let begun = Instant::now();
-    // Moving the states takes some memory, too.
+    // Moving the states also takes some memory.
     let share = |memory: u64| memory / 20 * 17;
     let limits = Limits { memory: task.limits.memory.map(share), ..task.limits };
     let mut moved = None;
@@ -113,8 +113,8 @@ pub fn then_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, first: impl 
         let (mut from, to) = pipe();
         let (finished, first_is_over) = channel::<()>();
         relay.send_to(to);
-        // The states are read while they are written, and the search goes on when the first one has
-        // given its memory back.
+        // The states are read while they are written. The search continues when the first one has
+        // freed its memory.
         let move_on = {
             let (system, relay) = (system.clone(), &relay);
             move || {
@@ -127,7 +127,7 @@ pub fn then_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, first: impl 
                     gathering.leave_room(limits.memory.unwrap_or(0));
                     let manifest = read(Reader::new(&mut from, monitor.patience().clone()), task.label, gathering)?;
                     relay.close();
-                    // Nothing is ever sent: the other end is dropped.
+                    // Nothing is ever sent; dropping the other end is the signal.
                     let _ = first_is_over.recv();
                     gathering.leave_room(0);
                     Ok(Beginning::From(manifest))
@@ -159,13 +159,13 @@ fn failed(error: CheckpointError) -> Outcome {
     }
 }
 
-/// Where a search begins.
+/// The point at which a search begins.
 pub(crate) enum Beginning {
     Anew,
     From(Manifest),
 }
 
-/// A stretch of a level: the states of a block, from a number on.
+/// A part of a level: the states of a block, from a number on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub run: usize,
@@ -189,13 +189,13 @@ impl OneLevel {
         blocks.map(|(run, block)| Unit { run, block, from: 0 }).collect()
     }
 
-    /// The number, in the level, of the first state of a block.
+    /// The number, within the level, of the first state of a block.
     fn first(&self, unit: Unit) -> u64 {
         let before: u64 = self.runs[..unit.run].iter().map(|run| run.states()).sum();
         before + (0..unit.block).map(|block| self.runs[unit.run].states_in(block)).sum::<u64>()
     }
 
-    /// The state with a number in the level.
+    /// The state with a number within the level.
     fn state(&self, mut number: u64) -> io::Result<Option<Vec<u8>>> {
         for run in &self.runs {
             for block in 0..run.blocks() {
@@ -217,7 +217,7 @@ impl OneLevel {
     }
 }
 
-/// A place for waiting states that has no use for them: they wait in the runs.
+/// A sink that drops waiting states, because they wait in the runs.
 struct Elsewhere;
 
 impl Sink for Elsewhere {
@@ -225,15 +225,15 @@ impl Sink for Elsewhere {
     fn push(&mut self, _: StateId, _: Link, _: u64, _: Option<&[u8]>) {}
 }
 
-/// Where a search begins, given what is shared and who knows when to stop.
+/// Determines the point at which a search begins, from the shared data and the monitor.
 type Begin<'b> = dyn FnMut(&Gathering<'_>, &Monitor<'_>) -> Result<Beginning, CheckpointError> + 'b;
 
 /// A state that is looked for.
 type Goal<'g> = dyn Fn(&[u8]) -> bool + Sync + 'g;
 
-/// Searches until all is seen, a violation is found, or a state is the one that `goal` knows, which
-/// then counts as a violation.
-/// If it has seen everything and found nothing, the states stay on disk for whoever wants them.
+/// Searches until all states are visited, a violation is found, or `goal` accepts a state, which
+/// then counts as a violation. If the search is complete and finds nothing, the states stay on disk
+/// in `visited`.
 fn search<S: System + Clone>(
     system: &S,
     task: &Task<'_>,
@@ -338,7 +338,7 @@ fn search<S: System + Clone>(
         written: folder.written() - written,
         runs: set.runs.len() as u64,
     });
-    // Nobody comes back to the files of a search that is not saved, or has its answer.
+    // The files of a search that was not saved, or has its answer, are not needed any more.
     let unfinished = matches!(&verdict, Verdict::Unknown(reason) if !reason.is_complete());
     if let Some(visited) = visited.filter(|_| verdict == Verdict::Holds) {
         gathering.sweep_up(&set.runs.iter().map(|run| run.number()).collect());
@@ -352,7 +352,7 @@ fn search<S: System + Clone>(
     Ok(Outcome { verdict, statistics })
 }
 
-/// What is left of a worker when it is done.
+/// The result of a worker.
 struct WorkerPart {
     found: Option<Found>,
     transitions: u64,
@@ -370,11 +370,11 @@ struct End {
     set: VisitedRuns,
     depth: u64,
     truncated: bool,
-    /// What is wrong with an initial state.
+    /// The fault of an initial state.
     initial: Option<(Finding, Option<Vec<u8>>)>,
 }
 
-/// Sends the helpers home when the leader is done, and at once if it panics.
+/// Dismisses the helpers when the leader is done, and at once if it panics.
 struct SendHome<'a>(&'a ForkJoin, &'a Monitor<'a>);
 
 impl Drop for SendHome<'_> {
@@ -395,21 +395,21 @@ struct Search<'a> {
     gathering: &'a Gathering<'a>,
     fork_join: &'a ForkJoin,
     level: &'a RwLock<Arc<OneLevel>>,
-    /// What is left of the level; the next one comes last.
+    /// The rest of the level; the next unit is at the end.
     units: &'a Mutex<Vec<Unit>>,
     pause: &'a AtomicBool,
     depth: &'a AtomicU64,
     states: &'a AtomicU64,
     goal: &'a Goal<'a>,
     goal_met: &'a AtomicBool,
-    /// When the search was saved last.
+    /// The time of the last checkpoint.
     saved: &'a Mutex<Instant>,
-    /// The time that earlier runs of the search took.
+    /// The time of earlier runs of the search.
     before: Duration,
     base: Option<u64>,
 }
 
-/// Runs that are merged while the search goes on.
+/// Runs that are merged while the search continues.
 struct Merging<'scope> {
     inputs: Vec<Arc<Run>>,
     result: ScopedJoinHandle<'scope, io::Result<Option<Run>>>,
@@ -493,7 +493,7 @@ impl<'a> Search<'a> {
         End { set, depth, truncated, initial }
     }
 
-    /// The initial states; or what is wrong with one of them.
+    /// The initial states, or the fault of one of them.
     #[allow(clippy::type_complexity)]
     fn begin<S: System>(
         &self,
@@ -523,12 +523,12 @@ impl<'a> Search<'a> {
         Ok(Ok(level))
     }
 
-    /// What the property says of a state.
+    /// The answer of the property to a state.
     fn fate_of(&self, state: &[u8]) -> Answer {
         if self.task.property.interest().states { self.task.property.state(state) } else { Answer::Continue }
     }
 
-    /// Finds out what is new of all that was gathered, at this depth.
+    /// Determines which of the gathered states are new, at this depth.
     fn end_level(&self, set: &mut VisitedRuns, depth: u64, workers: usize, carry: &mut Vec<Arc<Run>>) -> io::Result<OneLevel> {
         let fate = |state: &[u8]| {
             if (self.goal)(state) {
@@ -548,27 +548,28 @@ impl<'a> Search<'a> {
 
     fn set_level(&self, level: OneLevel) {
         let level = std::mem::replace(&mut *self.level.write().unwrap_or_else(PoisonError::into_inner), Arc::new(level));
-        // Those that are visited states stay; others were for this level only.
+        // Runs of visited states are kept; the others were for this level only.
         if self.base.is_some() {
             level.runs.iter().filter(|run| run.range_of(0).0 == FROM_MEMORY).for_each(|run| self.gathering.retire(run));
         }
     }
 
-    /// Makes `rest` of a level, or all of it, what is to be done.
+    /// Makes `rest` of a level, or all of it, the work to be done.
     fn lay_out(&self, level: &OneLevel, rest: Option<Vec<Unit>>) {
         let mut units = rest.unwrap_or_else(|| level.units());
         units.reverse();
         *lock(self.units) = units;
     }
 
-    /// Stops for what went wrong on disk, or for what ended the work there.
+    /// Stops the search because of an error of the disk, or for the reason that ended the work
+    /// there.
     fn fail(&self, error: io::Error) {
         if error.kind() != io::ErrorKind::Interrupted || !self.monitor.had_enough() {
             self.monitor.stop(StopReason::Storage(error.to_string()));
         }
     }
 
-    /// Expands what is left of a level, with a pause for each checkpoint that is due.
+    /// Expands the rest of a level and pauses for each checkpoint that is due.
     fn run_level<S: System>(
         &self,
         expander: &mut Worker<'a, S>,
@@ -613,8 +614,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes blocks of the present level and expands their states, until there is none, or no
-    /// reason to go on; then writes down what was gathered.
+    /// Takes blocks of the current level and expands their states until there are none left or the
+    /// search stops; then writes the gathered states.
     fn work_off<S: System>(&self, expander: &mut Worker<'a, S>, number: usize) {
         let level = self.present();
         loop {
@@ -637,7 +638,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Expands the states of a block; gives what is left of it if there is a reason to stop.
+    /// Expands the states of a block; returns the rest of it if the search must stop.
     fn expand_unit<S: System>(
         &self,
         expander: &mut Worker<'a, S>,
@@ -692,7 +693,7 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// Merges runs where there are many: in a thread of its own if the search has several.
+    /// Merges runs if there are many: in a thread of its own if the search has several.
     fn tidy_up<'scope>(
         &self,
         set: &mut VisitedRuns,
@@ -709,13 +710,13 @@ impl<'a> Search<'a> {
             let files = inputs.iter().filter(|run| run.is_file()).count();
             let aside = workers > 1 && files > 1;
             if aside {
-                // Runs in memory may have to go to a file meanwhile.
+                // Runs in memory may have to be written to a file meanwhile.
                 inputs.retain(|run| run.is_file());
             }
             let runs = inputs.clone();
             let merge = move || VisitedRuns::merge(&runs, in_memory, gathering);
             if aside {
-                // Without another thread there is no hurry.
+                // If no thread can be started, merging can wait.
                 *merging = std::thread::Builder::new().spawn_scoped(scope, merge).ok().map(|result| Merging { inputs, result });
                 return Ok(());
             }
@@ -725,7 +726,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Takes over what was merged, if it is done or if the search must `wait` for it.
+    /// Takes over the merged run, if it is ready or if the search must `wait` for it.
     fn finish_merging(&self, set: &mut VisitedRuns, merging: &mut Option<Merging<'_>>, wait: bool) {
         if !merging.as_ref().is_some_and(|merging| wait || merging.result.is_finished()) {
             return;
@@ -738,18 +739,18 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether a checkpoint is wanted, or the last one is so old.
+    /// Whether a checkpoint is due, or the last one is at least `old`.
     fn is_due(&self, old: Duration) -> bool {
         self.task.checkpoints.is_some_and(|checkpoints| checkpoints.due() || lock(self.saved).elapsed() >= old)
     }
 
-    /// The files that a search that goes on needs.
+    /// The files that are needed to continue the search.
     fn kept(&self, set: &VisitedRuns, carry: &[Arc<Run>]) -> BTreeSet<u64> {
         let (level, spills) = (self.present(), self.gathering.spills());
         set.runs.iter().chain(&level.runs).chain(carry).chain(&spills).map(|run| run.number()).collect()
     }
 
-    /// Takes a checkpoint, if anyone wants one, while the helpers rest.
+    /// Takes a checkpoint, if checkpoints are wanted, while the helpers are idle.
     fn save<S: System>(
         &self,
         expander: &Worker<'a, S>,
@@ -821,7 +822,7 @@ impl<'a> Search<'a> {
         Some(trace)
     }
 
-    /// The trace to the state that was looked for.
+    /// The trace to the goal.
     fn trace_to_goal<S: System + Clone>(&self, system: &S, visited: &[Arc<Run>], depth: u64) -> Option<Trace> {
         for run in &self.present().runs {
             let mut cursor = Cursor::new(Arc::clone(run)).ok()?;
@@ -834,12 +835,12 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// A shortest way to a state of a level.
+    /// A shortest path to a state of a level.
     fn way<S: System + Clone>(&self, system: &S, visited: &[Arc<Run>], state: Vec<u8>, depth: u64) -> Option<Trace> {
         let workers = self.task.threads.clamp(1, MOST_WORKERS - 1);
         let enough = |number: usize| self.monitor.enough(number);
         let levels = Levels { visited, base: self.base, workers, patience: self.monitor.patience(), enough: &enough };
-        // States that were visited in memory are looked for once more, from the beginning.
+        // For states that were visited in memory, the search is repeated from the beginning.
         let first = |state: &[u8]| {
             let left = self.monitor.patience().left();
             let limits = Limits { time: left, ..self.task.limits };

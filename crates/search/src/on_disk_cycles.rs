@@ -1,18 +1,19 @@
-//! Search for accepting cycles with all states on disk: one way catch them young, by linear passes.
+//! Search for accepting cycles with all states on disk: the algorithm "one way catch them young",
+//! by linear passes.
 //!
-//! The algorithm is that of [`crate::young`]; here a set of states is a sorted run, and every
+//! The algorithm is that of [`crate::young`]. Here a set of states is a sorted run, and every
 //! question about many states is one pass over it. First the product is visited level by level.
-//! Then rounds follow. A round counts, for each state that is left, the edges that lead to it from
-//! others that are left; takes out states that no edge leads to, and with them the edges they have,
-//! until there is none (what is taken from a count is kept in runs of its own and added up where it
-//! is looked at, so that no run is ever changed); and keeps of the rest what accepting states lead
-//! to. If a round changes nothing and something is left, there is an accepting cycle. (Barnat,
-//! Brim, Šimeček, "I/O efficient accepting cycle detection", 2007.)
+//! Then rounds follow. A round counts, for each remaining state, the edges from other remaining
+//! states. It removes states without such edges, and with them the edges that leave them, until
+//! there are none. (What is subtracted from a count is kept in separate runs and added up when it
+//! is read, so no run is ever changed.) Of the rest it keeps the states that are reachable from
+//! accepting states. If a round changes nothing and some states remain, there is an accepting
+//! cycle. (Barnat, Brim, Šimeček, "I/O efficient accepting cycle detection", 2007.)
 //!
-//! Where the cycle is, is found by searching forward from one accepting state after the other. One
-//! that is not reached again is taken out together with all that was reached: something accepting
-//! leads to it that does not, so a cycle is still among what is left. So each state is visited
-//! once.
+//! The cycle is then found by searching forward from one accepting state after the other. If the
+//! search does not reach that state again, it is removed together with all states reached. Some
+//! remaining accepting state leads to it and is not reached from it, so a cycle still remains. So
+//! each state is visited once.
 
 use crate::checkpoint::CheckpointError;
 use crate::classes::Kind;
@@ -30,16 +31,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// Memory for states that are counted, if there is no limit; and the least.
+/// The memory for states that are counted if there is no limit, and the minimum.
 const COUNTED_BYTES: u64 = 1 << 28;
 const LEAST_BYTES: u64 = 1 << 16;
-/// What an entry of a map takes beside its state, about.
+/// The approximate size of a map entry without its state.
 const BESIDE: u64 = 80;
-/// More runs than this are merged before they are looked at.
+/// If there are more runs than this, they are merged before they are read.
 const TOGETHER: usize = 8;
 
-/// Looks for a reachable cycle through an accepting state of the product, whose automaton accepts
-/// by states, with all states in the folder of the task. The trace is one of the product
+/// Looks for a reachable cycle through an accepting state of the product, with all states in the
+/// folder of the task. The automaton must accept by states. The trace is a trace of the product
 /// ([`Product::project`]).
 pub fn cycles_on_disk<S: System + Clone>(product: &Product<S>, task: &Task<'_>) -> Outcome {
     let patience = Patience::new(task);
@@ -80,7 +81,7 @@ pub fn cycles_on_disk<S: System + Clone>(product: &Product<S>, task: &Task<'_>) 
     if let Some(disk) = &mut outcome.statistics.disk {
         disk.written += folder.written() - written;
     }
-    // Whatever is there was for this search.
+    // All files in the folder belong to this search.
     for number in folder.files().unwrap_or_default() {
         let _ = folder.remove(number);
     }
@@ -92,7 +93,7 @@ type Set = Vec<Arc<Run>>;
 struct Young<'y, S> {
     product: Product<S>,
     shelf: &'y Shelf<'y>,
-    /// Bytes for states that are counted.
+    /// The memory for states that are counted.
     memory: u64,
     stop: &'y dyn Fn() -> bool,
     out: Successors,
@@ -111,8 +112,8 @@ impl<S: System + Clone> Young<'_, S> {
         RunWriter::new(self.shelf, self.memory / 16, 1)
     }
 
-    /// The states that are left when nothing changes any more, and whether all of some component
-    /// accept; nothing if there are none.
+    /// The states that remain when nothing changes any more, and whether some component accepts in
+    /// all its states; `None` if no state remains.
     fn decide(&mut self, visited: &[Arc<Run>]) -> io::Result<Option<Left>> {
         let mut set = self.select(visited, |young, state| young.counted(state).is_some())?;
         let mut before = None;
@@ -139,7 +140,7 @@ impl<S: System + Clone> Young<'_, S> {
         }
     }
 
-    /// Files that nobody needs any more.
+    /// Removes files that are no longer needed.
     fn drop_runs(&self, runs: &[Arc<Run>]) {
         for run in runs.iter().filter(|run| run.is_file()) {
             let _ = self.shelf.folder().remove(run.number());
@@ -159,7 +160,7 @@ impl<S: System + Clone> Young<'_, S> {
         Ok(writer.finish()?.map(Arc::new).into_iter().collect())
     }
 
-    /// How often each state is reached by an edge from states of `from`, within its component.
+    /// The number of edges from states of `from` to each state, within its component.
     fn successors(&mut self, from: &[Arc<Run>]) -> io::Result<Set> {
         let mut counts: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         let (mut bytes, mut runs) = (0, Vec::new());
@@ -225,10 +226,11 @@ impl<S: System + Clone> Young<'_, S> {
         Ok(())
     }
 
-    /// What is left of a set when states that none of it leads to are taken out, again and again.
+    /// The rest of a set after the states without an edge from the set are removed, again and
+    /// again.
     fn trim(&mut self, set: &[Arc<Run>]) -> io::Result<Set> {
         let counts = self.successors(set)?;
-        // The states with the number of edges to them; those without any are the first to go.
+        // The states with the number of edges to them; those without any are removed first.
         let (mut gone, mut kept) = (self.writer()?, self.writer()?);
         let mut asked = Patient::new(self.stop);
         let mut edges = Lookup::new(&counts)?;
@@ -278,8 +280,8 @@ impl<S: System + Clone> Young<'_, S> {
         Ok(left)
     }
 
-    /// The states of `within` and not of `without` that `starts` lead to; the starts count as
-    /// reached, unless one of them is the `goal`: then the search ends when an edge leads to it.
+    /// The states of `within` but not of `without` that are reachable from `starts`. The starts
+    /// count as reached, unless there is a `goal`: then the search ends when an edge leads to it.
     /// The levels are kept only if there is a goal.
     fn closure(&mut self, within: &[Arc<Run>], starts: Set, without: &[Arc<Run>], goal: Option<&[u8]>) -> io::Result<Closure> {
         let mut reached = if goal.is_some() { Vec::new() } else { starts.clone() };
@@ -308,15 +310,16 @@ impl<S: System + Clone> Young<'_, S> {
             }
             levels.push(vec![next]);
             if reached.len() > TOGETHER {
-                // The runs themselves may still be levels: their files go when the search is over.
+                // The runs themselves may still be levels; their files are removed when the search
+                // is over.
                 let one = merged(&reached, self.shelf, self.memory / 16, 1, self.stop)?;
                 reached = one.map(Arc::new).into_iter().collect();
             }
         }
     }
 
-    /// A way to a cycle among the states that are left, and around it. Nothing in it if the way
-    /// cannot be made.
+    /// A path to a cycle among the remaining states, and around it; `None` if the path cannot be
+    /// made.
     fn lasso(&mut self, left: &Left, visited: &[Arc<Run>], task: &Task<'_>) -> io::Result<Option<Trace>> {
         let mut gone: Set = Vec::new();
         loop {
@@ -344,7 +347,7 @@ impl<S: System + Clone> Young<'_, S> {
         }
     }
 
-    /// The first state that a cycle may begin with and that is not gone.
+    /// The first state from which a cycle may start and that was not removed.
     fn first_start(&self, left: &Left, gone: &[Arc<Run>]) -> io::Result<Option<Vec<u8>>> {
         let (mut merge, mut gone, mut asked) = (Merge::new(&left.states, None)?, Lookup::new(gone)?, Patient::new(self.stop));
         while merge.advance()? {
@@ -378,17 +381,17 @@ impl<S: System + Clone> Young<'_, S> {
     }
 }
 
-/// The states that a cycle is among, and what the state is that it is looked for from.
+/// The states that contain a cycle, and the class of the states from which it is searched.
 struct Left {
     states: Set,
     starts: Kind,
 }
 
-/// What a search forward has reached.
+/// The result of a forward search.
 struct Closure {
     reached: Set,
     levels: Vec<Set>,
-    /// Whether the goal was.
+    /// Whether the goal was reached.
     met: bool,
 }
 
@@ -400,7 +403,7 @@ impl Lookup {
         runs.iter().map(|run| Cursor::new(Arc::clone(run))).collect::<io::Result<_>>().map(Lookup)
     }
 
-    /// All values of a state, added.
+    /// The sum of all values of a state.
     fn sum(&mut self, state: &[u8]) -> io::Result<u64> {
         let mut sum = 0;
         for cursor in &mut self.0 {

@@ -1,10 +1,10 @@
-//! Checkpoints of a search on disk, and the way from a search in memory to one on disk.
+//! Checkpoints of a search on disk, and the transition from a search in memory to one on disk.
 //!
-//! A checkpoint names runs: those of the visited states, of the level, of what was gathered for the
-//! next, and which blocks of the level are left. The files are there already. A search in memory
-//! that has no room any more is taken over through its own checkpoint, which is read while it is
-//! written, through a pipe, and never stored; so a checkpoint that was made in memory can be
-//! continued on disk, too.
+//! A checkpoint names runs: the runs of the visited states, of the level, and of the states
+//! gathered for the next level, and the blocks of the level that remain. The files exist already. A
+//! search in memory that runs out of memory is taken over through its own checkpoint, which is read
+//! through a pipe while it is written, and never stored. For the same reason a checkpoint that was
+//! made in memory can be continued on disk.
 
 use crate::checkpoint::{CheckpointError, Checkpoints, Reader, SavedCounts, SavedOrder, Writer};
 use crate::gather::{Gatherer, Gathering};
@@ -20,18 +20,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
-/// Where a search on disk stands.
+/// The progress of a search on disk.
 #[derive(Default)]
 pub(crate) struct Manifest {
     pub counts: SavedCounts,
-    /// The level at which the disk took over from memory, if it did.
+    /// The level at which the search moved from memory to disk, if it did.
     pub base: Option<u64>,
     pub visited: Vec<Arc<Run>>,
     pub level: Vec<Arc<Run>>,
     /// States of the next level that were found in memory.
     pub carry: Vec<Arc<Run>>,
     pub spills: Vec<Arc<Run>>,
-    /// What is left of the level.
+    /// The rest of the level.
     pub rest: Vec<Unit>,
 }
 
@@ -45,7 +45,7 @@ impl Manifest {
         self.lists().into_iter().flatten().map(|run| run.number()).collect()
     }
 
-    /// Makes sure that its files survive whatever happens.
+    /// Makes sure that its files survive a crash.
     pub fn sync(&self, folder: &dyn Folder) -> io::Result<()> {
         self.files().into_iter().try_for_each(|number| folder.sync(number))
     }
@@ -66,7 +66,7 @@ impl Manifest {
     }
 }
 
-/// Reads where a search stands: of one on disk, or of one in memory, whose states go to disk.
+/// Reads the progress of a search on disk, or of one in memory, whose states then move to disk.
 pub(crate) fn read(mut reader: Reader<'_>, label: &[u8], gathering: &Gathering<'_>) -> Result<Manifest, CheckpointError> {
     let (order, counts) = reader.header(label)?;
     match order {
@@ -100,7 +100,7 @@ fn read_manifest(mut reader: Reader<'_>, counts: SavedCounts, folder: &dyn Folde
     if manifest.visited.iter().map(|run| run.states()).sum::<u64>() != manifest.counts.states {
         return Err(CheckpointError::Damaged);
     }
-    // What came after the checkpoint is found again.
+    // The results of files written after the checkpoint are computed again.
     let known = manifest.files();
     for number in folder.files()?.into_iter().filter(|number| !known.contains(number)) {
         folder.remove(number)?;
@@ -127,7 +127,7 @@ fn adopt(mut reader: Reader<'_>, mut counts: SavedCounts, gathering: &Gathering<
     }
     let mut lists = [Vec::new(), Vec::new()];
     for list in &mut lists {
-        // Another worker, because the states are known to the first.
+        // A second worker is needed, because the first one knows the states already.
         let mut worker = gathering.worker();
         for _ in 0..reader.number()? {
             reader.number()?;
@@ -142,7 +142,7 @@ fn adopt(mut reader: Reader<'_>, mut counts: SavedCounts, gathering: &Gathering<
     let [mut level, mut carry] = lists;
     let base = Some(counts.depth);
     if level.is_empty() {
-        // The level was done, and the next one is complete.
+        // The level was complete, so the next one is complete too.
         std::mem::swap(&mut level, &mut carry);
         counts.depth += 1;
     }
@@ -159,7 +159,7 @@ fn put(worker: &mut Gatherer<'_>, state: &[u8], gathering: &Gathering<'_>) -> Re
     })
 }
 
-/// What a worker has gathered, as a run of states that come from memory.
+/// The states that a worker has gathered, as runs of states that come from memory.
 fn sorted(worker: &mut Gatherer<'_>, gathering: &Gathering<'_>) -> io::Result<Vec<Arc<Run>>> {
     worker.settle()?;
     let stop = || gathering.is_over();
@@ -175,8 +175,8 @@ fn sorted(worker: &mut Gatherer<'_>, gathering: &Gathering<'_>) -> io::Result<Ve
     Ok(writer.finish()?.map(Arc::new).into_iter().collect())
 }
 
-/// Checkpoints of a search in memory that goes on on disk when its memory is used up: that one goes
-/// into a pipe, and all others to whoever wants them.
+/// Checkpoints of a search in memory that continues on disk when its memory is used up: that
+/// checkpoint goes into a pipe, and all others to the caller's checkpoints.
 pub(crate) struct Relay<'c> {
     checkpoints: Option<&'c dyn Checkpoints>,
     pipe: Mutex<Option<PipeWriter>>,
@@ -192,7 +192,7 @@ impl<'c> Relay<'c> {
         *lock(&self.pipe) = Some(pipe);
     }
 
-    /// Nothing more comes.
+    /// No more checkpoints follow.
     pub fn close(&self) {
         self.closed.store(true, Relaxed);
         *lock(&self.pipe) = None;
@@ -219,7 +219,7 @@ impl Checkpoints for Relay<'_> {
     }
 }
 
-/// Bytes that pass through a pipe at a time, and pieces that may wait in it.
+/// The size of a piece in a pipe, and the number of pieces that may wait in it.
 const PIECE: usize = 1 << 16;
 const WAITING: usize = 4;
 
@@ -259,7 +259,7 @@ pub(crate) struct PipeReader {
 }
 
 impl PipeReader {
-    /// Waits for the first bytes; whether there are any.
+    /// Waits for the first bytes; returns whether there are any.
     pub fn wait(&mut self) -> bool {
         self.fill()
     }

@@ -1,8 +1,8 @@
 //! Traces of a search on disk: a predecessor on the level before is found by expanding that level
 //! again, and so on back to an initial state.
 //!
-//! The runs have the level of each state, so no link is stored with a state. Finding the way back
-//! costs at most as much as expanding everything once more.
+//! The runs contain the level of each state, so no link is stored with a state. Finding the path
+//! costs at most as much as expanding all states once more.
 
 use crate::on_disk::{FROM_MEMORY, value_of};
 use crate::patience::Patience;
@@ -14,22 +14,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The levels on disk.
 pub(crate) struct Levels<'l> {
     pub visited: &'l [Arc<Run>],
-    /// The level at which the disk took over from memory, if it did.
+    /// The level at which the search moved from memory to disk, if it did.
     pub base: Option<u64>,
     pub workers: usize,
     pub patience: &'l Patience,
-    /// When the system of a worker gives up a step.
+    /// The condition under which the system of a worker gives up a step.
     pub enough: &'l dyn Fn(usize) -> Enough,
 }
 
-/// A state on the way, and whether its way is known to be one from memory.
+/// A state on the path, and whether it is known to have been visited in memory.
 struct Stop {
     state: Vec<u8>,
     from_memory: bool,
 }
 
-/// A shortest way from an initial state to `state`, which is `depth` steps away. `first` gives the
-/// way to a state that was visited in memory. Nothing if there is no time, or a run cannot be read.
+/// A shortest path from an initial state to `state`, which is `depth` steps away. `first` gives the
+/// path to a state that was visited in memory. `None` if there is no time, or a run cannot be read.
 pub(crate) fn way_to<S: System + Clone>(
     system: &S,
     levels: &Levels<'_>,
@@ -58,7 +58,7 @@ pub(crate) fn way_to<S: System + Clone>(
     Some(trace)
 }
 
-/// Whether a state was visited in memory; nothing if it cannot be told.
+/// Whether a state was visited in memory; `None` if a run cannot be read.
 fn is_from_memory(levels: &Levels<'_>, state: &[u8]) -> Option<bool> {
     if levels.base.is_none() {
         return Some(false);
@@ -74,7 +74,7 @@ fn is_from_memory(levels: &Levels<'_>, state: &[u8]) -> Option<bool> {
 
 /// A state at `depth` with a step to `target`.
 fn predecessor<S: System + Clone>(system: &S, levels: &Levels<'_>, target: &[u8], depth: u64) -> Option<Stop> {
-    // A state that was visited in memory and leads to one that was not lies on the level before.
+    // A state that was visited in memory and has a successor that was not lies on the level before.
     let in_memory = levels.base.is_some_and(|base| depth <= base + 1);
     let wanted = |value: u64| value == value_of(depth) || in_memory && value == FROM_MEMORY;
     let blocks: Vec<(&Arc<Run>, usize)> = levels
@@ -123,7 +123,7 @@ fn predecessor<S: System + Clone>(system: &S, levels: &Levels<'_>, target: &[u8]
         let helpers = if blocks.len() > 1 { levels.workers } else { 1 };
         for number in 1..helpers {
             let system = mine(number);
-            // Who cannot be called is not needed.
+            // A thread that cannot be started is not needed.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || work(system));
         }
         work(mine(0));

@@ -8,7 +8,7 @@ use crate::retrace::{retrace, unviolated, violated};
 use contract::{Outcome, Statistics, StopReason, Store, System};
 use std::time::Duration;
 
-/// What is left of a worker when it is done.
+/// The result of a worker.
 pub(crate) struct Part {
     links: Links,
     found: Option<Found>,
@@ -105,8 +105,8 @@ pub(crate) fn conclude<S: System + Clone, T: Store>(
             });
             violated(&system, found.finding, trace)
         }
-        // A worker that panicked left part of the space unexplored; the panic itself has been
-        // reported by the thread.
+        // A worker that panicked left some states unexplored. The thread has reported the panic
+        // itself.
         None if lost_worker => unviolated(Some(StopReason::Interrupted), truncated, T::EXACT),
         None => unviolated(monitor.reason(), truncated, T::EXACT),
     };

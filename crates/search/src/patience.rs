@@ -7,7 +7,7 @@ use crate::task::Task;
 use contract::{Cancel, StopReason};
 use std::time::{Duration, Instant};
 
-/// Knows when to stop.
+/// Decides when to stop.
 #[derive(Clone)]
 pub(crate) struct Patience {
     cancel: Cancel,
@@ -16,12 +16,12 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// The time of the task begins to run.
+    /// Starts the time of the task.
     pub fn new(task: &Task<'_>) -> Patience {
         Patience { cancel: task.cancel.clone(), start: Instant::now(), limit: task.limits.time }
     }
 
-    /// Never ends.
+    /// A limit that is never reached.
     #[cfg(test)]
     pub fn endless() -> Patience {
         Patience::new(&Task::default())
@@ -32,7 +32,7 @@ impl Patience {
         self.start
     }
 
-    /// Why to stop, if there is a reason at this moment.
+    /// The reason to stop at this moment, if there is one.
     pub fn at(&self, now: Instant) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::Interrupted);
@@ -40,17 +40,17 @@ impl Patience {
         self.limit.filter(|&limit| now.duration_since(self.start) >= limit).map(|_| StopReason::Time)
     }
 
-    /// Why to stop now, if there is a reason.
+    /// The reason to stop now, if there is one.
     pub fn now(&self) -> Option<StopReason> {
         self.at(Instant::now())
     }
 
-    /// Whether there is one.
+    /// Whether there is a reason to stop now.
     pub fn is_over(&self) -> bool {
         self.now().is_some()
     }
 
-    /// What is left of the time.
+    /// The remaining time.
     pub fn left(&self) -> Option<Duration> {
         self.limit.map(|limit| limit.saturating_sub(self.start.elapsed()))
     }

@@ -1,17 +1,16 @@
 //! The product of a system and an automaton over its atomic propositions, as a system.
 //!
-//! The automaton's state is a tail of the state vector: the system writes its successors where it
-//! always does, with room behind each ([`Successors::set_tail`]), and the product fills that room.
-//! What the automaton may do depends on the state that is left, so the propositions are evaluated
-//! once for a state, before its successors are made, and a state in which the automaton is stuck is
-//! not expanded at all. Only where the automaton has a second enabled edge are successors copied.
+//! The automaton's state is a tail of the state vector. The system writes its successors as usual,
+//! with room after each ([`Successors::set_tail`]), and the product fills that room. The edges that
+//! the automaton can take depend on the source state. So the propositions are evaluated once per
+//! state, before its successors are made, and a state in which the automaton is stuck is not
+//! expanded at all. Successors are copied only if the automaton has a second enabled edge.
 //!
-//! An edge that settles the matter, because every continuation of the run is accepted, is not
-//! followed: the step is a fault that the [`Refutation`] stops at. A formula that can be refuted by
-//! a finite run is therefore a safety property, and every search order and every store will do for
-//! it.
+//! An edge to acceptance of every continuation is not followed; the step has a fault that the
+//! [`Refutation`] reports. A formula that a finite run can refute is therefore a safety property,
+//! and every search order and every store can check it.
 //!
-//! A finite run counts as one that stays in its last state for ever (stutter extension), so that a
+//! A finite run counts as one that stays in its last state for ever (stutter extension), so a
 //! deadlock satisfies or violates a property as any other run does.
 
 use crate::classes::Classes;
@@ -23,53 +22,54 @@ use contract::{
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Bytes of the automaton's state.
+/// The size of the automaton's state.
 pub const TAIL: usize = 2;
 
-/// The process of a step in which the system stands still.
+/// The process of a step in which the system does not move.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// The part of a state that is the system standing still.
+/// The part of a state for the step in which the system does not move.
 const STUTTER: u32 = u32::MAX - 2;
 
-/// The fault of a step that settles the matter. Systems number their faults from below.
+/// The fault of a step that refutes the formula. Systems use small codes.
 const REFUTED: u32 = u32::MAX;
 
-/// The number of an expression over a product that says how far the automaton is: it never falls.
+/// The number of an expression over a product: the rank of the automaton's state, which never
+/// decreases.
 pub const AUTOMATON: u32 = u32::MAX;
 
-/// Set in the fault of a proposition, beside its code as the system knows it.
+/// Set in the fault of a proposition, in addition to the code that the system knows.
 const OF_PROPOSITION: u32 = 1 << 31;
 
 /// An edge of an automaton.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutomatonEdge {
-    /// The propositions that must hold in the state that is left.
+    /// The propositions that must hold in the source state.
     pub required: u64,
-    /// Those that must not.
+    /// The propositions that must not hold.
     pub forbidden: u64,
-    /// The acceptance sets it is in, a bit each.
+    /// The acceptance sets it is in, one bit each.
     pub marks: u64,
-    /// The state it leads to; nothing if the run is accepted whatever comes.
+    /// The state it leads to; `None` if every continuation of the run is accepted.
     pub target: Option<u16>,
 }
 
 impl AutomatonEdge {
-    /// Whether it can be taken where these propositions hold.
+    /// Whether the edge can be taken where these propositions hold.
     pub fn is_enabled(&self, atoms: u64) -> bool {
         atoms & self.required == self.required && atoms & self.forbidden == 0
     }
 }
 
-/// A generalised Büchi automaton with acceptance on edges: it accepts the runs on which an edge of
-/// each set comes again and again.
+/// A generalised Büchi automaton with acceptance on edges: it accepts the runs that take an edge of
+/// each set infinitely often.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Automaton {
-    /// Where it begins.
+    /// The initial state.
     pub initial: u16,
     /// The edges of each state.
     pub edges: Vec<Vec<AutomatonEdge>>,
-    /// How many acceptance sets there are, at most 64. Without any, every infinite run is accepted.
+    /// The number of acceptance sets, at most 64. Without any, every infinite run is accepted.
     pub sets: u32,
 }
 
@@ -79,22 +79,22 @@ impl Automaton {
         if self.sets >= 64 { u64::MAX } else { (1 << self.sets) - 1 }
     }
 
-    /// Whether all edges of a state are in all sets. Where each state is so or has no edge in any
-    /// set, acceptance is one of states.
+    /// Whether all edges of a state are in all sets. If this holds for each state that has an edge
+    /// in any set, the automaton accepts by states.
     pub fn is_accepting(&self, state: u16) -> bool {
         let edges = self.leaving(state);
         !edges.is_empty() && edges.iter().all(|edge| edge.marks == self.all_marks())
     }
 
-    /// Whether the automaton accepts by finite runs alone: none of its cycles is accepted.
+    /// Whether the automaton accepts by finite runs alone: none of its cycles is accepting.
     pub fn is_terminal(&self) -> bool {
         self.sets > 0 && self.edges.iter().flatten().all(|edge| edge.marks == 0 || edge.target.is_none())
     }
 
-    /// For each state, how far it is: edges lead to states that are as far or farther.
+    /// A rank of each state: edges never lead to a state of lower rank.
     fn ranks(&self) -> Vec<i64> {
         let count = self.edges.len();
-        // What each state can reach; automata are small.
+        // The states that each state can reach; automata are small.
         let reach: Vec<BTreeSet<usize>> = (0..count)
             .map(|from| {
                 let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
@@ -106,12 +106,12 @@ impl Automaton {
                 seen
             })
             .collect();
-        // The fewer states are left, the farther.
+        // The fewer states can be reached, the higher the rank.
         reach.iter().map(|left| (count - left.len()) as i64).collect()
     }
 
-    /// For each state, whether it lies on a cycle that could be accepted: in its strongly connected
-    /// component there are edges of every acceptance set.
+    /// For each state, whether it lies on a cycle that could be accepting: its strongly connected
+    /// component has edges of every acceptance set.
     pub fn accepting_components(&self) -> Vec<bool> {
         let reached: Vec<Vec<bool>> = (0..self.edges.len()).map(|state| self.reachable(state)).collect();
         let together = |a: usize, b: usize| reached[a][b] && reached[b][a];
@@ -127,7 +127,7 @@ impl Automaton {
         (0..self.edges.len()).map(accepting).collect()
     }
 
-    /// The states that can be reached by one edge or more.
+    /// The states that can be reached by at least one edge.
     fn reachable(&self, from: usize) -> Vec<bool> {
         let mut reached = vec![false; self.edges.len()];
         let mut open = vec![from];
@@ -147,8 +147,8 @@ impl Automaton {
     }
 }
 
-/// The property of a search in a product: no step settles the matter, and every proposition can be
-/// evaluated. Faults of the system itself are passed over; they are another property.
+/// The property of a search in a product: no step refutes the formula, and every proposition can be
+/// evaluated. Faults of the system itself are ignored, because they belong to another property.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Refutation;
 
@@ -158,7 +158,7 @@ impl Property for Refutation {
     }
 }
 
-/// How many states are expanded at once.
+/// The number of states that are expanded at once.
 const AT_ONCE: usize = 16;
 
 /// A system that moves in step with an automaton. A state is a state of the system followed by that
@@ -169,23 +169,23 @@ pub struct Product<S> {
     automaton: Arc<Automaton>,
     classes: Arc<Classes>,
     stages: Arc<Stages>,
-    /// The stage to which the automaton is followed, if it is one only.
+    /// The only stage to which the automaton is followed, if it is restricted.
     to: Option<Stage>,
-    /// The most edges that leave a state of the automaton: actions are numbered by it.
+    /// The most edges that leave a state of the automaton; the numbers of actions depend on it.
     width: u32,
-    /// The edges that the automaton can take from the state being expanded: their numbers and where
-    /// they lead.
+    /// The edges that the automaton can take from the state being expanded: their numbers and
+    /// targets.
     edges: Vec<(u32, u16)>,
-    /// The system's steps, where each goes with several edges.
+    /// The steps of the system, if each is combined with several edges.
     steps: Successors,
-    /// For each state of the automaton, how far it is.
+    /// The rank of each state of the automaton.
     ranks: Arc<[i64]>,
     /// Whether a system that cannot move stays where it is.
     stutters: bool,
 }
 
 impl<S: System> Product<S> {
-    /// The product of a system, which was given the propositions, and an automaton over them.
+    /// The product of a system that has the propositions and an automaton over them.
     pub fn new(system: S, automaton: Arc<Automaton>) -> Self {
         let width = automaton.edges.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
         let (classes, stages) = (Arc::new(Classes::of(&automaton)), Arc::new(Stages::of(&automaton)));
@@ -194,8 +194,8 @@ impl<S: System> Product<S> {
         Product { system, automaton, classes, stages, to: None, width, edges, steps, ranks, stutters: true }
     }
 
-    /// The same without the steps to the other stage. Steps that settle the matter belong to the
-    /// early one.
+    /// The product without the steps to the other stage. Steps that refute the formula belong to
+    /// the early stage.
     pub(crate) fn only_to(self, stage: Stage) -> Self {
         Product { to: Some(stage), ..self }
     }
@@ -205,7 +205,7 @@ impl<S: System> Product<S> {
         self.stages.stage(self.automaton.initial) == Stage::Early
     }
 
-    /// The same in which only infinite runs of the system count.
+    /// The product in which only infinite runs of the system count.
     pub fn without_stutter(self) -> Self {
         Product { stutters: false, ..self }
     }
@@ -225,12 +225,12 @@ impl<S: System> Product<S> {
         split(state).0
     }
 
-    /// What the system did in an action of the product; nothing if it stood still.
+    /// The system's action in an action of the product; `None` if the system did not move.
     pub fn system_action(&self, action: Action) -> Option<Action> {
         (action.process != NOBODY).then(|| Action::new(action.process, action.choice / self.width))
     }
 
-    /// What the states of the automaton are to cycles.
+    /// The classes of the states of the automaton.
     pub(crate) fn classes(&self) -> &Classes {
         &self.classes
     }
@@ -240,7 +240,7 @@ impl<S: System> Product<S> {
         split(state).1
     }
 
-    /// Makes the automaton's part of an early state its twin; `false` if it has none.
+    /// Replaces the automaton's part of an early state by its twin; returns `false` if it has none.
     pub(crate) fn make_twin(&self, state: &mut [u8]) -> bool {
         let place = state.last_chunk_mut::<TAIL>();
         let Some((place, twin)) = place.and_then(|place| self.stages.twin(u16::from_le_bytes(*place)).map(|twin| (place, twin))) else {
@@ -250,9 +250,9 @@ impl<S: System> Product<S> {
         true
     }
 
-    /// A trace of the product as one of the system: without the states of the automaton, and
-    /// without the steps in which the system stands still or that only settle the matter. If the
-    /// loop has no other steps, it is the last state that comes again and again.
+    /// Projects a trace of the product to the system: without the states of the automaton, and
+    /// without the steps in which the system does not move or that only refute the formula. If the
+    /// loop has no other steps, the last state is repeated.
     pub fn project(&self, trace: &Trace) -> Trace {
         let mut projected = Trace { initial: split(&trace.initial).0.to_vec(), ..Trace::default() };
         for (index, step) in trace.steps.iter().enumerate() {
@@ -268,15 +268,15 @@ impl<S: System> Product<S> {
         projected
     }
 
-    /// The acceptance sets of the step by which `action` leaves a state with the automaton in `at`,
-    /// a bit each.
+    /// The acceptance sets, one bit each, of the step with `action` from a state with the automaton
+    /// in `at`.
     pub(crate) fn marks(&self, at: u16, action: Action) -> u64 {
         let edges = self.automaton.leaving(at);
         edges.get((action.choice % self.width) as usize).map_or(0, |edge| edge.marks)
     }
 
-    /// Finds the edges that the automaton can take from a state, and puts them into `self.edges`.
-    /// If the matter is settled there instead, appends the step that says so, and gives `false`.
+    /// Puts the edges that the automaton can take from a state into `self.edges`. If one of them
+    /// refutes the formula, appends that step instead and returns `false`.
     fn find_edges(&mut self, state: &[u8], at: u16, out: &mut Successors) -> bool {
         self.edges.clear();
         if self.to == Some(Stage::Early)
@@ -311,7 +311,8 @@ impl<S: System> Product<S> {
         true
     }
 
-    /// Lets `generate` append steps of the system and moves the automaton with each.
+    /// Calls `generate` to append steps of the system, and combines each with the automaton's
+    /// edges.
     fn in_step(&mut self, state: &[u8], out: &mut Successors, generate: impl FnOnce(&mut S, &[u8], &mut Successors)) {
         let (state, at) = split(state);
         if !self.find_edges(state, at, out) || self.edges.is_empty() {
@@ -344,8 +345,8 @@ impl<S: System> Product<S> {
         out.set_tail(before);
     }
 
-    /// Expands those of `states`, from the first on, from which the automaton has one edge, all at
-    /// once. Gives how many that were, which is none if one of them has no steps.
+    /// Expands, all at once, the first of `states` from which the automaton has exactly one edge.
+    /// Returns their number, which is 0 if one of them has no steps.
     fn expand_at_once(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
         let (mut inner, mut edges): ([&[u8]; AT_ONCE], _) = ([&[]; AT_ONCE], [(0, 0); AT_ONCE]);
         let (mark, first, mut count) = (out.mark(), out.len(), 0);
@@ -376,7 +377,7 @@ impl<S: System> Product<S> {
         if sources == expanded || !self.stutters {
             return expanded;
         }
-        // Whoever has no steps stands still, which is for those to say who expand one at a time.
+        // A state without steps stutters, which is handled when states are expanded one at a time.
         out.rollback(mark);
         0
     }
@@ -392,9 +393,9 @@ impl<S: System> Acceptance for Product<S> {
     }
 }
 
-/// Lets the loop of a lasso begin as early as it can: the run is the same if the last step before
-/// the loop is also the last one of the loop. The automaton may have needed a step to get into its
-/// own loop.
+/// Moves the start of the loop of a lasso as far forward as possible: the run is the same if the
+/// last step before the loop equals the last step of the loop. The automaton may have needed a step
+/// to enter its own loop.
 fn roll_back(trace: &mut Trace) {
     while let Some(start @ 1..) = trace.loop_start {
         let last = trace.steps.len() - 1;
@@ -406,14 +407,14 @@ fn roll_back(trace: &mut Trace) {
     }
 }
 
-/// Appends the step that ends the matter.
+/// Appends the step that ends the run.
 fn settle(out: &mut Successors, edge: u32, code: u32) {
     if let Some(code) = FaultCode::new(code) {
         out.fail(Action::new(NOBODY, edge), code, Successor::NO_STEP);
     }
 }
 
-/// The action of the product for one of the system together with edge number `edge`.
+/// The action of the product for an action of the system combined with edge number `edge`.
 fn numbered(action: Action, width: u32, edge: u32) -> Action {
     Action::new(action.process, action.choice.saturating_mul(width).saturating_add(edge))
 }
@@ -425,7 +426,7 @@ fn fill(out: &mut Successors, index: usize, target: u16) {
     }
 }
 
-/// Writes the state of the automaton where a tail begins, if there is one.
+/// Writes the state of the automaton to the beginning of a tail, if there is one.
 #[inline]
 fn write_state(tail: &mut [u8], target: u16) {
     if let Some(place) = tail.first_chunk_mut::<TAIL>() {
@@ -441,7 +442,7 @@ fn split(state: &[u8]) -> (&[u8], u16) {
     }
 }
 
-/// Appends the step in which a system that cannot move stays where it is, if that is so.
+/// Appends the step in which a system that cannot move stays where it is.
 fn stand_still<S: System>(system: &mut S, state: &[u8], out: &mut Successors) {
     let mark = out.mark();
     let first = out.len();
@@ -493,7 +494,7 @@ impl<S: System> System for Product<S> {
         number
     }
 
-    /// A state without steps is one that the automaton refuses, and no deadlock of the system.
+    /// In a state without steps, the automaton is stuck; this is not a deadlock of the system.
     fn is_valid_end(&mut self, _: &[u8]) -> bool {
         true
     }

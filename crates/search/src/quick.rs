@@ -1,5 +1,5 @@
-//! A hash for small keys that nobody chooses to make a map slow: names of states and layers, values
-//! of progress. The maps that use it are asked for every successor.
+//! A fast hash for small keys that no adversary chooses: names of states and layers, values of
+//! progress. The maps that use it are accessed for every successor.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 #[derive(Default)]
 pub(crate) struct Quick(u64);
 
-/// Makes it.
+/// Builds [`Quick`] hashers.
 pub(crate) type BuildQuick = BuildHasherDefault<Quick>;
 
 impl Hasher for Quick {

@@ -1,17 +1,18 @@
-//! A system of which a reduction leaves some steps.
+//! A system without the steps that a reduction leaves out.
 //!
-//! A reduction whose choice alone makes sure that nothing is put off for ever needs no proviso of a
-//! search. What it leaves is a system like any other: its steps depend on the state alone. So every
-//! search for runs works on it, also beside an automaton, and knows nothing of the reduction.
+//! If the choice of a reduction itself guarantees that no process is postponed for ever, the
+//! reduction needs no proviso of a search. The reduced system is then a system like any other: its
+//! steps depend on the state alone. So every search for runs works on it, also in a product with an
+//! automaton, and knows nothing of the reduction.
 
 use crate::rounds::left_out;
 use contract::{Enough, Fault, FaultCode, LeftOut, Reduction, Successor, Successors, System};
 use std::time::Duration;
 
-/// How many states are expanded at once.
+/// The number of states that are expanded at once.
 const AT_ONCE: usize = 16;
 
-/// A system with the steps that a reduction chooses.
+/// A system with the steps that a reduction keeps.
 #[derive(Clone)]
 pub struct Reduced<'r, S> {
     system: S,
@@ -19,15 +20,15 @@ pub struct Reduced<'r, S> {
 }
 
 impl<'r, S: System> Reduced<'r, S> {
-    /// What the reduction leaves of a system.
+    /// `system` without the steps that `reduction` leaves out.
     pub fn new(system: S, reduction: &'r dyn Reduction) -> Self {
         Reduced { system, reduction }
     }
 
-    /// The processes whose steps are left out of the steps of a state, a bit each.
+    /// The processes whose steps are left out of the steps of a state, one bit each.
     fn left_out(&self, state: &[u8], steps: &[Successor]) -> u64 {
         let processes = left_out(self.reduction, state, steps).processes;
-        // A run ends with a fatal fault. The others do not wait behind it.
+        // A run ends with a fatal fault, so the other processes must not be postponed after it.
         let fatal = |entry: &Successor| !entry.has_state() && !LeftOut::has(processes, entry);
         if processes != 0 && steps.iter().any(fatal) { 0 } else { processes }
     }

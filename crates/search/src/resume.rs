@@ -32,11 +32,11 @@ pub fn reopen<'r, T: Store>(store: &mut T, task: &Task<'_>, from: &'r mut dyn Re
 }
 
 impl Reopened<'_> {
-    /// Continues the search over the restored store, in its old order, to the result it would have
-    /// had.
+    /// Continues the search over the restored store, in its old order, to the result that it would
+    /// have had without the interruption.
     pub fn go_on<S: System + Clone, T: Store>(self, system: &S, store: &T, task: &Task<'_>) -> Result<Outcome, CheckpointError> {
         let Reopened { reader, order, standing, patience } = self;
-        // Reading took part of the time.
+        // Reading the checkpoint took part of the time.
         let task = &Task { limits: Limits { time: patience.left(), ..task.limits }, ..task.clone() };
         match order {
             SavedOrder::Breadth => breadth_first::resumed(system, store, task, reader, standing, store.worker()),
@@ -46,8 +46,8 @@ impl Reopened<'_> {
     }
 }
 
-/// Fills `store` from a checkpoint ([`reopen`]) and goes on ([`Reopened::go_on`]). `task.label`
-/// must be that of the search.
+/// Fills `store` from a checkpoint ([`reopen`]) and continues ([`Reopened::go_on`]). `task.label`
+/// must be the label of the search.
 pub fn resume<S: System + Clone, T: Store>(
     system: &S,
     store: &mut T,

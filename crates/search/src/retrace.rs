@@ -62,7 +62,7 @@ pub(crate) fn retrace<S: System>(system: &mut S, choices: &[Choice], patience: &
     Some(trace)
 }
 
-/// The explanation of a finding.
+/// The description of a finding.
 pub(crate) fn explain<S: System>(system: &S, finding: Finding) -> Fault {
     match finding {
         Finding::Fault(code) => system.describe_fault(code),
@@ -70,7 +70,7 @@ pub(crate) fn explain<S: System>(system: &S, finding: Finding) -> Fault {
     }
 }
 
-/// The verdict for a finding at the end of a trace, or the statement that the trace is lost.
+/// The verdict for a finding at the end of a trace; it says so if the trace is lost.
 pub(crate) fn violated<S: System>(system: &S, finding: Finding, trace: Option<Trace>) -> Verdict {
     let fault = explain(system, finding);
     match trace {

@@ -1,11 +1,12 @@
-//! What all orders do alike at the edges of the hot loop: faults of initial states, and what a
-//! reduction leaves out.
+//! The parts that all orders share outside the hot loop: faults of initial states, and the steps
+//! that a reduction leaves out.
 
 use contract::{Answer, Finding, LeftOut, Property, Reduction, Successor, Successors, System};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What is to be done about an initial state. One that cannot be made is a violation whatever the
-/// property says: a search from it would see nothing and call that good.
+/// The answer to a fault of an initial state. An initial state that cannot be computed is a
+/// violation whatever the property says: a search without it would visit nothing and answer
+/// "holds".
 pub(crate) fn initial_fault(property: &dyn Property, entry: &Successor) -> Answer {
     match entry.fault() {
         Some(code) if !entry.has_state() => Answer::Stop(Finding::Fault(code)),
@@ -14,11 +15,11 @@ pub(crate) fn initial_fault(property: &dyn Property, entry: &Successor) -> Answe
     }
 }
 
-/// How many states are looked at to see whether a postponed process moves later.
+/// The number of states that are examined to find out whether a postponed process moves later.
 const LOOK_AHEAD: usize = 8;
 
-/// Takes back the steps of `state`, those from number `first` of `out` on, that the reduction
-/// leaves out. Gives the processes among them that must not be left out for ever, a bit each.
+/// Removes the steps of `state`, from number `first` of `out` on, that the reduction leaves out.
+/// Returns the processes among them that must not be left out for ever, one bit each.
 #[inline]
 pub(crate) fn leave_out(reduction: &dyn Reduction, state: &[u8], out: &mut Successors, first: usize) -> u64 {
     let LeftOut { processes, postponed } = left_out(reduction, state, &out.entries()[first..]);
@@ -28,11 +29,11 @@ pub(crate) fn leave_out(reduction: &dyn Reduction, state: &[u8], out: &mut Succe
     postponed
 }
 
-/// What the reduction leaves out of the steps of `state`: some step is left, and what is postponed
-/// has steps.
+/// The steps of `state` that the reduction leaves out. At least one step is kept, and each
+/// postponed process has steps.
 #[inline]
 pub(crate) fn left_out(reduction: &dyn Reduction, state: &[u8], steps: &[Successor]) -> LeftOut {
-    // A single step is always left.
+    // A single step is always kept.
     if steps.len() < 2 {
         return LeftOut::NOTHING;
     }
@@ -45,19 +46,19 @@ pub(crate) fn left_out(reduction: &dyn Reduction, state: &[u8], steps: &[Success
     LeftOut { processes, postponed: postponed & processes & moving }
 }
 
-/// Room for looking ahead.
+/// Buffers for looking ahead.
 #[derive(Default)]
 pub(crate) struct Ahead {
     out: Successors,
-    /// States to look at, and all that were put there.
+    /// The states to examine, and the hashes of all that were added.
     open: Vec<Vec<u8>>,
     seen: Vec<u64>,
 }
 
 impl Ahead {
-    /// Whether each of the `postponed` processes moves in some state that steps that are left lead
-    /// to from the states `next`. The search expands all these states, so nothing is put off for
-    /// ever. No is no more than a guess.
+    /// Whether each of the `postponed` processes moves in some state that is reachable by kept
+    /// steps from the states `next`. The search expands all these states, so no process is
+    /// postponed for ever. The answer `false` may be wrong.
     pub fn all_chosen<'s, S: System>(
         &mut self,
         system: &mut S,
@@ -70,7 +71,7 @@ impl Ahead {
         self.seen.clear();
         next.for_each(|state| self.keep(state));
         let mut looked = 0;
-        // Deep first: that is where the others have their turn.
+        // The search is depth-first, because the other processes move deep in the graph.
         while looked < LOOK_AHEAD
             && left != 0
             && let Some(state) = self.open.pop()
@@ -84,7 +85,7 @@ impl Ahead {
             }
             let processes = left_out(reduction, &state, out.entries()).processes;
             left &= processes;
-            // A property may want to go no further than a fault.
+            // The property may end the run at a fault.
             let followed = out.iter().filter(|(entry, _)| entry.fault().is_none() && !LeftOut::has(processes, entry));
             followed.for_each(|(_, next)| next.into_iter().for_each(|next| self.keep(next)));
             self.out = out;
@@ -92,7 +93,7 @@ impl Ahead {
         left == 0
     }
 
-    /// Keeps a state to look at, unless it was kept before.
+    /// Adds a state to examine, unless it was added before.
     fn keep(&mut self, state: &[u8]) {
         let mut hasher = DefaultHasher::new();
         state.hash(&mut hasher);

@@ -2,14 +2,14 @@
 //! searches nearby for a state that is further along.
 //!
 //! A depth-first search takes many unnecessary steps. First only the direct successors of each
-//! state are examined. As long as that helps it is repeated; then the search radius grows, until
-//! the allowed work is done. The result is a path of the system from the same state to the same
-//! end, never longer than before, and always the same for the same input.
+//! state are examined. This is repeated as long as it shortens the path. Then the search radius
+//! grows, until the allowed work is done. The result is a path of the system from the same state to
+//! the same end, never longer than before, and always the same for the same input.
 
 use contract::{Successors, System, Trace, TraceStep};
 use std::collections::{HashMap, HashSet};
 
-/// States that are expanded around a state of the path, at most.
+/// The most states that are expanded around a state of the path.
 const REACH_MAX: u64 = 1 << 12;
 
 /// Shortens a trace by at most `expansions` expansions of states. `fixed` says that the last step
@@ -52,7 +52,7 @@ impl<S: System> Work<'_, S> {
     /// Walks along the path once and takes every short cut it finds.
     fn pass(&mut self, initial: &[u8], steps: &[TraceStep], reach: u64) -> Vec<TraceStep> {
         let states = || std::iter::once(initial).chain(steps.iter().map(|step| step.state.as_deref().unwrap_or_default()));
-        // Where the path comes to a state for the last time.
+        // The last position of each state on the path.
         let places: HashMap<&[u8], usize> = states().enumerate().map(|(place, state)| (state, place)).collect();
         let states: Vec<&[u8]> = states().collect();
         let (mut shorter, mut at) = (Vec::with_capacity(steps.len()), 0);
@@ -123,7 +123,7 @@ mod tests {
         number.to_le_bytes().to_vec()
     }
 
-    /// The path through these numbers, with the actions the system has for them.
+    /// The path through these numbers, with the actions of the system.
     fn path(system: &mut impl System, through: impl IntoIterator<Item = u64>) -> Trace {
         let mut out = Successors::new();
         let mut trace: Option<Trace> = None;
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn turns_that_were_not_needed_are_left_out() {
-        // One up, ten up, one down: a hundred single steps, with a detour, become ten.
+        // Steps of one up, ten up and one down: a hundred single steps, with a detour, become ten.
         let mut system = numbers(|n, next| [n + 1, n + 10, n.saturating_sub(1)].into_iter().for_each(next));
         let detour = (0..=60).chain((50..60).rev()).chain(51..=100);
         let long = path(&mut system, detour);
@@ -158,9 +158,9 @@ mod tests {
         let short = shorten(&mut system, long.clone(), false, u64::MAX, &|| false);
         check(&mut system, &short);
         assert_eq!((short.steps.len(), short.last_state()), (10, long.last_state()));
-        // Always the same.
+        // The result is always the same.
         assert_eq!(shorten(&mut system, long.clone(), false, u64::MAX, &|| false), short);
-        // The last step is the one that was found, if it matters.
+        // The last step is kept if it matters.
         let fixed = shorten(&mut system, long.clone(), true, u64::MAX, &|| false);
         check(&mut system, &fixed);
         assert_eq!(fixed.steps.last(), long.steps.last());

@@ -27,7 +27,7 @@ pub fn shortest_lasso<S: System + Clone>(product: &Product<S>, most: usize, work
     let mut graph = Graph { product: product.clone(), states: Vec::new(), numbers: HashMap::new(), edges: Vec::new(), left: work, stop };
     let mut out = Successors::new();
     graph.product.initial(&mut out);
-    // Where each state was reached from first, and by what; its distance.
+    // The predecessor and action by which each state was reached first, and its distance.
     let mut reached: HashMap<u32, (Option<(u32, Action)>, usize)> = HashMap::new();
     let mut waiting = VecDeque::new();
     for (_, state) in out.iter() {
@@ -82,10 +82,10 @@ pub fn shortest_lasso<S: System + Clone>(product: &Product<S>, most: usize, work
 /// The bound on the work is reached.
 struct Enough;
 
-/// Edges of the product: what is done, and where it leads.
+/// Edges of the product: the action and the target.
 type Edges = Vec<(Action, u32)>;
 
-/// The part of the product that was looked at.
+/// The part of the product that was examined.
 struct Graph<'a, S> {
     product: Product<S>,
     states: Vec<Vec<u8>>,
@@ -138,7 +138,7 @@ impl<S: System + Clone> Graph<'_, S> {
     fn cycle(&mut self, start: u32, most: usize) -> Result<Option<Edges>, Enough> {
         let accepting = |graph: &Self, number: u32| graph.product.is_accepting(&graph.states[number as usize]);
         let first = (start, accepting(self, start));
-        // From where each pair of a state and whether an accepting one was passed was reached.
+        // The predecessor of each pair of a state and whether an accepting state was passed.
         let mut reached: HashMap<(u32, bool), ((u32, bool), Action)> = HashMap::new();
         let mut waiting = VecDeque::from([(first, 0)]);
         while let Some((at, length)) = waiting.pop_front() {

@@ -6,7 +6,7 @@ use crate::sync::lock;
 use std::io;
 use std::sync::{Mutex, MutexGuard};
 
-/// A place for blocks of bytes. A block may be written again, and is read as it was written last.
+/// A place for blocks of bytes. A block may be overwritten; reading returns what was written last.
 pub trait Blocks: Send {
     /// Keeps `bytes` as block `number`.
     fn write(&mut self, number: u64, bytes: &[u8]) -> io::Result<()>;
@@ -18,9 +18,9 @@ pub trait Blocks: Send {
 /// Permission to move parts of a depth-first stack to external storage.
 #[derive(Clone, Copy)]
 pub struct Spill<'s> {
-    /// Where to.
+    /// The external storage.
     pub blocks: &'s Mutex<dyn Blocks>,
-    /// Bytes of stack to keep in memory.
+    /// The bytes of stack to keep in memory.
     pub keep: u64,
 }
 

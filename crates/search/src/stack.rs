@@ -16,11 +16,11 @@ use std::io;
 
 const BLOCK: usize = 1 << 18;
 const FOOTER: usize = 8 + 8 + 4 + 1;
-/// Blocks at the top that always stay in memory, so that moving up and down at a block border does
-/// not read and write all the time.
+/// The number of blocks at the top that always stay in memory, so that crossing a block border
+/// repeatedly does not read and write each time.
 const STAY: usize = 4;
 
-/// What lies on top.
+/// The record on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Top {
     /// A state that has not been looked up.
@@ -28,7 +28,7 @@ pub(crate) enum Top {
         /// Its hash.
         hash: u64,
     },
-    /// A state all of whose successors are done.
+    /// A state whose successors are all done.
     Open {
         /// Its name in the store.
         id: StateId,
@@ -39,12 +39,13 @@ pub(crate) enum Top {
 pub(crate) struct Stack<'s> {
     /// Blocks on disk are empty here.
     blocks: Vec<Vec<u8>>,
-    /// A block that was on top, for the next one: a search goes up and down at a block border.
+    /// A block that was on top, kept for reuse: a search crosses block borders up and down.
     spare: Option<Vec<u8>>,
-    /// How many blocks, from the bottom, are on disk.
+    /// The number of blocks, from the bottom, that are on disk.
     spilled: usize,
     spill: Option<Spill<'s>>,
-    /// Messages for the user, and whether blocks stay in memory although there is a place for them.
+    /// A message for the user; and whether blocks stay in memory although there is external
+    /// storage.
     news: Option<String>,
     full: bool,
     told: bool,
@@ -53,7 +54,7 @@ pub(crate) struct Stack<'s> {
     len: u64,
 }
 
-/// What follows the state in a record.
+/// The part of a record after the state.
 struct Footer {
     /// The hash of a candidate, the name of an open state.
     word: u64,
@@ -77,7 +78,7 @@ impl Footer {
         }
     }
 
-    /// The footer of a candidate, `len` bytes long.
+    /// The footer of a candidate of `len` bytes.
     #[inline(always)]
     fn bytes(hash: u64, action: Action, len: usize) -> [u8; FOOTER] {
         let mut bytes = [0; FOOTER];
@@ -133,12 +134,13 @@ impl<'s> Stack<'s> {
         }
     }
 
-    /// A message for the user, given once: the stack is moved to disk, or it is not moved any more.
+    /// Returns a message for the user, once: the stack is moved to disk, or it is not moved any
+    /// more.
     pub fn news(&mut self) -> Option<String> {
         self.news.take()
     }
 
-    /// The state on top, what it is, and what led to it.
+    /// The state on top, its kind, and the action that led to it.
     #[inline]
     pub fn top(&self) -> Option<(&[u8], Top, Action)> {
         let block = self.blocks.last()?;
@@ -166,8 +168,7 @@ impl<'s> Stack<'s> {
         if block.is_empty() { self.remove_block() } else { Ok(()) }
     }
 
-    /// Removes the block on top, which is empty, and brings the one below back from disk if it is
-    /// there.
+    /// Removes the empty block on top, and reads the block below from disk if it is there.
     #[cold]
     fn remove_block(&mut self) -> io::Result<()> {
         if let Some(block) = self.blocks.pop() {
@@ -187,7 +188,7 @@ impl<'s> Stack<'s> {
         Ok(())
     }
 
-    /// Block number `number`: itself, or its contents read back into `fetched` if it has spilled.
+    /// Block number `number`: itself, or its contents read into `fetched` if it is on disk.
     fn contents<'b>(&self, number: usize, block: &'b [u8], fetched: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
         match self.spill {
             Some(spill) if number < self.spilled => {
@@ -217,8 +218,8 @@ impl<'s> Stack<'s> {
         Ok(())
     }
 
-    /// Shows `visit` all records from bottom to top: the state, whether it is open, and what led to
-    /// it.
+    /// Shows `visit` all records from bottom to top: the state, whether it is open, and the action
+    /// that led to it.
     pub fn records(&self, mut visit: impl FnMut(&[u8], bool, Action) -> io::Result<()>) -> io::Result<()> {
         let mut fetched = Vec::new();
         let mut ends = Vec::new();

@@ -1,15 +1,15 @@
-//! Search for accepted runs in two stages: breadth first as long as the automaton can accept
-//! nothing, by components from there on.
+//! Search for accepting runs in two stages: breadth-first as long as the automaton cannot accept,
+//! by components from there on.
 //!
-//! The states of the product in the early stage ([`Stage`]) are visited in the order that is
-//! fastest, and the steps from them to the late stage are *doors*: each is a beginning for the
-//! search by components, which never comes back. Doors are tried as soon as a chunk of early states
-//! is expanded, so that a violation near the initial state is found before the rest is visited. A
-//! state of the system that the late search has visited with a twin of the automaton's state
-//! ([`Stages::twin`](crate::stages::Stages::twin)) needs no door, which is seen by looking for it
-//! in the store; that is so nearly always.
+//! The states of the product in the early stage ([`Stage`]) are visited in the fastest order. The
+//! steps from them to the late stage are *doors*: each is a starting point for the search by
+//! components, which never returns. Doors are tried as soon as a chunk of early states is expanded,
+//! so a violation near the initial state is found before the rest is visited. If the late search
+//! has visited the same state of the system with a twin of the automaton's state
+//! ([`Stages::twin`](crate::stages::Stages::twin)), the door is not needed. This is nearly always
+//! so, and a look-up in the store shows it.
 //!
-//! The way to a door is known from the logs of the early stage, so that nothing is kept for it.
+//! The path to a door is known from the logs of the early stage, so nothing is stored for it.
 
 use crate::components::{Fairness, Found, Search};
 use crate::expand::{Best, Expander};
@@ -25,11 +25,11 @@ use std::io;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Early states whose doors are looked for at once.
+/// The number of early states whose doors are examined together.
 const DOORS: usize = 64;
 
-/// Looks for a reachable cycle on which the automaton accepts, and which is fair. The automaton
-/// begins early, the store is empty and the depth has no limit.
+/// Looks for a reachable cycle that is accepting and fair. The automaton begins early, the store is
+/// empty and the depth has no limit.
 pub(crate) fn staged<S: System + Clone, T: Store>(product: &Product<S>, fairness: Fairness, store: &T, task: &Task<'_>) -> Outcome {
     let monitor = Monitor::new(task, 1, store);
     let best = Best::new();
@@ -76,7 +76,7 @@ pub(crate) fn staged<S: System + Clone, T: Store>(product: &Product<S>, fairness
 }
 
 struct Staged<'a, S, T: Store> {
-    /// What expands early states, and whose access to the store is the only one.
+    /// Expands the early states; it has the only access to the store.
     early: Expander<'a, Product<S>, T>,
     /// The steps from early states to late ones.
     doors: Product<S>,
@@ -85,17 +85,16 @@ struct Staged<'a, S, T: Store> {
     task: &'a Task<'a>,
     monitor: &'a Monitor<'a>,
     next: Frontier,
-    /// The level of the early states that are expanded.
+    /// The level of the early states that are being expanded.
     depth: u64,
-    /// Early states of a chunk with the twins of their automaton's states in place of these, and
-    /// which of them were visited.
+    /// The early states of a chunk, with the twins of their automaton states, and which of them
+    /// were visited.
     out: Successors,
     hashes: Vec<u64>,
     found: Vec<Option<StateId>>,
-    /// For each of the states, the number of its twin among these, if it has one.
+    /// The number of each state's twin in `out`, if it has one.
     twins: Vec<Option<usize>>,
-    /// The steps through the doors of one state, and which of them lead to states that were
-    /// visited.
+    /// The steps through the doors of one state, and which of them lead to visited states.
     steps: Successors,
     step_hashes: Vec<u64>,
     known: Vec<Option<StateId>>,
@@ -133,8 +132,8 @@ impl<S: System + Clone, T: Store> Staged<'_, S, T> {
         }
     }
 
-    /// Expands the states of a chunk, and goes through their doors. `waiting` others of their level
-    /// are still to come, and all of it takes so many bytes.
+    /// Expands the states of a chunk and goes through their doors. `waiting` other states of their
+    /// level are still to be expanded; all of them take `bytes` bytes.
     fn chunk(&mut self, chunk: &Chunk, waiting: u64, bytes: u64) -> io::Result<Option<Found>> {
         self.early.begin(chunk);
         let mut index = 0;
@@ -197,9 +196,9 @@ impl<S: System + Clone, T: Store> Staged<'_, S, T> {
     }
 
     /// Goes through the doors of state number `index` of a chunk, whose twin, if it has one, was
-    /// not there.
+    /// not visited.
     fn door(&mut self, chunk: &Chunk, index: usize, twin: Option<usize>) -> io::Result<Option<Found>> {
-        // It may have been visited since.
+        // The twin may have been visited since.
         if let Some(twin) = twin
             && let Some(state) = self.out.state(&self.out.entries()[twin])
             && self.early.store.find(self.hashes[twin], state).is_some()
@@ -222,7 +221,8 @@ impl<S: System + Clone, T: Store> Staged<'_, S, T> {
                 return Ok(Some(self.found(finding, link, step, None)));
             }
         }
-        // What was visited is complete: no late search is under way. It is looked for all at once.
+        // Visited states are complete, because no late search is under way. All are looked up at
+        // once.
         let (mut hashes, mut known) = (std::mem::take(&mut self.step_hashes), std::mem::take(&mut self.known));
         hashes.clear();
         known.clear();
@@ -251,8 +251,8 @@ impl<S: System + Clone, T: Store> Staged<'_, S, T> {
         Ok(None)
     }
 
-    /// What was found behind a door: the way to the state before it, the step through it and the
-    /// rest, which begins where that leads.
+    /// The trace of a finding behind a door: the path to the state before it, the step through it,
+    /// and the rest, which begins after that step.
     fn found(&mut self, finding: Finding, at: Link, step: TraceStep, rest: Option<Trace>) -> Found {
         let trace = self.way(at, None).map(|mut trace| {
             trace.steps.push(step);
@@ -265,13 +265,13 @@ impl<S: System + Clone, T: Store> Staged<'_, S, T> {
         (finding, trace)
     }
 
-    /// What was found among early states.
+    /// The finding among early states, if there is one.
     fn early_finding(&mut self) -> Option<Found> {
         let found = self.early.found.take()?;
         Some((found.finding, self.way(found.at, found.step)))
     }
 
-    /// The way to an early state, and a step from there.
+    /// The path to an early state, followed by a step.
     fn way(&mut self, at: Link, step: Option<Choice>) -> Option<Trace> {
         let mut choices = path(std::slice::from_ref(&self.early.links), at)?;
         choices.extend(step);

@@ -1,28 +1,28 @@
-//! The two stages of an automaton: before anything can be accepted, and after.
+//! The two stages of an automaton: before it can accept, and after.
 //!
-//! Most automata for negated formulas wait, for as long as they like, and then go over to a
-//! component in which they can accept. While they wait no cycle is accepted, so that the states of
-//! the product can be visited in any order. Only from there on does it take a search for cycles.
-//! The division of an automaton by what its components accept is that of Renault, Duret-Lutz,
-//! Kordon and Poitrenaud, "Strength-based decomposition of the property Büchi automaton for faster
-//! model checking" (2013), of which this is the part that pays without a second search.
+//! Most automata for negated formulas wait for any number of steps and then move to a component in
+//! which they can accept. While they wait no cycle is accepting, so the states of the product can
+//! be visited in any order. Only from there on is a search for cycles needed. Dividing an automaton
+//! by what its components accept is due to Renault, Duret-Lutz, Kordon and Poitrenaud,
+//! "Strength-based decomposition of the property Büchi automaton for faster model checking" (2013);
+//! this module uses the part that pays without a second search.
 
 use crate::product::{Automaton, AutomatonEdge};
 
-/// When a state of the automaton is passed.
+/// The stage in which a state of the automaton is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Before the automaton has come to a component in which it can accept.
+    /// Before the automaton has reached a component in which it can accept.
     Early,
-    /// From then on.
+    /// After that.
     Late,
 }
 
-/// What is known of a state of the automaton.
+/// Facts about a state of the automaton.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     stage: Stage,
-    /// The only edge to an early state, if it can always be taken: its number and where it leads.
+    /// The only edge to an early state, if it can always be taken: its number and target.
     early_edge: Option<(u32, u16)>,
     /// See [`Stages::twin`].
     twin: Option<u16>,
@@ -61,27 +61,27 @@ impl Stages {
         self.known(state).map_or(Stage::Early, |known| known.stage)
     }
 
-    /// The only edge from a state to early ones, if it can be taken whatever the propositions are:
-    /// its number and where it leads.
+    /// The only edge from a state to early states, if it can always be taken: its number and
+    /// target.
     #[inline]
     pub fn only_early_edge(&self, state: u16) -> Option<(u32, u16)> {
         self.known(state)?.early_edge
     }
 
-    /// A late state from which the automaton can go, whatever the propositions are, wherever it can
-    /// go from `state` to late ones. Where both stand beside the same state of the system, nothing
-    /// new comes of the steps from `state` to late ones.
+    /// A late state whose edges cover all edges from `state` to late states, for all values of the
+    /// propositions. If the product has visited this late state with the same state of the system,
+    /// the steps from `state` to late states lead to nothing new.
     #[inline]
     pub fn twin(&self, state: u16) -> Option<u16> {
         self.known(state)?.twin
     }
 }
 
-/// Most propositions of which all values are tried.
+/// The most propositions for which all values are tried.
 const MOST_TRIED: u32 = 10;
 
-/// Whether, wherever an edge can be taken, one of some others can that leads to the same state. No
-/// is no more than a guess if there are many propositions.
+/// Whether, for all values of the propositions that enable `edge`, one of `others` with the same
+/// target is enabled. With many propositions the answer `false` may be wrong.
 fn cover(others: &[AutomatonEdge], edge: &AutomatonEdge) -> bool {
     let others: Vec<&AutomatonEdge> = others.iter().filter(|other| other.target == edge.target).collect();
     let given = edge.required | edge.forbidden;
@@ -89,7 +89,7 @@ fn cover(others: &[AutomatonEdge], edge: &AutomatonEdge) -> bool {
     if open.count_ones() > MOST_TRIED {
         return false;
     }
-    // All subsets of `open`, each made from the one before.
+    // Enumerates all subsets of `open`, each from the one before.
     let mut more = 0_u64;
     loop {
         if !others.iter().any(|other| other.is_enabled(edge.required | more)) {
@@ -142,12 +142,12 @@ mod tests {
         let accepting = vec![edge(1, 2, 1, Some(1))];
         let stages = Stages::of(&Automaton { initial: 0, edges: vec![waiting, accepting], sets: 1 });
         assert_eq!((stages.only_early_edge(0), stages.twin(0)), (None, None));
-        // An edge that settles the matter is taken early.
+        // An edge that refutes the formula is taken early.
         let edges = vec![vec![edge(0, 0, 0, Some(0)), edge(1, 0, 0, None)]];
         assert_eq!(Stages::of(&Automaton { initial: 0, edges, sets: 1 }).only_early_edge(0), None);
     }
 
-    /// No early state can be come to from one that lies on a cycle with edges of all sets.
+    /// No early state is reachable from a state on a cycle with edges of all sets.
     #[test]
     fn nothing_is_accepted_before_the_late_stage() {
         for seed in 0..300 {

@@ -1,16 +1,17 @@
-//! Strong fairness inside one complete component: which part of it treats every process fairly.
+//! Strong fairness inside one complete component: finds a part of it that treats every process
+//! fairly.
 //!
 //! If a process is enabled and never moves, a fair run must stay in states where it is not enabled.
 //! So the other states are removed, the rest is divided into components again, and so on until a
-//! component is fair or nothing is left (Emerson and Lei, 1987). The component is made explicit
-//! first: a number for each state, and the edges between them.
+//! component is fair or nothing remains (Emerson and Lei, 1987). The component is made explicit
+//! first: each state gets a number, and the edges between the states are stored.
 
 use crate::components::{Fairness, Processes, Traits};
 use crate::product::Product;
 use contract::{Successors, System};
 use std::collections::{HashMap, HashSet};
 
-/// A part of a component in which some run is accepted and strongly fair.
+/// A part of a component that contains an accepting and strongly fair run.
 pub(crate) struct Part {
     /// The numbers of its states.
     pub states: HashSet<u32>,
@@ -31,7 +32,7 @@ struct State {
     edges: Vec<Edge>,
 }
 
-/// A fair part of the component of `start`, whose states are those that have a `number`. Nothing if
+/// A fair part of the component of `start`, whose states are those that have a `number`. `None` if
 /// there is none, or no time.
 pub(crate) fn fair_part<S: System>(
     product: &mut Product<S>,
@@ -62,7 +63,7 @@ pub(crate) fn fair_part<S: System>(
     None
 }
 
-/// What a state and its edges inside a part say.
+/// The facts of a state and its edges inside a part.
 fn traits(state: &State, inside: &HashSet<usize>) -> Traits {
     let edges = state.edges.iter().filter(|edge| inside.contains(&edge.target));
     edges.fold(Traits::of_state(state.enabled), |traits, edge| traits.with_edge(edge.marks, edge.process))
@@ -112,7 +113,7 @@ fn cyclic_components(states: &[State], part: &[usize]) -> Vec<Vec<usize>> {
         if order.contains_key(&root) {
             continue;
         }
-        // A state, and how many of its edges were followed; `UNSEEN` when it is entered.
+        // A state, and the number of its edges that were followed; `UNSEEN` when it is entered.
         let mut path = vec![(root, UNSEEN)];
         while let Some((at, followed)) = path.last_mut() {
             let at = *at;

@@ -1,18 +1,20 @@
-//! The sweep-line method: least progress first, and what lies behind is deleted.
+//! The sweep-line method: states with the least progress are expanded first, and states behind the
+//! sweep-line are deleted.
 //!
-//! A measure gives each state a value of progress. States with equal values are a layer. The search
-//! expands the layers in ascending order; once a layer is done, its states are deleted. A step that
-//! leads back to a lower value is a *regress step*: its target may have been deleted, so it is kept
-//! for good (*persistent*) and is a root of the next sweep, unless it was met so before. Without
-//! regress steps, the measure is monotonic, one sweep is enough, and each state is expanded once.
+//! A measure gives each state a value of progress. States with equal values form a layer. The
+//! search expands the layers in ascending order; once a layer is done, its states are deleted. A
+//! step to a lower value is a *regress step*. Its target may have been deleted, so the target is
+//! kept permanently (it is *persistent*) and is a root of the next sweep, unless it was persistent
+//! before. Without regress steps the measure is monotonic, one sweep is enough, and each state is
+//! expanded once.
 //!
 //! From Christensen, Kristensen, Mailund, "A sweep-line method for state space exploration" (2001)
 //! and Kristensen, Mailund, "A generalised sweep-line method for safety properties" (2002), with
 //! the corrections that `docs/sweepline.md` lists. States within a layer may be expanded in any
 //! order, so several workers share a layer.
 //!
-//! What is stored at any time is the present layer, what was found of later ones, and the
-//! persistent states.
+//! At any time the store contains the current layer, the states found so far of later layers, and
+//! the persistent states.
 
 use crate::discovery::{Discoveries, MOST_WORKERS, path};
 use crate::expand::Found;
@@ -35,31 +37,33 @@ use std::time::Duration;
 /// The most expressions of a measure.
 pub const MEASURE_MAX: usize = 4;
 
-/// A value of progress: those of the measure's expressions, compared from the first to the last.
+/// A value of progress: the values of the measure's expressions, compared from the first to the
+/// last.
 pub(crate) type Value = [i64; MEASURE_MAX];
 
-/// Successors generated before any is inserted, and states taken at a time.
+/// The number of successors that are generated before any is inserted, and of states taken at a
+/// time.
 const BATCH: usize = 512;
 const CHUNK: usize = 512;
 
-/// A layer with at least so many waiting states is shared.
+/// A layer with at least this many waiting states is shared.
 const SHARED_STATES: usize = 4096;
 
 /// The layer of the persistent states.
 const PERSISTENT: u64 = 0;
 
-/// Values whose layers are at hand.
+/// The number of recently used values whose layers are remembered.
 const RECENT: usize = 64;
 
-/// Where a value is among the recent ones.
+/// The position of a value among the recent ones.
 #[inline]
 fn slot(value: &Value) -> usize {
     let spread = value.iter().fold(0_u64, |sum, &part| sum.wrapping_mul(31).wrapping_add(part as u64));
     spread as usize % RECENT
 }
 
-/// Explores `system` by the measure whose expressions have these numbers, first things first.
-/// Without any, everything is one layer. The store must be empty.
+/// Explores `system` by the measure whose expressions have these numbers, the most significant
+/// first. Without any, all states are in one layer. The store must be empty.
 pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: &[u32], task: &Task<'_>) -> Outcome {
     let workers = task.threads.clamp(1, MOST_WORKERS);
     let monitor = Monitor::new(task, workers, store);
@@ -77,7 +81,7 @@ pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: 
     hands[0].initial(&shared, store);
     while !shared.is_over() {
         let Some((value, layer)) = next_layer(&mut hands, &mut behind.waiting) else {
-            // The sweep is over. Those that regress steps led to are the roots of the next.
+            // The sweep is over. The targets of regress steps are the roots of the next one.
             for hand in &mut hands {
                 for (value, stash) in hand.roots.drain(..) {
                     behind.waiting.entry(value).or_default().push(stash);
@@ -108,15 +112,15 @@ pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: 
     conclude(hands, system, store, &shared, sweep)
 }
 
-/// What is ahead, and what a sweep knows of the ones before.
+/// The waiting states, and the data kept from earlier sweeps.
 #[derive(Default)]
 struct Behind {
     waiting: BTreeMap<Value, Vec<Stash>>,
-    /// Names of layers that have persistent states.
+    /// The names of the layers that have persistent states.
     persistent: HashSet<u64, BuildQuick>,
 }
 
-/// Collects what the hands have found, and takes the layer with the least progress.
+/// Collects the states that the workers have found, and takes the layer with the least progress.
 fn next_layer<S>(hands: &mut [Hand<S>], waiting: &mut BTreeMap<Value, Vec<Stash>>) -> Option<(Value, Vec<Stash>)> {
     for hand in hands {
         for (value, stash) in hand.ahead.drain().map(|(_, ahead)| ahead) {
@@ -133,7 +137,7 @@ struct Present<'a> {
     persistent: &'a HashSet<u64, BuildQuick>,
 }
 
-/// Expands a layer, and what it leads to in the same layer, until nothing waits.
+/// Expands a layer, and the states it leads to in the same layer, until no state waits.
 fn run_layer<S: System + Clone, T: Layered>(
     hands: &mut [Hand<S>],
     shared: &Shared<'_>,
@@ -165,7 +169,7 @@ fn run_layer<S: System + Clone, T: Layered>(
     }
 }
 
-/// What all hands share.
+/// The data that all workers share.
 struct Shared<'a> {
     task: &'a Task<'a>,
     monitor: &'a Monitor<'a>,
@@ -174,7 +178,7 @@ struct Shared<'a> {
     names: Mutex<HashMap<Value, u64, BuildQuick>>,
     /// A violation was found.
     done: AtomicBool,
-    /// The measure could not be evaluated, and why.
+    /// The fault because of which the measure could not be evaluated.
     unmeasured: Mutex<Option<FaultCode>>,
 }
 
@@ -190,20 +194,20 @@ impl Shared<'_> {
     }
 }
 
-/// Successors that go to one layer, by their numbers.
+/// The numbers of the successors that go to one layer.
 #[derive(Default)]
 struct Group {
     name: u64,
     entries: Vec<u32>,
 }
 
-/// Successors by layer, in the order in which the layers come up.
+/// Successors by layer, in the order in which the layers first occur.
 #[derive(Default)]
 struct Groups {
     groups: Vec<Group>,
     used: usize,
     slots: HashMap<u64, usize, BuildQuick>,
-    /// The layer that came up last.
+    /// The layer that was used last.
     last: usize,
 }
 
@@ -240,22 +244,22 @@ struct Hand<S> {
     system: S,
     number: usize,
     out: Successors,
-    /// The value of each entry of `out`, and which of them go to which layer.
+    /// The value of each entry of `out`, and the entries by layer.
     values_of: Vec<Value>,
     groups: Groups,
-    /// The entries that go to one layer, their hashes there, and those that are new.
+    /// The entries that go to one layer, their hashes there, and the new ones.
     batch: Successors,
     hashes: Vec<u64>,
     fresh: Vec<Fresh>,
-    /// Of each source of `out`: its link, its depth, its first entry.
+    /// The link, depth and first entry of each source of `out`.
     sources: Vec<(Link, u64, usize)>,
     values: Vec<i64>,
     state: Vec<u8>,
-    /// Values met lately, each with the name of its layer; no layer has the name 0 of the
+    /// Recent values, each with the name of its layer; no such layer has the name 0 of the
     /// persistent states.
     recent: [(Value, u64); RECENT],
     names: HashMap<Value, u64, BuildQuick>,
-    /// States found in the present layer and in later ones, by the name of their layer.
+    /// States found in the current layer and in later ones, by the name of their layer.
     ahead: HashMap<u64, (Value, Stash), BuildQuick>,
     /// Roots of the next sweep.
     roots: Vec<(Value, Stash)>,
@@ -339,7 +343,7 @@ impl<S: System> Hand<S> {
         self.out = out;
     }
 
-    /// Takes states of a layer until none waits.
+    /// Takes and expands states of a layer until none waits.
     fn work<T: Layered>(&mut self, shared: &Shared<'_>, store: &T, present: &Present<'_>, queue: &Mutex<Vec<Stash>>) {
         let mut worker = store.worker();
         loop {
@@ -348,7 +352,7 @@ impl<S: System> Hand<S> {
                 queue.retain(|stash| stash.len() > 0);
                 queue.last_mut().and_then(|stash| stash.take(CHUNK))
             };
-            // What was found in the same layer is at hand.
+            // States that this worker found in the same layer follow.
             let Some(chunk) = chunk.or_else(|| self.ahead.get_mut(&present.name)?.1.take(CHUNK)) else { return };
             let mut index = 0;
             while index < chunk.waiting.len() {
@@ -377,8 +381,8 @@ impl<S: System> Hand<S> {
         }
     }
 
-    /// First pass: the successors of states of `chunk` from number `index` on, until a batch is
-    /// full. Gives the number of the first state that was not expanded.
+    /// The first pass generates the successors of states of `chunk` from number `index` on, until a
+    /// batch is full. Returns the number of the first state that was not expanded.
     fn generate<T: Layered>(
         &mut self,
         shared: &Shared<'_>,
@@ -424,7 +428,7 @@ impl<S: System> Hand<S> {
         index
     }
 
-    /// Second and third pass: measures and hashes what the first generated, and inserts it.
+    /// The second and third pass measure, hash and insert the generated successors.
     fn insert<T: Layered>(&mut self, shared: &Shared<'_>, worker: &mut T::Worker<'_>, present: &Present<'_>) -> Result<(), ()> {
         let out = std::mem::take(&mut self.out);
         let result = self.insert_all::<T>(shared, worker, present, &out);
@@ -482,8 +486,8 @@ impl<S: System> Hand<S> {
         inserted
     }
 
-    /// Inserts successors of one layer together, as its store does it best. `whole` if these are
-    /// all there are.
+    /// Inserts successors of one layer together, which its store does fastest. `whole` says that
+    /// these are all successors.
     fn insert_group<T: Layered>(
         &mut self,
         shared: &Shared<'_>,
@@ -545,7 +549,7 @@ impl<S: System> Hand<S> {
         inserted.map(drop).map_err(drop)
     }
 
-    /// The value of a state and the name of its layer; nothing if the measure cannot be evaluated.
+    /// The value of a state and the name of its layer; `None` if the measure cannot be evaluated.
     #[inline]
     fn place(&mut self, shared: &Shared<'_>, state: &[u8]) -> Option<(Value, u64)> {
         let mut value = Value::default();
@@ -580,7 +584,7 @@ impl<S: System> Hand<S> {
     }
 }
 
-/// Puts the parts of the hands together.
+/// Combines the results of the workers.
 fn conclude<S: System + Clone, T: Store>(hands: Vec<Hand<S>>, system: &S, store: &T, shared: &Shared<'_>, mut sweep: Sweep) -> Outcome {
     let mut statistics = Statistics::default();
     let (mut found, mut truncated): (Option<Found>, bool) = (None, false);
@@ -621,7 +625,7 @@ fn conclude<S: System + Clone, T: Store>(hands: Vec<Hand<S>>, system: &S, store:
     Outcome { verdict, statistics }
 }
 
-/// Why a search ends whose measure cannot be evaluated.
+/// The reason to stop if the measure cannot be evaluated.
 pub(crate) fn unmeasured<S: System>(system: &S, code: FaultCode) -> StopReason {
     let fault = crate::retrace::explain(system, Finding::Fault(code));
     StopReason::Measure(format!("the measure has no value in some state: {}", fault.message))

@@ -1,22 +1,23 @@
 //! Acceptance cycles by sweeps, in two phases.
 //!
-//! The first phase sweeps over all states and finds cycles that lie in one layer: in a component of
-//! a layer with an accepting state. Any other cycle has a regress step, hence a persistent state,
-//! and the first phase has found all of these.
+//! The first phase sweeps over all states and finds cycles within one layer: in a component of a
+//! layer with an accepting state. Any other cycle has a regress step, hence a persistent state, and
+//! the first phase has found all persistent states.
 //!
-//! The second phase sends each persistent state along all steps, the greatest first: a state
+//! The second phase propagates each persistent state along all steps, the greatest first. A state
 //! remembers the greatest persistent state that leads to it, and whether an accepting state lies in
-//! between. A persistent state that meets itself so has a cycle. One that met only greater ones may
-//! have a cycle that they hid; those that met themselves or nothing without acceptance are done
-//! with, and the others go again. All persistent states are kept, so that what they remember can be
-//! forgotten between rounds; states that are deleted must not be, or rounds might never end.
+//! between. A persistent state that reaches itself in this way has a cycle. If a greater one
+//! reached it through an accepting state, the greater one may have hidden a cycle, and the smaller
+//! one is propagated again in the next round. All others are finished, but they are kept too: if
+//! they were deleted between rounds, the rounds might never end. Only states that are not
+//! persistent are deleted, with their layer.
 //!
-//! What a state remembers carries the number of a record in a log: from which record, and by which
-//! step, it came. The way back through these records is the cycle, with acceptance on it, even if
-//! states on it were deleted and met again since.
+//! The memory of a state contains the number of a record in a log, which says from which record and
+//! by which step it came. The way back through these records is the cycle, with acceptance on it,
+//! even if states on it were deleted and visited again since.
 //!
 //! From Evangelista and Kristensen, "Hybrid on-the-fly LTL model checking with the sweep-line
-//! method" (2012), as told by Lilleskare (2017), with the corrections that `docs/sweepline.md`
+//! method" (2012), as described by Lilleskare (2017), with the corrections that `docs/sweepline.md`
 //! lists.
 
 use crate::discovery::{Discoveries, path};
@@ -31,8 +32,8 @@ use contract::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Looks for a reachable cycle through a state that is `accepting`, by the measure whose
-/// expressions have these numbers.
+/// Looks for a reachable cycle through an `accepting` state, by the measure whose expressions have
+/// these numbers.
 pub fn sweep_cycles<S: System + Clone>(system: &S, accepting: &dyn Fn(&[u8]) -> bool, measure: &[u32], task: &Task<'_>) -> Outcome {
     let monitor = Monitor::alone(task);
     let mut walk = Walk::new(system.clone(), measure, task, &monitor);
@@ -85,13 +86,13 @@ pub fn sweep_cycles<S: System + Clone>(system: &S, accepting: &dyn Fn(&[u8]) -> 
         }
         End::Stopped(reason) => Verdict::Unknown(reason),
         End::Complete => unviolated(monitor.reason(), walk.truncated, true),
-        // Steps back are allowed here.
+        // Regress steps are allowed here.
         End::Regress(..) => Verdict::Unknown(StopReason::Measure("the measure falls".to_owned())),
     };
     Outcome { verdict, statistics: statistics(&walk, &monitor) }
 }
 
-/// What a walk took.
+/// The statistics of a walk.
 pub(crate) fn statistics<S: System>(walk: &Walk<'_, S>, monitor: &Monitor<'_>) -> Statistics {
     Statistics {
         states: walk.states,
@@ -105,8 +106,7 @@ pub(crate) fn statistics<S: System>(walk: &Walk<'_, S>, monitor: &Monitor<'_>) -
     }
 }
 
-/// A component with an accepting cycle: its states, and the link of the accepting one, which comes
-/// first.
+/// A component with an accepting cycle: its states, and its first accepting state with its link.
 struct Cyclic {
     members: BTreeSet<Vec<u8>>,
     accepting: Vec<u8>,
@@ -134,7 +134,7 @@ impl<S> Judge<S> for InLayer<'_> {
     }
 }
 
-/// The shortest way within a component from its accepting state back to it, as indices of steps.
+/// The shortest path within a component from its accepting state back to it, as indices of steps.
 fn close<S: System>(system: &mut S, found: &Cyclic) -> Option<Vec<u32>> {
     let mut came: BTreeMap<Vec<u8>, (Vec<u8>, u32)> = BTreeMap::new();
     let mut queue = VecDeque::from([found.accepting.clone()]);
@@ -166,7 +166,7 @@ fn close<S: System>(system: &mut S, found: &Cyclic) -> Option<Vec<u32>> {
     None
 }
 
-/// The run along `path` and then round the cycle.
+/// The run along `path` and then around the cycle.
 fn lasso<S: System>(system: &mut S, path: &[Choice], cycle: &[u32], monitor: &Monitor<'_>) -> Option<Trace> {
     let mut trace = retrace(system, path, monitor.patience())?;
     trace.loop_start = Some(trace.steps.len());
@@ -180,8 +180,8 @@ fn lasso<S: System>(system: &mut S, path: &[Choice], cycle: &[u32], monitor: &Mo
     Some(trace)
 }
 
-/// What a state remembers: the greatest persistent state before it, whether acceptance lies in
-/// between, and the record that says how it came.
+/// The memory of a state: the greatest persistent state before it, whether an accepting state lies
+/// in between, and the record that says how it came.
 type Memory = Option<(u32, bool, Link)>;
 
 /// The second phase.
@@ -201,11 +201,12 @@ type Way = (Link, u32);
 impl<'w, 'a, S: System> Across<'w, 'a, S> {
     fn new(walk: &'w mut Walk<'a, S>, accepting: &'w dyn Fn(&[u8]) -> bool) -> Self {
         let persistent = walk.persistent.iter().enumerate().map(|(number, one)| (one.state.clone(), number as u32)).collect();
-        // Records of another worker, so that links tell the logs apart.
+        // The records have another worker's number, so that links distinguish the logs.
         Across { walk, accepting, log: Discoveries::new(1), known: Map::default(), persistent, waiting: BTreeMap::new() }
     }
 
-    /// Rounds until no candidate is left, or the persistent state with a cycle and the way round.
+    /// Runs rounds until no candidate is left; returns a persistent state with a cycle and the path
+    /// around it.
     fn run(&mut self, monitor: &Monitor<'_>) -> Result<Option<(u32, Way)>, End> {
         let mut candidates: BTreeSet<u32> = (0..self.walk.persistent.len() as u32).collect();
         while !candidates.is_empty() {
@@ -239,7 +240,7 @@ impl<'w, 'a, S: System> Across<'w, 'a, S> {
                 let Some((greatest, accepted, link)) = self.known.get(&state).copied().flatten() else { continue };
                 let own = self.persistent.get(&state).copied();
                 if own.is_some_and(|own| greatest > own) {
-                    // A cycle of its own may be hidden by the greater one.
+                    // The greater state may hide a cycle of this one.
                     if let Some(own) = own {
                         done.remove(&own);
                     }

@@ -1,46 +1,46 @@
-//! What a search is asked to do, apart from system and store.
+//! The description of a search, apart from system and store.
 
 use crate::checkpoint::Checkpoints;
 use crate::spill::Spill;
 use contract::{Blind, Cancel, FullExpansion, Heuristic, Limits, NoProperty, Observer, Property, Quiet, Reduction};
 use runs::Folder;
 
-/// The property to check, how much to explore, how long, and who listens.
+/// The property to check, the limits, and the observer.
 #[derive(Clone)]
 pub struct Task<'a> {
-    /// What is to be shown.
+    /// The property to check.
     pub property: &'a dyn Property,
-    /// Which steps must be followed.
+    /// The choice of the steps that are followed.
     pub reduction: &'a dyn Reduction,
-    /// What a directed search goes by.
+    /// The estimate that guides a directed search.
     pub heuristic: &'a dyn Heuristic,
-    /// Who hears of progress.
+    /// The observer of progress.
     pub observer: &'a dyn Observer,
-    /// What may be used.
+    /// The limits on time, memory and depth.
     pub limits: Limits,
-    /// The search ends when it has visited about so many states: with one worker always at the same
-    /// one.
+    /// The search ends when it has visited about this many states; with one worker, always at the
+    /// same state.
     pub states: Option<u64>,
-    /// How to interrupt the search.
+    /// The means to interrupt the search.
     pub cancel: Cancel,
-    /// How many workers share the search; 0 and 1 mean one. Orders that cannot be shared use one.
+    /// The number of workers; 0 and 1 mean one. Orders that cannot be shared use one.
     pub threads: usize,
-    /// Where a depth-first stack may go when it gets large.
+    /// External storage for a large depth-first stack.
     pub spill: Option<Spill<'a>>,
-    /// Where states may go that have no room in memory.
+    /// The folder for states that do not fit into memory.
     pub disk: Option<&'a dyn Folder>,
-    /// Who wants checkpoints.
+    /// The caller's checkpoints.
     pub checkpoints: Option<&'a dyn Checkpoints>,
-    /// How much memory the whole process holds, if that can be measured: what neither the store nor
-    /// the search knows of counts too.
+    /// Measures the memory of the whole process, if that is possible, so that memory unknown to the
+    /// store and the search counts too.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
-    /// What a checkpoint must agree on to be resumed: the model, the property, whatever else
-    /// changes the search.
+    /// The label that a checkpoint must have to be resumed: the model, the property, and everything
+    /// else that changes the search.
     pub label: &'a [u8],
 }
 
 impl Default for Task<'_> {
-    /// Explore everything, check nothing, without limits.
+    /// Explores everything, checks nothing, without limits.
     fn default() -> Self {
         Task {
             property: &NoProperty,
@@ -61,7 +61,7 @@ impl Default for Task<'_> {
 }
 
 impl<'a> Task<'a> {
-    /// Check `property`, without limits.
+    /// Checks `property`, without limits.
     pub fn new(property: &'a dyn Property) -> Self {
         Task { property, ..Task::default() }
     }

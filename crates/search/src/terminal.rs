@@ -1,14 +1,14 @@
-//! `AG EF p` and `EF AG p` by terminal components.
+//! Decides `AG EF p` and `EF AG p` by terminal components.
 //!
-//! From every state some terminal component can be reached, and what is in one cannot leave it. So
-//! `p` can always be reached again if and only if each reachable terminal component has a state
-//! with `p`; and there is a state from which `p` holds for ever if and only if all states of some
-//! reachable terminal component have it. With a monotonic measure each component lies in one layer,
-//! and layers that are done with are deleted; without a measure all is one layer. A measure that is
-//! not monotonic is refused with the step on which it falls.
+//! From every state some terminal component can be reached, and no step leaves it. So `p` can
+//! always be reached again if and only if each reachable terminal component has a state with `p`;
+//! and there is a state from which `p` holds for ever if and only if `p` holds in all states of
+//! some reachable terminal component. With a monotonic measure each component lies in one layer,
+//! and finished layers are deleted; without a measure all states are in one layer. A measure that
+//! is not monotonic is refused with the step on which it decreases.
 //!
-//! After Lilleskare, "Model checking with the sweep-line method" (2017), chapter 5, with the
-//! corrections that `docs/sweepline.md` lists.
+//! The method is that of Lilleskare, "Model checking with the sweep-line method" (2017), chapter 5,
+//! with the corrections that `docs/sweepline.md` lists.
 
 use crate::discovery::{Discoveries, path};
 use crate::layer_walk::{Component, End, Judge, Walk};
@@ -19,12 +19,12 @@ use crate::sweep_cycles::statistics;
 use crate::task::Task;
 use contract::{Fault, FaultCode, Statistics, StopReason, System, Trace};
 
-/// What is asked of terminal components.
+/// The formula to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branching {
-    /// `AG EF p`: whatever happens, `p` stays possible.
+    /// `AG EF p`: in every state, `p` is still possible.
     AlwaysPossibly,
-    /// `EF AG p`: `p` can come to hold for ever.
+    /// `EF AG p`: a state is reachable from which `p` holds for ever.
     PossiblyAlways,
 }
 
@@ -33,12 +33,12 @@ pub enum Branching {
 pub struct Terminal {
     /// Whether the formula holds, or why that is not known.
     pub holds: Result<bool, Unanswered>,
-    /// A path into the component that decides the matter, and how many states that has: a
+    /// A path into the component that decides the formula, and the number of its states: a
     /// counterexample to `AG EF p`, a witness of `EF AG p`.
     pub shown: Option<(Trace, u64)>,
-    /// Terminal components that were seen.
+    /// The number of terminal components that were found.
     pub components: u64,
-    /// What it took.
+    /// The statistics of the search.
     pub statistics: Statistics,
 }
 
@@ -49,7 +49,7 @@ pub enum Unanswered {
     Stopped(StopReason),
     /// `p` has no value at the end of this path.
     NoValue(Fault, Option<Trace>),
-    /// The measure falls on the last step of this path, from the first value to the second.
+    /// The measure decreases on the last step of this path, from the first value to the second.
     Falls(Option<Trace>, Vec<i64>, Vec<i64>),
 }
 
@@ -94,7 +94,7 @@ pub fn terminal_components<S: System + Clone>(system: &S, form: Branching, measu
 
 struct Components {
     form: Branching,
-    /// The link of a state of the component that decides, and how many states that has.
+    /// The link of a state of the component that decides the formula, and the number of its states.
     found: Option<(Link, u64)>,
     components: u64,
 }
@@ -116,7 +116,7 @@ impl<S: System> Judge<S> for Components {
             Branching::PossiblyAlways => component.members.iter().all(|member| member.mark),
         };
         if decides {
-            // The first state of a component is the one by which it was entered.
+            // The component was entered by its first state.
             self.found = component.members.first().map(|member| (member.link, component.members.len() as u64));
         }
         decides

@@ -1,17 +1,16 @@
-//! Directed search for accepted cycles: A* to where the automaton can accept, and a nested
+//! Directed search for accepting cycles: A* to where the automaton can accept, and a nested
 //! depth-first search there (Edelkamp, Lluch Lafuente, Leue, "Directed explicit model checking with
 //! HSF-SPIN", 2001, section 4).
 //!
 //! A cycle of the product stays within one strongly connected component of the automaton. So the
-//! search goes in the order of path and estimate to states whose automaton is in a component with
-//! an accepting state, and from each such state a nested search looks for a cycle inside that
-//! component. The nested searches share what they have visited: each is exhaustive, so a state that
-//! one has left leads to no cycle. Where every cycle of a component passes an accepting state, one
-//! depth-first search is enough. If a component can be left, its states are also expanded by the
-//! outer search.
+//! search follows path and estimate to states whose automaton is in a component with an accepting
+//! state, and from each such state a nested search looks for a cycle inside that component. The
+//! nested searches share the states they have visited: each is exhaustive, so a state that one has
+//! left leads to no cycle. If every cycle of a component passes an accepting state, one depth-first
+//! search is enough. If edges leave a component, its states are also expanded by the outer search.
 //!
-//! The loop that is found is closed once more, by A* from its accepting state back to it, which
-//! makes it short.
+//! The loop that is found is closed again, by A* from its accepting state back to it, which makes
+//! it short.
 
 use crate::best_first::{Weights, best_first};
 use crate::buckets::Buckets;
@@ -35,8 +34,8 @@ const CLOSED: u32 = 1;
 /// Makes an estimate of the distance to a state of the product.
 pub type Closing<'a> = dyn Fn(&[u8]) -> Box<dyn Heuristic> + 'a;
 
-/// Looks for a reachable cycle through an accepting state of the product's automaton, whose
-/// acceptance is one of states. Both stores must be empty. `fresh` makes one for the closing.
+/// Looks for a reachable cycle through an accepting state of the product. The automaton must accept
+/// by states. Both stores must be empty. `fresh` makes a store for the closing.
 pub fn toward_cycles<S: System + Clone, T: Store, M: Annotated>(
     product: &Product<S>,
     stores: (&T, &M),
@@ -124,7 +123,7 @@ pub fn toward_cycles<S: System + Clone, T: Store, M: Annotated>(
     outcome
 }
 
-/// The way inside a component, behind a prefix.
+/// The path inside a component, after a prefix.
 fn join(mut prefix: Trace, lasso: Lasso) -> Trace {
     let start = prefix.steps.len();
     prefix.steps.extend(lasso.steps.into_iter().map(|(action, state)| TraceStep { action, state }));
@@ -139,7 +138,7 @@ struct Components {
     accepting: Vec<bool>,
     /// For each state, whether every cycle of its component passes an accepting state.
     full: Vec<bool>,
-    /// For each state, whether its component can be left.
+    /// For each state, whether edges leave its component.
     left: Vec<bool>,
 }
 
@@ -164,7 +163,7 @@ impl Components {
         let of: Vec<usize> = (0..count).map(|state| (0..count).find(|&other| together(state, other)).unwrap_or(state)).collect();
         let accepting = automaton.accepting_components();
         let accepts = |state: usize| automaton.is_accepting(state as u16);
-        // A cycle that avoids accepting states, within the component.
+        // Whether a cycle within the component avoids accepting states.
         let avoids = |state: usize| !accepts(state) && reach(state, &|target| !accepts(target) && of[target] == of[state])[state];
         let full = (0..count).map(|state| (0..count).filter(|&other| of[other] == of[state]).all(|other| !avoids(other))).collect();
         let leaves = |state: usize| targets(state).any(|target| of.get(target) != Some(&of[state]));
@@ -195,14 +194,14 @@ enum End {
     Stopped,
 }
 
-/// Steps of the product; the last may lead nowhere.
+/// Steps of the product; the last may have no target.
 type Steps = Vec<(Action, Option<Vec<u8>>)>;
 
-/// What a nested search found, from where it began.
+/// The finding of a nested search, from where it began.
 struct Lasso {
     finding: Finding,
     steps: Steps,
-    /// The step before which the loop begins; none if the last step settles the matter.
+    /// The step before which the loop begins; `None` if the last step refutes the formula.
     loop_start: Option<usize>,
     /// An accepting state of the loop.
     seed: Option<Vec<u8>>,
@@ -211,12 +210,12 @@ struct Lasso {
 /// A state on the path of the first search.
 struct Frame {
     state: Vec<u8>,
-    /// The step that led to it; none where the search began.
+    /// The step that led to it; `None` where the search began.
     by: Option<Action>,
     accepting: bool,
     /// Its steps inside the component, the next one last.
     steps: Vec<(Action, Vec<u8>)>,
-    /// What all this takes.
+    /// The memory of all this.
     bytes: u64,
 }
 
@@ -227,12 +226,13 @@ struct Inside<'a, S, W> {
     components: &'a Components,
     task: &'a Task<'a>,
     path: Vec<Frame>,
-    /// Where each state of the path is.
+    /// The position of each state on the path.
     places: HashMap<Vec<u8>, usize>,
     bytes: u64,
     states: u64,
     transitions: u64,
-    /// Steps to where the search begins, and states of the outer search, which count too.
+    /// The number of steps to where the search begins, and of states of the outer search, which
+    /// count too.
     before: u64,
     outside: u64,
     /// The depth limit cut something off.
@@ -240,7 +240,7 @@ struct Inside<'a, S, W> {
 }
 
 impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
-    /// Looks for a cycle from a state on, unless it was visited before.
+    /// Looks for a cycle from a state, unless it was visited before.
     fn search<M: Store>(&mut self, root: &[u8], monitor: &Monitor<'_>, store: &M) -> Result<(), End> {
         self.path.clear();
         self.places.clear();
@@ -266,7 +266,7 @@ impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
         Ok(())
     }
 
-    /// Goes on from a state, if it is new.
+    /// Continues from a state, if it is new.
     fn enter(&mut self, state: Vec<u8>, by: Option<Action>, monitor: &Monitor<'_>) -> Result<bool, End> {
         let hash = self.marks.hash(&state);
         let Ok(inserted) = self.marks.insert(hash, &state) else {
@@ -293,7 +293,7 @@ impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
         Ok(true)
     }
 
-    /// A violation in a step of `state`, which is not on the path yet.
+    /// Adds `state`, which is not on the path yet, to a violation in one of its steps.
     fn complete(&self, end: End, by: Option<Action>, state: &[u8]) -> End {
         match end {
             End::Found(mut lasso) => {
@@ -306,7 +306,7 @@ impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
         }
     }
 
-    /// The steps from a state that stay in its component, and whatever settles the matter.
+    /// The steps from a state that stay in its component, and those that refute the formula.
     fn steps(&mut self, state: &[u8], monitor: &Monitor<'_>) -> Result<Vec<(Action, Vec<u8>)>, End> {
         let mut out = Successors::new();
         self.product.successors(state, &mut out);
@@ -336,8 +336,8 @@ impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
         Ok(steps)
     }
 
-    /// The first search leaves its last state: if that accepts, a second one looks for a way back
-    /// to the path.
+    /// Leaves the last state of the first search. If it accepts, a second search looks for a path
+    /// back to the path of the first.
     fn leave<M: Store>(&mut self, monitor: &Monitor<'_>, store: &M) -> Result<(), End> {
         let Some(frame) = self.path.last() else { return Ok(()) };
         let (state, accepting, bytes) = (frame.state.clone(), frame.accepting, frame.bytes);
@@ -387,7 +387,7 @@ impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
         self.path.iter().filter_map(|frame| Some((frame.by?, Some(frame.state.clone())))).collect()
     }
 
-    /// The path and the way back to a place of it.
+    /// The path, and the way back to a position of it.
     fn lasso(&self, place: usize, back: Steps, seed: Vec<u8>) -> Lasso {
         let mut steps = self.prefix();
         steps.extend(back);
@@ -418,7 +418,7 @@ struct Closer<'a, S, T> {
 }
 
 impl<S: System + Clone, T: Store> Closer<'_, S, T> {
-    /// A lasso from the end of a prefix through an accepting state, by the shortest ways that are
+    /// A lasso from the end of a prefix through an accepting state, by the shortest paths that are
     /// found.
     fn close(&self, prefix: Trace, seed: &[u8]) -> Option<Trace> {
         let root = prefix.last_state().to_vec();
@@ -431,7 +431,7 @@ impl<S: System + Clone, T: Store> Closer<'_, S, T> {
         Some(trace)
     }
 
-    /// The steps from a state to another one, inside their component.
+    /// The steps from one state to another inside their component.
     fn way(&self, from: &[u8], to: &[u8]) -> Option<Vec<TraceStep>> {
         let back = Back { product: self.product.clone(), same: &self.components.of, from: from.to_vec(), to: to.to_vec() };
         let heuristic = (self.closing)(to);
@@ -439,13 +439,13 @@ impl<S: System + Clone, T: Store> Closer<'_, S, T> {
         let outcome = best_first(&back, &(self.fresh)(), Weights::EQUAL, &task);
         let Verdict::Violated(violation) = outcome.verdict else { return None };
         let mut steps = violation.trace.steps;
-        // The step that arrives was made one that leads nowhere.
+        // `Back` gives the step that arrives no target.
         steps.last_mut()?.state = Some(to.to_vec());
         Some(steps)
     }
 }
 
-/// The property that is violated by arriving.
+/// The property that is violated when the target is reached.
 struct Arrival;
 
 impl Property for Arrival {
@@ -454,7 +454,7 @@ impl Property for Arrival {
     }
 }
 
-/// A product from one of its states on, in which to come to another one is a fault.
+/// A product that starts in one of its states and in which reaching another state is a fault.
 #[derive(Clone)]
 struct Back<'a, S> {
     product: Product<S>,

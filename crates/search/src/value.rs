@@ -4,8 +4,8 @@ use crate::sync::lock;
 use contract::{CloneSystem, FAR, Heuristic, System};
 use std::sync::{Mutex, PoisonError};
 
-/// Estimates by the value of an atom of a system; below 0 counts as 0. Nobody knows whether it is a
-/// lower bound.
+/// Estimates by the value of an atom of a system; negative values count as 0. It is not known
+/// whether it is a lower bound.
 pub struct Value {
     system: Mutex<Box<dyn CloneSystem>>,
     atoms: Vec<u32>,
@@ -14,7 +14,8 @@ pub struct Value {
 }
 
 impl Value {
-    /// The value of an atom in states of `system`, each followed by `tail` bytes of somebody else.
+    /// The value of an atom in states of `system`, each followed by `tail` bytes that do not belong
+    /// to it.
     pub fn new(system: Box<dyn CloneSystem>, atom: u32, tail: usize) -> Value {
         Value { system: Mutex::new(system), atoms: vec![atom], tail, out: Vec::new() }
     }
@@ -27,7 +28,7 @@ impl Heuristic for Value {
         let system = self.system.get_mut().unwrap_or_else(PoisonError::into_inner);
         match system.values(state, &self.atoms, &mut self.out) {
             Ok(()) => self.out.first().map_or(FAR, |&value| value.clamp(0, i64::from(FAR - 1)) as u32),
-            // It cannot be evaluated here, so it says nothing.
+            // The atom cannot be evaluated here, so it gives no estimate.
             Err(_) => FAR,
         }
     }

@@ -1,37 +1,38 @@
-//! The states that a search on disk has visited, as sorted runs; and the answer, for many states at
-//! once, which of them are new.
+//! The states that a search on disk has visited, as sorted runs. It determines for many states at
+//! once which of them are new.
 //!
-//! The states to be looked up come sorted, and each run is read once, forward, at the same pace; of
-//! a run only those blocks are read in which one of the states can be. A filter in memory proves
-//! most new states new, so that no run is read for them. This is delayed duplicate detection (Korf,
-//! "Best-first frontier search with delayed duplicate detection", 2004; Hammer and Weber, "To store
-//! or not to store reloaded", 2006). Runs of about the same size are merged, each with a level of
-//! its own in the merge (O'Neil, Cheng, Gawlick, O'Neil, "The log-structured merge-tree", 1996), so
-//! that there are few of them and each state is written a few times.
+//! The states to be looked up are sorted, and each run is read once, forward, in parallel with
+//! them. Only the blocks of a run that can contain one of the states are read. A filter in memory
+//! proves that most new states are new, so no run is read for them. This is delayed duplicate
+//! detection (Korf, "Best-first frontier search with delayed duplicate detection", 2004; Hammer and
+//! Weber, "To store or not to store reloaded", 2006). Runs of about the same size are merged, as in
+//! a log-structured merge tree (O'Neil, Cheng, Gawlick, O'Neil, "The log-structured merge-tree",
+//! 1996), so there are few of them and each state is written only a few times.
 
 use crate::gather::Gathering;
 use runs::{Cursor, Filter, Merge, Recent, Run, RunWriter, Shelf};
 use std::io;
 use std::sync::Arc;
 
-/// Runs of one size that are merged.
+/// The number of runs of one size that are merged.
 const TOGETHER: usize = 5;
-/// A run of this size or less has the lowest rank; each rank is for runs that are so much larger.
+/// A run of at most this size has the lowest rank; each rank is for runs larger by `RANK_BITS`
+/// bits.
 const LOWEST: u64 = 1 << 14;
 const RANK_BITS: u32 = 2;
-/// How much zstd tries for runs that stay.
+/// The zstd level for runs that are kept.
 const THOROUGH: i32 = 3;
-/// States between two questions whether to go on.
+/// The number of states between two checks of the stop condition.
 const ASK_EVERY: u64 = 1 << 12;
-/// Fewer states than this are not worth a second worker.
+/// Fewer states than this are not divided among workers.
 const WORTH_SHARING: u64 = 1 << 15;
 
 /// What is to be done with a new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is expanded on the next level.
+    /// The state is expanded on the next level.
     Expand,
-    /// It is known from now on, and not expanded.
+    /// The state is known from now on, and not expanded.
     Keep,
 }
 
@@ -67,8 +68,8 @@ impl VisitedRuns {
         self.runs.iter().map(|run| run.memory()).sum()
     }
 
-    /// Adds the states of `gathered` that are new, with this value, in so many threads. Gives them
-    /// as runs of their own, for those that are to be expanded.
+    /// Adds the new states of `gathered` with this value, in `threads` threads. Returns those that
+    /// are to be expanded as runs of their own.
     pub fn resolve(
         &mut self,
         gathered: &[Arc<Run>],
@@ -116,7 +117,7 @@ impl VisitedRuns {
         match failed {
             None => Ok(expanded),
             Some(error) => {
-                // What some parts found must not count before the others have.
+                // The results of some parts must not count if others failed.
                 self.take_back(value, gathering);
                 Err(error)
             }
@@ -134,7 +135,7 @@ impl VisitedRuns {
         self.states = self.runs.iter().map(|run| run.states()).sum();
     }
 
-    /// The same for the states from `from` up to and without `to`.
+    /// Like `resolve`, for the states from `from` up to but not including `to`.
     #[allow(clippy::too_many_arguments)]
     fn resolve_part(
         &self,
@@ -150,7 +151,7 @@ impl VisitedRuns {
         let mut merge = Merge::new(gathered, from)?;
         let mut expand = RunWriter::new(gathering.shelf, in_memory, BRIEF)?;
         let mut keep: Option<RunWriter<'_>> = None;
-        // The latest runs first: most known states were met not long ago.
+        // The latest runs come first, because most known states were found recently.
         let mut cursors: Vec<(&Arc<Run>, Option<Cursor>)> = self.runs.iter().rev().map(|run| (run, None)).collect();
         let stop = || gathering.is_over();
         let mut asked = Patient::new(&stop);
@@ -186,7 +187,7 @@ impl VisitedRuns {
             ranks[rank].push(run);
         }
         let crowded = ranks.iter().rposition(|runs| runs.len() >= TOGETHER)?;
-        // What is smaller goes along: it costs little.
+        // Smaller runs are included, because they cost little.
         Some(ranks[..=crowded].iter().flatten().map(|&run| Arc::clone(run)).collect())
     }
 
@@ -195,22 +196,22 @@ impl VisitedRuns {
         merged(runs, gathering.shelf, in_memory, THOROUGH, &|| gathering.is_over())
     }
 
-    /// How large a merged run may be to stay in memory.
+    /// The size up to which a merged run may stay in memory.
     pub fn room_for(&self, runs: &[Arc<Run>], gathering: &Gathering<'_>) -> u64 {
         let theirs: u64 = runs.iter().map(|run| run.memory()).sum();
         gathering.for_runs(self.in_memory().saturating_sub(theirs)) / 4
     }
 
-    /// One run in the place of several.
+    /// Replaces several runs by one.
     pub fn replace(&mut self, runs: &[Arc<Run>], by: Option<Run>, gathering: &Gathering<'_>) {
         self.runs.retain(|run| !runs.iter().any(|old| Arc::ptr_eq(old, run)));
         runs.iter().for_each(|run| gathering.retire(run));
-        // The largest come first: they are read last.
+        // The largest runs come first, because they are read last.
         self.runs.extend(by.map(Arc::new));
         self.runs.sort_by_key(|run| std::cmp::Reverse(run.bytes()));
     }
 
-    /// Puts all runs into files.
+    /// Writes all runs to files.
     pub fn keep(&mut self, gathering: &Gathering<'_>) -> io::Result<()> {
         let small: Vec<Arc<Run>> = self.runs.iter().filter(|run| !run.is_file()).cloned().collect();
         if small.is_empty() {
@@ -222,10 +223,10 @@ impl VisitedRuns {
     }
 }
 
-/// How much zstd tries for the run of a level, which is merged soon.
+/// The zstd level for the run of a level, which is merged soon.
 const BRIEF: i32 = 1;
 
-/// Whether one of the runs has the state. Cursors are made where they are needed.
+/// Whether one of the runs contains the state. Cursors are opened when they are needed.
 fn has(cursors: &mut [(&Arc<Run>, Option<Cursor>)], state: &[u8]) -> io::Result<bool> {
     for (run, cursor) in cursors {
         let cursor = match cursor {
@@ -239,7 +240,7 @@ fn has(cursors: &mut [(&Arc<Run>, Option<Cursor>)], state: &[u8]) -> io::Result<
     Ok(false)
 }
 
-/// The first states of parts of about the same size; the first part has none.
+/// The first states of parts of about the same size; the first part has no bound.
 fn borders(gathered: &[Arc<Run>], threads: usize) -> Vec<Option<&[u8]>> {
     let states: u64 = gathered.iter().map(|run| run.states()).sum();
     let parts = (states / WORTH_SHARING).clamp(1, threads.max(1) as u64) as usize;
@@ -255,8 +256,7 @@ fn borders(gathered: &[Arc<Run>], threads: usize) -> Vec<Option<&[u8]>> {
     borders
 }
 
-/// Merges runs into one that stays in memory up to so many bytes; the least value of a state
-/// counts.
+/// Merges runs into one, which stays in memory up to so many bytes; a state keeps its least value.
 pub(crate) fn merged(
     runs: &[Arc<Run>],
     shelf: &Shelf<'_>,
@@ -274,7 +274,7 @@ pub(crate) fn merged(
     writer.finish()
 }
 
-/// Asks from time to time whether to go on.
+/// Checks the stop condition from time to time.
 pub(crate) struct Patient<'s> {
     stop: &'s dyn Fn() -> bool,
     turns: u64,
@@ -285,7 +285,7 @@ impl<'s> Patient<'s> {
         Patient { stop, turns: 0 }
     }
 
-    /// An error of the kind `Interrupted` if it is time to stop.
+    /// Returns an error of the kind `Interrupted` if it is time to stop.
     #[inline]
     pub fn go_on(&mut self) -> io::Result<()> {
         self.turns += 1;

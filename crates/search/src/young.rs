@@ -1,17 +1,18 @@
-//! Search for accepting cycles breadth first: one way catch them young.
+//! Breadth-first search for accepting cycles: the algorithm "one way catch them young".
 //!
 //! All states are visited level by level. Then states that cannot lie on an accepting cycle are
-//! taken out until nothing changes: those that no state left over leads to, one after the other,
-//! and those that cannot be reached from an accepting state left over. If any state is left, some
-//! accepting cycle is (Fisler, Fraer, Kamhi, Vardi, Yang, "Is there a best symbolic cycle-detection
-//! algorithm?", 2001; Černá and Pelánek, "Distributed explicit fair cycle detection", 2003). No
-//! depth-first order is needed, so workers share each level, and states may be anywhere.
+//! removed until nothing changes: first, one after the other, those without an edge from a
+//! remaining state, and then those that cannot be reached from a remaining accepting state. If any
+//! state remains, there is an accepting cycle (Fisler, Fraer, Kamhi, Vardi, Yang, "Is there a best
+//! symbolic cycle-detection algorithm?", 2001; Černá and Pelánek, "Distributed explicit fair cycle
+//! detection", 2003). The algorithm needs no depth-first order, so workers share each level, and
+//! states may be stored anywhere.
 //!
 //! A cycle stays within one component of the claim's automaton. So only edges within a component
-//! that has accepting states are counted, and where all of its states accept one pass decides.
+//! that has accepting states are counted, and if all of its states accept one pass is enough.
 //!
-//! The price is that states are expanded again when they are taken out, and that nothing is found
-//! before all states were visited.
+//! The disadvantages are that states are expanded again when they are removed, and that no cycle is
+//! found before all states were visited.
 
 use crate::classes::Kind;
 use crate::components::{Fairness, Processes, accepted_cycle, components};
@@ -32,7 +33,7 @@ use std::time::Duration;
 
 /// States taken from a list at a time.
 const TAKE: usize = 64;
-/// Fewest states in a list for which others are called.
+/// The fewest states in a list that is shared.
 const WORTH_SHARING: usize = 4 * TAKE;
 /// The most workers.
 const MOST_WORKERS: usize = 64;
@@ -40,32 +41,32 @@ const MOST_WORKERS: usize = 64;
 /// No state.
 const NONE: u32 = u32::MAX;
 
-/// What is known of a state.
+/// The data of a state.
 #[derive(Default)]
 struct Node {
-    /// The state it was reached from first.
+    /// The state from which it was reached first.
     parent: AtomicU32,
-    /// The last round that it was in; 0 once it was taken out.
+    /// The last round that it was in; 0 once it was removed.
     round: AtomicU32,
-    /// How many edges lead to it from states of this round, within its component.
+    /// The number of edges to it from states of this round, within its component.
     degree: AtomicU32,
 }
 
-/// What is done with the states of a list.
+/// The operation on the states of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// They are expanded for the first time.
+    /// The states are expanded for the first time.
     Visit,
-    /// What they lead to joins the round.
+    /// The successors of the states join the round.
     Reach,
-    /// They were taken out, and what they lead to has an edge less.
+    /// The states were removed, so their successors lose an edge.
     TakeOut,
 }
 
-/// Looks for a reachable cycle through an accepting state of the product, whose automaton accepts
-/// by states. The store must be empty. The trace is one of the product ([`Product::project`]).
+/// Looks for a reachable cycle through an accepting state of the product. The automaton must accept
+/// by states. The store must be empty. The trace is a trace of the product ([`Product::project`]).
 ///
-/// A search to a limited depth, and one over a store whose names change, is one by components.
+/// With a depth limit, or over a store whose names change, this is a search by components.
 pub fn catch_them_young<S: System + Clone, T: Store>(product: &Product<S>, store: &T, task: &Task<'_>) -> Outcome {
     if !T::STABLE_NAMES || task.limits.depth.is_some() {
         return components(product, Fairness::None, store, task);
@@ -119,7 +120,7 @@ pub fn catch_them_young<S: System + Clone, T: Store>(product: &Product<S>, store
     Outcome { verdict, statistics }
 }
 
-/// Sends helpers home, even if the leader panics.
+/// Dismisses the helpers, even if the leader panics.
 struct Finish<'a>(&'a ForkJoin);
 
 impl Drop for Finish<'_> {
@@ -131,14 +132,14 @@ impl Drop for Finish<'_> {
 /// What workers share.
 struct Shared {
     nodes: Numbered<Node>,
-    /// The states to be worked off, and how many were taken.
+    /// The states to be processed, and the number of those already taken.
     list: RwLock<Vec<u32>>,
     next: AtomicUsize,
     phase: RwLock<Phase>,
     round: AtomicU32,
-    /// The states that come next.
+    /// The states of the next list.
     following: Mutex<Vec<u32>>,
-    /// How many states are in the round.
+    /// The number of states in the round.
     left: AtomicU64,
     found: Mutex<Option<(Finding, Option<Trace>)>>,
     over: AtomicBool,
@@ -146,7 +147,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Whether a state is in a round: this one or, while the round is being made, the one before.
+    /// Whether a state is in a round: this one or, while the round is being formed, the one before.
     fn is_in(&self, node: &Node, round: u32) -> bool {
         node.round.load(SeqCst) >= round
     }
@@ -195,8 +196,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         WorkerCounts { states: self.states, transitions: self.transitions, waiting: 0, depth, search_bytes: lists as u64 + shared }
     }
 
-    /// Goes through all phases. The trace of a cycle, if there is one; nothing in it if the trace
-    /// was lost.
+    /// Runs all phases. Returns a cycle if there is one; its trace is `None` if it was lost.
     fn lead<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> Option<Option<Trace>> {
         self.begin(monitor);
         self.levels(Phase::Visit, store, monitor);
@@ -206,7 +206,8 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 return None;
             }
             let round = self.shared.round.load(SeqCst);
-            // What nobody leads to goes first, and with it what only it leads to.
+            // States without incoming edges are removed first, and then those that only they lead
+            // to.
             let (mut alive, mut decided) = (0_u64, false);
             for number in 0..self.shared.nodes.end() {
                 let node = self.shared.nodes.value(number);
@@ -230,7 +231,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             if left == 0 {
                 return None;
             }
-            // A new round begins with the accepting states that are left.
+            // A new round begins with the remaining accepting states.
             for number in 0..self.shared.nodes.end() {
                 let node = self.shared.nodes.value(number);
                 if node.round.load(SeqCst) != round {
@@ -287,7 +288,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         self.shared.over.store(true, Relaxed);
     }
 
-    /// Works off the list, and the lists that come of it, until there is none.
+    /// Processes the list, and the lists that result from it, until one is empty.
     fn levels<T: Store>(&mut self, phase: Phase, store: &T, monitor: &Monitor<'_>) {
         *self.shared.phase.write().unwrap_or_else(PoisonError::into_inner) = phase;
         loop {
@@ -312,7 +313,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         }
     }
 
-    /// Takes states from the list until there are none.
+    /// Takes states from the list until none is left.
     fn work<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) {
         let shared = self.shared;
         let list = shared.list.read().unwrap_or_else(PoisonError::into_inner);
@@ -333,7 +334,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         self.hand_over();
     }
 
-    /// Gives away what was found to come next.
+    /// Adds the states found for the next list to the shared ones.
     fn hand_over(&mut self) {
         if !self.following.is_empty() {
             lock(&self.shared.following).append(&mut self.following);
@@ -351,7 +352,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         }
     }
 
-    /// The component of the automaton that edges are counted in, if they are.
+    /// The component of the automaton in which the edges of a state are counted, if they are.
     fn counted(&self, state: &[u8]) -> Option<u32> {
         self.product.classes().accepting(self.product.automaton_state(state))
     }
@@ -432,7 +433,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Some((number, shared.nodes.value(number)))
     }
 
-    /// The number of a state, which gets one if it is new.
+    /// The number of a state; a new state gets one.
     fn meet(&mut self, hash: u64, state: &[u8], parent: u32) -> Result<u32, Full> {
         let inserted = self.store.insert(hash, state).map_err(|_| Full)?;
         if !inserted.new {
@@ -448,7 +449,8 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Ok(number)
     }
 
-    /// The number of a state that is in the store. Whoever has put it there is about to number it.
+    /// The number of a state that is in the store. If it has none yet, the worker that inserted it
+    /// is about to number it.
     fn given(&self, name: StateId) -> Result<u32, Full> {
         loop {
             if let Some(number) = self.shared.nodes.number(name) {
@@ -461,7 +463,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         }
     }
 
-    /// The way to a state by which it was reached first.
+    /// The path by which a state was first reached.
     fn way(&mut self, number: u32, monitor: &Monitor<'_>) -> Option<Trace> {
         let mut states = Vec::new();
         let mut at = number;
@@ -484,7 +486,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Some(trace)
     }
 
-    /// A way to an accepting cycle among the states of a round, and around it.
+    /// A path to an accepting cycle among the states of a round, and around it.
     fn lasso(&mut self, round: u32, monitor: &Monitor<'_>) -> Option<Trace> {
         let component = self.accepting_component(round, monitor)?;
         let start = *component.first()?;
@@ -506,7 +508,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Some(trace)
     }
 
-    /// A strongly connected component of the states of a round that has a cycle and an accepting
+    /// A strongly connected component among the states of a round that has a cycle and an accepting
     /// state (Tarjan; Gabow, "Path-based depth-first search for strong and biconnected components",
     /// 2000).
     fn accepting_component(&mut self, round: u32, monitor: &Monitor<'_>) -> Option<Vec<u32>> {
@@ -571,7 +573,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         None
     }
 
-    /// The states of a round that a state leads to.
+    /// The successors of a state that are in a round.
     fn inside(&mut self, number: u32, round: u32) -> Vec<u32> {
         self.read(number);
         let mut out = Successors::new();

@@ -1,5 +1,5 @@
-//! A search that is interrupted and resumed ends as if nothing had happened; a damaged or foreign
-//! checkpoint is refused.
+//! Tests that an interrupted and resumed search ends like an uninterrupted one, and that a damaged
+//! or foreign checkpoint is refused.
 
 use contract::testing::{Graph, Random, grid};
 use contract::{Cancel, Effort, Enough, Limits, Outcome, Property, Safety, Statistics, StopReason, Store, Successors, System, Verdict};
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::{Bits, Cache, Compact, Hashes, Joined, Plain, Union};
 
-/// Takes a checkpoint every so many times it is asked.
+/// Takes a checkpoint at every `period`-th question.
 struct Every {
     period: u64,
     asked: AtomicU64,
@@ -47,8 +47,7 @@ fn same(resumed: &Outcome, whole: &Outcome) {
     assert!(resumed.statistics.elapsed > std::time::Duration::ZERO);
 }
 
-/// Runs to the end with checkpoints every `period`, then resumes from each of them, in several
-/// ways.
+/// Runs to the end with checkpoints every `period`, then resumes from each of them in several ways.
 fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
     for threads in [1, 3] {
         let every = Every::new(period);
@@ -59,7 +58,7 @@ fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
             for threads in [1, 2] {
                 let task = Task { label: LABEL, threads, ..Task::new(property) };
                 let resumed = resume(system, &mut Plain::new(), &task, &mut &bytes[..]).expect("a good checkpoint");
-                // Several workers may find another one of the shortest traces.
+                // Several workers may find another shortest trace.
                 if threads == 1 && task.threads == 1 && !matches!(whole.verdict, Verdict::Violated(_)) {
                     same(&resumed, &whole);
                 }
@@ -71,7 +70,7 @@ fn check<S: System + Clone>(system: &S, property: &dyn Property, period: u64) {
                     (a, b) => assert_eq!(a, b),
                 }
             }
-            // Another kind of store will do.
+            // Another kind of store also works.
             let task = Task { label: LABEL, ..Task::new(property) };
             let compact = resume(system, &mut Compact::learning_from(u64::MAX, 100), &task, &mut &bytes[..]).expect("a good checkpoint");
             assert_eq!(std::mem::discriminant(&compact.verdict), std::mem::discriminant(&whole.verdict));
@@ -98,8 +97,8 @@ fn resumed_searches_end_as_they_would_have() {
 
 type Search<S, T> = fn(&S, &T, &Task<'_>) -> Outcome;
 
-/// Runs to the end over a store that is saved in a form of its own, then goes on from each
-/// checkpoint over a store that was configured in another way; the outcome of the whole.
+/// Runs to the end over a store that is saved in its own format, then resumes from each checkpoint
+/// over a store that was configured differently; returns the outcome of the whole search.
 fn own_form<S: System + Clone, T: Store>(search: Search<S, T>, system: &S, period: u64, make: fn() -> T, other: fn() -> T) -> Outcome {
     let (every, store) = (Every::new(period), make());
     let whole = search(system, &store, &Task { checkpoints: Some(&every), label: LABEL, ..Task::default() });
@@ -116,7 +115,7 @@ fn own_form<S: System + Clone, T: Store>(search: Search<S, T>, system: &S, perio
     whole
 }
 
-/// What a lossy or forgetful store has taken for seen, it takes for seen after a resumption: all
+/// A state that a lossy or forgetful store took for seen is also taken for seen after resuming: all
 /// numbers are the same.
 #[test]
 fn stores_that_cannot_list_their_states_are_resumed_too() {
@@ -127,20 +126,20 @@ fn stores_that_cannot_list_their_states_are_resumed_too() {
     let hashes = || Hashes::new(20, 1, u64::MAX);
     let other = || Hashes::new(50, 2, u64::MAX);
     for outcome in [own_form(breadth_first, &graph, 40, hashes, other), own_form(depth_first, &graph, 40, hashes, other)] {
-        assert!(outcome.statistics.states < states, "some states must be omitted, or this shows little");
+        assert!(outcome.statistics.states < states, "some states must be omitted, or the test shows little");
     }
     let bits = || Bits::new(1 << 15, 2, 1);
     let other = || Bits::new(1 << 12, 3, 0).restored_within(1 << 16);
     for outcome in [own_form(breadth_first, &graph, 40, bits, other), own_form(depth_first, &graph, 40, bits, other)] {
-        assert!(outcome.statistics.states < states, "some states must be omitted, or this shows little");
+        assert!(outcome.statistics.states < states, "some states must be omitted, or the test shows little");
     }
     // Room for a third of the states: some are forgotten and found again.
     let outcome = own_form(depth_first, &grid(12), 3, || Cache::new(500, u64::MAX), || Cache::new(32, u64::MAX));
-    assert!(outcome.statistics.states > 12 * 12 * 12, "some states must be forgotten, or this shows little");
+    assert!(outcome.statistics.states > 12 * 12 * 12, "some states must be forgotten, or the test shows little");
 }
 
-/// States are for every store that does not forget them: a search that began exactly may go on over
-/// hashes or bits.
+/// Saved states can be read by every store that does not forget: a search that began exact may
+/// continue over hashes or bits.
 #[test]
 fn states_can_be_taken_over_by_lossy_stores() {
     let every = Every::new(4);
@@ -160,7 +159,7 @@ fn states_can_be_taken_over_by_lossy_stores() {
     assert!(matches!(forgetful, Err(CheckpointError::OtherStore)));
 }
 
-/// Cancels itself after some questions, and keeps only the checkpoint that follows.
+/// Cancels the search after some questions, and keeps only the checkpoint that follows.
 struct Last {
     questions: AtomicU64,
     cancel: Cancel,
@@ -183,7 +182,7 @@ impl Checkpoints for Last {
     }
 }
 
-/// Runs a search until it is stopped, then goes on from where it was, until there is an answer.
+/// Runs a search until it is stopped, then resumes it, until there is an answer.
 fn in_pieces<S: System + Clone>(
     search: fn(&S, &Plain, &Task<'_>) -> Outcome,
     system: &S,
@@ -201,8 +200,8 @@ fn in_pieces<S: System + Clone>(
             None => search(system, &store, &task),
             Some(bytes) => match resume(system, &mut store, &task, &mut &bytes[..]) {
                 Ok(outcome) => outcome,
-                // A store that could not grow was fuller than one of this size likes to be: a
-                // little more will do.
+                // A store that could not grow was fuller than a new store of this size would be; a
+                // little more memory is enough.
                 Err(CheckpointError::Full(_)) => continue,
                 Err(error) => panic!("{error}"),
             },
@@ -216,8 +215,8 @@ fn in_pieces<S: System + Clone>(
     unreachable!("the pieces end with an answer")
 }
 
-/// A search that is stopped in the middle of a level, in the middle of a batch, and stopped again,
-/// comes to the same end.
+/// A search that is stopped in the middle of a level or of a batch, and stopped again, has the same
+/// result.
 #[test]
 fn a_search_in_many_pieces_is_the_search_in_one() {
     fn check<S: System + Clone>(system: &S, order: fn(&S, &Plain, &Task<'_>) -> Outcome, threads: &[usize]) {
@@ -238,7 +237,7 @@ fn a_search_in_many_pieces_is_the_search_in_one() {
                 assert_eq!((states, transitions, depth), (expected.states, expected.transitions, expected.depth));
             };
             compare(in_pieces(order, system, threads, |_| (Limits::default(), 13)));
-            // Budgets that end anywhere in a batch.
+            // The budgets run out anywhere in a batch.
             let budget = |piece| Limits { memory: Some(300_000 + piece * 150_001), ..Limits::default() };
             compare(in_pieces(order, system, threads, |piece| (budget(piece), u64::MAX)));
         }
@@ -251,7 +250,7 @@ fn a_search_in_many_pieces_is_the_search_in_one() {
     check(&grid(40), depth_first, &[1]);
 }
 
-/// What lies beyond a depth limit can be looked at later.
+/// A resumed search can visit the states beyond its depth limit.
 #[test]
 fn a_search_that_ended_at_its_depth_goes_deeper() {
     let at = |depth| (Limits { depth: Some(depth), ..Limits::default() }, u64::MAX);
@@ -281,7 +280,7 @@ fn any_damage_is_noticed() {
         let task = Task { label: LABEL, ..Task::default() };
         let resumed = |bytes: &[u8]| resume(&grid(4), &mut make(), &task, &mut { bytes });
         assert!(resumed(bytes).is_ok());
-        // Every byte of a short one, and some two thousand of a long one.
+        // All positions of a short checkpoint, and some two thousand of a long one.
         let positions = || (0..bytes.len()).step_by(1 + bytes.len() / 2000);
         for len in positions() {
             assert!(resumed(&bytes[..len]).is_err(), "cut at {len}");
@@ -327,7 +326,7 @@ fn a_store_that_cannot_list_its_states_or_a_full_disk_do_not_end_the_search() {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
-    /// Keeps what it has to itself.
+    /// A store that cannot be saved.
     struct Mute(Bits);
     impl Store for Mute {
         const EXACT: bool = false;
@@ -351,7 +350,8 @@ fn a_store_that_cannot_list_its_states_or_a_full_disk_do_not_end_the_search() {
     assert!(run(&Mute(Bits::new(1 << 20, 3, 0)), &Every::new(2)) > 0);
 }
 
-/// A grid in which finding the steps of one state takes for ever, unless somebody has enough.
+/// A grid in which computing the successors of one state takes for ever, unless the computation is
+/// given up.
 #[derive(Clone)]
 struct Slow<S> {
     inner: S,
@@ -382,7 +382,7 @@ impl<S: System> System for Slow<S> {
     }
 }
 
-/// A step that was given up is looked for again by the search that goes on.
+/// A resumed search computes again the successors that were given up.
 #[test]
 fn a_step_given_up_is_not_lost() {
     let quick = grid(20);

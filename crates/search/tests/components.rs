@@ -1,5 +1,5 @@
-//! Accepted runs in products of toy systems and random automata, with and without fairness:
-//! verdicts against brute force, lassos step by step.
+//! Accepting runs in products of toy systems and random automata, with and without fairness:
+//! verdicts are compared with brute force, and lassos are checked step by step.
 
 use contract::testing::{Graph, Random, ThreadStep, Threads};
 use contract::{Action, Limits, Outcome, StopReason, Store, Successors, System, Trace, Verdict};
@@ -22,7 +22,8 @@ fn random_automaton(seed: u64, atoms: u64) -> Automaton {
     Automaton { initial: random.below(states) as u16, edges, sets: sets as u32 }
 }
 
-/// A system of processes that go round and wait for each other: where fairness makes a difference.
+/// A system of processes that run in cycles and wait for each other, so that fairness makes a
+/// difference.
 fn random_system(seed: u64) -> Threads {
     let mut random = Random(seed ^ 0xfa1);
     let variables = 1 + random.below(2);
@@ -43,7 +44,7 @@ fn random_system(seed: u64) -> Threads {
     });
     let mut processes: Vec<Vec<Vec<ThreadStep>>> = processes.collect();
     if seed % 8 == 1 {
-        // One that lets others wait for variable 1 now and then, instead of the last one.
+        // The last process is replaced by one that toggles variable 1, which others wait for.
         let toggle = |target, value| vec![ThreadStep { sets: Some((1, value)), ..ThreadStep::local(target) }];
         processes.pop();
         processes.push(vec![toggle(1, 1), toggle(0, 0)]);
@@ -52,7 +53,7 @@ fn random_system(seed: u64) -> Threads {
     Threads { variables: variables as usize, processes }
 }
 
-/// A step of the explicit product: what was done, and where it leads.
+/// A step of the explicit product: the action and the target.
 type Edges = Vec<(Action, usize)>;
 
 /// The reachable states of a product, and the steps between them.
@@ -90,8 +91,7 @@ impl Explicit {
         self.edges[state].iter().map(|(action, _)| action.process).filter(|&process| process != u32::MAX).collect()
     }
 
-    /// Whether each of `part` can be reached from each other one inside `part`, by at least one
-    /// step.
+    /// Whether all states of `part` can reach each other inside `part`, by at least one step.
     fn is_connected(&self, part: &BTreeSet<usize>) -> bool {
         part.iter().all(|&from| {
             let (mut seen, mut waiting) = (BTreeSet::new(), vec![from]);
@@ -106,8 +106,8 @@ impl Explicit {
         })
     }
 
-    /// Whether a run that visits exactly the states of `part`, and takes each edge between them,
-    /// again and again is accepted and fair.
+    /// Whether a run that infinitely often visits exactly the states of `part`, and takes each edge
+    /// between them, is accepting and fair.
     fn is_accepted<S: System>(&self, product: &Product<S>, part: &BTreeSet<usize>, fairness: Fairness) -> bool {
         let inside = || {
             part.iter()
@@ -125,7 +125,7 @@ impl Explicit {
         marks & all == all && enabled.iter().flatten().all(|&process| fair(process))
     }
 
-    /// Whether there is an accepted run that is fair, by trying every set of states.
+    /// Whether there is an accepting and fair run, found by trying every set of states.
     fn has_accepted_run<S: System>(&self, product: &Product<S>, fairness: Fairness) -> bool {
         (1_u32..1 << self.states.len()).any(|bits| {
             let part: BTreeSet<usize> = (0..self.states.len()).filter(|&state| bits >> state & 1 != 0).collect();
@@ -134,15 +134,15 @@ impl Explicit {
     }
 }
 
-/// The acceptance sets of a step of the product, found out from the automaton's definition.
+/// The acceptance sets of a step of the product, computed from the automaton's definition.
 fn marks_of<S: System>(product: &Product<S>, state: &[u8], action: Action) -> u64 {
     let at = u16::from_le_bytes(*state.last_chunk().expect("an automaton's state"));
     let width = product.automaton().edges.iter().map(Vec::len).max().expect("edges") as u32;
     product.automaton().edges[usize::from(at)][(action.choice % width) as usize].marks
 }
 
-/// The trace is a path of the product, its end is the beginning of its loop, and the loop is
-/// accepted and fair.
+/// Checks that the trace is a path of the product, that its end is the beginning of its loop, and
+/// that the loop is accepting and fair.
 fn check_lasso<S: System>(product: &mut Product<S>, trace: &Trace, fairness: Fairness) {
     let mut out = Successors::new();
     product.initial(&mut out);
@@ -229,7 +229,7 @@ fn verdicts_are_those_of_brute_force() {
     assert!(tried > 500 && found.iter().all(|&found| found > 100) && differ[0] > 50 && differ[1] > 2, "{tried} {found:?} {differ:?}");
 }
 
-/// On larger products, with one acceptance set of states, against the nested search.
+/// Compares with the nested search on larger products with one acceptance set of states.
 #[test]
 fn both_searches_for_cycles_agree() {
     let mut cycles = 0;
@@ -251,7 +251,7 @@ fn both_searches_for_cycles_agree() {
 }
 
 /// A formula that a finite run refutes is refuted in every order, and the trace ends in the state
-/// that settles it.
+/// that refutes it.
 #[test]
 fn a_finite_run_can_settle_the_matter() {
     let step = |target, sets| ThreadStep { sets, ..ThreadStep::local(target) };
@@ -297,7 +297,7 @@ fn limits_are_obeyed() {
     assert_eq!((shallow.verdict, shallow.statistics.states), (Verdict::Unknown(StopReason::Depth), 11));
 }
 
-/// Against all lassos of small products: paths without a repetition, and cycles through an
+/// Compares with all lassos of small products: paths without a repetition, and cycles through an
 /// accepting state found by brute force.
 #[test]
 fn the_shortest_lasso_is_the_shortest() {

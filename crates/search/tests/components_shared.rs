@@ -1,4 +1,4 @@
-//! The search by components with several workers, against the one with a single worker: verdicts,
+//! Compares the search by components with several workers with that of a single worker: verdicts,
 //! counts, and lassos step by step.
 
 use contract::testing::{Graph, Random, Threads};
@@ -18,7 +18,7 @@ fn random_graph(seed: u64, most_states: u64) -> Graph {
         if seed.is_multiple_of(3) && state + 1 < states {
             targets.push(state + 1);
         }
-        // Far back, seldom.
+        // A few edges lead far back.
         if random.below(16) == 0 {
             targets.push(state / 2);
         }
@@ -29,8 +29,8 @@ fn random_graph(seed: u64, most_states: u64) -> Graph {
     Graph::new(edges.collect())
 }
 
-/// An automaton that guesses when to begin counting edges in its sets. There are few marks, so that
-/// it matters that none is lost.
+/// An automaton that chooses nondeterministically when to begin counting edges in its sets. There
+/// are few marks, so that a lost one would show.
 fn random_automaton(seed: u64) -> Automaton {
     let mut random = Random(seed ^ 0xacce);
     let (states, sets) = (1 + random.below(6), random.below(5));
@@ -45,8 +45,8 @@ fn random_automaton(seed: u64) -> Automaton {
     Automaton { initial: 0, edges, sets: sets as u32 }
 }
 
-/// The trace is a path of the product, its end is the beginning of its loop, and an edge of each
-/// set is in the loop.
+/// Checks that the trace is a path of the product, that its end is the beginning of its loop, and
+/// that the loop has an edge of each set.
 fn check_lasso<S: System>(product: &mut Product<S>, trace: &Trace) {
     let mut out = Successors::new();
     product.initial(&mut out);
@@ -104,7 +104,7 @@ fn workers_find_what_one_finds_alone() {
     assert!(found > 200 && tried - found > 200, "{found} of {tried}");
 }
 
-/// Large enough for all workers to be there at once.
+/// The graphs are large enough for all workers to work at once.
 #[test]
 fn workers_meet_in_large_graphs() {
     let mut found = 0;

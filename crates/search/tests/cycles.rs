@@ -1,5 +1,5 @@
-//! Accepting cycles in products of toy systems and toy automata: verdicts against brute force,
-//! lassos step by step.
+//! Accepting cycles in products of toy systems and toy automata: verdicts are compared with brute
+//! force, and lassos are checked step by step.
 
 use contract::testing::{Graph, Random, ThreadStep, Threads, system_laws};
 use contract::{Annotated, Blind, Heuristic, Limits, NoProperty, Outcome, StopReason, Successors, System, Trace, Verdict};
@@ -61,8 +61,8 @@ fn has_accepting_cycle(graph: &Explicit, accepting: &dyn Fn(&[u8]) -> bool) -> b
     })
 }
 
-/// The trace is a path of the system, its end is the beginning of its loop, and the loop passes an
-/// accepting state.
+/// Checks that the trace is a path of the system, that its end is the beginning of its loop, and
+/// that the loop passes an accepting state.
 fn check_lasso<S: System>(system: &mut S, trace: &Trace, accepting: &dyn Fn(&[u8]) -> bool) {
     let mut out = Successors::new();
     system.initial(&mut out);
@@ -92,7 +92,7 @@ fn check<S: System + Clone, T: Annotated>(product: &Product<S>, store: &T, expec
     outcome
 }
 
-/// An estimate without sense, which is always the same for a state.
+/// An arbitrary estimate that is always the same for a state.
 #[derive(Clone)]
 struct Wild(u64);
 
@@ -111,7 +111,7 @@ impl Heuristic for Wild {
     }
 }
 
-/// Going by estimates to accepting components finds a cycle if there is one, whatever the estimates
+/// A search directed to accepting components finds a cycle if there is one, whatever the estimates
 /// are.
 #[test]
 fn directed_verdicts_are_those_of_brute_force() {
@@ -156,12 +156,12 @@ fn verdicts_are_those_of_brute_force() {
         cycles += u32::from(expected);
         let outcome = check(&product, &Marked::new(Plain::new(), Plain::new()), expected);
         if !expected {
-            // A product is a system as any other.
+            // A product is a system like any other.
             let all = breadth_first(&product, &Plain::new(), &Task::default());
             assert_eq!((all.statistics.states, outcome.statistics.states), (graph.len() as u64, graph.len() as u64));
         }
         check(&product, &Marked::new(Compact::learning_from(u64::MAX, 8), Compact::learning_from(u64::MAX, 8)), expected);
-        // Who knows nothing of the claim but which states accept finds the same.
+        // A search that knows only which states accept finds the same.
         let accepting = |state: &[u8]| product.is_accepting(state);
         let unguided = nested_depth_first(&product, &accepting, &Marked::new(Plain::new(), Plain::new()), &Task::default());
         assert_eq!(matches!(unguided.verdict, Verdict::Violated(_)), expected);
@@ -194,13 +194,13 @@ fn limits_are_obeyed() {
     assert_eq!((shallow.verdict, shallow.statistics.states), (Verdict::Unknown(StopReason::Depth), 11));
 }
 
-/// Where the claim is weak, the second search marks nothing.
+/// If the claim is weak, the second search marks nothing.
 #[test]
 fn a_weak_claim_needs_no_second_search() {
     let edge = |marks, target| AutomatonEdge { marks, target: Some(target), ..AutomatonEdge::default() };
     let weak = vec![vec![edge(0, 0), edge(0, 1)], vec![edge(1, 1)]];
     let mixed = vec![vec![edge(0, 0), edge(0, 1)], vec![edge(1, 0)]];
-    // Counts up, and from some number on the automaton has no edge.
+    // The system counts up, and from some number on the automaton has no edge.
     for (mut edges, marks) in [(weak, false), (mixed, true)] {
         edges.iter_mut().flatten().for_each(|edge| edge.forbidden = 1);
         let system = Threads {

@@ -1,5 +1,5 @@
-//! Directed searches on graphs whose distances are known: A* and its iterative sibling find
-//! shortest paths by any lower bound, and every one of them sees all states.
+//! Directed searches on graphs with known distances: A* and iterative deepening A* find shortest
+//! paths with any lower bound, and all of them visit all states.
 
 use contract::testing::{Graph, Random};
 use contract::{Blind, FAR, FaultCode, Heuristic, Limits, Outcome, Safety, StopReason, Successors, System, Trace, Verdict, ViolationKind};
@@ -30,7 +30,7 @@ fn guided<'a>(task: &Task<'a>, heuristic: &'a dyn Heuristic) -> Task<'a> {
     Task { heuristic, ..task.clone() }
 }
 
-/// The steps from each node to a violation; none for a node from which there is none.
+/// The number of steps from each node to a violation; a node that cannot reach one has no entry.
 fn distances(graph: &Graph) -> HashMap<usize, u32> {
     let own = |node: usize| {
         let faulty = graph.fatal.contains_key(&node) || (0..graph.edges[node].len()).any(|i| graph.faults.contains_key(&(node, i)));
@@ -59,7 +59,7 @@ fn graph(seed: u64) -> Graph {
     let nodes = 2 + random.below(60) as usize;
     let mut graph = Graph::random(random.number(), nodes, 1 + random.below(4));
     if seed % 2 == 1 {
-        // A long one: steps lead a little forward, and now and then back.
+        // A long graph: steps lead a little forward, and sometimes back.
         let target = |node: usize, random: &mut Random| match random.below(8) {
             0 => node.saturating_sub(2),
             ahead => (node + ahead as usize).min(nodes - 1),
@@ -99,7 +99,7 @@ fn replay(graph: &Graph, trace: &Trace) {
     }
 }
 
-/// The length of the trace of a violation, which is run again; nothing if there is none.
+/// The length of the trace of a violation, which is executed again; `None` if there is none.
 fn length(graph: &Graph, outcome: &Outcome) -> Option<u64> {
     match &outcome.verdict {
         Verdict::Holds => None,
@@ -145,12 +145,12 @@ fn lower_bounds_lead_to_shortest_paths() {
             let found = best_first(&graph, &Plain::new(), Weights::EQUAL, &guided(&task, heuristic));
             assert_eq!(length(&graph, &found), facts.shortest_violation, "A*: {graph:?}");
             reopened += found.statistics.guided.expect("numbers").reopened;
-            // More weight on the path leads there too.
+            // More weight on the path also gives a shortest path.
             let found = best_first(&graph, &Plain::new(), Weights { path: 3, estimate: 1 }, &guided(&task, heuristic));
             assert_eq!(length(&graph, &found), facts.shortest_violation, "{graph:?}");
             let found = ida_star(&graph, &Plain::new, &guided(&task, heuristic));
             assert_eq!(length(&graph, &found), facts.shortest_violation, "IDA*: {graph:?}");
-            // And those that promise no shortest path find one.
+            // Searches that do not guarantee a shortest path find some path.
             let greedy = best_first(&graph, &Plain::new(), Weights::GREEDY, &guided(&task, heuristic));
             assert_eq!(length(&graph, &greedy).is_some(), facts.shortest_violation.is_some());
             let compact = ida_star(&graph, &Compact::new, &guided(&task, heuristic));
@@ -179,7 +179,7 @@ fn all_states_are_seen_once_whatever_the_estimate_says() {
             assert_eq!(outcome.verdict, Verdict::Holds);
             assert_eq!((outcome.statistics.states, outcome.statistics.transitions), (facts.states, facts.transitions));
         }
-        // Greedy search needs nothing of a store.
+        // Greedy search needs no particular store.
         let greedy = best_first(&graph, &Compact::new(), Weights::GREEDY, &guided(&task, &wild));
         assert_eq!((greedy.statistics.states, greedy.statistics.transitions), (facts.states, facts.transitions));
         let hashed = best_first(&graph, &Hashes::new(56, 0, u64::MAX), Weights::GREEDY, &guided(&task, &wild));
@@ -187,7 +187,7 @@ fn all_states_are_seen_once_whatever_the_estimate_says() {
         let bits = || Bits::new(1 << 16, 3, 0);
         let in_bits = ida_star(&graph, &bits, &guided(&task, &wild));
         assert_eq!(in_bits.verdict, Verdict::Unknown(StopReason::LossyStore));
-        // A beam of one state leaves out what it must, and says so.
+        // A beam of one state leaves states out and reports that.
         let narrow = beam(&graph, &Plain::new(), 1, &guided(&Task::new(&Safety::default()), &wild));
         match narrow.verdict {
             Verdict::Unknown(StopReason::Narrow) => kinds[0] += 1,
@@ -211,7 +211,7 @@ fn limits_are_kept() {
         ];
         for outcome in outcomes {
             match depth {
-                // The last state is looked at when it is generated.
+                // The last state is checked when it is generated.
                 99.. => assert_eq!(length(&chain, &outcome), Some(99)),
                 _ => assert_eq!(outcome.verdict, Verdict::Unknown(StopReason::Depth), "{depth}"),
             }

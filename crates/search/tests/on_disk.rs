@@ -1,6 +1,6 @@
-//! A search whose states are on disk finds exactly what one in memory finds, whatever the memory,
-//! the number of workers, and the moment at which it was interrupted; and it says so if the disk
-//! fails.
+//! Tests that a search on disk finds exactly what a search in memory finds, whatever the memory,
+//! the number of workers, and the moment at which it was interrupted, and that it reports a failing
+//! disk.
 
 use contract::testing::{Graph, Random, grid};
 use contract::{Limits, Outcome, Safety, Statistics, StopReason, Successors, System, Trace, Verdict};
@@ -38,7 +38,7 @@ fn numbers(statistics: &Statistics) -> (u64, u64, u64, u64) {
     (statistics.states, statistics.transitions, statistics.depth, statistics.expanded_by_worker.iter().sum())
 }
 
-/// Runs a trace again.
+/// Executes a trace again.
 fn replay<S: System + Clone>(system: &S, trace: &Trace) {
     let mut system = system.clone();
     let mut out = Successors::new();
@@ -132,7 +132,7 @@ fn it_works_far_beyond_its_memory() {
     }
 }
 
-/// A search in memory that has no room any more goes on on disk, with the same answer.
+/// A search in memory that runs out of memory continues on disk, with the same answer.
 #[test]
 fn memory_first_and_then_the_disk() {
     let property = Safety::default();
@@ -183,7 +183,7 @@ fn it_goes_on_from_every_checkpoint() {
         same(&graph, &on_disk(&graph, &task), &expected);
         let saved = every.saved.into_inner().unwrap();
         for (bytes, folder) in saved.iter().step_by(1 + saved.len() / 12) {
-            // What was written after the checkpoint does no harm.
+            // Files written after the checkpoint do no harm.
             folder.create(9999).unwrap().finish().unwrap();
             for label in [LABEL, b"another"] {
                 let folder = folder.copy();
@@ -197,7 +197,7 @@ fn it_goes_on_from_every_checkpoint() {
     }
 }
 
-/// A full disk ends the search without an answer, and with more room it goes on from there.
+/// A full disk ends the search without an answer; with more space the search continues.
 #[test]
 fn a_full_disk_costs_nothing() {
     let system = grid(25);
@@ -214,7 +214,7 @@ fn a_full_disk_costs_nothing() {
     same(&system, &resume_on_disk(&system, &task, &mut &bytes[..]).unwrap(), &expected);
 }
 
-/// A damaged file is an error or an unknown answer, and never a wrong one.
+/// A damaged file gives an error or an unknown answer, and never a wrong one.
 #[test]
 fn a_damaged_file_is_noticed() {
     let system = grid(22);

@@ -1,4 +1,4 @@
-//! Search orders on graphs whose every fact is known: counts, verdicts, traces, limits.
+//! Search orders on graphs with known facts: counts, verdicts, traces, limits.
 
 use contract::testing::{Graph, grid, numbers};
 use contract::{
@@ -37,7 +37,7 @@ enum Order {
     /// Breadth-first with this many workers.
     Breadth(usize),
     Depth,
-    /// Depth-first with a stack most of which is elsewhere.
+    /// Depth-first with most of the stack on external storage.
     DepthSpilling,
     /// Shared depth-first with this many workers.
     Shared(usize),
@@ -69,7 +69,7 @@ fn run<S: System + Clone>(order: Order, system: &S, task: &Task<'_>) -> Outcome 
     outcome
 }
 
-/// Runs the trace again: every step must be one the system offers.
+/// Executes the trace again: every step must be one that the system offers.
 fn replay<S: System + Clone>(system: &S, trace: &Trace) {
     let mut system = system.clone();
     let mut out = Successors::new();
@@ -150,7 +150,8 @@ fn several_initial_states_some_equal() {
 
 #[test]
 fn a_deadlock_beside_a_fault_is_the_shorter_trace() {
-    // Both lie at the same level; the step that fails makes a trace one longer, and is met first.
+    // Both lie at the same level. The trace of the step that fails is one longer, and it is found
+    // first.
     let mut graph = Graph::new(vec![vec![1, 2], vec![0], vec![]]);
     graph.faults.insert((1, 0), FaultCode::new(4).unwrap());
     check_graph(&graph);
@@ -172,7 +173,7 @@ fn faults_that_go_on_and_faults_that_end() {
     for order in ORDERS {
         let Verdict::Violated(violation) = run(order, &graph, &Task::new(&Safety::default())).verdict else { panic!("fault missed") };
         assert_eq!(violation.trace.steps.last().unwrap().state, None);
-        // Not asked about faults, the state is no deadlock either: it had a step to take.
+        // If faults are not checked, the state is not a deadlock either, because it has a step.
         let lenient = Safety { faults: false, ..Safety::default() };
         assert_eq!(run(order, &graph, &Task::new(&lenient)).verdict, Verdict::Holds);
     }
@@ -259,11 +260,11 @@ fn workers_share_the_work_and_agree_on_the_numbers() {
 
 #[test]
 fn work_is_shared() {
-    /// Goes slowly as long as nobody helps.
+    /// Slows the search down until a helper joins.
     struct Company {
         threads: Mutex<HashSet<std::thread::ThreadId>>,
         second: Condvar,
-        /// Which sums of coordinates are reached when there is work to share.
+        /// The sums of coordinates at which there is work to share.
         sums: RangeInclusive<u64>,
     }
     impl Property for Company {
@@ -292,7 +293,7 @@ fn work_is_shared() {
 
 #[test]
 fn several_workers_find_a_shortest_trace() {
-    /// Forbids the states whose coordinates add up to so much.
+    /// Forbids the states whose coordinates have this sum.
     struct Forbid(u64);
     impl Property for Forbid {
         fn interest(&self) -> Interest {
@@ -380,7 +381,7 @@ fn a_disk_that_does_not_give_back_gives_unknown() {
     assert_eq!(outcome.statistics.states, 200_001, "what was found is told");
 }
 
-/// An endless system: every number has two greater ones.
+/// An infinite system: every number has two greater successors.
 fn endless() -> impl System + Clone {
     numbers(|n, next| {
         next(n + 1);
@@ -402,7 +403,7 @@ fn the_depth_limit_gives_unknown() {
         let outcome = run(order, &endless(), &Task { limits, ..Task::default() });
         assert_eq!(unknown(&outcome), &StopReason::Depth);
         assert_eq!(outcome.statistics.depth, 10);
-        // A model that ends before the limit is not bothered by it.
+        // A limit does not affect a model that ends before it.
         let short = Graph::new(vec![vec![1], vec![0]]);
         assert_eq!(run(order, &short, &Task { limits, ..Task::default() }).verdict, Verdict::Holds);
     }
@@ -425,11 +426,11 @@ fn the_memory_limit_gives_unknown() {
     const LIMIT: u64 = 3 << 20;
     let limits = Limits { memory: Some(LIMIT), ..Limits::default() };
     for order in ORDERS {
-        // Kept by the search.
+        // The search keeps the limit.
         let outcome = run(order, &endless(), &Task { limits, ..Task::default() });
         assert_eq!(unknown(&outcome), &StopReason::Memory);
         assert!(outcome.statistics.states > 1000);
-        // Kept by the store.
+        // The store keeps the limit.
         let store = Plain::with_budget(LIMIT);
         let outcome = order.run(&endless(), &store, &Task::default());
         assert_eq!(unknown(&outcome), &StopReason::Memory);
@@ -492,8 +493,8 @@ fn properties_hear_of_every_edge_and_may_prune() {
     }
 }
 
-/// A grid most states of which are too much for the thread that begins the search, or for all
-/// others. Others may come late, so the beginner does not hurry then.
+/// A grid in which most states make the thread that begins the search, or all other threads, panic.
+/// Other threads may come late, so the first thread then slows down.
 fn trap(for_the_beginner: bool, sprung: Arc<AtomicBool>) -> impl System + Clone {
     let beginner = std::thread::current().id();
     numbers(move |n, next| {

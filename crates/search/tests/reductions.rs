@@ -1,5 +1,5 @@
-//! Reductions: what they leave out must change no verdict, in any order, and their traces must be
-//! traces of the whole system.
+//! Tests that reductions change no verdict, in any order, and that their traces are traces of the
+//! whole system.
 
 use contract::testing::{Graph, LocalFirst, Random, ThreadStep, Threads, system_laws};
 use contract::{FaultCode, LeftOut, Outcome, Property, Reduction, Safety, Successor, Successors, System, Verdict};
@@ -23,7 +23,7 @@ fn run<S: System + Clone>(order: usize, system: &S, reduction: Option<&dyn Reduc
     }
 }
 
-/// The trace of a violation is one of the system, step by step.
+/// Checks that the trace of a violation is a trace of the system, step by step.
 fn replay<S: System + Clone>(system: &S, outcome: &Outcome) {
     let Verdict::Violated(violation) = &outcome.verdict else { return };
     let (mut system, mut out) = (system.clone(), Successors::new());
@@ -62,8 +62,7 @@ fn no_verdict_changes() {
     assert!(violations > 500 && reduced_states < full_states, "{violations}, {reduced_states} of {full_states}");
 }
 
-/// Processes that have nothing to do with each other are taken one after the other instead of in
-/// all orders.
+/// Independent processes are executed one after the other instead of in all orders.
 #[test]
 fn independent_processes_are_not_interleaved() {
     let line: Vec<Vec<ThreadStep>> = (1..5).map(|next| vec![ThreadStep::local(next)]).chain([vec![]]).collect();
@@ -75,7 +74,7 @@ fn independent_processes_are_not_interleaved() {
     }
 }
 
-/// A process that runs in circles must not keep the fault of another one out of sight for ever.
+/// A process that runs in a cycle must not hide the fault of another process for ever.
 #[test]
 fn the_proviso_is_needed_and_there() {
     let fault = ThreadStep { fails: true, ..ThreadStep::local(0) };
@@ -86,7 +85,7 @@ fn the_proviso_is_needed_and_there() {
         assert!(matches!(outcome.verdict, Verdict::Violated(_)), "order {order}: {:?}", outcome.verdict);
         replay(&system, &outcome);
     }
-    // Only where the circle closes is the other process looked at.
+    // The other process is examined only where the cycle closes.
     let calm = Threads { processes: vec![system.processes[0].clone(), vec![vec![ThreadStep::local(0)]]], ..system };
     for order in 0..ORDERS {
         let outcome = run(order, &calm, Some(&LocalFirst(&calm)), &Safety::default());
@@ -94,8 +93,8 @@ fn the_proviso_is_needed_and_there() {
     }
 }
 
-/// A reduction may choose anything, even what does not exist: the search stays within the system,
-/// and counts what it followed once.
+/// A reduction may choose anything, even steps that do not exist: the search stays within the
+/// system, and counts each followed step once.
 #[test]
 fn careless_choices_do_no_harm() {
     struct Careless(std::sync::Mutex<Random>);
@@ -125,14 +124,14 @@ fn a_fault_of_an_initial_state_is_a_violation() {
         let outcome = run(order, &graph, None, &Safety::default());
         let Verdict::Violated(violation) = outcome.verdict else { panic!("order {order}: {:?}", outcome.verdict) };
         assert!(violation.trace.steps.is_empty() && violation.trace.initial == Graph::encode(0));
-        // Who does not ask about faults explores what there is.
+        // If faults are not checked, all states are explored.
         let outcome = run(order, &graph, None, &Safety { faults: false, ..Safety::default() });
         assert_eq!((outcome.verdict, outcome.statistics.states), (Verdict::Holds, 2));
     }
 }
 
-/// A system without any initial state, because making it failed, has nothing to search; calling
-/// that good would be wrong.
+/// If computing the initial state failed, there is nothing to search, and the answer "holds" would
+/// be wrong.
 #[test]
 fn an_initial_state_that_cannot_be_made_is_a_violation() {
     #[derive(Clone)]

@@ -1,5 +1,4 @@
-//! The roles of stores, each with a small search that rests on it, on systems whose numbers are
-//! known.
+//! The roles of stores, each used by a small search on systems with known numbers.
 
 use contract::testing::{LayerSets, Random, grid};
 use contract::{Action, Annotated, Layered, Marks, Store, StoreWorker, Successors, System};
@@ -29,16 +28,16 @@ fn every_state_has_one_owner() {
             out.clear();
             system.successors(&state, &mut out);
         }
-        // A worker tells the store of its last states when it ends.
+        // A worker updates the count of its store when it is dropped.
         drop(workers);
         let shares: Vec<u64> = stores.iter().map(Store::len).collect();
         assert_eq!(shares.iter().sum::<u64>(), 1728);
-        // No owner has more than half again of a fair share.
+        // No owner has more than one and a half fair shares.
         assert!(shares.iter().all(|&share| share * 2 * u64::from(owners) < 1728 * 3), "{shares:?}");
     }
 }
 
-/// A search that goes layer by layer, by a measure that never falls, and gives back what lies
+/// A search that goes layer by layer, by a measure that never decreases, and drops the layers
 /// behind it.
 #[test]
 fn layers_that_are_done_with_can_be_dropped() {
@@ -79,8 +78,8 @@ fn layers_that_are_done_with_can_be_dropped() {
     assert_eq!(breadth_first(&system, &Plain::new(), &Task::default()).statistics.states, states);
 }
 
-/// Marks are those of a map from states to bits, and of workers that set one at the same time
-/// exactly one is the first.
+/// Marks agree with a map from states to bits; if several workers set a mark at the same time,
+/// exactly one of them is the first.
 fn mark_laws<T: Annotated>(store: &T, states: u64) {
     let state = |n: u64| [n.to_le_bytes().as_slice(), &vec![3; (n % 5) as usize]].concat();
     let mut reference: BTreeMap<u64, u32> = BTreeMap::new();
@@ -121,7 +120,7 @@ fn marks_are_kept() {
     mark_laws(&Marked::new(Compact::learning_from(u64::MAX, 100), Compact::learning_from(u64::MAX, 100)), 3000);
 }
 
-/// A system in which the order of its twins does not matter, brought to one form of each.
+/// A system with interchangeable counters, whose states are replaced by a canonical one.
 #[derive(Clone)]
 struct Sorted<S>(S);
 
@@ -145,8 +144,8 @@ impl<S: System> System for Sorted<S> {
     }
 }
 
-/// A wrapper of a system can bring states to a canonical form where they lie: three counters up to
-/// 9 that are alike have as many states as there are multisets of three of ten values.
+/// A wrapper of a system can replace states by a canonical form in place: three equal counters up
+/// to 9 have as many states as there are multisets of three of ten values.
 #[test]
 fn states_can_be_brought_to_a_canonical_form_in_place() {
     let counters = contract::testing::Implicit {

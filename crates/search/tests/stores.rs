@@ -1,5 +1,5 @@
-//! Each order over each kind of store, on graphs whose facts are known. Which of them users may
-//! combine is decided in `check`.
+//! Each order over each kind of store, on graphs with known facts. `check` decides which
+//! combinations users may choose.
 
 use contract::testing::Graph;
 use contract::{Outcome, Safety, StopReason, Store, Verdict};
@@ -35,7 +35,7 @@ fn explore<T: Store>(order: Order, graph: &Graph, make: impl Fn() -> T) {
             violated || outcome.verdict == Verdict::Unknown(StopReason::LossyStore)
         } else {
             assert_eq!(violated, facts.shortest_violation.is_some());
-            // What was forgotten is counted again.
+            // A forgotten state is counted again.
             violated || if T::FORGETS { numbers.0 >= facts.states } else { numbers == (facts.states, facts.transitions) }
         };
         assert!(complete, "{order:?}: {outcome:?}");
@@ -56,7 +56,7 @@ fn every_order_keeps_what_the_store_promises() {
             explore(order, graph, || Hashes::new(16, 1, u64::MAX));
             explore(order, graph, || Bits::new(256, 3, 1));
         }
-        // Room for a fraction of the states only. No other order need end.
+        // There is room for a fraction of the states only. Other orders need not terminate.
         explore(Order::Depth, graph, || Cache::new(200, u64::MAX));
     }
 }

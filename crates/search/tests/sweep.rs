@@ -1,5 +1,5 @@
 //! The sweep-line search on toy graphs: it visits exactly the reachable states, whatever the
-//! measure; verdicts are those of a breadth-first search; every trace can be walked.
+//! measure; verdicts are those of a breadth-first search; every trace can be executed.
 
 use contract::testing::{Graph, LayerSets as Toy, Random, grid};
 use contract::{
@@ -11,7 +11,7 @@ use std::io;
 use std::sync::Mutex;
 use store::{Compact, Layers, Plain};
 
-/// Remembers the states it hears of.
+/// Records the states that are reported to it.
 #[derive(Default)]
 struct Heard(Mutex<BTreeSet<Vec<u8>>>);
 
@@ -26,7 +26,7 @@ impl Property for Heard {
     }
 }
 
-/// Walks along a trace.
+/// Executes a trace.
 fn walk<S: System>(system: &mut S, trace: &Trace) {
     let mut out = Successors::new();
     system.initial(&mut out);
@@ -95,7 +95,7 @@ fn all_reachable_states_are_visited_and_no_others() {
             assert_eq!(heard.0.into_inner().expect("nobody panics"), expected, "seed {seed}, {measure:?}");
             let told = outcome.statistics.sweep.expect("it was a sweep");
             sweeps.insert(told.sweeps);
-            // A persistent state may be there twice where its layer shares a store.
+            // A persistent state may be stored twice if its layer shares a store.
             assert!(told.peak_states <= expected.len() as u64 + told.persistent_states && told.expanded_states >= expected.len() as u64);
             if told.regress_steps == 0 {
                 assert_eq!((told.sweeps, told.persistent_states), (1, 0));
@@ -128,15 +128,14 @@ fn verdicts_are_those_of_breadth_first_search() {
     assert!(violated > 300, "{violated}");
 }
 
-/// The example with which the method is explained: three layers, and a step back to the first
-/// state.
+/// The standard example of the method: three layers, and a step back to the first state.
 #[test]
 fn a_step_back_costs_a_second_sweep() {
     let mut graph = Graph::new(vec![vec![1], vec![2, 3], vec![4], vec![4], vec![0]]);
     graph.values = vec![vec![0, 1, 1, 1, 2]];
     let told = run(&graph, Layers::new(Plain::new), &[0], &NoProperty, 1).statistics.sweep.expect("it was a sweep");
     assert_eq!((told.sweeps, told.persistent_states, told.layers), (2, 1, 3));
-    // The persistent state is met again in the second sweep, and known.
+    // The persistent state is reached again in the second sweep, and known.
     assert_eq!((told.expanded_states, told.regress_steps), (10, 2));
 }
 
@@ -196,7 +195,7 @@ fn several_workers_share_a_layer() {
 #[test]
 fn traces_come_from_outside_memory() {
     let blocks = Mutex::new(Kept::default());
-    // The last corner of the grid is no accepted end.
+    // The last corner of the grid is not a valid end.
     #[derive(Clone)]
     struct Corner<S>(S);
     impl<S: System> System for Corner<S> {

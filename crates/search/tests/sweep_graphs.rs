@@ -1,5 +1,5 @@
-//! Sweeps against brute force on random graphs: the states visited, acceptance cycles, and what
-//! terminal components say. `cargo xtask sweep` asks about many more graphs than a test does.
+//! Compares sweeps with brute force on random graphs: the states visited, acceptance cycles, and
+//! formulas about terminal components. `cargo xtask sweep` tries many more graphs than a test does.
 
 use contract::testing::{Graph, Random};
 use contract::{Answer, Interest, Property, Safety, Successors, System, Trace, Verdict};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use store::{Layers, Plain};
 
-/// How many graphs, if nobody says otherwise.
+/// The number of graphs, unless the environment says otherwise.
 const GRAPHS: u64 = 1500;
 
 fn graphs() -> u64 {
@@ -51,7 +51,7 @@ fn random(seed: u64) -> Random3 {
     Random3 { graph, accepting, holds }
 }
 
-/// The nodes that can be reached from some, these included.
+/// The nodes that can be reached from some nodes, including these.
 fn reachable(graph: &Graph, from: &[usize]) -> BTreeSet<usize> {
     let (mut seen, mut open) = (BTreeSet::new(), from.to_vec());
     while let Some(node) = open.pop() {
@@ -62,7 +62,7 @@ fn reachable(graph: &Graph, from: &[usize]) -> BTreeSet<usize> {
     seen
 }
 
-/// Walks along a trace and gives its nodes.
+/// Executes a trace and returns its nodes.
 fn walk(graph: &Graph, trace: &Trace) -> Vec<usize> {
     let mut graph = graph.clone();
     let mut out = Successors::new();
@@ -79,7 +79,7 @@ fn walk(graph: &Graph, trace: &Trace) -> Vec<usize> {
     nodes
 }
 
-/// Hears of every state.
+/// Records every state.
 #[derive(Default)]
 struct Heard(Mutex<BTreeSet<usize>>);
 
@@ -195,7 +195,7 @@ fn terminal_components_decide() {
     assert!(seen.iter().flatten().all(|&count| count * 20 > graphs()) && refused * 10 > graphs(), "{seen:?}, {refused} refused");
 }
 
-/// The graph on which following the last update of each state goes round without acceptance.
+/// A graph on which following the last update of each state gives a cycle without acceptance.
 #[test]
 fn the_way_round_is_the_one_that_was_taken() {
     let nodes = [(0, 2), (1, 0), (2, 4), (3, 1), (4, 0), (5, 1), (6, 4)];
@@ -225,7 +225,7 @@ fn hidden_cycles_are_found() {
     assert!(nodes[violation.trace.loop_start.expect("a loop")..].contains(&3));
 }
 
-/// Two entries into one component of a layer do not tear it apart.
+/// A component of a layer with two entries is not split.
 #[test]
 fn a_component_with_two_entries_is_one() {
     let mut graph = Graph::new(vec![vec![1, 2], vec![2], vec![1]]);

@@ -1,4 +1,4 @@
-//! The fewest context switches, beside a plain computation of them on random graphs.
+//! Compares the fewest context switches with a simple computation on random graphs.
 
 use contract::testing::Random;
 use contract::{Action, FaultCode, Limits, Safety, StopReason, Successor, Successors, System, Trace, Verdict};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use store::Plain;
 
-/// A graph whose edges belong to processes. An edge may commit a fault.
+/// A graph whose edges belong to processes. An edge may have a fault.
 #[derive(Clone)]
 struct Processes {
     edges: Arc<Vec<Vec<(u32, usize, bool)>>>,
@@ -44,7 +44,7 @@ fn random(seed: u64) -> Processes {
     Processes { edges: Arc::new(edges) }
 }
 
-/// The fewest switches to a fault, by going round until nothing becomes better.
+/// The fewest switches to a fault, computed by repeated relaxation.
 fn naive(graph: &Processes) -> Option<usize> {
     let mut least: HashMap<(usize, Option<u32>), usize> = HashMap::from([((0, None), 0)]);
     let mut best: Option<usize> = None;

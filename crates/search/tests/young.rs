@@ -1,4 +1,4 @@
-//! The breadth-first search for accepting cycles, against the search by components: verdicts,
+//! Compares the breadth-first search for accepting cycles with the search by components: verdicts,
 //! counts, and lassos step by step.
 
 use contract::testing::{Graph, Random, Threads};
@@ -14,7 +14,7 @@ fn random_graph(seed: u64) -> Graph {
     let states = 2 + random.below(300);
     let most = 1 + random.below(3);
     let edges = (0..states).map(|state| {
-        // Forward for the most part, so that there is something to take out.
+        // Most edges lead forward, so that there are states to remove.
         let mut targets: Vec<usize> = (0..random.below(most + 1)).map(|_| (state + 1 + random.below(states - state)) as usize).collect();
         targets.retain(|&target| target < states as usize);
         if random.below(40) == 0 {
@@ -27,7 +27,7 @@ fn random_graph(seed: u64) -> Graph {
     Graph::new(edges.collect())
 }
 
-/// Some states accept, all edges of them; some automata are weak.
+/// Some states accept, with all their edges; some automata are weak.
 fn random_automaton(seed: u64, atoms: u64) -> Automaton {
     let mut random = Random(seed ^ 0xacce);
     let states = 1 + random.below(6);
@@ -60,7 +60,7 @@ fn check_lasso<S: System>(product: &mut Product<S>, trace: &Trace) {
     assert!((start..trace.steps.len()).any(|index| product.is_accepting(trace.state_after(index).expect("a state"))));
 }
 
-/// The search with its states on disk, with hardly any memory, finds the same.
+/// The search on disk, with hardly any memory, finds the same.
 fn compare_on_disk<S: System + Clone>(product: &Product<S>, task: &Task<'_>, expected: &Outcome) {
     let folder = runs::InMemory::default();
     let limits = Limits { memory: Some(10_000), ..Limits::default() };
@@ -91,7 +91,7 @@ fn compare<S: System + Clone>(product: &Product<S>, threads: usize) -> bool {
         (Verdict::Holds, Verdict::Holds) => {
             let [expected, found] = [&expected, &found].map(|outcome| &outcome.statistics);
             assert_eq!(expected.states, found.states);
-            // A search in stages leaves out steps that lead nowhere new.
+            // A search in stages leaves out steps that lead to no new state.
             assert!(expected.transitions <= found.transitions);
             false
         }
@@ -116,7 +116,7 @@ fn it_finds_what_components_find() {
     assert!(found > 300 && tried - found > 300, "{found} of {tried}");
 }
 
-/// Wide levels, which workers share; in the end there is an edge back, or there is none.
+/// The levels are wide, so workers share them; the last states have an edge back, or have none.
 #[test]
 fn workers_share_a_level() {
     const SIDE: u64 = 200;
@@ -134,13 +134,13 @@ fn workers_share_a_level() {
                 }
             })
         };
-        // It accepts in every second state.
+        // The automaton accepts in every second state.
         let edge = |marks, target| AutomatonEdge { marks, target: Some(target), ..AutomatonEdge::default() };
         let edges = vec![vec![edge(0, 1)], vec![edge(1, 0)]];
         let product = Product::new(grid(), Arc::new(Automaton { initial: 0, edges, sets: 1 }));
-        // A run that ends stays where it ended, and so it is accepted too.
+        // A run that ends stays where it ended, so it is also accepting.
         assert!(compare(&product, 2));
-        // It accepts once.
+        // The automaton accepts once.
         let edges = vec![vec![edge(0, 1)], vec![edge(0, 2)], vec![edge(1, 3)], vec![edge(0, 3)]];
         let product = Product::new(grid(), Arc::new(Automaton { initial: 0, edges, sets: 1 }));
         assert!(!compare(&product, 2));

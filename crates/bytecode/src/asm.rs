@@ -40,7 +40,7 @@ pub fn disassemble(program: &Program) -> String {
     print::program(program)
 }
 
-/// What was found wrong so far.
+/// The errors found so far.
 #[derive(Default)]
 struct Complaints(Vec<Diagnostic>);
 
@@ -55,7 +55,7 @@ impl Complaints {
         }
     }
 
-    /// The value, or nothing and a complaint.
+    /// The value; `None` after an error, which is recorded.
     fn take<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         match result {
             Ok(value) => Some(value),

@@ -85,7 +85,7 @@ pub enum DecodeErrorKind {
     NotAProgram,
     /// A version that this reader does not know.
     Version(u16),
-    /// The input ends inside something, or without [`Section::End`].
+    /// The input ends inside an item, or without [`Section::End`].
     Truncated,
     /// A number that is too large for its purpose.
     Number,
@@ -103,16 +103,16 @@ pub enum DecodeErrorKind {
     Opcode(u8),
     /// An invalid code of a type, a mode or a flag.
     Code(u8),
-    /// The checksum is another one.
+    /// The checksum is wrong.
     Checksum,
 }
 
 /// What is wrong with a binary program, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecodeError {
-    /// What.
+    /// The kind of error.
     pub kind: DecodeErrorKind,
-    /// At which byte.
+    /// The offset of the byte.
     pub offset: usize,
 }
 
@@ -127,7 +127,7 @@ impl fmt::Display for DecodeError {
             DecodeErrorKind::UnknownSection(code) => write!(f, "a section of kind {code} is not known"),
             DecodeErrorKind::SectionOrder(section) => write!(f, "the section {section:?} is in the wrong place"),
             DecodeErrorKind::SectionLength(section) => write!(f, "the section {section:?} is longer than its contents"),
-            DecodeErrorKind::Trailing => write!(f, "something follows the end of the program"),
+            DecodeErrorKind::Trailing => write!(f, "there are bytes after the end of the program"),
             DecodeErrorKind::Opcode(code) => write!(f, "no instruction has the code {code:#04x}"),
             DecodeErrorKind::Code(code) => write!(f, "the code {code:#04x} has no meaning here"),
             DecodeErrorKind::Checksum => write!(f, "the checksum is wrong: the program was damaged"),
@@ -138,7 +138,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Whether some bytes claim to be a binary program, of whatever version.
+/// Whether some bytes begin like a binary program of any version.
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }

@@ -1,4 +1,4 @@
-//! What can go wrong while a step executes.
+//! The faults of a step.
 //!
 //! A fault is a value that belongs to the transition in which it happened. It takes four bytes,
 //! with the kind above the address, so that native code can pass it on as a number.
@@ -22,12 +22,12 @@ macro_rules! faults {
                 match self { $(FaultKind::$name => $fatal,)* }
             }
 
-            /// A short name for machines to read.
+            /// A short, stable name for machine-readable output.
             pub const fn word(self) -> &'static str {
                 match self { $(FaultKind::$name => $word,)* }
             }
 
-            /// What to tell people.
+            /// The message for the user.
             pub const fn message(self) -> &'static str {
                 match self { $(FaultKind::$name => $message,)* }
             }
@@ -57,13 +57,13 @@ faults! {
     TooManyChannels = 7 true "too many channels" "more than 255 channels",
     /// A deterministic sequence that cannot continue.
     Blocked = 8 true "block in d_step" "a deterministic sequence blocks",
-    /// A deterministic or invisible sequence without end.
+    /// A deterministic or invisible sequence that never ends.
     Endless = 9 true "endless sequence" "the sequence never ends: no other process will ever run",
     /// A rendezvous offer inside a deterministic sequence.
     Rendezvous = 10 true "rendezvous in d_step" "a rendezvous inside a deterministic sequence",
-    /// A receive from a channel another process claimed for itself.
+    /// A receive from a channel that another process claimed.
     ExclusiveReceive = 11 false "xr violated" "a second process receives from a channel declared to have one receiver",
-    /// A send to a channel another process claimed for itself.
+    /// A send to a channel that another process claimed.
     ExclusiveSend = 12 false "xs violated" "a second process sends to a channel declared to have one sender",
     /// A priority outside 1 to 255.
     Priority = 13 true "invalid priority" "a priority must be between 1 and 255",
@@ -71,12 +71,12 @@ faults! {
     Overflow = 14 true "overflow" "the value does not fit its type",
 }
 
-/// A fault: what happened, and at which instruction.
+/// A fault: its kind and the instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Fault {
-    /// What happened.
+    /// The kind.
     pub kind: FaultKind,
-    /// Where.
+    /// The instruction.
     pub addr: Addr,
 }
 

@@ -35,13 +35,13 @@ pub enum Piece<'a> {
     Text(&'a str),
     /// A place for the next value.
     Value {
-        /// How it is written.
+        /// The conversion.
         conversion: Conversion,
-        /// How many characters at least.
+        /// The least number of characters.
         width: usize,
         /// Whether blanks are added after it.
         left: bool,
-        /// Whether zeros instead of blanks go before it.
+        /// Whether zeros are added before it instead of blanks.
         zeros: bool,
     },
 }
@@ -61,7 +61,7 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// Takes a format apart.
+/// Parses a format.
 pub fn parse(format: &str) -> Result<Vec<Piece<'_>>, FormatError> {
     let mut pieces = Vec::new();
     let mut rest = format;
@@ -102,7 +102,7 @@ fn value(text: &str) -> Option<(Piece<'_>, &str)> {
     Some((Piece::Value { conversion, width, left, zeros }, &letter[1..]))
 }
 
-/// How many values a format asks for.
+/// The number of values that a format needs.
 pub fn arguments(format: &str) -> Result<usize, FormatError> {
     Ok(parse(format)?.iter().filter(|piece| matches!(piece, Piece::Value { .. })).count())
 }

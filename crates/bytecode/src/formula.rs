@@ -37,7 +37,7 @@ macro_rules! operators {
             /// Every operator.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
-            /// How it is written.
+            /// Its sign.
             pub const fn sign(self) -> &'static str {
                 match self { $($name::$variant => $sign,)* }
             }
@@ -79,7 +79,7 @@ operators! {
         Implies = 2 "->" "implies",
         /// Both or none.
         Equivalent = 3 "<->" "equivalent",
-        /// The first until the second, which comes.
+        /// The first holds until the second, which must become true.
         Until = 4 "U" "until" "stronguntil",
         /// The first holds until the second, which need not become true.
         WeakUntil = 5 "W" "weakuntil",
@@ -89,7 +89,7 @@ operators! {
 }
 
 impl BinaryOp {
-    /// How strongly it binds. Operators of one level group to the left.
+    /// The precedence. Operators of the same precedence group to the left.
     const fn level(self) -> u8 {
         match self {
             BinaryOp::Implies | BinaryOp::Equivalent => 1,
@@ -107,7 +107,7 @@ pub struct Formula(pub Vec<FormulaNode>);
 /// Why a text is not a formula: the byte offset, and what is wrong there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormulaError {
-    /// The byte.
+    /// The offset.
     pub at: usize,
     /// What is wrong.
     pub message: String,
@@ -139,7 +139,7 @@ impl Formula {
         depth == 1 && self.0.len() <= FORMULA_MAX
     }
 
-    /// The atoms it speaks of, as often as it does.
+    /// The atoms in it, each as often as it occurs.
     pub fn atoms(&self) -> impl Iterator<Item = AtomId> {
         self.0.iter().filter_map(|node| match node {
             FormulaNode::Atom(atom) => Some(*atom),
@@ -154,7 +154,7 @@ impl Formula {
             out.push('?');
             return;
         }
-        // Where the subformula that ends at each node begins.
+        // The beginning of the subformula that ends at each node.
         let mut begins = Vec::with_capacity(self.0.len());
         let mut open: Vec<usize> = Vec::new();
         for (i, node) in self.0.iter().enumerate() {
@@ -256,7 +256,7 @@ impl Formula {
     }
 }
 
-/// What waits for its operands, or for its end.
+/// An operator that waits for its operands, or an open parenthesis.
 #[derive(Clone, Copy)]
 enum Waiting {
     Open(usize),
@@ -278,8 +278,8 @@ impl Waiting {
         match self {
             Waiting::Unary(op) => FormulaNode::Unary(op),
             Waiting::Binary(op) => FormulaNode::Binary(op),
-            // This is never asked about a parenthesis. If it were, the verifier would notice the
-            // wrong formula.
+            // This is never called for a parenthesis. If it were, the verifier would find the wrong
+            // formula.
             Waiting::Open(_) => FormulaNode::False,
         }
     }
@@ -298,11 +298,11 @@ struct Words<'a> {
     at: usize,
 }
 
-/// Signs, longer ones before those they begin with.
+/// Signs; a longer one comes before its prefixes.
 const SIGNS: [&str; 9] = ["<->", "->", "[]", "<>", "&&", "||", "!", "(", ")"];
 
 impl<'a> Words<'a> {
-    /// The next word and where it begins.
+    /// The next word and its position.
     fn next(&mut self) -> Option<(usize, Result<Word<'a>, &'static str>)> {
         let rest = self.text[self.at..].trim_start();
         let at = self.text.len() - rest.len();
@@ -319,7 +319,7 @@ impl<'a> Words<'a> {
         } else {
             match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
                 Some(sign) => (sign.len(), Ok(Word::Sign(&rest[..sign.len()]))),
-                None => (first.len_utf8(), Err("this means nothing in a formula")),
+                None => (first.len_utf8(), Err("this has no meaning in a formula")),
             }
         };
         self.at = at + length;
@@ -327,7 +327,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Whether a word is an operator or a constant and therefore no name of an atom by itself.
+/// Whether a word is an operator or a constant, and therefore cannot be the name of an atom without
+/// quotes.
 pub(crate) fn is_reserved(word: &str) -> bool {
     matches!(word, "true" | "false") || UnaryOp::from_sign(word).is_some() || BinaryOp::from_sign(word).is_some()
 }
@@ -348,7 +349,7 @@ fn quoted(text: &str) -> Option<(usize, String)> {
     }
 }
 
-/// Appends the name of an atom as a formula has it.
+/// Appends the name of an atom as it is written in a formula.
 pub(crate) fn write_atom_name(out: &mut String, name: &str) {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -414,7 +415,7 @@ mod tests {
         assert!(!Formula(vec![FormulaNode::True, FormulaNode::True]).is_well_formed());
     }
 
-    /// Depth costs no stack of the process.
+    /// The depth of a formula does not use the stack of the process.
     #[test]
     fn long_formulas_are_read_and_written() {
         let deep = format!("{}p{}", "(! ".repeat(20_000), ")".repeat(20_000));

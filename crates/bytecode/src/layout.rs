@@ -1,4 +1,4 @@
-//! Where everything lies in a state.
+//! The layout of states.
 //!
 //! A state is one flat byte string, the same on every host and complete in itself (rule M-STATE):
 //!
@@ -17,7 +17,7 @@ use crate::ops::{Mode, Op};
 use crate::program::{Program, Type, Variable};
 use std::fmt;
 
-/// The number that means no process or no channel. All process and channel numbers are below it.
+/// The number that means no process or no channel. All process and channel numbers are less.
 pub const LIMIT: usize = 255;
 
 /// Largest size of the globals and static channels together, and of any other component.
@@ -51,15 +51,15 @@ impl Slot {
 /// The inside of a process component.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProcessLayout {
-    /// Bytes of the component, shape included.
+    /// Bytes of the component, including the shape.
     pub size: usize,
-    /// Where the control location is.
+    /// The offset of the control location.
     pub location: usize,
     /// Whether the control location takes two bytes.
     pub wide: bool,
-    /// Where the priority is, in programs that use priorities.
+    /// The offset of the priority, in programs that use priorities.
     pub priority: Option<usize>,
-    /// Where each local is.
+    /// The slot of each local.
     pub locals: Vec<Slot>,
 }
 
@@ -84,20 +84,20 @@ impl ProcessLayout {
 pub struct ChannelLayout {
     /// Bytes without a shape: 0 for a rendezvous without claims.
     pub size: usize,
-    /// How many messages fit.
+    /// The number of messages that fit.
     pub capacity: usize,
-    /// Where the claims are: receiver then sender, each a process number plus one, in programs that
-    /// use claims.
+    /// The offset of the claims, in programs that use them: receiver, then sender, each a process
+    /// number plus one.
     pub claims: Option<usize>,
-    /// Where the messages begin.
+    /// The offset of the messages.
     pub messages: usize,
     /// Bytes of a message.
     pub message_size: usize,
-    /// Where each field is in a message.
+    /// The slot of each field in a message.
     pub fields: Vec<Slot>,
 }
 
-/// What a component is.
+/// The kind of a component.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// A process of a type.
@@ -109,7 +109,7 @@ pub enum Shape {
 /// A component of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Component {
-    /// What it is.
+    /// The kind.
     pub shape: Shape,
     /// The offset at which it begins; for a channel created at run time, the offset after the
     /// shape.
@@ -151,21 +151,21 @@ impl std::error::Error for LayoutError {}
 /// The offsets of everything in the states of one program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Where the exclusive process's number plus one is, in programs with atomic steps.
+    /// The offset of the exclusive process's number plus one, in programs with atomic steps.
     pub exclusive: Option<usize>,
-    /// Where the number of the last process to move is, in programs that ask for it.
+    /// The offset of the number of the last process to move, in programs that ask for it.
     pub last: Option<usize>,
-    /// Where each global is.
+    /// The slot of each global.
     pub globals: Vec<Slot>,
-    /// Where the globals begin and end.
+    /// The range of the globals.
     pub globals_range: std::ops::Range<usize>,
-    /// Where each static channel is.
+    /// The type and offset of each static channel.
     pub channels: Vec<(ChannelTypeId, usize)>,
-    /// Where the fixed part ends and the components begin.
+    /// The end of the fixed part, where the components begin.
     pub fixed: usize,
-    /// Each process type.
+    /// The layout of each process type.
     pub processes: Vec<ProcessLayout>,
-    /// Each channel type.
+    /// The layout of each channel type.
     pub channel_types: Vec<ChannelLayout>,
 }
 
@@ -254,7 +254,7 @@ impl Layout {
         (channel < self.channel_types.len()).then_some(Shape::Channel(ChannelTypeId(channel as u8)))
     }
 
-    /// Bytes a component of this shape takes in the last part of a state, its shape byte included.
+    /// The size of a component of this shape in the last part of a state, including the shape byte.
     pub fn size_of(&self, shape: Shape) -> usize {
         match shape {
             Shape::Process(p) => self.processes[p.index()].size,
@@ -262,7 +262,7 @@ impl Layout {
         }
     }
 
-    /// How many messages a channel holds.
+    /// The number of messages in a channel.
     pub fn channel_length(&self, ty: ChannelTypeId, offset: usize, state: &[u8]) -> usize {
         if self.channel_types[ty.index()].capacity == 0 { 0 } else { state[offset] as usize }
     }

@@ -48,7 +48,7 @@ impl Locations {
         Some(Locations { addresses, after_step })
     }
 
-    /// How many locations a type has.
+    /// The number of locations of a type.
     pub fn count(&self, process: ProcessId) -> usize {
         self.addresses[process.index()].len()
     }
@@ -68,7 +68,7 @@ impl Locations {
         Location::new(self.addresses.get(process.index())?.binary_search(&addr).ok()?)
     }
 
-    /// The location where a process rests after the STEP at an address.
+    /// The location at which a process waits after the STEP at an address.
     pub fn after_step(&self, step: Addr) -> Option<Location> {
         self.after_step.get(step.index()).copied().flatten()
     }

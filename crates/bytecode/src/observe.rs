@@ -1,15 +1,15 @@
-//! A program that follows an automaton over channel events beside everything else it does.
+//! Combines a program with an automaton over channel events.
 //!
 //! A transition may send and receive several messages, and which ones is known only while it is
-//! executed. So the automaton is woven into the code: its state becomes one more global variable,
-//! and behind each send and receive stands code that moves it and asserts what must hold. Every
-//! engine, store, search order and reduction then works as for any other program. Processes,
-//! locations and choices stay what they were, so a run of the new program is, action by action, one
-//! of the old.
+//! executed. So the automaton is inserted into the code: its state becomes one more global
+//! variable, and each send and receive is followed by code that moves the automaton and asserts its
+//! conditions. Every engine, store, search order and reduction then works as for any other program.
+//! Processes, locations and choices do not change, so a run of the new program corresponds, action
+//! by action, to a run of the old one.
 //!
 //! The inserted code has no jumps: it computes for each edge whether it matches, as a number, and
-//! adds up. So it multiplies no paths through a location. Where the channel is a constant, as it
-//! nearly always is, edges of other channels are left out.
+//! adds these numbers. So it does not multiply the paths through a location. If the channel is a
+//! constant, as it nearly always is, edges of other channels are left out.
 
 use crate::ids::{Addr, AtomId, GlobalId, ProcessId, Register};
 use crate::ops::{Op, REGISTERS};
@@ -21,32 +21,32 @@ use std::fmt;
 /// A program and the automaton that it follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
-    /// The program. It has no assertions but the inserted ones, no claims on channels, no atoms and
-    /// no properties.
+    /// The program. It has no assertions except the inserted ones, no claims on channels, no atoms
+    /// and no properties.
     pub program: Program,
     /// The variable that holds the automaton's state.
     pub variable: GlobalId,
-    /// For each value of the variable whether the automaton may rest there for ever.
+    /// For each value of the variable, whether the automaton may stay there for ever.
     pub rests: Vec<bool>,
-    /// What it means that an inserted assertion fails, by its address.
+    /// The meaning of the failure of an inserted assertion, by its address.
     pub meanings: BTreeMap<Addr, Event>,
 }
 
-/// What a channel event was to the automaton.
+/// The meaning of a channel event for the automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// No edge matches it.
+    /// No edge matches the event.
     Unmatched,
-    /// It was the last one that the automaton describes.
+    /// The event was the last one that the automaton describes.
     Last,
-    /// More than one edge matches it.
+    /// More than one edge matches the event.
     Ambiguous,
 }
 
 /// Why an automaton cannot be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotObserved {
-    /// It speaks of states, or orders its edges by rank.
+    /// It refers to states, or orders its edges by rank.
     Conditions,
     /// An expression in it has branches.
     Branches,
@@ -60,7 +60,7 @@ impl fmt::Display for NotObserved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NotObserved::Conditions => "only sends, receives and the flow of control can be followed in it",
-            NotObserved::Branches => "an expression in it is no plain value",
+            NotObserved::Branches => "an expression in it has branches",
             NotObserved::Types => "a channel variable in it may name channels whose fields have different types",
             NotObserved::TooLarge => "it is too large",
         })
@@ -69,8 +69,8 @@ impl fmt::Display for NotObserved {
 
 impl std::error::Error for NotObserved {}
 
-/// Weaves an automaton over channel events into a program. As a `trace`, whatever happens on the
-/// channels that it names must match; as a `notrace` (`forbidden`), its last event must not.
+/// Inserts an automaton over channel events into a program. For a `trace`, all events on the
+/// channels that it names must match; for a `notrace` (`forbidden`), its last event must not occur.
 pub fn observe(program: &Program, automaton: &Automaton, forbidden: bool) -> Result<Observed, NotObserved> {
     let rules = Rules::new(program, automaton, forbidden)?;
     let mut observed = program.clone();
@@ -134,15 +134,15 @@ fn unused_name(program: &Program, name: &str) -> String {
     name
 }
 
-/// The addresses that are entered other than from the instruction before.
+/// The addresses that can be reached other than from the instruction before.
 fn entered(program: &Program) -> BTreeSet<u32> {
     let jumps = program.code.iter().filter_map(Op::target).map(|target| target.0);
     let entries = program.processes.iter().flat_map(|process| [Some(process.entry), process.prologue]);
     jumps.chain(entries.flatten().map(|entry| entry.0)).collect()
 }
 
-/// The instruction that pushed the value that lies below `above` others when instruction number
-/// `index` is executed, if that can be seen from the instructions right before it.
+/// The instruction that pushed the value below the `above` topmost ones when instruction number
+/// `index` is executed, if the instructions directly before it show this.
 fn value_below(program: &Program, entered: &BTreeSet<u32>, index: usize, above: usize) -> Option<usize> {
     let (mut at, mut above) = (index, above);
     loop {
@@ -161,34 +161,34 @@ fn value_below(program: &Program, entered: &BTreeSet<u32>, index: usize, above: 
     }
 }
 
-/// What the automaton can do with an event.
+/// An edge of the automaton for an event.
 struct Rule {
     source: usize,
     target: usize,
-    /// Whether it matches messages that are sent; otherwise those that are received.
+    /// Whether it matches messages that are sent; otherwise it matches messages that are received.
     sent: bool,
     channel: Expression,
-    /// The expression that each field equals, and the type by which the message is stored.
+    /// The expression that each field must equal, and the type with which the message is stored.
     fields: Vec<Option<(Expression, Type)>>,
 }
 
 /// Code without jumps that pushes one value.
 struct Expression {
     code: Vec<Op>,
-    /// Its value, if it is always the same.
+    /// Its value, if it is constant.
     constant: Option<i32>,
 }
 
 struct Rules {
-    /// States of the automaton. The number of states stands for its end, and one more for having
-    /// left a forbidden sequence.
+    /// The number of states of the automaton. Two more values follow: one for its end, and one for
+    /// having left a forbidden sequence.
     states: usize,
     initial: usize,
     rules: Vec<Rule>,
-    /// From each state that has one, where `else` leads.
+    /// The target of `else` for each state that has one.
     otherwise: BTreeMap<usize, usize>,
     rests: Vec<bool>,
-    /// Values of variables that nothing changes.
+    /// The values of variables that never change.
     constants: BTreeMap<GlobalId, i32>,
 }
 
@@ -209,7 +209,7 @@ impl Rules {
         }
         let mut rules = Rules { states, initial: 0, rules: Vec::new(), otherwise: BTreeMap::new(), rests: Vec::new(), constants };
         let closures: Vec<BTreeSet<usize>> = (0..=states).map(|state| closure(automaton, state)).collect();
-        // A forbidden sequence is complete where it can end without another event.
+        // A forbidden sequence is complete if it can end without another event.
         let target = |target: usize| if forbidden && closures[target].contains(&states) { states } else { target };
         for (state, closure) in closures.iter().enumerate() {
             let rests = closure.iter().any(|&at| automaton.states.get(at).is_none_or(|state| state.kind.end));
@@ -234,7 +234,7 @@ impl Rules {
                 for (number, field) in event.fields.iter().enumerate() {
                     fields.push(match field {
                         None => None,
-                        // A message that was received is as it was stored.
+                        // A received message has the values that were stored.
                         Some(atom) if !sent => Some((rules.expression(program, *atom)?, Type::Int)),
                         Some(atom) => {
                             let ty = stored(program, channel.constant, event.fields.len(), number).ok_or(NotObserved::Types)?;
@@ -245,12 +245,12 @@ impl Rules {
                 rules.rules.push(Rule { source: state, target: to, sent, channel, fields });
             }
         }
-        // Outside of a forbidden sequence everything may end.
+        // Outside a forbidden sequence, any run may end.
         rules.rests.push(true);
         Ok(rules)
     }
 
-    /// The value of an instruction that always pushes the same one.
+    /// The value of an instruction that always pushes the same value.
     fn constant(&self, op: &Op) -> Option<i32> {
         match op {
             Op::Ldc { value } => Some(*value),
@@ -270,26 +270,26 @@ impl Rules {
         Ok(Expression { code: code.to_vec(), constant })
     }
 
-    /// The rules for messages that are sent or received, as far as they can apply on this channel
-    /// to messages with so many fields.
+    /// The rules that can apply to messages with this many fields, sent or received on this
+    /// channel.
     fn applicable(&self, sent: bool, fields: usize, channel: Option<i32>) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(move |rule| rule.sent == sent && rule.fields.len() <= fields && rule.channel.may_be(channel))
     }
 }
 
 impl Expression {
-    /// Whether it can have this value.
+    /// Whether the expression can have this value.
     fn may_be(&self, value: Option<i32>) -> bool {
         self.constant.is_none() || value.is_none() || self.constant == value
     }
 
-    /// Whether it always has this value.
+    /// Whether the expression always has this value.
     fn is(&self, value: Option<i32>) -> bool {
         self.constant.is_some() && self.constant == value
     }
 }
 
-/// The states that an automaton can be in without another event. Its end is one more state.
+/// The states that an automaton can reach without another event. Its end counts as one more state.
 fn closure(automaton: &Automaton, state: usize) -> BTreeSet<usize> {
     let (mut closure, mut waiting) = (BTreeSet::from([state]), vec![state]);
     while let Some(at) = waiting.pop() {
@@ -303,7 +303,7 @@ fn closure(automaton: &Automaton, state: usize) -> BTreeSet<usize> {
     closure
 }
 
-/// The type of a field of messages with so many fields on a channel, if all channels that it can be
+/// The type of a field of messages with this many fields on a channel, if all possible channels
 /// agree.
 fn stored(program: &Program, channel: Option<i32>, fields: usize, field: usize) -> Option<Type> {
     let first = |number: i32| program.channels.get(usize::try_from(number).ok()?.checked_sub(1)?);
@@ -317,11 +317,11 @@ fn stored(program: &Program, channel: Option<i32>, fields: usize, field: usize) 
     types.all(|other| other == ty).then_some(ty)
 }
 
-/// Where a value is kept for a few instructions.
+/// A place that holds a value for a few instructions.
 #[derive(Clone, Copy)]
 enum Place {
     Register(Register),
-    /// A variable that is the same after every transition, by its number.
+    /// A variable that has the same value after every transition, by its number.
     Spare(GlobalId),
 }
 
@@ -330,15 +330,15 @@ struct Weaver<'a> {
     rules: &'a Rules,
     variable: GlobalId,
     forbidden: bool,
-    /// How many spare variables were needed.
+    /// The number of spare variables that are needed.
     spare: usize,
-    /// The registers that the present process type does not use.
+    /// The registers that the current process type does not use.
     places: Vec<Register>,
     out: Vec<Op>,
     meanings: BTreeMap<Addr, Event>,
 }
 
-/// How many places the computation needs beside the channel and the fields.
+/// The places that the computation needs in addition to the channel and the fields.
 const MATCHES: usize = 0;
 const TARGET: usize = 1;
 const MATCH: usize = 2;
@@ -390,8 +390,8 @@ impl Weaver<'_> {
         self.out.push(Op::Ldc { value: value as i32 });
     }
 
-    /// Writes an operation on a channel, and lets the automaton see it. `above` values lie above
-    /// the channel's number, which is `channel` if that is known.
+    /// Writes an operation on a channel, followed by the code for the automaton. `above` values lie
+    /// above the channel's number, which is `channel` if it is known.
     fn event(&mut self, op: Op, sent: bool, fields: usize, above: usize, channel: Option<i32>) -> Result<(), NotObserved> {
         let rules = self.rules;
         let watched: Vec<&Expression> = rules.rules.iter().filter(|rule| rule.sent == sent).map(|rule| &rule.channel).collect();
@@ -466,13 +466,14 @@ impl Weaver<'_> {
         self.out.push(Op::Eq {});
     }
 
-    /// Compares the top of the stack with an expression, and joins the answer to the one below.
+    /// Compares the top of the stack with an expression, and combines the result with the value
+    /// below.
     fn equals(&mut self, expression: &Expression) {
         self.out.extend_from_slice(&expression.code);
         self.out.extend([Op::Eq {}, Op::And {}]);
     }
 
-    /// Counts a match, if the top of the stack says that there is one.
+    /// Counts a match, if the top of the stack is one.
     fn count(&mut self, target: usize) -> Result<(), NotObserved> {
         self.store(MATCH)?;
         self.load(MATCHES)?;
@@ -486,7 +487,7 @@ impl Weaver<'_> {
         self.store(TARGET)
     }
 
-    /// Asserts what must hold and moves the automaton.
+    /// Asserts the conditions and moves the automaton.
     fn conclude(&mut self, certain: bool) -> Result<(), NotObserved> {
         self.load(MATCHES)?;
         self.constant(1);
@@ -513,7 +514,7 @@ impl Weaver<'_> {
             self.out.extend([Op::Mul {}, Op::Add {}]);
         }
         if !certain {
-            // What is not watched leaves the automaton where it is.
+            // An event that is not watched does not move the automaton.
             self.load(WATCHED)?;
             self.out.push(Op::Mul {});
             self.out.push(Op::Ldg { var: self.variable });
@@ -530,7 +531,7 @@ impl Weaver<'_> {
     }
 }
 
-/// Code that makes the top of the stack what is left of it when it is stored.
+/// Code that truncates the top of the stack to the value that is stored.
 fn truncation(ty: Type) -> Vec<Op> {
     let mask = |bits: u32| if bits >= 32 { vec![] } else { vec![Op::Ldc { value: ((1_u32 << bits) - 1) as i32 }, Op::And {}] };
     match ty {

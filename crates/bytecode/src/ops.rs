@@ -76,7 +76,7 @@ word_enum! {
 }
 
 impl Receive {
-    /// Whether messages after the oldest are looked at.
+    /// Whether messages after the oldest are examined.
     pub const fn searches(self) -> bool {
         matches!(self, Receive::Any | Receive::PeekAny)
     }
@@ -87,7 +87,7 @@ impl Receive {
     }
 }
 
-/// The set of fields of a receive that must equal a given value, a bit a field, field 0 lowest.
+/// The set of fields of a receive that must equal a given value, one bit per field, field 0 lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub struct FieldMask(pub u32);
 
@@ -97,7 +97,7 @@ impl FieldMask {
         field < 32 && self.0 & (1 << field) != 0
     }
 
-    /// How many fields must match.
+    /// The number of fields that must match.
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
@@ -174,7 +174,7 @@ macro_rules! operations {
                 match self { $(Op::$name { .. } => $opcode,)* }
             }
 
-            /// The word for the operation in assembly.
+            /// The mnemonic of the operation in assembly.
             pub const fn mnemonic(&self) -> &'static str {
                 match self { $(Op::$name { .. } => $word,)* }
             }
@@ -199,20 +199,20 @@ macro_rules! operations {
                 }))
             }
 
-            /// Hands each operand to `sink`, in order.
+            /// Passes each operand to `sink`, in order.
             pub fn operands<S: OperandSink>(&self, sink: &mut S) -> Result<(), S::Error> {
                 let _ = &sink;
                 match *self { $(Op::$name { $($operand),* } => { $(sink.$kind($operand)?;)* })* }
                 Ok(())
             }
 
-            /// How many values the operation takes from the stack.
+            /// The number of values that the operation takes from the stack.
             #[allow(unused_variables)]
             pub fn pops(&self) -> usize {
                 match *self { $(Op::$name { $($operand),* } => $pops,)* }
             }
 
-            /// How many values the operation leaves on the stack.
+            /// The number of values that the operation leaves on the stack.
             pub const fn pushes(&self) -> usize {
                 match self { $(Op::$name { .. } => $pushes,)* }
             }
@@ -385,7 +385,7 @@ impl Op {
         op.address_mut().copied().filter(|_| !matches!(self, Op::At { .. }))
     }
 
-    /// The address this operation names: the one it may jump to, or the location that AT asks for.
+    /// The address in this operation: the jump target, or the location of AT.
     pub const fn address_mut(&mut self) -> Option<&mut Addr> {
         match self {
             Op::Jmp { target }

@@ -12,11 +12,11 @@ use crate::verify::Verified;
 /// A share of the transitions of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
-    /// Those of one process, without TIMEOUT.
+    /// The transitions of one process, without TIMEOUT.
     Process(u32),
-    /// Those by TIMEOUT, if there are no others.
+    /// The transitions by TIMEOUT, if there are no others.
     Timeout,
-    /// All.
+    /// All transitions.
     Everything,
 }
 

@@ -1,4 +1,4 @@
-//! A program: code and the tables beside it.
+//! A program: code and its tables.
 //!
 //! A program contains, as plain data, everything that a front-end produces and everything that an
 //! engine needs. A [`Program`] may be malformed; only [`verify`](crate::verify()) turns it into a
@@ -8,7 +8,7 @@ use crate::ids::{Addr, ChannelTypeId, FileIndex, GlobalId, LocalId, ProcessId};
 use crate::ops::{Mode, Op};
 use crate::property::{Atom, PropertyEntry};
 
-/// What a variable or a message field can hold.
+/// The type of a variable or a message field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Type {
     /// 0 or 1.
@@ -87,7 +87,7 @@ pub enum Shown {
     Channel,
     /// As a process number.
     Process,
-    /// Not at all: it is part of the state and not of what the user wrote.
+    /// Not shown: it is part of the state, but the user did not write it.
     Hidden,
 }
 
@@ -187,7 +187,7 @@ pub struct ProcessType {
     pub priority: u8,
 }
 
-/// What a label says about its control location.
+/// The meaning of a label for its control location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LabelKind {
     /// A process may wait here for ever.
@@ -205,7 +205,7 @@ pub struct Label {
     pub name: String,
     /// Its address.
     pub addr: Addr,
-    /// What it means.
+    /// Its meaning.
     pub kind: LabelKind,
 }
 
@@ -285,7 +285,7 @@ impl Program {
         ProcessId::new(after.checked_sub(1)?)
     }
 
-    /// Where an instruction comes from.
+    /// The source position of an instruction.
     pub fn span_at(&self, addr: Addr) -> Option<&Span> {
         let after = self.spans.partition_point(|s| s.addr <= addr);
         let span = &self.spans[after.checked_sub(1)?];
@@ -302,7 +302,7 @@ impl Program {
         (before.addr == last.addr && self.process_at(last.addr) == self.process_at(addr)).then_some(before)
     }
 
-    /// What the labels at an address say together.
+    /// The combined meaning of the labels at an address.
     pub fn label_kind_at(&self, addr: Addr) -> LabelKind {
         let first = self.labels.partition_point(|l| l.addr < addr);
         self.labels[first..].iter().take_while(|l| l.addr == addr).fold(LabelKind::default(), |kind, l| LabelKind {

@@ -1,4 +1,4 @@
-//! What a program is to be checked for, as data: atoms, formulas, and automata over atoms.
+//! The properties of a program, as data: atoms, formulas, and automata over atoms.
 //!
 //! Assertions and end states need no entry here, because they are in the code. Temporal properties
 //! refer to states through *atoms*, small pieces of code that compute a value from a state. A
@@ -40,14 +40,14 @@ pub struct Origin {
 pub struct PropertyEntry {
     /// Its name; unique.
     pub name: String,
-    /// Where it is stated.
+    /// The position at which it is stated.
     pub origin: Option<Origin>,
-    /// What it says.
+    /// Its contents.
     pub kind: PropertyBody,
 }
 
 impl PropertyEntry {
-    /// Removes the positions of the automaton and its edges, so that only its meaning is compared.
+    /// Removes the positions of the property and its edges, so that only the meaning is compared.
     pub fn without_origins(&mut self) {
         self.origin = None;
         if let PropertyBody::Never(automaton) | PropertyBody::Trace(automaton) | PropertyBody::Notrace(automaton) = &mut self.kind {
@@ -56,16 +56,16 @@ impl PropertyEntry {
     }
 }
 
-/// What a property says.
+/// The contents of a property.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PropertyBody {
     /// Every run satisfies the formula.
     Ltl(Formula),
     /// No run is accepted by the automaton, which moves in step with the program.
     Never(Automaton),
-    /// Every sequence of channel events is a word of the automaton.
+    /// Every sequence of channel events is accepted by the automaton.
     Trace(Automaton),
-    /// No sequence of channel events is a word of the automaton.
+    /// No sequence of channel events is accepted by the automaton.
     Notrace(Automaton),
 }
 
@@ -103,7 +103,7 @@ pub struct Automaton {
 pub struct AutomatonState {
     /// Its name; unique in the automaton.
     pub name: String,
-    /// What its labels say.
+    /// The meaning of its labels.
     pub kind: LabelKind,
 }
 
@@ -114,17 +114,17 @@ pub struct AutomatonEdge {
     pub source: u32,
     /// The state it leads to; `None` if the automaton ends with it.
     pub target: Option<u32>,
-    /// When it can be taken.
+    /// The condition under which it can be taken.
     pub label: EdgeLabel,
     /// Only the edges of the lowest rank that has an enabled edge can be taken in a state.
     pub rank: u32,
     /// Whether the automaton continues from the target in the same step.
     pub atomic: bool,
-    /// Where it is stated.
+    /// The position at which it is stated.
     pub origin: Option<Origin>,
 }
 
-/// When an edge can be taken.
+/// The condition under which an edge can be taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EdgeLabel {
     /// Always.
@@ -151,7 +151,7 @@ pub struct Event {
 }
 
 impl EdgeLabel {
-    /// The event, if it is one.
+    /// The event, if the label is one.
     pub const fn event(&self) -> Option<&Event> {
         match self {
             EdgeLabel::Send(event) | EdgeLabel::Receive(event) => Some(event),
@@ -159,7 +159,7 @@ impl EdgeLabel {
         }
     }
 
-    /// The atoms it speaks of.
+    /// The atoms in it.
     pub fn atoms(&self) -> Vec<AtomId> {
         match self {
             EdgeLabel::True | EdgeLabel::Else => Vec::new(),
@@ -172,7 +172,7 @@ impl EdgeLabel {
 }
 
 impl Program {
-    /// Where the code of the atoms begins, behind that of the process types.
+    /// The start of the code of the atoms, after that of the process types.
     pub fn atoms_start(&self) -> Addr {
         self.atoms.first().map_or(Addr(self.code.len() as u32), |atom| atom.start)
     }

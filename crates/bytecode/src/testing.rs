@@ -75,16 +75,16 @@ pub fn check_verifier(program: Program) {
 /// The binary form of a program represents exactly this program.
 ///
 /// # Panics
-/// If they are not.
+/// If it does not.
 pub fn check_binary(program: &Program) {
     let bytes = binary::encode(program);
     assert_eq!(binary::decode(&bytes).as_ref(), Ok(program));
 }
 
-/// A program and its text are the same thing.
+/// The text of a program represents exactly this program.
 ///
 /// # Panics
-/// If they are not.
+/// If it does not.
 pub fn check_text(program: &Program, text: &str) {
     let mut map = SourceMap::new();
     let file = map.add("printed.epa", text);

@@ -62,7 +62,7 @@ impl Verified {
         self.flow.max_paths
     }
 
-    /// The program, given back.
+    /// Returns the program.
     pub fn into_program(self) -> Program {
         self.program
     }

@@ -1,4 +1,4 @@
-//! The code of a control location, up to the STEPs with which its steps end.
+//! The code of a control location, up to the STEPs that end its steps.
 
 use crate::ids::Addr;
 use crate::ops::Op;
@@ -8,9 +8,9 @@ use std::collections::HashSet;
 /// The code that can be executed from a location without leaving it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
-    /// The STEPs with which steps end, in the order of the code.
+    /// The STEPs that end steps, in the order of the code.
     pub steps: Vec<Addr>,
-    /// All other instructions on the way.
+    /// All other instructions that can be executed.
     pub others: Vec<Addr>,
 }
 
@@ -29,7 +29,7 @@ pub fn walk(program: &Verified, location: Addr) -> Walk {
         }
         walk.others.push(at);
         waiting.extend(op.target());
-        // A subroutine returns behind its call.
+        // A subroutine returns after its call.
         if !op.ends_path() || matches!(op, Op::Call { .. }) {
             waiting.push(at.next());
         }

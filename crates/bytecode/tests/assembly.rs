@@ -1,5 +1,4 @@
-//! The text form: what it means, what is said about mistakes, and that printing and reading are
-//! inverse.
+//! The text form: its meaning, its error messages, and that printing and reading are inverse.
 
 use bytecode::asm::{assemble, disassemble};
 use bytecode::{
@@ -18,7 +17,7 @@ fn good(text: &str) -> Program {
     read(text).unwrap_or_else(|(map, errors)| panic!("{}", errors.iter().map(|e| render(&map, e)).collect::<String>()))
 }
 
-/// For each error, what it points at; the empty string at the end of a line.
+/// The text that each error points at; the empty string at the end of a line.
 fn places(text: &str) -> Vec<String> {
     let (map, errors) = read(text).expect_err("an error");
     errors.iter().map(|e| map.snippet(e.span).to_owned()).collect()
@@ -278,7 +277,7 @@ fn processes_open_and_close() {
     assert_eq!(places("process P() {\nSTEP T\nprocess Q() {\nSTEP T\n}\n"), ["process"]);
     assert_eq!(places("process P() {\n}\n"), ["P"]);
     assert_eq!(places("process P() {\nSTEP T\n}\n}\n"), ["}"]);
-    // The word is free where it is a label.
+    // The word can be used as a label.
     assert_eq!(good("process P() {\nprocess: local: STEP N\nJMP process\n}\n").labels.len(), 2);
 }
 
@@ -289,7 +288,7 @@ fn labels_need_instructions_and_are_unique() {
     assert_eq!(places("process P() {\nx: STEP N\nx: STEP T\n}\n"), ["x"]);
     assert_eq!(places("process P() {\n@x: end\nSTEP T\n}\n"), ["end"]);
     assert_eq!(places("process P() {\n.entry\n.entry\nSTEP T\n}\n"), ["entry"]);
-    // A name with `@` is another name.
+    // A name with `@` is a different name.
     assert_eq!(good("process P() {\nx: @x: STEP N\nJMP @x\n}\n").labels.len(), 1);
 }
 
@@ -316,7 +315,7 @@ fn what_the_verifier_says_points_into_the_assembly() {
 
 #[test]
 fn programs_that_break_rules_are_printed_too() {
-    // Nothing here names anything that exists.
+    // No operand here refers to an existing entry.
     let mut p = good("process P() {\nSTEP T\n}\n");
     p.code = vec![
         Op::Ldg { var: GlobalId(9) },

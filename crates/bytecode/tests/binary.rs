@@ -1,4 +1,4 @@
-//! The binary form: its head, its sections, and what is said about damage.
+//! The binary form: its head, its sections, and the errors for damaged files.
 
 use bytecode::binary::{DecodeError, DecodeErrorKind as Kind, MAGIC, Section, decode, encode, is_binary};
 use bytecode::{Program, testing};
@@ -11,7 +11,7 @@ fn with(sections: &[u8]) -> Vec<u8> {
     [head(), sections.to_vec()].concat()
 }
 
-/// Sections, and the end behind them.
+/// Sections, followed by the end.
 fn whole(sections: &[u8]) -> Vec<u8> {
     with(&[sections, &[127, 0]].concat())
 }
@@ -103,8 +103,8 @@ fn damage_is_found_by_the_checksum() {
         for bit in 0..8 {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << bit;
-            // A changed section code may make the checksum optional and unknown; nothing else may
-            // hide.
+            // A changed section code may make the checksum section unknown and optional; all other
+            // damage must be found.
             let sum = bytes.len() - 8;
             assert!(decode(&damaged).is_err() || (at == sum && bit == 7), "byte {at}, bit {bit}");
         }
@@ -149,7 +149,7 @@ fn contents_are_checked() {
 
 #[test]
 fn counts_are_not_believed() {
-    // Four thousand million instructions in one byte.
+    // Four billion instructions in one byte.
     assert_eq!(error(&with(&[10, 6, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x39])), (Kind::Truncated, 13));
     assert_eq!(error(&with(&[2, 6, 0xff, 0xff, 0xff, 0xff, 0x0f, 0])), (Kind::Truncated, 13));
     assert_eq!(error(&with(&[1, 0xff, 0xff, 0xff, 0xff, 0x0f])), (Kind::Truncated, 6));

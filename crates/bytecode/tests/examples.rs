@@ -1,7 +1,7 @@
-//! The examples in `models/asm`: well-formed, verified, the same through both forms, and with a
-//! header that says what must be found.
+//! The examples in `models/asm` are well-formed and verified, survive both forms, and have a header
+//! with the expected result.
 //!
-//! That it is found is tested where there is a machine to run them.
+//! Whether the result is as expected is tested where there is a machine to run them.
 
 use bytecode::ops::TABLE;
 use bytecode::testing::{check_binary, check_text};
@@ -69,7 +69,7 @@ fn headers_say_what_to_expect() {
     }
 }
 
-/// The pairs `key=value` of a line; a value with blanks stands in quotes.
+/// The pairs `key=value` of a line; a value with blanks is in quotes.
 fn pairs(line: &str) -> BTreeMap<String, String> {
     let mut pairs = BTreeMap::new();
     let mut rest = line.trim();

@@ -6,7 +6,7 @@ use bytecode::{asm, binary};
 use source::SourceMap;
 use std::path::Path;
 
-/// The texts of all examples, and one that is none.
+/// The texts of all examples, and a text that is not a program.
 fn examples() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/asm");
     let mut paths: Vec<_> = std::fs::read_dir(&folder).expect("the examples").map(|entry| entry.expect("an entry").path()).collect();
@@ -21,8 +21,8 @@ fn binaries() -> Vec<Vec<u8>> {
         let mut map = SourceMap::new();
         let file = map.add("example.epa", text.as_str());
         let mut bytes = binary::encode(&asm::assemble(&map, file).expect("examples are well-formed"));
-        // Without the checksum (its section is the six bytes before the two of the end), damage
-        // gets past the door.
+        // The checksum (the six bytes before the two of the end) is removed, so that damage gets
+        // past it.
         bytes.drain(bytes.len() - 8..bytes.len() - 2);
         bytes
     };

@@ -1,4 +1,4 @@
-//! Atoms and properties: their text, their bytes, and what the verifier demands of them.
+//! Atoms and properties: their text form, their binary form, and the verifier's rules for them.
 
 use bytecode::asm::assemble;
 use bytecode::{

@@ -1,4 +1,4 @@
-//! Random programs survive their text and their binary form.
+//! Random programs survive the text form and the binary form.
 
 use bytecode::{Op, binary, testing, verify};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ proptest! {
         let program = testing::program(&decisions);
         testing::check_binary(&program);
         testing::check_text(&program, &bytecode::asm::disassemble(&program));
-        // The generator promises good tables; without that the test above would prove less.
+        // The generator promises correct tables; otherwise the test above would prove less.
         if let Err(error) = verify(program) {
             prop_assert_ne!(error.rule(), "V-TABLES", "{}", error);
         }
@@ -38,7 +38,7 @@ proptest! {
     }
 }
 
-/// The generator must reach all of the verifier, or the properties say little.
+/// The generator must reach all rules of the verifier, or the properties prove little.
 #[test]
 fn generated_programs_are_of_every_kind() {
     let mut random = testing::Random::new(1);

@@ -1,7 +1,6 @@
-//! Each rule of the verifier, broken by a program that breaks nothing else.
+//! Each rule of the verifier, violated by a program that violates nothing else.
 //!
-//! Every case starts from a program that passes, so that the one change is what the verifier speaks
-//! of.
+//! Every case starts from a program that passes, so that the error concerns the one change.
 
 use bytecode::{
     Addr, ChannelType, ChannelTypeId, FieldMask, FileIndex, FormatId, GlobalId, Label, LabelKind, LayoutError, LocalId, MessageField, Mode,
@@ -77,13 +76,13 @@ fn error(program: Program) -> VerifyError {
     verify(program).expect_err("the program breaks a rule")
 }
 
-/// What is wrong with a program of this code, and where.
+/// The error of a program with this code, and its position.
 fn wrong(code: impl Into<Vec<Op>>) -> (Kind, Option<u32>) {
     let error = error(program(code));
     (error.kind, error.addr.map(|a| a.0))
 }
 
-/// The change that breaks the program.
+/// The error after a change of the tables.
 fn tables(change: impl FnOnce(&mut Program)) -> Kind {
     let mut changed = program([N, T]);
     assert!(verify(changed.clone()).is_ok());
@@ -111,7 +110,7 @@ fn what_is_derived_from_a_good_program() {
     assert!(!verified.is_reachable(Addr(8)));
     assert_eq!(verified.locations().addresses(ProcessId(0)), [Addr(0), Addr(6)]);
     assert_eq!(verified.clone().into_program(), *verified.program());
-    assert!(verify(Program::default()).is_ok(), "nothing is a program, too");
+    assert!(verify(Program::default()).is_ok(), "the empty program is valid");
 }
 
 // V-TABLES
@@ -220,9 +219,9 @@ fn operands_name_what_exists() {
     unknown(&[Op::Run { args: 0, process: ProcessId(1) }, Op::Drop {}, T], Table::Processes);
     unknown(&[Op::Chnew { ty: ChannelTypeId(1) }, Op::Drop {}, T], Table::ChannelTypes);
     unknown(&[ldc(0), Op::Print { format: FormatId(1), args: 1 }, N, T], Table::Formats);
-    // Code that is never executed is no exception.
+    // Code that is never executed is checked too.
     assert_eq!(wrong([T, Op::Ldg { var: GlobalId(2) }, Op::Nex {}]), (Kind::Unknown { table: Table::Globals }, Some(1)));
-    // An address whose jumps run in circles is no place to be at.
+    // An address whose jumps form a cycle is not a location.
     assert_eq!(wrong([ldc(0), Op::At { place: (ProcessId(0), Addr(4)) }, Op::Drop {}, T, jmp(4)]), (Kind::NoLocation, Some(1)));
 }
 
@@ -284,7 +283,7 @@ fn nothing_falls_through() {
     let mut two = program([T, ldc(1), T]);
     two.processes.push(process("Q", 2));
     assert_eq!(error(two).kind, Kind::FallsThrough);
-    // A call at the end would return behind it.
+    // A call at the end would return after it.
     assert_eq!(wrong([jmp(2), Op::Ret {}, call(1)]), (Kind::FallsThrough, Some(2)));
 }
 
@@ -297,7 +296,7 @@ fn the_stack_neither_underflows_nor_overflows() {
     let deep = |n| [vec![ldc(1); n], vec![Op::Drop {}; n], vec![T]].concat();
     assert_eq!(verify(program(deep(256))).expect("just").max_stack(), 256);
     assert_eq!(wrong(deep(257)), (Kind::Overflow, Some(256)));
-    // A return address counts like a value.
+    // A return address counts as a value.
     let calls = |n: usize| {
         let sub = 2 * n as u32 + 2;
         [vec![ldc(1); n], vec![call(sub)], vec![Op::Drop {}; n], vec![T, Op::Ret {}]].concat()
@@ -352,11 +351,11 @@ fn nothing_lies_on_the_stack_at_a_step() {
 fn registers_are_written_before_they_are_read() {
     let unwritten = |r| Kind::Unwritten { register: Register(r) };
     assert_eq!(wrong([push(3), Op::Drop {}, T]), (unwritten(3), Some(0)));
-    // Written before the STEP is not written.
+    // A write before the STEP does not count.
     assert_eq!(wrong([ldc(1), pop(0), N, push(0), Op::Drop {}, T]), (unwritten(0), Some(3)));
-    // Written on one of two ways.
+    // The register is written on one of two paths.
     assert_eq!(wrong([ndet(3), ldc(1), pop(31), push(31), Op::Drop {}, T]), (unwritten(31), Some(3)));
-    // The same, the other way first.
+    // The same, with the other path first.
     assert_eq!(wrong([ndet(2), jmp(4), ldc(1), pop(0), push(0), Op::Drop {}, T]), (unwritten(0), Some(4)));
     let receive = Op::Recv { fields: 2, mask: FieldMask(0), how: Receive::First };
     assert!(verify(program([ldc(1), receive, push(0), push(1), Op::Drop {}, Op::Drop {}, T])).is_ok());
@@ -373,7 +372,7 @@ fn every_cycle_passes_a_step() {
     assert_eq!(wrong([N, ldc(1), jmpz(1), T]), (Kind::Loop, Some(2)));
     assert_eq!(wrong([ndet(2), T, jmp(0)]), (Kind::Loop, Some(2)));
     assert!(verify(program([N, jmp(0)])).is_ok());
-    // A cycle that is never entered is no cycle of a path.
+    // A cycle that is never entered is not a cycle of a path.
     assert!(verify(program([N, T, jmp(2)])).is_ok());
 }
 
@@ -381,17 +380,18 @@ fn every_cycle_passes_a_step() {
 
 #[test]
 fn paths_are_counted() {
-    // Each NDET doubles the number of ways through it: both alternatives go on behind it.
+    // Each NDET doubles the number of paths through it, because both alternatives continue after
+    // it.
     let doubling = |n: u32, op: fn(Addr) -> Op| -> Vec<Op> { (0..n).map(|i| op(Addr(i + 1))).chain([N, T]).collect() };
     let ways = |target| Op::Ndet { target };
     assert_eq!(verify(program(doubling(16, ways))).expect("just").max_paths(), 1 << 16);
     assert_eq!(wrong(doubling(17, ways)).0, Kind::TooManyPaths { limit: 1 << 16 });
     assert_eq!(wrong(doubling(17, |target| Op::Else { target })).0, Kind::TooManyPaths { limit: 1 << 16 });
     assert_eq!(wrong(doubling(17, |target| Op::Unless { target })).0, Kind::TooManyPaths { limit: 1 << 16 });
-    // Only one way out of a conditional jump is taken.
+    // Only one branch of a conditional jump is taken.
     let conditions: Vec<Op> = (0..40).flat_map(|i| [ldc(1), jmpz(2 * i + 2)]).chain([N, T]).collect();
     assert_eq!(verify(program(conditions)).expect("one path").max_paths(), 1);
-    // A saturated count stays a count.
+    // A saturated count is still an error.
     assert_eq!(wrong(doubling(2000, ways)).0, Kind::TooManyPaths { limit: 1 << 16 });
 }
 
@@ -400,12 +400,13 @@ fn instructions_along_paths_are_counted() {
     let long = |n: usize| [[Op::Ldc { value: 1 }, Op::Drop {}].repeat(n), vec![T]].concat();
     assert!(verify(program(long(1 << 19))).is_err());
     assert!(verify(program(long((1 << 19) - 1))).is_ok());
-    // Sixteen doublings in front of 32 instructions: few paths, short ones, and yet too much.
+    // Sixteen doublings before 32 instructions: the paths are few and short, but the instructions
+    // too many.
     let mut code: Vec<Op> = (0..16).map(|i| ndet(i + 1)).collect();
     code.extend([ldc(1), Op::Drop {}].repeat(16));
     code.extend([N, T]);
     assert_eq!(wrong(code).0, Kind::TooManyInstructions { limit: 1 << 20 });
-    // What RUN executes counts too.
+    // The instructions that RUN executes count too.
     let prologue = [[Op::Ldc { value: 1 }, Op::Drop {}].repeat(1 << 18), vec![Op::Ret {}]].concat();
     let runs = |n: usize| [[Op::Run { args: 0, process: ProcessId(0) }, Op::Drop {}].repeat(n), vec![T]].concat();
     let with = |n: usize| {

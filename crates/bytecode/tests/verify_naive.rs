@@ -1,8 +1,8 @@
-//! The verifier against a naive judge that runs every path of small programs, values and return
-//! addresses side by side.
+//! Compares the verifier with a naive judge that runs every path of small programs, with values and
+//! return addresses on one stack.
 //!
 //! The judge knows no contexts and merges nothing: its states hold the whole stack and the set of
-//! written registers. It is exponential and obvious, which is the point.
+//! written registers. It is exponential but obviously correct.
 
 use bytecode::testing::Random;
 use bytecode::{Addr, Mode, Op, ProcessId, ProcessType, Program, Register, verify};
@@ -31,7 +31,7 @@ struct Judge<'a> {
     executed: BTreeSet<u32>,
     /// Where paths begin.
     roots: Vec<u32>,
-    /// For each instruction and sequence of return addresses, the depths seen.
+    /// The depths found for each instruction and sequence of return addresses.
     depths: BTreeMap<(u32, Vec<u32>), BTreeSet<usize>>,
 }
 
@@ -53,7 +53,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Runs all paths from a state; `path` is how it was reached.
+    /// Runs all paths from a state; `path` is the path to it.
     fn walk(&mut self, mut state: State, path: &mut Vec<(u32, Vec<Slot>)>) -> Result<(), Refused> {
         let returns = state.stack.iter().filter_map(|slot| if let Slot::Return(to) = slot { Some(*to) } else { None }).collect();
         self.depths.entry((state.pc, returns)).or_default().insert(state.stack.len());
@@ -112,7 +112,7 @@ impl Judge<'_> {
             }
             _ => return Ok(()),
         }
-        // Recursion without end is what makes a stack of small programs grow so far.
+        // Only endless recursion makes the stack of a small program grow so far.
         if state.stack.len() > 256 {
             return Err(Refused("V-STACK"));
         }
@@ -157,8 +157,8 @@ fn the_verifier_agrees_with_running_everything() {
         let program = Program { processes: vec![process], instances: vec![ProcessId(0)], code: code.clone(), ..Program::default() };
         let verdict = verify(program);
         let judged = Judge::judge(&code);
-        // With several errors the two may meet another one first; whether there is one is what
-        // counts.
+        // With several errors the two may find different ones first; only the existence of an error
+        // is compared.
         assert_eq!(verdict.is_ok(), judged.is_ok(), "case {case}: {code:?}\nverifier {verdict:?}\njudge {judged:?}");
         accepted += usize::from(verdict.is_ok());
     }

@@ -5,20 +5,22 @@
 
 use crate::fault::Position;
 
-/// What a search has seen of a model.
+/// The coverage of a model by a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Each type of process, in the order of the model.
     pub processes: Vec<ProcessCoverage>,
-    /// Whether every reachable state was visited, so that what is not covered cannot be.
+    /// Whether every reachable state was visited, so that a statement that is not covered cannot be
+    /// executed.
     pub complete: bool,
-    /// Whether orders of independent steps were left out: what is not covered can perhaps be.
+    /// Whether orders of independent steps were left out, so that a statement that is not covered
+    /// may still be reachable.
     pub reduced: bool,
-    /// What looks as if a property said less than it seems to, one sentence each.
+    /// Signs that a property says less than it seems to, one sentence each.
     pub vacuous: Vec<String>,
 }
 
-/// What a search has seen of the processes of a type.
+/// The coverage of the processes of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessCoverage {
     /// The name of the type.
@@ -29,10 +31,10 @@ pub struct ProcessCoverage {
     pub statements: Vec<StatementCoverage>,
 }
 
-/// What a search has seen of a statement.
+/// The coverage of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementCoverage {
-    /// Where it is.
+    /// Its position.
     pub position: Option<Position>,
     /// The statement as the user wrote it.
     pub text: String,

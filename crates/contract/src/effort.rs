@@ -1,5 +1,5 @@
-//! How a step that takes too long is abandoned: the caller gives a condition, and the system asks
-//! it.
+//! How a step that takes too long is abandoned: the caller gives a condition, and the system
+//! evaluates it.
 //!
 //! A step of a system may consist of millions of statements, and it is not known beforehand whether
 //! it ends. Limits and requests to stop must take effect inside it. A system therefore counts its

@@ -1,4 +1,4 @@
-//! What can go wrong in a step, as plain data.
+//! The faults of a step, as plain data.
 //!
 //! Inside a search a fault is a small number ([`FaultCode`]), because millions of steps carry the
 //! field. Only the system that raised the fault can explain it, and it is asked once, when the
@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 pub struct FaultCode(pub(crate) NonZeroU32);
 
 impl FaultCode {
-    /// The fault with number `code`; zero means "no fault" and is none.
+    /// The fault with number `code`; `None` for zero, which means "no fault".
     #[inline]
     pub const fn new(code: u32) -> Option<Self> {
         match NonZeroU32::new(code) {
@@ -52,14 +52,14 @@ pub enum ViolationKind {
     /// The model needs more than the machine offers: processes, channels, stack, steps in one
     /// transition.
     MachineLimit,
-    /// A property of the user is broken.
+    /// A property of the user is violated.
     Property,
     /// Any other fault, named by the system.
     Other(&'static str),
 }
 
 impl ViolationKind {
-    /// A short, stable name, fit for machine-readable output: SPIN's words where it has some.
+    /// A short, stable name for machine-readable output. It is SPIN's word where SPIN has one.
     pub fn name(self) -> &'static str {
         match self {
             ViolationKind::Deadlock => "invalid end state",
@@ -92,14 +92,14 @@ pub struct Position {
     pub column: u32,
 }
 
-/// A fault explained.
+/// A fault with its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What sort of fault.
+    /// The kind of the fault.
     pub kind: ViolationKind,
     /// One sentence for the user.
     pub message: String,
-    /// Where in the user's text, if anywhere.
+    /// The position in the user's text, if there is one.
     pub position: Option<Position>,
 }
 

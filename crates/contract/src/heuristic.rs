@@ -1,20 +1,20 @@
-//! How far a state is from a violation, as somebody estimates it: what a directed search goes by.
+//! Estimates of the distance from a state to a violation, which guide a directed search.
 //!
-//! The estimate is a number of steps, the one that goes wrong included. So it is 0 only where the
-//! state itself may be what is looked for, a deadlock, and a search looks at such a state at once.
-//! An estimate that is never more than the true number is a lower bound; with one, A* finds a
-//! shortest path.
+//! The estimate is a number of steps, including the step with the violation. So it is 0 only if the
+//! state itself may be a violation, that is, a deadlock, and a search checks such a state at once.
+//! An estimate that is never more than the true number is a lower bound; with a lower bound, A*
+//! finds a shortest path.
 
 /// Estimates the distance of states. One value serves one worker.
 pub trait Heuristic: Send + Sync {
-    /// About how many steps lead from `state` to a violation; [`FAR`] if none seems to. A search
-    /// visits such states last, but it visits them.
+    /// The estimated number of steps from `state` to a violation; [`FAR`] if none seems reachable.
+    /// A search visits such states last, but it visits them.
     fn estimate(&mut self, state: &[u8]) -> u32;
 
     /// Whether the estimate is never more than the true number of steps.
     fn is_lower_bound(&self) -> bool;
 
-    /// What the estimates are made of, for whoever asks.
+    /// A description of the estimates for reports.
     fn describe(&self) -> String {
         String::new()
     }
@@ -23,7 +23,7 @@ pub trait Heuristic: Send + Sync {
     fn clone_heuristic(&self) -> Box<dyn Heuristic>;
 }
 
-/// In place of a number of steps: no violation seems to be reachable.
+/// Stands for a number of steps: no violation seems reachable.
 pub const FAR: u32 = u32::MAX;
 
 impl Clone for Box<dyn Heuristic> {
@@ -32,7 +32,7 @@ impl Clone for Box<dyn Heuristic> {
     }
 }
 
-/// Knows nothing: every state is one step away, at least. A* becomes a breadth-first search.
+/// Has no information: every state is at least one step away. A* becomes a breadth-first search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blind;
 

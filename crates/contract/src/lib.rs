@@ -1,18 +1,18 @@
-//! The seam of the model checker: what a system under test, a state store, a search, a reduction
-//! and a property must know of each other, and nothing more.
+//! The seam of the model checker: everything that a system under test, a state store, a search, a
+//! reduction and a property must know of each other, and nothing more.
 //!
-//! The big decision here is that a *state is a byte string* and a step produces whole byte strings
-//! into a reused buffer ([`Successors`]). Everything else follows: a store needs no idea of
-//! programs, a search needs no idea of stores, a state can be written to disk or sent to another
-//! machine as it is, and a toy graph of ten nodes is as good a [`System`] as compiled code.
+//! The first decision is that a *state is a byte string* and a step writes whole byte strings into
+//! a reused buffer ([`Successors`]). Everything else follows: a store needs no knowledge of
+//! programs, a search needs no knowledge of stores, a state can be written to disk or sent to
+//! another machine as it is, and a toy graph of ten nodes is a [`System`] like compiled code.
 //!
-//! The second decision is *one value per worker, shared parts behind it*: a [`System`] value holds
-//! the scratch space of one worker and shares an immutable program; a [`Store`] is shared and hands
-//! each worker its own [`StoreWorker`]. A search therefore becomes parallel without any other part
-//! noticing.
+//! The second decision is *one value per worker, with shared parts behind it*: a [`System`] value
+//! holds the scratch space of one worker and shares an immutable program; a [`Store`] is shared and
+//! gives each worker its own [`StoreWorker`]. So a search can become parallel without changes to
+//! any other part.
 //!
-//! What is deliberately absent: algorithms, files, printing, and time limits of its own. Only the
-//! random toy systems for tests use another crate.
+//! This crate deliberately contains no algorithms, files, printing or time limits. Only the random
+//! toy systems for tests use another crate.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a search is allowed, what it reports on its way, and what it finds.
+//! The limits of a search, its progress reports, and its result.
 //!
 //! There are three verdicts. The reason why a search stopped early is a value of its own. A search
 //! that was cut short, or that used a lossy store, never says "holds".
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a search may use. `None` means no limit.
+/// The limits of a search. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Wall-clock time.
@@ -43,10 +43,10 @@ pub enum StopReason {
     Storage(String),
     /// Everything was explored, but no search checks these stated properties.
     Unchecked(Vec<String>),
-    /// A reduction left out something that it must not, as the sentence says. Nothing is known
-    /// about the model.
+    /// A reduction left out something that it must not leave out, as the sentence says. Nothing is
+    /// known about the model.
     Reduction(String),
-    /// The measure of progress is of no use here, as the sentence says.
+    /// The measure of progress cannot be used here, as the sentence says.
     Measure(String),
     /// For one property among several: the search ended with a violation of another property.
     OtherViolation,
@@ -63,7 +63,7 @@ impl StopReason {
         matches!(self, StopReason::LossyStore | StopReason::Unchecked(_) | StopReason::Narrow)
     }
 
-    /// A short, stable name, fit for machine-readable output.
+    /// A short, stable name for machine-readable output.
     pub fn name(&self) -> &'static str {
         match self {
             StopReason::Memory => "memory",
@@ -89,7 +89,7 @@ impl fmt::Display for StopReason {
         match self {
             StopReason::Memory => f.write_str("the memory budget is used up"),
             StopReason::Depth => f.write_str("the depth limit was reached and states beyond it were not explored"),
-            StopReason::States => f.write_str("as many states were visited as were asked for"),
+            StopReason::States => f.write_str("the requested number of states was visited"),
             StopReason::Time => f.write_str("the time limit was reached"),
             StopReason::Interrupted => f.write_str("interrupted"),
             StopReason::LossyStore => f.write_str("no violation was found, but the store may have omitted states"),
@@ -109,30 +109,30 @@ impl fmt::Display for StopReason {
     }
 }
 
-/// A broken property and the path that breaks it.
+/// A violated property and the path to the violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
-    /// How to get there; the last step is the faulty one.
+    /// The path to it; the last step is the faulty one.
     pub trace: Trace,
 }
 
 /// The answer of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Everything was explored exactly, and nothing is wrong.
+    /// Everything was explored exactly, and no violation exists.
     Holds,
-    /// Something is wrong.
+    /// A violation was found.
     Violated(Box<Violation>),
     /// The answer is not known, for this reason.
     Unknown(StopReason),
 }
 
-/// What a store that is not exact may have overlooked, as far as it can tell.
+/// An estimate of what a store that is not exact may have overlooked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Omission {
-    /// The probability that some state was taken for seen although it was new.
+    /// The probability that some new state was taken for a known one.
     pub probability: f64,
     /// For a bit array, how well it was used.
     pub bits: Option<BitArray>,
@@ -147,16 +147,16 @@ pub struct BitArray {
     pub hash_factor: f64,
     /// The share of bits that are set.
     pub fill: f64,
-    /// The estimated share of the states met that were recognised as new.
+    /// The estimated share of the reached states that were recognised as new.
     pub coverage: f64,
-    /// The states each run found, one run for each set of hash functions.
+    /// The number of states that each run found; there is one run for each set of hash functions.
     pub runs: Vec<u64>,
-    /// The states found by all runs together, estimated to about one in a hundred; exactly those of
-    /// the run if there was only one.
+    /// The number of states found by all runs together, estimated with an error of about one in a
+    /// hundred; exact if there was only one run.
     pub union: u64,
 }
 
-/// What a search did.
+/// The numbers of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// Distinct states, the initial ones included.
@@ -177,54 +177,55 @@ pub struct Statistics {
     pub search_bytes: u64,
     /// States expanded by each worker.
     pub expanded_by_worker: Vec<u64>,
-    /// If the store is not exact, what it may have overlooked.
+    /// What the store may have overlooked, if it is not exact.
     pub omission: Option<Omission>,
-    /// If states were deleted layer by layer, how that went.
+    /// The numbers of the sweep, if states were deleted layer by layer.
     pub sweep: Option<Sweep>,
-    /// If several processes shared the search, how they did.
+    /// The work and traffic, if several processes shared the search.
     pub traffic: Option<Traffic>,
-    /// If states were on disk, how much of it they took.
+    /// The disk space, if states were on disk.
     pub disk: Option<Disk>,
-    /// If the search went by estimates, what that took.
+    /// The numbers of a directed search, if the search used estimates.
     pub guided: Option<Guided>,
-    /// If several orders ran side by side, the one that gave the answer and these numbers.
+    /// The order that gave the answer and these numbers, if several orders ran side by side.
     pub answered_by: Option<&'static str>,
 }
 
-/// How a search went that deletes the states it has left behind.
+/// The numbers of a search that deletes the states it has left behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
     /// The most states that were stored at a time.
     pub peak_states: u64,
-    /// Different values of the measure.
+    /// The number of different values of the measure.
     pub layers: u64,
-    /// Passes over the layers.
+    /// The number of passes over the layers.
     pub sweeps: u64,
-    /// States that steps back led to; they are never deleted.
+    /// The number of targets of regress steps, which are never deleted.
     pub persistent_states: u64,
-    /// Expansions of states: more than there are states if deleted ones were met again.
+    /// The number of expansions: more than the number of states if deleted states were reached
+    /// again.
     pub expanded_states: u64,
-    /// Steps on which the measure fell, each as often as it was met. Without any, the measure is
-    /// monotonic.
+    /// The number of steps on which the measure decreased, each counted as often as it occurred. If
+    /// there are none, the measure is monotonic.
     pub regress_steps: u64,
 }
 
-/// The work and the traffic of a run.
+/// The work and the traffic of a distributed run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traffic {
-    /// States that each worker owns.
+    /// The number of states that each worker owns.
     pub states_by_worker: Vec<u64>,
-    /// Steps whose target another worker owns.
+    /// The number of steps whose target another worker owns.
     pub cross_steps: u64,
-    /// All steps.
+    /// The number of all steps.
     pub steps: u64,
-    /// States that were sent.
+    /// The number of states that were sent.
     pub sent: u64,
-    /// States that were not sent because they had been sent before.
+    /// The number of states that were not sent because they had been sent before.
     pub spared: u64,
-    /// Parcels in which they travelled.
+    /// The number of parcels that contained the sent states.
     pub parcels: u64,
-    /// Bytes in these.
+    /// The number of bytes in these parcels.
     pub bytes: u64,
 }
 
@@ -246,26 +247,26 @@ impl Traffic {
     }
 }
 
-/// What a search with its states on disk used of it.
+/// The disk usage of a search with its states on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disk {
     /// The bytes of all visited states at the end.
     pub bytes: u64,
     /// The bytes that were written in all.
     pub written: u64,
-    /// The files, or pieces in memory, that the states are in at the end.
+    /// The number of files, or pieces in memory, that contain the states at the end.
     pub runs: u64,
 }
 
-/// What a search that goes by estimates did.
+/// The numbers of a directed search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Guided {
-    /// Expansions: a state that was reached by a shorter path later counts again.
+    /// The number of expansions: a state that was later reached by a shorter path counts again.
     pub expanded: u64,
-    /// Initial states and results of steps, those that were known before included, up to the one
-    /// that ended the search.
+    /// The number of initial states and results of steps, including those known before, up to the
+    /// one that ended the search.
     pub generated: u64,
-    /// States that were expanded and then reached by a shorter path.
+    /// The number of states that were expanded and then reached by a shorter path.
     pub reopened: u64,
     /// The estimate of the first initial state, if there is one.
     pub estimate: Option<u32>,
@@ -276,7 +277,7 @@ pub struct Guided {
 pub struct Outcome {
     /// The answer.
     pub verdict: Verdict,
-    /// What it took.
+    /// The numbers of the search.
     pub statistics: Statistics,
 }
 
@@ -301,7 +302,7 @@ impl Cancel {
         Cancel { own: Arc::default(), above }
     }
 
-    /// The flag that a request sets. A signal handler can do no more than set it.
+    /// The flag that a request sets. A signal handler can set it directly.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.own)
     }
@@ -322,7 +323,7 @@ pub struct Progress {
     pub transitions: u64,
     /// States waiting to be expanded, or on the stack.
     pub waiting: u64,
-    /// The present depth.
+    /// The current depth.
     pub depth: u64,
     /// Memory of store and search.
     pub bytes: u64,
@@ -341,8 +342,8 @@ pub trait Observer: Sync {
         let _ = progress;
     }
 
-    /// Something the user should know, in one line: a store that changes its shape, a stack that
-    /// goes to disk.
+    /// A message for the user, in one line: for example, that a store changes its form, or that a
+    /// stack goes to disk.
     fn notice(&self, text: &str) {
         let _ = text;
     }

@@ -1,15 +1,15 @@
-//! What is to be shown, as a listener to the events of a search.
+//! A property to check, as a listener to the events of a search.
 //!
-//! A property answers each event with *continue*, *prune* (do not go on from here) or *stop* (this
-//! is a violation). It declares beforehand which of the frequent events it wants, so that a search
-//! for deadlocks does not pay for a call per transition. All workers share one property, hence
-//! `&self`.
+//! A property answers each event with *continue*, *prune* (do not explore beyond this) or *stop*
+//! (this is a violation). It declares beforehand which of the frequent events it needs, so that a
+//! search for deadlocks does not pay for a call per transition. All workers share one property,
+//! hence `&self`.
 
 use crate::fault::{Fault, FaultCode, ViolationKind};
 use crate::store::StateId;
 use crate::successors::Action;
 
-/// What is wrong with the state or step just seen.
+/// What is wrong with the current state or step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// A fault raised by the system, which will be asked to explain it.
@@ -23,13 +23,13 @@ pub enum Finding {
 pub enum Answer {
     /// Go on.
     Continue,
-    /// Do not explore beyond this state or step; it is no violation.
+    /// Do not explore beyond this state or step; it is not a violation.
     Prune,
     /// A violation: end the search with a trace that leads here.
     Stop(Finding),
 }
 
-/// The frequent events a property wants to hear of.
+/// The frequent events that a property asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
     /// Call [`Property::state`] for each new state.
@@ -51,13 +51,13 @@ pub struct Edge<'a> {
     pub target_id: StateId,
     /// Whether the target was seen for the first time.
     pub new: bool,
-    /// What was done.
+    /// The action.
     pub action: Action,
 }
 
-/// Something to be shown of all reachable states and steps.
+/// A property of all reachable states and steps.
 pub trait Property: Sync {
-    /// Which frequent events this property wants.
+    /// The frequent events that this property asks for.
     fn interest(&self) -> Interest {
         Interest::default()
     }
@@ -88,13 +88,13 @@ pub trait Property: Sync {
     }
 }
 
-/// Nothing is to be shown: the search only explores.
+/// No property: the search only explores.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProperty;
 
 impl Property for NoProperty {}
 
-/// No deadlock and no fault, each of which can be switched off.
+/// No deadlock and no fault; each can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Safety {
     /// States without successors must be accepted ends.

@@ -1,7 +1,7 @@
-//! What a search that follows a temporal property asks of a state.
+//! The propositions about a state that a search with a temporal property asks for.
 
-/// A proposition about a state. A system that was given a list of them evaluates all of it at once
-/// ([`System::atoms`](crate::System::atoms)).
+/// A proposition about a state. A system that was given a list of propositions evaluates all of
+/// them at once ([`System::atoms`](crate::System::atoms)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Proposition {
     /// The atom with this number in the system's own table.
@@ -12,5 +12,5 @@ pub enum Proposition {
     NonProgress,
 }
 
-/// The most propositions a system can be given: their values are the bits of one word.
+/// The most propositions that a system can be given: their values are the bits of one word.
 pub const PROPOSITIONS_MAX: usize = 64;

@@ -1,5 +1,5 @@
-//! What some stores can do beyond inserting states: keep a memory budget, be saved, mark states,
-//! drop whole layers. Also visited sets that answer later.
+//! The roles of stores: abilities beyond inserting states. A store may keep a memory budget, be
+//! saved, mark states, or drop whole layers.
 //!
 //! A role is a trait of its own, so that a new store begins with the few methods of [`Store`] and a
 //! new search declares in its types which roles it needs. Searches ask for [`Budgeted`] and
@@ -43,7 +43,7 @@ pub trait Budgeted {
         false
     }
 
-    /// The present form of the store, in one word. It changes when a store reorganises itself in a
+    /// The current form of the store, in one word. It changes when a store reorganises itself in a
     /// way that users want to know about.
     fn form(&self) -> &'static str {
         ""
@@ -108,21 +108,22 @@ pub trait Marks: StoreWorker {
     fn or(&mut self, hash: u64, state: &[u8], bits: u32) -> Result<u32, StoreFull>;
 }
 
-/// A store whose states lie in layers, so that layers that are done with can be given back. A layer
-/// is known by a number that means nothing to the store: their order is the search's business.
+/// A store whose states lie in layers, so that finished layers can be dropped. A layer is
+/// identified by a number, which has no meaning for the store; the search determines their order.
 pub trait Layered: Store {
-    /// One worker's access to one layer: whatever a worker can do, within that layer. A state is
-    /// looked for in the layer only, and its name has a meaning there only.
+    /// One worker's access to one layer. A state is looked for in the layer only, and its name is
+    /// valid there only.
     type Layer<'s>: StoreWorker
     where
         Self: 's;
 
-    /// The access of `worker` to a layer, which is there as soon as it is asked for.
+    /// The access of `worker` to a layer, which is created when it is first used.
     fn layer<'w, 's>(worker: &'w mut Self::Worker<'s>, layer: u64) -> &'w mut Self::Layer<'s>
     where
         Self: 's;
 
-    /// Forgets all states in the layers for which `gone` says so, and gives their memory back; says
-    /// how many states went. Layers that share memory with one that stays go when that does.
+    /// Drops the layers for which `gone` returns `true` and frees their memory. Returns the number
+    /// of states dropped. A layer that shares memory with one that is kept is dropped together with
+    /// it.
     fn drop_layers(&mut self, gone: &mut dyn FnMut(u64) -> bool) -> u64;
 }

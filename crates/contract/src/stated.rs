@@ -1,4 +1,4 @@
-//! Properties by name, and what a run says about each.
+//! Properties by name, and the answer of a run for each.
 //!
 //! A search asks a [`Property`](crate::Property) at each event and knows no names. The caller knows
 //! which properties a model states, and reports the answer for each with these values.
@@ -6,7 +6,7 @@
 use crate::fault::{Position, ViolationKind};
 use crate::outcome::{Statistics, Verdict};
 
-/// What kind of thing is stated.
+/// The kind of a stated property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PropertyKind {
@@ -33,7 +33,7 @@ pub enum PropertyKind {
 }
 
 impl PropertyKind {
-    /// A short, stable name, fit for machine-readable output.
+    /// A short, stable name for machine-readable output.
     pub const fn name(self) -> &'static str {
         match self {
             PropertyKind::Assertions => "assertions",
@@ -69,9 +69,9 @@ impl PropertyKind {
 pub struct Stated {
     /// Its name: the user's, or that of its kind.
     pub name: String,
-    /// What kind it is.
+    /// Its kind.
     pub kind: PropertyKind,
-    /// Where it is stated, if anywhere.
+    /// The position at which it is stated, if there is one.
     pub position: Option<Position>,
 }
 
@@ -82,7 +82,7 @@ impl Stated {
     }
 }
 
-/// A property and what a run says about it.
+/// A property and the answer of a run for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The property.
@@ -91,8 +91,8 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The statistics of the search that decided it, if there was one.
     pub statistics: Option<Statistics>,
-    /// What kind of search that was, in a few words, if it was not the exploration for deadlocks
-    /// and faults.
+    /// The kind of that search, in a few words, if it was not the exploration for deadlocks and
+    /// faults.
     pub search: Option<&'static str>,
     /// The names of the other properties that the same search decided, if it was not the
     /// exploration for deadlocks and faults.

@@ -1,13 +1,12 @@
 //! The set of visited states, as a search sees it.
 //!
-//! The one question of a search is "is this state new?", asked tens of millions of times a second.
-//! It is asked in two halves, [`hash`](StoreWorker::hash) with [`prefetch`](StoreWorker::prefetch)
-//! when a state appears and [`insert`](StoreWorker::insert) a few hundred states later, so that the
-//! memory has arrived when it is needed.
+//! A search asks one question, "is this state new?", tens of millions of times a second. It is
+//! asked in two parts: [`hash`](StoreWorker::hash) with [`prefetch`](StoreWorker::prefetch) when a
+//! state is generated, and [`insert`](StoreWorker::insert) a few hundred states later, when the
+//! memory has arrived.
 //!
-//! A store is shared by all workers; each works through its own [`StoreWorker`], which is the place
-//! for what must not be shared: a private piece of the arena, counters, scratch space, small
-//! caches.
+//! A store is shared by all workers. Each uses its own [`StoreWorker`], which holds everything that
+//! must not be shared: a private piece of the arena, counters, scratch space, small caches.
 
 use crate::roles::{Budgeted, Saveable};
 use crate::successors::Successors;
@@ -39,7 +38,7 @@ pub struct Fresh {
     pub id: StateId,
 }
 
-/// A store that cannot take another state within its memory budget. Whatever it holds stays valid.
+/// A store that cannot take another state within its memory budget. Its contents stay valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreFull {
     /// The bytes the store would have needed.
@@ -58,12 +57,12 @@ impl std::error::Error for StoreFull {}
 
 /// A set of states shared by all workers of a search.
 ///
-/// This is what every store can do. What only some can are roles ([`Budgeted`], [`Saveable`],
-/// [`Annotated`](crate::Annotated), [`Layered`](crate::Layered)): searches that can do without a
-/// role ask for it, and those that cannot demand it in their types.
+/// These are the abilities of every store. Abilities of some stores are roles ([`Budgeted`],
+/// [`Saveable`], [`Annotated`](crate::Annotated), [`Layered`](crate::Layered)): searches that can
+/// work without a role ask for it, and those that cannot demand it in their types.
 pub trait Store: Sync {
-    /// Never mistakes a new state for a seen one. A search that completes over an inexact store may
-    /// not say "holds".
+    /// The store never takes a new state for a known one. A search that completes over an inexact
+    /// store must not answer "holds".
     const EXACT: bool;
     /// The store may forget a state that the search has left ([`StoreWorker::leave`]), and then
     /// treat it as new again. Over such a store, a search does not end if it never leaves a state
@@ -90,23 +89,23 @@ pub trait Store: Sync {
         self.len() == 0
     }
 
-    /// For a store that is not exact: the probability that some state was taken for seen although
-    /// it was new.
+    /// The probability that some new state was taken for a known one, for a store that is not
+    /// exact.
     fn omission(&self) -> f64 {
         if Self::EXACT { 0.0 } else { 1.0 }
     }
 
-    /// The store as one that knows its memory, if it does.
+    /// The store's budget role, if it has one.
     fn budgeted(&self) -> Option<&dyn Budgeted> {
         None
     }
 
-    /// The store as one that can be saved, if it can.
+    /// The store's save role, if it has one.
     fn saveable(&self) -> Option<&dyn Saveable> {
         None
     }
 
-    /// The same, to restore it.
+    /// The save role for restoring.
     fn saveable_mut(&mut self) -> Option<&mut dyn Saveable> {
         None
     }
@@ -114,14 +113,14 @@ pub trait Store: Sync {
 
 /// One worker's access to a [`Store`].
 pub trait StoreWorker {
-    /// A number that says where `state` belongs, to be given to [`prefetch`](Self::prefetch) and
-    /// [`insert`](Self::insert). It may be used at any later time, by this worker.
+    /// The hash of `state`, for [`prefetch`](Self::prefetch) and [`insert`](Self::insert). It may
+    /// be used at any later time, by this worker.
     fn hash(&mut self, state: &[u8]) -> u64;
 
     /// Tells the memory system that a state with this hash will soon be inserted.
     fn prefetch(&self, hash: u64);
 
-    /// Inserts `state`, whose [`hash`](Self::hash) is `hash`, unless it is there.
+    /// Inserts `state`, whose [`hash`](Self::hash) is `hash`, unless it is there already.
     fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull>;
 
     /// Appends to `hashes` the [`hash`](Self::hash) of each entry of a batch that has none there
@@ -155,8 +154,8 @@ pub trait StoreWorker {
         Ok(entries.len())
     }
 
-    /// Appends to `found`, for each entry of a batch, what [`find`](Self::find) says of its state;
-    /// nothing for an entry without one. `hashes` has a number for each entry.
+    /// Appends to `found`, for each entry of a batch, the result of [`find`](Self::find) for its
+    /// state; `None` for an entry without a state. `hashes` has a hash for each entry.
     fn find_batch(&mut self, batch: &Successors, hashes: &[u64], found: &mut Vec<Option<StateId>>) {
         let entries = batch.entries().iter().zip(hashes);
         found.extend(entries.map(|(entry, &hash)| self.find(hash, batch.state(entry)?)));
@@ -185,11 +184,12 @@ pub trait StoreWorker {
         None
     }
 
-    /// Replaces the contents of `out` by the state named `id`, and says whether it could: it can if
-    /// it [`keeps`](Self::keeps) it.
+    /// Replaces the contents of `out` by the state named `id`, and returns whether it could: it can
+    /// if it [`keeps`](Self::keeps) the state.
     fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool;
 
-    /// The search has left the state named `id` for good: a store that forgets may forget this one.
+    /// Reports that the search has left the state named `id` permanently, so that a store that
+    /// forgets may forget it.
     fn leave(&mut self, id: StateId) {
         let _ = id;
     }

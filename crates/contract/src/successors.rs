@@ -12,8 +12,7 @@ use crate::fault::FaultCode;
 use std::mem::offset_of;
 use std::num::NonZeroU32;
 
-/// What was done to get from a state to its successor: which process moved, and which of its
-/// choices it took.
+/// The action of a step: which process moved, and which of its choices it took.
 ///
 /// No two steps of a state have the same action: traces name steps by their actions. Fairness is
 /// defined by `process`. Only the system knows the meaning of a choice.
@@ -43,11 +42,11 @@ impl Action {
     }
 }
 
-/// Marks an entry that has no state: a step that failed and leads nowhere.
+/// The length of an entry without a state: a step that failed and has no target.
 const NO_STATE: u32 = u32::MAX;
 
-/// One step out of a source state: where its result lies in the buffer, what was done, and what
-/// went wrong, if anything.
+/// One step from a source state: the position of its result in the buffer, the action, and the
+/// fault, if there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Successor {
@@ -57,9 +56,10 @@ pub struct Successor {
     /// taken; [`NO_STEP`](Self::NO_STEP) if it has none. Reductions use it to look up what the step
     /// reads and writes.
     pub step: u32,
-    /// What was done.
+    /// The action.
     pub action: Action,
-    /// Which of the states expanded into this buffer it leaves; see [`Successors::begin_source`].
+    /// The number of the source state among those expanded into this buffer; see
+    /// [`Successors::begin_source`].
     pub source: u32,
     fault: u32,
 }
@@ -69,7 +69,7 @@ impl Successor {
     /// because the step failed before it was complete.
     pub const NO_STEP: u32 = u32::MAX;
 
-    /// Where the parts of an entry are, for native code that writes entries into
+    /// The offsets of the parts of an entry, for native code that writes entries into
     /// [`room`](Successors::room) itself. The state of an entry begins `start` bytes from the start
     /// of the arena and has `len` bytes, the tail included.
     pub const LAYOUT: EntryLayout = EntryLayout {
@@ -141,7 +141,7 @@ pub struct Room<'a> {
     pub entries: &'a mut [Successor],
     /// Their states, one directly after the other, each followed by a [`tail`](Successors::tail).
     pub bytes: &'a mut [u8],
-    /// How far from the start of the arena the first byte is.
+    /// The distance of the first byte from the start of the arena.
     pub start: usize,
     /// The number of the source that is being expanded.
     pub source: u32,
@@ -153,7 +153,7 @@ impl Successors {
         Self::default()
     }
 
-    /// Forgets all entries and keeps the memory. The source number returns to 0.
+    /// Removes all entries and keeps the memory. The source number returns to 0.
     #[inline]
     pub fn clear(&mut self) {
         self.used = 0;
@@ -162,41 +162,40 @@ impl Successors {
         self.cut_short = false;
     }
 
-    /// Records that the steps of the present source are not known, because the system abandoned the
+    /// Records that the steps of the current source are unknown, because the system abandoned the
     /// expansion. The system calls this instead of appending some of the steps.
     pub fn cut_short(&mut self) {
         self.cut_short = true;
     }
 
-    /// Whether the steps of the present source are not known.
+    /// Whether the steps of the current source are unknown.
     #[inline]
     pub fn is_cut_short(&self) -> bool {
         self.cut_short
     }
 
-    /// Entries committed from now on belong to source number `source`. The caller that expands
-    /// several states into this buffer calls this before each of them.
+    /// Sets the source of the entries committed from now on. A caller that expands several states
+    /// into this buffer calls this before each of them.
     #[inline]
     pub fn begin_source(&mut self, source: u32) {
         self.source = source;
     }
 
-    /// From now on each committed state is followed by a tail of `bytes` bytes, which belongs to
-    /// its entry and which the generator does not touch. Returns the previous length of the tail.
-    /// The state of an automaton travels with the state of a system in this way: the product sets
-    /// the tail, lets the system generate, fills the tails ([`tail_mut`](Self::tail_mut)) and
-    /// resets the tail.
+    /// Makes each state that is committed from now on be followed by a tail of `bytes` bytes, which
+    /// belongs to its entry and which the generator does not touch. Returns the previous length of
+    /// the tail. A product stores the state of its automaton in this way: it sets the tail, lets
+    /// the system generate, fills the tails ([`tail_mut`](Self::tail_mut)) and resets the tail.
     pub fn set_tail(&mut self, bytes: usize) -> usize {
         std::mem::replace(&mut self.tail, bytes)
     }
 
-    /// How many bytes the tail has.
+    /// The number of bytes of the tail.
     #[inline]
     pub fn tail(&self) -> usize {
         self.tail
     }
 
-    /// The tail of entry number `index`, which was committed while the tail had its present length.
+    /// The tail of entry number `index`, which was committed while the tail had its current length.
     /// `None` for a fatal fault.
     #[inline]
     pub fn tail_mut(&mut self, index: usize) -> Option<&mut [u8]> {
@@ -205,8 +204,8 @@ impl Successors {
         if entry.has_state() { self.arena.get_mut(end - self.tail..end) } else { None }
     }
 
-    /// Appends a copy of entry number `index` of another buffer, with another action. Its tail
-    /// comes along: both buffers must have tails of one length.
+    /// Appends a copy of entry number `index` of another buffer, including its tail, with another
+    /// action. Both buffers must have tails of the same length.
     #[inline]
     pub fn push_from(&mut self, other: &Successors, index: usize, action: Action) {
         let entry = other.entries[..other.count][index];
@@ -222,8 +221,9 @@ impl Successors {
         }
     }
 
-    /// Shows `change` the source, the action and the tail of each entry from number `first` on,
-    /// made while the tail was what it is now; the tail of a fatal fault is empty.
+    /// Calls `change` with the source, the action and the tail of each entry from number `first`
+    /// on, which were committed while the tail had its current length. The tail of a fatal fault is
+    /// empty.
     #[inline]
     pub fn change_tails(&mut self, first: usize, mut change: impl FnMut(u32, &mut Action, &mut [u8])) {
         for entry in &mut self.entries[first..self.count] {
@@ -322,8 +322,7 @@ impl Successors {
         self.commit(state.len(), action, None, Successor::NO_STEP);
     }
 
-    /// Appends a copy of `state`, reached by `action`, which committed `fault` on the way but can
-    /// go on.
+    /// Appends a copy of `state`, reached by `action`, which committed `fault` but can continue.
     pub fn push_faulty(&mut self, state: &[u8], action: Action, fault: FaultCode) {
         self.slot_from(state);
         self.commit(state.len(), action, Some(fault), Successor::NO_STEP);
@@ -336,7 +335,7 @@ impl Successors {
         self.add(Successor { start: self.used, len: NO_STATE, step, action, source: self.source, fault });
     }
 
-    /// The present end, for [`rollback`](Self::rollback).
+    /// The current end, for [`rollback`](Self::rollback).
     pub fn mark(&self) -> Mark {
         Mark { entries: self.count, used: self.used }
     }
@@ -349,8 +348,8 @@ impl Successors {
         }
     }
 
-    /// Takes back those of the entries from number `first` on that are not to be kept. Their bytes
-    /// stay where they are until the buffer is cleared.
+    /// Removes the entries from number `first` on for which `keep` returns `false`. Their bytes
+    /// stay in the arena until the buffer is cleared.
     pub fn retain(&mut self, first: usize, keep: impl Fn(&Successor) -> bool) {
         let mut kept = first;
         for index in first..self.count {
@@ -388,7 +387,7 @@ impl Successors {
         self.count == 0
     }
 
-    /// The state of an entry of this buffer, or nothing for a fatal fault.
+    /// The state of an entry of this buffer; `None` for a fatal fault.
     #[inline]
     pub fn state(&self, entry: &Successor) -> Option<&[u8]> {
         if entry.has_state() { Some(&self.arena[entry.start..entry.start + entry.len as usize]) } else { None }
@@ -400,22 +399,20 @@ impl Successors {
         if entry.fault == 0 { self.state(entry) } else { None }
     }
 
-    /// The state of an entry, if it has `len` bytes; nothing for an entry with a fault, whatever
-    /// its state is.
+    /// The state of an entry, if it has `len` bytes; `None` for an entry with a fault.
     #[inline(always)]
     pub fn state_of_length(&self, entry: &Successor, len: usize) -> Option<&[u8]> {
         if entry.fault == 0 && entry.len as usize == len { self.arena.get(entry.start..)?.get(..len) } else { None }
     }
 
-    /// The state of entry number `index`, for changing it in place (bringing it to a canonical
-    /// form).
+    /// The state of entry number `index`, for changing it in place (to a canonical form).
     #[inline]
     pub fn state_mut(&mut self, index: usize) -> Option<&mut [u8]> {
         let entry = *self.entries[..self.count].get(index)?;
         if entry.has_state() { Some(&mut self.arena[entry.start..entry.start + entry.len as usize]) } else { None }
     }
 
-    /// Entry and state, in order; the state is absent for a fatal fault.
+    /// The entries with their states, in order; the state is `None` for a fatal fault.
     pub fn iter(&self) -> impl Iterator<Item = (&Successor, Option<&[u8]>)> {
         self.entries().iter().map(|entry| (entry, self.state(entry)))
     }

@@ -57,9 +57,9 @@ pub trait System: Send {
     /// Whether `state`, which has no successors, is an accepted end; if not, it is a deadlock.
     fn is_valid_end(&mut self, state: &[u8]) -> bool;
 
-    /// Appends the parts of `state`: numbers of shares of its steps that can be generated one at a
-    /// time. In a system of processes a part is what one process does. A part may turn out to have
-    /// no steps.
+    /// Appends the numbers of the parts of `state`. A part is a share of its steps that can be
+    /// generated separately; in a system of processes it is the steps of one process. A part may
+    /// turn out to have no steps.
     ///
     /// The steps of all parts, in this order, are those of [`successors`](Self::successors). By
     /// default the whole state is one part.

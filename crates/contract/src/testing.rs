@@ -1,8 +1,9 @@
-//! Toy systems and the laws every store must obey, for tests of anything that speaks this contract.
+//! Toy systems and the laws that every store must obey, for tests of all implementations of this
+//! contract.
 //!
 //! Searches are tested on graphs about which every fact is known, without any language or machine.
-//! Stores are tested by [`store_laws`], the same for each implementation. Failures panic, as tests
-//! do.
+//! Stores are tested by [`store_laws`], the same for each implementation. Failures panic, as in
+//! tests.
 
 mod stores;
 mod threads;
@@ -32,8 +33,8 @@ impl Random {
     }
 }
 
-/// An explicit graph. Node `n` is the state [`Graph::encode`]`(n)`; states have different lengths
-/// on purpose.
+/// An explicit graph. Node `n` is the state [`Graph::encode`]`(n)`. States deliberately have
+/// different lengths.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// The targets of each node, in order; the action of a step is (node, index).
@@ -46,10 +47,9 @@ pub struct Graph {
     pub ends: HashSet<usize>,
     /// Faults of steps, by (node, index).
     pub faults: HashMap<(usize, usize), FaultCode>,
-    /// Steps that fail for good, by node: after its other steps, the node has one that leads
-    /// nowhere.
+    /// Fatal faults by node: after its other steps, the node has a step without a target.
     pub fatal: HashMap<usize, FaultCode>,
-    /// For each atom, its value in each node; as a proposition it holds where that is not 0.
+    /// The value of each atom in each node; as a proposition, an atom holds if its value is not 0.
     pub values: Vec<Vec<i64>>,
 }
 
@@ -78,7 +78,7 @@ impl Graph {
         u32::from_le_bytes([state[0], state[1], state[2], state[3]]) as usize
     }
 
-    /// What a search must find, computed in the most naive way.
+    /// The facts that a search must find, computed in the most naive way.
     pub fn facts(&self) -> Facts {
         let mut distance: HashMap<usize, u64> = HashMap::new();
         let mut queue = VecDeque::new();
@@ -111,7 +111,7 @@ impl Graph {
     }
 }
 
-/// The truth about a [`Graph`].
+/// The facts about a [`Graph`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Reachable nodes.

@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// One step of a [`Trace`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceStep {
-    /// What was done.
+    /// The action.
     pub action: Action,
     /// The state reached. Only the last step can have none, if it ends in a fatal fault.
     pub state: Option<Vec<u8>>,
@@ -20,9 +20,9 @@ pub struct TraceStep {
 /// A path from an initial state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Where it begins.
+    /// The initial state.
     pub initial: Vec<u8>,
-    /// What happens.
+    /// The steps.
     pub steps: Vec<TraceStep>,
     /// For an infinite path: the number of steps before the loop. The state reached after that many
     /// steps is reached again by the last step.
@@ -73,7 +73,7 @@ impl fmt::Display for Trace {
     }
 }
 
-/// Why a text is no trace.
+/// Why a text is not a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// The line, from 1.

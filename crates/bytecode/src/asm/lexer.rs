@@ -4,7 +4,7 @@ use source::{Diagnostic, FileId, Span};
 use std::fmt::Write;
 use std::str::Chars;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum TokenKind {
     /// A word: a name, a keyword, a mnemonic.
@@ -88,12 +88,12 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Where the rest begins in the file.
+    /// The position of the rest in the file.
     fn at(&self) -> usize {
         self.start + self.text.len() - self.rest.len()
     }
 
-    /// From a place to here.
+    /// The span from a position to the current one.
     fn from(&self, from: usize) -> Span {
         Span::new(self.file, from, self.at())
     }
@@ -262,7 +262,7 @@ mod tests {
             let mut text = String::new();
             write_name(&mut text, name);
             write_quoted(&mut text, name, '"');
-            assert!(!text.contains(char::is_control), "{text:?} would play with the reader's screen");
+            assert!(!text.contains(char::is_control), "{text:?} contains a control character");
             let read = kinds(&text);
             assert!(matches!(&read[0], TokenKind::Word(n) | TokenKind::Quoted(n) if n == name), "{text}: {read:?}");
             assert_eq!(read[1], TokenKind::Text(name.to_owned()));

@@ -1,6 +1,6 @@
-//! Lines of assembly become declarations and instructions; names stay names.
+//! Parses lines of assembly into declarations and instructions; names are not yet resolved.
 //!
-//! A line with an error is reported and left out, and reading goes on with the next one.
+//! A line with an error is reported and skipped, and parsing continues with the next line.
 
 mod property;
 
@@ -60,7 +60,7 @@ pub(super) enum Item {
     Line { file: String, line: u32, column: u32, text: String, span: Span },
     /// `;:`
     Statement(String, Span),
-    /// An instruction, its operands not yet understood.
+    /// An instruction whose operands are not yet parsed.
     Instruction { opcode: u8, operands: Vec<Token>, span: Span },
 }
 
@@ -78,10 +78,9 @@ pub(super) struct Process {
 #[derive(Debug, Default)]
 pub(super) struct Unit {
     pub name: Option<String>,
-    /// Whether a declaration could not be read, so that names may be missing that the user has
-    /// declared.
+    /// Whether a declaration could not be read, so that declared names may be missing.
     pub incomplete: bool,
-    /// Whether positions are those of `.line` alone.
+    /// Whether only `.line` gives positions.
     pub explicit: bool,
     pub files: Vec<String>,
     pub symbols: Vec<(Name, i32)>,
@@ -121,7 +120,7 @@ impl Block {
 /// Reads a whole file.
 pub(super) fn parse(text: &str, file: FileId, complaints: &mut Complaints) -> Unit {
     let mut unit = Unit::default();
-    // The block that is being read, and where it was opened.
+    // The block that is being read, and the position at which it was opened.
     let mut open: Option<(Block, Span)> = None;
     let mut start = 0;
     for whole in text.split_inclusive('\n') {
@@ -132,8 +131,7 @@ pub(super) fn parse(text: &str, file: FileId, complaints: &mut Complaints) -> Un
             continue;
         };
         let mut parser = Parser { tokens: &line.tokens, at: 0, end: Span::point(file, from + whole.trim_end().len()) };
-        // A name that a broken line would have declared is not reported as missing where it is
-        // used.
+        // A broken line may declare a name, which is then not reported as missing where it is used.
         let opens = parser.header();
         let in_code = matches!(open, Some((Block::Process | Block::Atom, _)));
         let declares = !in_code || opens.is_some() || parser.is_label() || parser.peek_word() == Some("local");
@@ -185,7 +183,7 @@ struct Parser<'a> {
     end: Span,
 }
 
-// The ground: single tokens.
+// Single tokens.
 impl<'a> Parser<'a> {
     fn peek(&self) -> Option<&'a TokenKind> {
         self.tokens.get(self.at).map(|token| &token.kind)
@@ -271,7 +269,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Several things with commas between them, up to a closing mark.
+    /// A list with commas, up to a closing mark.
     fn list<T>(&mut self, close: char, mut element: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut found = Vec::new();
         if self.eat(close) {
@@ -385,7 +383,7 @@ impl Parser<'_> {
             other => {
                 let unknown = format!("`{other}` does not begin a declaration");
                 let hint = match opcode(other) {
-                    Some(_) => Some("instructions are written between `process … {` and `}`".to_owned()),
+                    Some(_) => Some("instructions belong between `process … {` and `}`".to_owned()),
                     None => did_you_mean(other, DECLARATIONS),
                 };
                 return Err(Diagnostic::error(span, unknown).with_hint_opt(hint));
@@ -525,7 +523,8 @@ impl Parser<'_> {
         } else {
             let (item, read) = match self.instruction() {
                 Ok(item) => (item, Ok(())),
-                // An instruction is needed here, if only for the labels before it.
+                // An instruction is needed here even after an error, because labels may come before
+                // it.
                 Err(diagnostic) => {
                     (Item::Instruction { opcode: Op::Nex {}.opcode(), operands: Vec::new(), span: self.here() }, Err(diagnostic))
                 }
@@ -591,7 +590,7 @@ impl Parser<'_> {
         let word = self.word("an instruction")?;
         let Some(opcode) = opcode(word) else {
             let hint = if DECLARATIONS.contains(&word) {
-                Some("declarations stand outside processes; variables of a process begin with `local`".to_owned())
+                Some("declarations belong outside processes; variables of a process begin with `local`".to_owned())
             } else {
                 did_you_mean(&word.to_ascii_uppercase(), TABLE.iter().map(|row| row.1))
             };

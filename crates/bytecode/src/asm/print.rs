@@ -1,4 +1,4 @@
-//! A program as text.
+//! Prints a program as text.
 
 use super::lexer::{write_name, write_quoted};
 use crate::formula::write_atom_name;
@@ -141,7 +141,7 @@ struct Printer<'a> {
     program: &'a Program,
     /// The labels at each address, in order.
     labels: HashMap<Addr, Vec<usize>>,
-    /// The addresses that jumps name and no label does.
+    /// The addresses that jumps use and that have no label.
     anonymous: HashSet<Addr>,
     /// The first format of each text.
     formats: HashMap<&'a str, usize>,
@@ -166,8 +166,8 @@ impl<'a> Printer<'a> {
         Printer { program, labels, anonymous, formats }
     }
 
-    /// Whether the table of formats lists exactly the formats that the instructions name, in order,
-    /// so that it need not be declared.
+    /// Whether the table of formats contains exactly the formats that the instructions use, in
+    /// order, so that it need not be declared.
     fn formats_in_place(&self) -> bool {
         let mut next = 0;
         for op in &self.program.code {
@@ -277,7 +277,7 @@ impl<'a> Printer<'a> {
         out.push_str("\natom ");
         write_name(out, &self.program.atoms[index].name);
         out.push_str(" {\n");
-        // An atom has no local variables, so any process type will do here.
+        // An atom has no local variables, so any process type can be used here.
         self.body(out, self.program.code_of_atom(id), ProcessId(0), |_, _| {});
     }
 

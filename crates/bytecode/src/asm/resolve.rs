@@ -1,4 +1,4 @@
-//! Names become numbers, and declarations a [`Program`].
+//! Replaces names by numbers, and builds a [`Program`] from declarations.
 
 mod property;
 
@@ -221,8 +221,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The known name closest to this one. It is not looked for among very many names, because that
-/// would take too long.
+/// The known name closest to this one. With very many names it is not searched, because that would
+/// take too long.
 fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut known: Vec<&str> = known.take(1001).collect();
     known.sort_unstable();
@@ -256,7 +256,7 @@ fn inside<'a>(process: &'a Process, addr: &mut Addr, complaints: &mut Complaints
     Inside { locals, labels }
 }
 
-/// Where the positions of instructions come from.
+/// The origin of the positions of instructions.
 struct Positions<'a> {
     map: &'a SourceMap,
     file: FileId,
@@ -339,7 +339,7 @@ fn body(
     complaints: &mut Complaints,
 ) -> Option<(Option<Addr>, Option<Addr>)> {
     let (mut entry, mut prologue) = (None, None);
-    // Flags and positions that belong to the next instruction.
+    // The first flag or position that belongs to the next instruction.
     let mut waiting: Option<Span> = None;
     // Whether each instruction is its own statement.
     let mut automatic = !positions.explicit;
@@ -389,8 +389,8 @@ fn body(
                 }
                 let mut operands = Operands { tokens: operands, at: 0, end: span.after(), inside, names, formats: &mut tables.formats };
                 let op = operands.op(*opcode, *span);
-                // An instruction is added anyway, to keep addresses right while further errors are
-                // looked for.
+                // An instruction is added anyway, so that addresses stay right while further errors
+                // are searched.
                 program.code.push(complaints.take(op).unwrap_or(Op::Nex {}));
             }
         }

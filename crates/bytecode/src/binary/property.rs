@@ -13,7 +13,7 @@ const NEVER: u8 = 1;
 const TRACE: u8 = 2;
 const NOTRACE: u8 = 3;
 
-/// Codes of a formula's nodes; operators have these plus their own.
+/// Codes of the nodes of a formula; for operators, the operator's own code is added.
 const TRUE: u8 = 0;
 const FALSE: u8 = 1;
 const ATOM: u8 = 2;
@@ -75,7 +75,7 @@ impl Writer {
 
     fn edge(&mut self, edge: &AutomatonEdge) {
         self.number(edge.source);
-        // Shifted by one, so that 0 is none.
+        // Shifted by one, so that 0 means `None`.
         self.number(edge.target.map_or(0, |target| u64::from(target) + 1));
         self.number(edge.rank);
         self.bytes.push(edge.atomic.into());
@@ -148,7 +148,7 @@ impl Reader<'_> {
         self.number().map(AtomId)
     }
 
-    /// A number shifted by one; 0 is none.
+    /// A number shifted by one; 0 means `None`.
     fn shifted<T: TryFrom<u64>>(&mut self) -> Decoded<Option<T>> {
         let wrong = self.error(DecodeErrorKind::Number);
         let number = self.number::<u64>()?.checked_sub(1);

@@ -30,7 +30,7 @@ fn unsigned(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// A signed number: as [`unsigned`], the last byte's bit 6 being the sign.
+/// A signed number: like [`unsigned`], with the sign in bit 6 of the last byte.
 fn signed(out: &mut Vec<u8>, mut value: i64) {
     while !(-0x40..0x40).contains(&value) {
         out.push(value as u8 & 0x7f | 0x80);
@@ -84,7 +84,7 @@ impl Writer {
                 w.list(&p.locals, Self::variable);
                 w.number(p.start.0);
                 w.number(p.entry.0);
-                // Shifted by one, so that 0 is none.
+                // Shifted by one, so that 0 means `None`.
                 w.number(p.prologue.map_or(0, |addr| u64::from(addr.0) + 1));
                 w.number(p.priority);
             }),
@@ -112,8 +112,8 @@ impl Writer {
         }
     }
 
-    /// The kind of type in the low half, how it is shown in the high one; the bits of an unsigned
-    /// type follow.
+    /// The kind of the type in the low half and the way it is shown in the high half; the bits of
+    /// an unsigned type follow.
     fn ty(&mut self, ty: Type, shown: Shown) {
         let kind = match ty {
             Type::Bit => 0,

@@ -13,7 +13,7 @@ use crate::program::{ChannelType, Label, LabelKind, MessageField, ProcessType, P
 use crate::property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, PropertyBody, PropertyEntry};
 use std::convert::Infallible;
 
-/// The program that some bytes decide on.
+/// The program that the bytes determine.
 pub fn program(decisions: &[u8]) -> Program {
     let mut d = Decisions { bytes: decisions, at: 0, code: 0 };
     let mut program = Program { name: d.name(0), ..Program::default() };
@@ -64,7 +64,7 @@ pub fn program(decisions: &[u8]) -> Program {
 struct Decisions<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// How many instructions the program will have.
+    /// The number of instructions that the program will have.
     code: u32,
 }
 
@@ -80,7 +80,7 @@ impl Decisions<'_> {
         self.byte() as usize % limit.max(1)
     }
 
-    /// A name that no other entry with another number has; some need quotes.
+    /// A name that no entry with another number has; some names need quotes.
     fn name(&mut self, number: usize) -> String {
         let stem = ["x", "P", "end", "LDC", "a b", "é'", "", ":init:", "\"\\\n", "process", "-1", "q.f[0]"][self.below(12)];
         format!("{stem}{number}")
@@ -120,7 +120,7 @@ impl Decisions<'_> {
         ChannelType { name, capacity, fields }
     }
 
-    /// Atoms behind the code of the process types, and properties over them.
+    /// Appends atoms after the code of the process types, and properties over them.
     fn properties(&mut self, program: &mut Program) {
         for i in 0..self.below(4) {
             let start = Addr(program.code.len() as u32);
@@ -135,7 +135,7 @@ impl Decisions<'_> {
                     program.code.push(Op::Add {});
                 }
             }
-            // A value too many: likewise.
+            // One value too many, which is also an error.
             if self.below(3) == 2 {
                 program.code.push(Op::Nrpr {});
             }
@@ -254,7 +254,7 @@ impl Decisions<'_> {
         op
     }
 
-    /// Any operation whose operands are good.
+    /// Any operation with valid operands.
     fn any_op(&mut self, program: &Program, process: ProcessId) -> Op {
         let opcode = TABLE[self.below(TABLE.len())].0;
         let mut operands = Operands { decisions: self, program, process, possible: true };
@@ -300,7 +300,7 @@ struct Operands<'a, 'd> {
     decisions: &'a mut Decisions<'d>,
     program: &'a Program,
     process: ProcessId,
-    /// Whether all that was asked for exists.
+    /// Whether all operands exist.
     possible: bool,
 }
 

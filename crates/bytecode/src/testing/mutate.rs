@@ -1,4 +1,4 @@
-//! Small damage to input, decided by a seed: a simple fuzzer for machines without a real one.
+//! Small random damage to input, from a seed: a simple fuzzer for machines without a real one.
 
 use crate::ops::TABLE;
 
@@ -17,12 +17,12 @@ impl Random {
         splitmix::next(&mut self.0)
     }
 
-    /// A number below `limit`; 0 if that is 0.
+    /// A number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.next_u64() % limit.max(1) as u64) as usize
     }
 
-    /// So many random bytes.
+    /// `count` random bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.next_u64() as u8).collect()
     }
@@ -31,14 +31,14 @@ impl Random {
         choices[self.below(choices.len())]
     }
 
-    /// A piece of something that has `length` parts.
+    /// A random part of a sequence of `length` elements.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let start = self.below(length);
         start..start + self.below((length - start).min(16) + 1)
     }
 }
 
-/// Some damage to bytes; `other` lends pieces.
+/// Damages bytes; pieces may come from `other`.
 pub fn mutate_bytes(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     for _ in 0..=random.below(4) {
         let at = random.below(bytes.len());

@@ -1,4 +1,4 @@
-//! What the verifier may find, and where.
+//! The errors of the verifier, with their positions.
 //!
 //! An error names its rule of `docs/bytecode.md`, section 7, and contains its whole position
 //! (process, label, source position), because the verifier has consumed the program.
@@ -48,7 +48,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// What one entry is called.
+    /// The name of one entry.
     pub const fn entry(self) -> &'static str {
         match self {
             Table::Globals => "global variable",
@@ -85,7 +85,7 @@ pub enum VerifyErrorKind {
     TooMany {
         /// The table.
         table: Table,
-        /// How many it may have.
+        /// The most entries it may have.
         limit: usize,
     },
     /// V-TABLES: a reference to an entry that its table does not have.
@@ -119,7 +119,7 @@ pub enum VerifyErrorKind {
         /// The channel type.
         name: String,
     },
-    /// V-TABLES: a process type whose code does not begin behind the code of the type before, or is
+    /// V-TABLES: a process type whose code does not begin after the code of the type before, or is
     /// empty.
     CodeRange {
         /// The process type; empty if there is none.
@@ -140,16 +140,16 @@ pub enum VerifyErrorKind {
         /// The process type.
         process: String,
     },
-    /// V-TABLES: a scalar was needed, and this is an array.
+    /// V-TABLES: an array where a scalar is needed.
     NotScalar {
         /// The variable.
         name: String,
     },
-    /// V-TABLES: another number of arguments than the process type or format asks for.
+    /// V-TABLES: the number of arguments is not the one that the process type or format needs.
     Arguments {
-        /// What it asks for.
+        /// The number it needs.
         expected: usize,
-        /// What it gets.
+        /// The number it gets.
         found: usize,
     },
     /// V-TABLES: a format that cannot be read.
@@ -161,21 +161,21 @@ pub enum VerifyErrorKind {
     },
     /// V-TABLES: a mask with fields that the message does not have.
     Mask,
-    /// V-TABLES: the chain of jumps at the address asked for never ends.
+    /// V-TABLES: the chain of jumps at the address in AT never ends.
     NoLocation,
     /// V-TABLES: states have no layout.
     Layout(LayoutError),
-    /// V-TABLES: a process type with more control locations than a state can tell apart.
+    /// V-TABLES: a process type with more control locations than a state can distinguish.
     TooManyLocations {
         /// The process type.
         process: String,
     },
     /// V-JUMP: a jump out of the process type's code.
     BadJump {
-        /// Where to.
+        /// The target.
         target: Addr,
     },
-    /// V-JUMP: execution goes on behind the process type's last instruction.
+    /// V-JUMP: execution continues after the process type's last instruction.
     FallsThrough,
     /// V-STACK: an instruction needs more values than there are.
     Underflow {
@@ -186,18 +186,18 @@ pub enum VerifyErrorKind {
     },
     /// V-STACK: more than 256 values.
     Overflow,
-    /// V-STACK: the instruction is reached with two depths of the stack.
+    /// V-STACK: the instruction is reached with two different stack depths.
     Depth {
-        /// The depth seen first.
+        /// The first depth found.
         first: usize,
-        /// The other.
+        /// The other depth.
         second: usize,
     },
     /// V-STACK: RET where no subroutine was called.
     NoReturn,
     /// V-STACK: RET finds a value on top of the return address.
     ReturnBuried {
-        /// How many values lie on it.
+        /// The number of values on top of it.
         depth: usize,
     },
     /// V-STACK: an instruction would take a return address for a value.
@@ -206,7 +206,7 @@ pub enum VerifyErrorKind {
     TooManyContexts,
     /// V-ALIVE: the stack is not empty at STEP.
     AliveAtStep {
-        /// How much.
+        /// The number of values.
         depth: usize,
     },
     /// V-ALIVE: a register is read that some path has not written.
@@ -218,31 +218,31 @@ pub enum VerifyErrorKind {
     Loop,
     /// V-PATHS: too many paths leave a control location.
     TooManyPaths {
-        /// How many may.
+        /// The most paths allowed.
         limit: u64,
     },
     /// V-PATHS: too many instructions along the paths of a control location.
     TooManyInstructions {
-        /// How many there may be.
+        /// The most instructions allowed.
         limit: u64,
     },
     /// V-PROLOGUE: an instruction that a prologue may not contain.
     NotInPrologue,
     /// V-REACH: a STEP that is never executed.
     Unreachable,
-    /// V-ATOM: an atom whose code does not begin behind the code before it, or is empty.
+    /// V-ATOM: an atom whose code does not begin after the code before it, or is empty.
     AtomRange {
         /// The atom.
         atom: String,
     },
     /// V-ATOM: an instruction that an atom may not contain.
     NotInAtom,
-    /// V-ATOM: RET finds another number of values than one.
+    /// V-ATOM: the number of values at RET is not one.
     AtomValue {
-        /// How many there are.
+        /// The number of values.
         depth: usize,
     },
-    /// V-PROPERTY: what a property says makes no sense.
+    /// V-PROPERTY: the contents of a property make no sense.
     Property {
         /// The property.
         name: String,
@@ -296,7 +296,7 @@ impl fmt::Display for VerifyErrorKind {
             Layout(error) => write!(f, "{error}"),
             TooManyLocations { process } => write!(f, "`{process}` has more than 65536 control locations"),
             BadJump { target } => write!(f, "the jump to {target} leaves the code of the process"),
-            FallsThrough => write!(f, "execution goes on behind the last instruction of the process"),
+            FallsThrough => write!(f, "execution continues after the last instruction of the process"),
             Underflow { needed, found } => write!(f, "the instruction takes {needed} values from a stack of {found}"),
             Overflow => write!(f, "more than 256 values on the stack"),
             Depth { first, second } => write!(f, "the stack has {first} values here on one path and {second} on another"),
@@ -309,22 +309,22 @@ impl fmt::Display for VerifyErrorKind {
             Loop => write!(f, "a cycle without STEP"),
             TooManyPaths { limit } => write!(f, "more than {limit} paths leave this control location"),
             TooManyInstructions { limit } => write!(f, "more than {limit} instructions along the paths of this control location"),
-            NotInPrologue => write!(f, "the instruction may not stand in a prologue"),
+            NotInPrologue => write!(f, "the instruction is not allowed in a prologue"),
             Unreachable => write!(f, "this STEP is never executed"),
             AtomRange { atom } => write!(f, "the code of the atom `{atom}` is empty or out of order"),
-            NotInAtom => write!(f, "the instruction may not stand in an atom"),
+            NotInAtom => write!(f, "the instruction is not allowed in an atom"),
             AtomValue { depth } => write!(f, "an atom ends with one value on the stack, not with {depth}"),
             Property { name, why } => write!(f, "the property `{name}`: {why}"),
         }
     }
 }
 
-/// The position of an instruction, in words for people.
+/// The position of an instruction, in words for the user.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     /// Its process type, or its atom.
     pub process: Option<String>,
-    /// The nearest label at or before it in its process type, and how many instructions before.
+    /// The nearest label at or before it in its process type, and the distance in instructions.
     pub label: Option<(String, u32)>,
     /// The file it comes from.
     pub file: Option<String>,
@@ -361,11 +361,11 @@ impl Place {
 /// What is wrong with a program, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
-    /// What.
+    /// The kind of error.
     pub kind: VerifyErrorKind,
-    /// At which instruction, where there is one.
+    /// The instruction, if there is one.
     pub addr: Option<Addr>,
-    /// That instruction's place, in words.
+    /// The position of that instruction, in words.
     pub place: Option<Box<Place>>,
 }
 
@@ -380,8 +380,8 @@ impl VerifyError {
         self.kind.rule()
     }
 
-    /// The error as a diagnostic about the text the program was made from. A file that `map` does
-    /// not hold gives no excerpt, only words.
+    /// The error as a diagnostic about the source text. If `map` does not contain the file, the
+    /// diagnostic has no excerpt.
     pub fn diagnostic(&self, map: &SourceMap) -> Diagnostic {
         let place = self.place.as_deref();
         let file = place.and_then(|place| map.files().find(|(_, file)| Some(file.name()) == place.file.as_deref()));

@@ -1,5 +1,5 @@
-//! Rules V-STACK, V-ALIVE, V-LOOP, V-PATHS, V-PROLOGUE, V-REACH and V-ATOM: what follows from
-//! walking the code.
+//! Rules V-STACK, V-ALIVE, V-LOOP, V-PATHS, V-PROLOGUE, V-REACH and V-ATOM, which need a walk over
+//! the code.
 //!
 //! The analysis works on *contexts*: an instruction together with the return addresses on the
 //! stack. Each context has one stack depth (that is V-STACK), so the graph of contexts is finite.
@@ -14,19 +14,19 @@ use crate::ops::{Mode, Op};
 use crate::program::Program;
 use std::collections::HashMap;
 
-/// Most values on the stack, return addresses included.
+/// The most values on the stack, including return addresses.
 pub const STACK_MAX: usize = 256;
 
-/// Most paths that may leave a control location.
+/// The most paths that may leave a control location.
 pub const PATHS_MAX: u64 = 1 << 16;
 
-/// Most instructions along all paths of a control location, those of prologues included.
+/// The most instructions along all paths of a control location, including those of prologues.
 pub const INSTRUCTIONS_MAX: u64 = 1 << 20;
 
-/// Most contexts of a program, beyond four for each instruction.
+/// The most contexts of a program, in addition to four for each instruction.
 const CONTEXTS_MAX: usize = 1 << 16;
 
-/// What the walk found out about a program.
+/// The results of the walk over a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Flow {
     /// For each instruction, whether it can be executed.
@@ -64,7 +64,7 @@ pub(super) fn check(program: &Program) -> Result<Flow, VerifyError> {
     Ok(flow)
 }
 
-/// Which part of a process type's code is walked.
+/// The part of a process type's code that is walked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Body,
@@ -76,16 +76,16 @@ enum Part {
 #[derive(Clone, Copy)]
 struct Frame {
     below: u32,
-    /// Where RET goes; `None` in the outermost frame.
+    /// The return address; `None` in the outermost frame.
     to: Option<Addr>,
-    /// How much lies on the stack when the subroutine begins, its return address included.
+    /// The number of values on the stack when the subroutine begins, including its return address.
     base: usize,
 }
 
 /// The frame outside all subroutines.
 const OUTERMOST: u32 = 0;
 
-/// An instruction, a frame, and what the walk found out about the two together.
+/// An instruction and a frame, with the results of the walk for this pair.
 struct Context {
     addr: Addr,
     frame: u32,
@@ -100,15 +100,15 @@ struct Context {
 struct Walk<'a> {
     program: &'a Program,
     range: std::ops::Range<u32>,
-    /// What the prologue of each process type costs.
+    /// The cost of each process type's prologue.
     prologues: &'a [u64],
     frames: Vec<Frame>,
     frame_ids: HashMap<(u32, Addr), u32>,
     contexts: Vec<Context>,
-    /// The context of each instruction outside all subroutines, by its position in the range:
-    /// almost all there are.
+    /// The contexts of instructions outside all subroutines, by the position in the range. Almost
+    /// all contexts are of this kind.
     outermost: Vec<u32>,
-    /// The others.
+    /// The other contexts.
     inner: HashMap<(Addr, u32), u32>,
     limit: usize,
 }
@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
         Err(VerifyError::new(self.program, kind, Some(addr)))
     }
 
-    /// All checks from one starting point; gives the number of instructions along the paths from
+    /// All checks from one starting point; returns the number of instructions along the paths from
     /// there.
     fn run(mut self, start: Addr, part: Part, flow: &mut Flow, budget: &mut usize) -> Result<u64, VerifyError> {
         self.limit = *budget;
@@ -266,7 +266,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// All contexts, each behind those that may follow it within its path.
+    /// All contexts, each after those that may follow it within its path.
     fn order(&self) -> Result<Vec<u32>, VerifyError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
@@ -306,7 +306,7 @@ impl<'a> Walk<'a> {
         Ok(order)
     }
 
-    /// No register is read that some path to the reading has not written.
+    /// Checks that no register is read that some path has not written.
     fn registers(&self, order: &[u32]) -> Result<(), VerifyError> {
         // For each context, the registers that every path seen so far has written.
         let mut written: Vec<u32> = self.contexts.iter().map(|c| if c.root { 0 } else { u32::MAX }).collect();
@@ -328,8 +328,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Counts the paths from each context and the instructions along them; gives the most paths of
-    /// a root, and the instructions.
+    /// Counts the paths from each context and the instructions along them; returns the most paths
+    /// of a root, and the instructions.
     fn count(&self, order: &[u32]) -> Result<(u64, Vec<u64>), VerifyError> {
         let mut paths = vec![1_u64; self.contexts.len()];
         let mut instructions = vec![1_u64; self.contexts.len()];

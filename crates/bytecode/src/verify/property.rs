@@ -1,4 +1,4 @@
-//! Rules V-ATOM and V-PROPERTY: what properties are made of.
+//! Rules V-ATOM and V-PROPERTY, about properties.
 
 use super::error::{Table, VerifyErrorKind};
 use super::tables::unique;
@@ -9,8 +9,8 @@ use crate::property::{Automaton, EdgeLabel, Origin, PropertyBody, PropertyEntry}
 
 type Check = Result<(), VerifyErrorKind>;
 
-/// Whether an atom may contain the instruction at this address: it changes nothing, asks for no
-/// process that is active, and goes forwards.
+/// Whether an atom may contain the instruction at this address: it changes nothing, does not depend
+/// on an active process, and jumps only forward.
 pub(super) fn may_stand_in_atom(addr: Addr, op: &Op) -> bool {
     let allowed = matches!(
         op,
@@ -73,7 +73,7 @@ pub(super) fn check(program: &Program) -> Check {
 
 fn one(program: &Program, property: &PropertyEntry) -> Check {
     let wrong = |why| Err(VerifyErrorKind::Property { name: property.name.clone(), why });
-    let atom = |atom: AtomId| if atom.index() < program.atoms.len() { Ok(()) } else { wrong("it speaks of an atom that does not exist") };
+    let atom = |atom: AtomId| if atom.index() < program.atoms.len() { Ok(()) } else { wrong("it refers to an atom that does not exist") };
     origin(program, property.origin.as_ref())?;
     match &property.kind {
         PropertyBody::Ltl(formula) => {
@@ -84,7 +84,7 @@ fn one(program: &Program, property: &PropertyEntry) -> Check {
         }
         PropertyBody::Never(automaton) => {
             if automaton.edges.iter().any(|edge| edge.label.event().is_some()) {
-                return wrong("a claim over states speaks of a channel event");
+                return wrong("a claim over states refers to a channel event");
             }
             edges(program, automaton, wrong, atom)
         }
@@ -95,7 +95,7 @@ fn one(program: &Program, property: &PropertyEntry) -> Check {
                 EdgeLabel::Send(event) | EdgeLabel::Receive(event) => (1..=MAX_FIELDS).contains(&event.fields.len()),
             };
             if !automaton.edges.iter().all(|edge| good(&edge.label)) {
-                return wrong("a claim over channel events speaks of a state, or of a message without fields or with too many");
+                return wrong("a claim over channel events refers to a state, or to a message without fields or with too many");
             }
             edges(program, automaton, wrong, atom)
         }

@@ -1,7 +1,7 @@
-//! Rules V-TABLES and V-JUMP: what can be seen without following the code.
+//! Rules V-TABLES and V-JUMP, which can be checked without following the code.
 //!
-//! Everything behind this module may index tables by the identifiers of a program without asking
-//! again.
+//! After this module has run, tables can be indexed by the identifiers of a program without further
+//! checks.
 
 use super::error::{Table, VerifyError, VerifyErrorKind};
 use super::property;
@@ -120,7 +120,7 @@ fn processes(program: &Program) -> Check {
         return Err(VerifyErrorKind::CodeRange { process: String::new() });
     }
     for (i, p) in program.processes.iter().enumerate() {
-        // Each type's code begins where the one before it ends; so the first begins at 0 and none
+        // Each type's code begins where the one before it ends, so the first begins at 0 and none
         // is empty.
         let follows = if i == 0 { p.start.0 == 0 } else { program.processes[i - 1].start < p.start };
         if !follows || p.start >= end || end.index() > program.code.len() {
@@ -230,10 +230,10 @@ fn message(fields: u32, mask: FieldMask) -> Check {
     }
 }
 
-/// Asks of each operand whether what it names exists.
+/// Checks for each operand that the entry it names exists.
 struct Operands<'a> {
     program: &'a Program,
-    /// The process type whose code it is; none in an atom.
+    /// The process type whose code it is; `None` in an atom.
     process: Option<ProcessId>,
     /// The code that jumps may not leave.
     range: std::ops::Range<u32>,

@@ -1,4 +1,4 @@
-//! Toy stores: layers, and answers that come late. They are slow and simple on purpose.
+//! Toy stores. They are deliberately slow and simple.
 
 use crate::roles::Layered;
 use crate::store::{Inserted, StateId, Store, StoreFull, StoreWorker};
@@ -51,7 +51,7 @@ impl Layered for LayerSets {
     }
 }
 
-/// One worker's access to the layer of [`LayerSets`] that it asked for last; the lowest at first.
+/// One worker's access to the layer of [`LayerSets`] that it used last; the lowest at first.
 #[derive(Debug)]
 pub struct LayerSetsWorker<'s> {
     layers: &'s LayerSets,

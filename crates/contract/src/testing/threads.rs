@@ -1,7 +1,7 @@
 //! A toy system of processes over shared variables, and a toy reduction of it.
 //!
-//! It is as small as a system can be in which a reduction can be wrong: processes with local steps,
-//! steps that wait for shared variables or set them, cycles, deadlocks and faults.
+//! It is the smallest system in which a reduction can be wrong: processes with local steps, steps
+//! that wait for shared variables or set them, cycles, deadlocks and faults.
 
 use super::Random;
 use crate::fault::FaultCode;
@@ -38,7 +38,7 @@ impl ThreadStep {
 /// variable *n* is not zero.
 #[derive(Clone, Debug, Default)]
 pub struct Threads {
-    /// How many variables there are, zero at first.
+    /// The number of variables; their initial value is zero.
     pub variables: usize,
     /// The steps of each location of each process, which begins at location 0.
     pub processes: Vec<Vec<Vec<ThreadStep>>>,

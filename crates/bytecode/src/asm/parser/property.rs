@@ -38,14 +38,14 @@ pub(in crate::asm) struct Edge {
     pub span: Span,
 }
 
-/// When an edge can be taken.
+/// The condition under which an edge can be taken.
 #[derive(Debug)]
 pub(in crate::asm) enum Label {
     True,
     When(Name),
     Else,
     Assert(Name),
-    /// The channel and the fields; whether it is sent.
+    /// The channel and the fields; whether the message is sent.
     Event {
         sent: bool,
         channel: Name,
@@ -145,7 +145,7 @@ impl Parser<'_> {
                 let channel = self.name("an atom")?;
                 self.mark('(')?;
                 let fields = self.list(')', |parser| {
-                    // A star would be a mark of its own; a dot is one already, and no name.
+                    // A star would be a separate token; a dot is one already and cannot be a name.
                     if parser.eat('.') { Ok(None) } else { parser.name("an atom, or `.` for any value").map(Some) }
                 })?;
                 Label::Event { sent: word == "send", channel, fields }

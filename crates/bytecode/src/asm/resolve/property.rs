@@ -1,4 +1,4 @@
-//! Properties: names of atoms and states become numbers.
+//! Properties: names of atoms and states are replaced by numbers.
 
 use super::{Complaints, Names, Positions, Resolved, Table, Tables, numbered};
 use crate::asm::parser::{self, Edge, EdgeLabel as Label, PropertyLine};
@@ -33,7 +33,7 @@ struct Builder<'a, 'n> {
     tables: &'a mut Tables,
     positions: &'a Positions<'a>,
     complaints: &'a mut Complaints,
-    /// What `.line` said of the line that follows it.
+    /// The position that `.line` gave for the following line.
     origin: Option<Origin>,
 }
 
@@ -56,7 +56,7 @@ impl Builder<'_, '_> {
                 PropertyLine::Origin { file, line, column, text, span } => {
                     let file = self.complaints.take(numbered(FileIndex::new(self.tables.files.number(file)), *span))?;
                     let origin = Origin { file, line: *line, column: *column, text: text.clone() };
-                    // The first one is that of the property itself.
+                    // The first position is that of the property itself.
                     if std::mem::take(&mut first) {
                         own_origin = Some(origin)
                     } else {

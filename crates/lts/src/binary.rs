@@ -1,45 +1,45 @@
 //! A compact binary form of graphs, written and read as a stream (`docs/graphs.md`).
 //!
-//! Numbers take seven bits to a byte and are differences to the edge before; a label is written
-//! once and numbered from then on. So a file is a few bytes for each edge, and whoever writes or
-//! reads it holds the labels and nothing else. The fragments of a graph that several workers have
-//! made have the same form: there a number also tells the owner of its state.
+//! Numbers have seven bits per byte and are differences to the edge before. A label is written once
+//! and numbered from then on. So a file has a few bytes for each edge, and its writer or reader
+//! keeps only the labels in memory. The fragments of a graph that several workers have made have
+//! the same form; in a fragment a number also contains the owner of its state.
 
 use crate::graph::{Edge, Lts};
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// What a graph in binary form begins with.
+/// The first bytes of a graph in binary form.
 pub const GRAPH_MAGIC: [u8; 16] = *b"everypath-graph1";
-/// What a fragment of a graph begins with.
+/// The first bytes of a fragment of a graph.
 pub const FRAGMENT_MAGIC: [u8; 16] = *b"everypath-piece1";
 
-/// Edges between two lengths.
+/// The number of edges in a chunk.
 const CHUNK: usize = 4096;
-/// No label is longer.
+/// The longest label.
 const LABEL_MAX: u64 = 1 << 20;
 
 /// The numbers at the end of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GraphEnd {
-    /// States, or states that the worker of a fragment owns.
+    /// The number of states; in a fragment, of those that its worker owns.
     pub states: u64,
-    /// Edges.
+    /// The number of edges.
     pub edges: u64,
     /// The initial state; in a fragment, the worker that owns it.
     pub initial: u64,
-    /// How many workers have made the graph: 1 for a whole graph.
+    /// The number of workers that have made the graph: 1 for a whole graph.
     pub workers: u64,
     /// The worker that has written the fragment.
     pub worker: u64,
 }
 
-/// Bytes at the end: five numbers and a checksum.
+/// The size of the end: five numbers and a checksum.
 pub const END_BYTES: u64 = 48;
 
-/// Detects damage, nothing else: FNV-1a over eight bytes at a time would be faster, but a file is
-/// written once.
+/// A checksum that detects only accidental damage. FNV-1a over eight bytes at a time would be
+/// faster, but a file is written once.
 #[derive(Clone, Copy)]
 struct Sum(u64);
 
@@ -61,7 +61,7 @@ fn put(to: &mut Vec<u8>, mut number: u64) {
     to.push(number as u8);
 }
 
-/// A difference as a number: small ones of either sign are small numbers.
+/// A difference as a number: small differences of either sign give small numbers.
 fn folded(from: u64, to: u64) -> u64 {
     let difference = to.wrapping_sub(from) as i64;
     (difference << 1 ^ difference >> 63) as u64
@@ -83,7 +83,7 @@ pub struct GraphWriter<W> {
 }
 
 impl<W: Write> GraphWriter<W> {
-    /// Begins a graph, or a fragment, by its magic bytes.
+    /// Begins a graph or a fragment, depending on the magic bytes.
     pub fn new(mut to: W, magic: &[u8; 16]) -> io::Result<GraphWriter<W>> {
         to.write_all(magic)?;
         let mut sum = Sum(SUM_START);
@@ -127,7 +127,7 @@ impl<W: Write> GraphWriter<W> {
         if self.in_chunk > 0 {
             self.flush()?;
         }
-        // An empty chunk is the last.
+        // An empty chunk is the last one.
         self.flush()?;
         let mut bytes = Vec::new();
         for number in [end.states, self.edges, end.initial, end.workers, end.worker] {
@@ -141,14 +141,14 @@ impl<W: Write> GraphWriter<W> {
     }
 }
 
-/// Why a file is no graph.
+/// Why a file is not a graph.
 #[derive(Debug)]
 pub enum GraphError {
-    /// It does not begin as one.
+    /// It does not begin with the magic bytes.
     NotAGraph,
-    /// It ends too early, or what is in it makes no sense, at this offset.
+    /// It ends too early, or its contents are invalid, at this offset.
     Damaged(u64),
-    /// The sum over its bytes is another one.
+    /// Its checksum is wrong.
     Checksum,
     /// It has more states than can be read.
     TooLarge,
@@ -183,7 +183,7 @@ pub struct GraphReader<R> {
 }
 
 impl<R: Read> GraphReader<R> {
-    /// Begins with the magic bytes, which must be these. `from` should have a buffer.
+    /// Reads the magic bytes, which must be these. `from` should be buffered.
     pub fn new(from: R, magic: &[u8; 16]) -> Result<GraphReader<R>, GraphError> {
         let mut reader =
             GraphReader { from, at: 0, left: 0, over: false, labels: Vec::new(), before: (0, 0), edges: 0, sum: Sum(SUM_START) };
@@ -219,7 +219,7 @@ impl<R: Read> GraphReader<R> {
         Err(GraphError::Damaged(self.at))
     }
 
-    /// The next edge, its label by its number among [`labels`](Self::labels).
+    /// The next edge; its label is an index into [`labels`](Self::labels).
     pub fn next_edge(&mut self) -> Result<Option<(u64, usize, u64)>, GraphError> {
         if self.left == 0 && !self.over {
             self.left = self.number()?;
@@ -250,7 +250,7 @@ impl<R: Read> GraphReader<R> {
         Ok(Some((source, label, target)))
     }
 
-    /// The labels met so far.
+    /// The labels found so far.
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
@@ -274,8 +274,8 @@ impl<R: Read> GraphReader<R> {
     }
 }
 
-/// The numbers at the end of a file, from its last [`END_BYTES`] bytes; what is before them is not
-/// looked at.
+/// The numbers at the end of a file, from its last [`END_BYTES`] bytes; nothing before them is
+/// read.
 pub fn graph_end(bytes: &[u8; END_BYTES as usize]) -> GraphEnd {
     let number = |index: usize| {
         let mut word = [0; 8];
@@ -285,7 +285,7 @@ pub fn graph_end(bytes: &[u8; END_BYTES as usize]) -> GraphEnd {
     GraphEnd { states: number(0), edges: number(1), initial: number(2), workers: number(3), worker: number(4) }
 }
 
-/// Reads a whole graph. As many edges are kept as there are in the file, whatever its numbers say.
+/// Reads a whole graph. The edges in the file decide how much memory is used, not its numbers.
 pub fn read_graph(file: &str, from: impl Read) -> Result<Lts, GraphError> {
     let mut reader = GraphReader::new(from, &GRAPH_MAGIC)?;
     let mut edges = Vec::new();
@@ -301,7 +301,7 @@ pub fn read_graph(file: &str, from: impl Read) -> Result<Lts, GraphError> {
     if !inside(narrow(end.initial)?) || !edges.iter().all(|edge| inside(edge.source) && inside(edge.target)) {
         return Err(GraphError::Damaged(at));
     }
-    // Stable: the edges of a state stay in the order of the file.
+    // The sort is stable: the edges of a state stay in the order of the file.
     edges.sort_by_key(|edge| edge.source);
     Ok(Lts { file: file.to_owned(), initial: end.initial as u32, states, edges, labels, ..Lts::default() })
 }

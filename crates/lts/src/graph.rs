@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The atom that makes a state without edges an accepted end.
 pub const END: &str = "end";
 
-/// The atom whose value in a state says how far the state is, in graphs that have such values.
+/// The atom whose value in a state is its progress, in graphs that have such values.
 pub const PROGRESS: &str = "progress";
 
 /// An edge.
@@ -56,7 +56,7 @@ impl Lts {
         self.initial
     }
 
-    /// How many states the file says there are; not all need be reachable.
+    /// The number of states that the file states; not all need be reachable.
     pub fn states(&self) -> u32 {
         self.states
     }
@@ -87,7 +87,7 @@ impl Lts {
         &self.formulas
     }
 
-    /// All atoms that some state has.
+    /// All atoms of the states.
     pub fn atoms(&self) -> &[String] {
         &self.atoms
     }
@@ -97,7 +97,8 @@ impl Lts {
         self.marked.get(&state).is_some_and(|atoms| atoms.binary_search(&atom).is_ok())
     }
 
-    /// The value of an atom in a state: 1 if it has it; if it is [`PROGRESS`], that.
+    /// The value of an atom in a state: 1 if the state has it, 0 if not; for [`PROGRESS`], the
+    /// progress.
     pub fn value(&self, state: u32, atom: u32) -> i64 {
         match self.atoms.get(atom as usize) {
             Some(name) if name == PROGRESS && !self.progress.is_empty() => self.progress.get(&state).copied().unwrap_or(0),

@@ -71,7 +71,7 @@ impl Reader {
     }
 
     fn error(&self, line: &Line<'_>, part: &str, message: impl Into<String>) -> Diagnostic {
-        // The part is a piece of the line, so the difference of their addresses is its place.
+        // The part is a substring of the line, so the difference of their addresses is its offset.
         let offset = (part.as_ptr() as usize).saturating_sub(line.text.as_ptr() as usize).min(line.text.len());
         let start = line.start + offset;
         Diagnostic::error(Span::new(self.file, start, start + part.len().min(line.text.len() - offset)), message)
@@ -175,7 +175,7 @@ impl Reader {
         if !self.wrong.is_empty() {
             return Err(self.wrong);
         }
-        // Stable: the edges of a state stay in the order of the file.
+        // The sort is stable: the edges of a state stay in the order of the file.
         self.graph.edges.sort_by_key(|edge| edge.source);
         self.graph.marked.retain(|_, atoms| !atoms.is_empty());
         Ok(self.graph)

@@ -1,18 +1,18 @@
 //! State spaces with progress values, as the sweep-line tool of Lilleskare (2017) reads them.
 //!
-//! One line a state: its number, its progress, how many propositions follow, the propositions, and
-//! then an action and the number of a successor for each step. A proposition is a name, or `!` and
-//! a name. The first line is the initial state. Nothing is said about ends: a state without steps
-//! is an accepted one.
+//! Each line describes a state: its number, its progress, the number of propositions, the
+//! propositions, and then an action and the number of a successor for each step. A proposition is a
+//! name, or `!` and a name. The first line is the initial state. The format does not mark ends: a
+//! state without steps is an accepted end.
 
 use crate::graph::{END, Edge, Lts, PROGRESS};
 use source::{Diagnostic, FileId, SourceMap, Span};
 use std::collections::{HashMap, HashSet};
 
-/// After so many mistakes the rest of a file is not worth reading.
+/// After this many errors the rest of the file is not read.
 const DIAGNOSTICS_MAX: usize = 100;
 
-/// Makes a graph of a file. All mistakes that can be found are given, up to a hundred.
+/// Reads a graph from a file. All errors are reported, up to a hundred.
 pub fn parse_state_space(map: &SourceMap, file: FileId) -> Result<Lts, Vec<Diagnostic>> {
     let mut graph = Lts { file: map.name(file).to_owned(), ..Lts::default() };
     graph.atoms = vec![PROGRESS.to_owned(), END.to_owned()];
@@ -45,7 +45,7 @@ pub fn parse_state_space(map: &SourceMap, file: FileId) -> Result<Lts, Vec<Diagn
         return Err(wrong);
     }
     let mut graph = reader.graph;
-    // Stable: the edges of a state stay in the order of the file.
+    // The sort is stable: the edges of a state stay in the order of the file.
     graph.edges.sort_by_key(|edge| edge.source);
     let ends: Vec<u32> = reader.told.iter().copied().filter(|&state| graph.leaving(state).is_empty()).collect();
     for state in ends {
@@ -63,7 +63,7 @@ struct Reader {
     labels: HashMap<String, u32>,
     /// States that have a line.
     told: HashSet<u32>,
-    /// States that steps lead to, and where that is said first.
+    /// The targets of steps, and the position at which each is first used.
     used: HashMap<u32, Span>,
 }
 
@@ -79,9 +79,9 @@ impl Reader {
         let end = Span::point(file, start + line.trim_end().len());
         let state = state_number(word, span)?;
         let (word, at) = words.next().ok_or_else(|| Diagnostic::error(end, "the progress of the state is missing"))?;
-        let progress: i64 = word.parse().map_err(|_| Diagnostic::error(at, format!("`{word}` is no progress value")))?;
+        let progress: i64 = word.parse().map_err(|_| Diagnostic::error(at, format!("`{word}` is not a progress value")))?;
         let (word, at) = words.next().ok_or_else(|| Diagnostic::error(end, "the number of propositions is missing"))?;
-        let count: usize = word.parse().map_err(|_| Diagnostic::error(at, format!("`{word}` is no number of propositions")))?;
+        let count: usize = word.parse().map_err(|_| Diagnostic::error(at, format!("`{word}` is not a number of propositions")))?;
         if !self.told.insert(state) {
             return Err(Diagnostic::error(span, format!("state {state} has a line already")));
         }
@@ -94,7 +94,7 @@ impl Reader {
             let (word, at) = words.next().ok_or_else(|| Diagnostic::error(end, format!("{count} propositions were promised")))?;
             let (name, holds) = word.strip_prefix('!').map_or((word, true), |name| (name, false));
             if name.is_empty() || name == PROGRESS || name == END {
-                return Err(Diagnostic::error(at, format!("`{word}` is no proposition")));
+                return Err(Diagnostic::error(at, format!("`{word}` is not a proposition")));
             }
             let atom = self.graph.atoms.iter().position(|known| known == name).unwrap_or_else(|| {
                 self.graph.atoms.push(name.to_owned());
@@ -107,7 +107,7 @@ impl Reader {
             }
         }
         while let Some((action, at)) = words.next() {
-            let (word, span) = words.next().ok_or_else(|| Diagnostic::error(at, format!("the action `{action}` leads nowhere")))?;
+            let (word, span) = words.next().ok_or_else(|| Diagnostic::error(at, format!("the action `{action}` has no successor")))?;
             let target = state_number(word, span)?;
             self.used.entry(target).or_insert(span);
             let next = self.graph.labels.len() as u32;
@@ -123,5 +123,5 @@ impl Reader {
 
 fn state_number(word: &str, span: Span) -> Result<u32, Diagnostic> {
     let number = word.parse().ok().filter(|&number| number < u32::MAX);
-    number.ok_or_else(|| Diagnostic::error(span, format!("`{word}` is no number of a state")))
+    number.ok_or_else(|| Diagnostic::error(span, format!("`{word}` is not a state number")))
 }

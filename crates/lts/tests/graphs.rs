@@ -1,4 +1,4 @@
-//! Reading graphs: what is accepted, what is reported about mistakes, and that no input causes a
+//! Reading graphs: what is accepted, what is reported about errors, and that no input causes a
 //! panic.
 
 use contract::{Successors, System};
@@ -58,7 +58,7 @@ fn mistakes_have_a_place() {
     assert_eq!(wrong(&format!("des (0, 0, 2)\n{}", "x\n".repeat(100_000))).len(), 100);
 }
 
-/// The numbers of a file cost no memory.
+/// The numbers in a file do not decide how much memory is allocated.
 #[test]
 fn a_promise_is_not_believed() {
     let graph = read("des (4294967293, 1, 4294967294)\n(4294967293, \"a\", 0)\n").expect("a graph");

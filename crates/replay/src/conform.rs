@@ -1,14 +1,14 @@
-//! Whether what a program did is a path of its model.
+//! Decides whether a run of a program is a path of its model.
 //!
-//! A generated program writes a line for each step: which of its processes, and which line and
-//! column of the text that it shares with the model. The model may take further steps in between,
-//! which only it has (its environment, its abstractions): these are hidden. So the steps are
-//! followed by a set of states, as an automaton with silent moves is followed: all states of the
-//! model in which it can be after the lines so far.
+//! A generated program writes a line for each step: the process, and the line and column of the
+//! text that it shares with the model. The model may take further steps in between that only it has
+//! (its environment, its abstractions); these are hidden. So the lines are followed by a set of
+//! states, as in an automaton with silent moves: all states in which the model can be after the
+//! lines so far.
 //!
-//! The lines of one process are in its order. Those of different processes are in an order in which
-//! the steps can have happened; a step of several statements is one transition of the model, whose
-//! statements are expected from their processes one after the other.
+//! The lines of one process are in its own order. The lines of different processes are in an order
+//! in which the steps can have happened. A step of several statements is one transition of the
+//! model; its statements are then expected from their processes one after the other.
 
 use crate::narrator::{Narrator, ReplayError};
 use crate::step::{Statement, Step};
@@ -16,21 +16,21 @@ use contract::Position;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// States followed at once, and states reached by hidden steps from them.
+/// The most states that are followed at once, including those reached by hidden steps.
 const STATES_MAX: usize = 20_000;
 
 /// A line of a program's trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A process began by itself: its number in the operating system, its type.
+    /// A process began by itself: its number in the operating system, and its type.
     Start(u64, String),
-    /// A process of those that exist from the beginning was started.
+    /// One of the processes that exist from the beginning was started.
     Active(u64, String),
     /// A process started another one.
     Run(u64, u64),
     /// A process executed the statement at this line and column.
     Step(u64, u32, u32),
-    /// Variables of a process, or shared ones, have these values.
+    /// The values of some variables of a process, or of shared variables.
     Values(u64, Vec<(String, i64)>),
 }
 
@@ -57,23 +57,23 @@ impl Event {
 pub enum Departure {
     /// The model has no process that this one could be.
     Process,
-    /// The model cannot execute this statement there; what it can execute instead.
+    /// The model cannot execute this statement there. Contains what it can execute instead.
     Step(Vec<String>),
-    /// The model has no such values there; those that it has instead.
+    /// The model does not have these values there. Contains the values it has instead.
     Values(Vec<String>),
     /// Too many states would have to be followed, or a step of the model takes too long.
     Unknown,
 }
 
-/// Where the model is, in one of the ways to explain the lines so far.
+/// A position of the model that explains the lines so far.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     state: Vec<u8>,
-    /// Statements of transitions that are not written yet, for each process of the model.
+    /// Statements of transitions that have not been written yet, for each process of the model.
     expected: BTreeMap<usize, VecDeque<(u32, u32)>>,
-    /// Which process of the model a process of the program is.
+    /// The model's process for each process of the program.
     processes: BTreeMap<u64, usize>,
-    /// Processes of the model that were started and are not known in the program yet.
+    /// Processes of the model that were started but have not appeared in the program yet.
     fresh: VecDeque<usize>,
 }
 
@@ -82,16 +82,17 @@ pub struct Conformance<'n> {
     narrator: &'n Narrator,
     /// Whether the statement at a position belongs to the model alone.
     hidden: &'n dyn Fn(&Position) -> bool,
-    /// The name that a value is shown by, if it has one.
+    /// The symbolic name of a value, if it has one.
     symbol: &'n dyn Fn(i64) -> Option<String>,
-    /// The statements that the model has at all; others cannot depart from it.
+    /// All statements of the model; other statements are ignored.
     known: BTreeSet<(u32, u32)>,
     places: Vec<Place>,
     actives: BTreeMap<String, usize>,
 }
 
 impl<'n> Conformance<'n> {
-    /// Begins in the initial state. `known` are line and column of every statement of the model.
+    /// Begins in the initial state. `known` contains the line and column of every statement of the
+    /// model.
     pub fn new(
         narrator: &'n Narrator,
         hidden: &'n dyn Fn(&Position) -> bool,
@@ -108,7 +109,7 @@ impl<'n> Conformance<'n> {
         self.places.first().map(|place| place.state.as_slice())
     }
 
-    /// How many ways there are to explain the lines so far.
+    /// The number of ways to explain the lines so far.
     pub fn ways(&self) -> usize {
         self.places.len()
     }
@@ -161,7 +162,7 @@ impl<'n> Conformance<'n> {
     }
 
     fn is_hidden(&self, statement: &Statement) -> bool {
-        // The end of a process is nothing that a program writes.
+        // A program writes no line for the end of a process.
         statement.text == "}" || statement.position.as_ref().is_some_and(|position| (self.hidden)(position))
     }
 
@@ -201,8 +202,8 @@ impl<'n> Conformance<'n> {
         Ok(seen.into_iter().collect())
     }
 
-    /// Remembers a process that a step has started. A process of the environment is nobody in the
-    /// program, which shows when its first statement is hidden.
+    /// Records a process that a step has started. A process of the environment does not exist in
+    /// the program, which is known when its first statement is hidden.
     fn note_new(&self, before: &[u8], after: &[u8], place: &mut Place) {
         let count = |state: &[u8]| self.narrator.view(state).map_or(0, |view| view.processes.len());
         let (old, new) = (count(before), count(after));
@@ -217,7 +218,7 @@ impl<'n> Conformance<'n> {
             }
         }
         if new < old {
-            // Numbers of processes that are gone may be used again.
+            // The numbers of processes that have ended may be used again.
             place.processes.retain(|_, number| *number < new);
             place.expected.retain(|number, _| *number < new);
         }
@@ -293,7 +294,7 @@ impl<'n> Conformance<'n> {
             let locals = view.processes.get(number).map_or(&[][..], |process| &process.locals);
             let mut different = Vec::new();
             for (name, value) in values {
-                // A variable that the model does not have says nothing.
+                // A variable that the model does not have is ignored.
                 let found = locals.iter().chain(&view.globals).find(|known| known.name == *name);
                 let Some(found) = found else { continue };
                 if found.value != value.to_string() && (self.symbol)(*value).as_ref() != Some(&found.value) {

@@ -17,7 +17,7 @@ pub struct Control {
 /// A control location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlLocation {
-    /// Where its first statement is.
+    /// The position of its first statement.
     pub position: Option<Position>,
     /// Its labels.
     pub labels: Vec<String>,
@@ -34,13 +34,13 @@ pub struct ControlLocation {
 pub struct ControlStep {
     /// The location it leaves.
     pub source: usize,
-    /// The location it enters; none if the process ends.
+    /// The location it enters; `None` if the process ends.
     pub target: Option<usize>,
     /// The statement.
     pub statement: String,
-    /// Where the statement is.
+    /// The position of the statement.
     pub position: Option<Position>,
-    /// Whether the same process goes on without being interrupted, as in `atomic` or `d_step`.
+    /// Whether the same process continues without interruption, as in `atomic` or `d_step`.
     pub goes_on: bool,
 }
 

@@ -1,22 +1,22 @@
-//! Which steps of a trace its end depends on.
+//! Finds the steps of a trace on which its end depends.
 //!
-//! A step is not causally before the end if the end is reached without it. This is found by trying:
-//! the steps are left out one after the other, the last ones first, and what remains is executed
-//! again. Whoever depends on a step that is left out cannot be executed, or the end is another one,
-//! and the step stays. What depends on a step comes after it, so it was tried before. No analysis
-//! of reads and writes has to be believed: the steps that stay were executed on their own.
+//! A step is not causally before the end if the end is reached without it. This is found by trial:
+//! the steps are left out one after the other, the last ones first, and the rest is executed again.
+//! If another step depends on the one that was left out, the rest cannot be executed or has another
+//! end, and the step is kept. Steps that depend on a step come after it, so they were tried before.
+//! This needs no analysis of reads and writes: the steps that are kept were executed on their own.
 
 use crate::narrator::Narrator;
 use crate::step::Step;
 use contract::{Trace, TraceStep};
 
-/// How many states are expanded at most, so that an answer comes soon.
+/// The most states that are expanded, so that the answer comes soon.
 const EXPANSIONS_MAX: usize = 400_000;
 
-/// What of a trace its end depends on.
+/// The part of a trace on which its end depends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Essential {
-    /// For each step whether it is needed.
+    /// Whether each step is needed.
     pub kept: Vec<bool>,
     /// The trace of the needed steps alone.
     pub trace: Trace,
@@ -24,13 +24,13 @@ pub struct Essential {
     pub complete: bool,
 }
 
-/// How often another process moves than before.
+/// The number of times that the moving process changes.
 pub fn context_switches(steps: &[Step]) -> usize {
     steps.windows(2).filter(|pair| pair[0].action.process != pair[1].action.process).count()
 }
 
-/// Looks for the steps that are needed to come to an end with which `is_end` agrees. `steps` are
-/// those of `trace`. `stop` may end the search early.
+/// Finds the steps that are needed to reach an end that `is_end` accepts. `steps` are those of
+/// `trace`. `stop` may end the search early.
 pub fn essential(
     narrator: &Narrator,
     trace: &Trace,
@@ -40,7 +40,7 @@ pub fn essential(
 ) -> Essential {
     let kept: Vec<usize> = (0..steps.len()).collect();
     let mut trying = Trying { narrator, original: trace, steps, stop, kept, trace: trace.clone(), expansions: 0 };
-    // All steps of a process at once, in case it has nothing to do with the end.
+    // All steps of a process are tried at once, in case it does not affect the end.
     let mut processes: Vec<u32> = steps.iter().map(|step| step.action.process).collect();
     processes.sort_unstable();
     processes.dedup();
@@ -68,7 +68,7 @@ struct Trying<'a> {
     original: &'a Trace,
     steps: &'a [Step],
     stop: &'a dyn Fn() -> bool,
-    /// The steps that were needed so far, and the path that they are.
+    /// The steps that are needed so far, and their path.
     kept: Vec<usize>,
     trace: Trace,
     expansions: usize,
@@ -90,7 +90,7 @@ impl Trying<'_> {
         }
     }
 
-    /// The path of these steps, if there is one. The first `same` of them are as before.
+    /// The path of these steps, if there is one. The first `same` of them have not changed.
     fn executed(&mut self, kept: &[usize], same: usize) -> Option<Trace> {
         let loop_start = self.original.loop_start.map(|start| kept.partition_point(|&index| index < start));
         let mut trace = Trace { initial: self.trace.initial.clone(), steps: self.trace.steps[..same].to_vec(), loop_start };
@@ -103,8 +103,8 @@ impl Trying<'_> {
             let mut moves = self.narrator.moves(state).ok()?;
             let wanted = &self.steps[index];
             let alike = |step: &Step| step.action.process == wanted.action.process && step.statements == wanted.statements;
-            // A step with the same choice is the same one; its number may differ where other
-            // options are open.
+            // A step with the same choice is the same step; its number may differ where other
+            // options are enabled.
             let mut found = None;
             for number in 0..moves.len() {
                 match moves.tell(number) {

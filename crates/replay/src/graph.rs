@@ -1,4 +1,4 @@
-//! An explicit graph in words: a step is its label, a state its number and its atoms.
+//! Describes an explicit graph: a step by its label, a state by its number and its atoms.
 
 use crate::narrator::ReplayError;
 use crate::step::{Statement, Step};
@@ -8,7 +8,7 @@ use contract::{Action, Fault, Position};
 use lts::{Edge, Lts, state_bytes, state_number};
 use std::sync::Arc;
 
-/// What a graph's one actor is called.
+/// The name of a graph's only process.
 const ACTOR: &str = "graph";
 
 pub(crate) struct GraphWords {

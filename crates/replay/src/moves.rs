@@ -23,7 +23,7 @@ pub(crate) struct ProgramMoves<'n> {
     statements: HashMap<(usize, Addr), Arc<Statement>>,
 }
 
-/// A step as it becomes words.
+/// A step while it is being described.
 #[derive(Default)]
 struct Telling {
     statements: Vec<Arc<Statement>>,
@@ -48,10 +48,10 @@ impl<'n> ProgramMoves<'n> {
         let omitted = explained.history.omitted();
         let gap = LeftOut { after: telling.statements.len(), statements: omitted.steps };
         if omitted.prints > 0 {
-            telling.printed.push_str(&format!("\n… what {} statements printed is left out …\n", omitted.prints));
+            telling.printed.push_str(&format!("\n… the output of {} statements is left out …\n", omitted.prints));
         }
         if omitted.cuts > 0 {
-            telling.warnings.push(format!("{} more values did not fit, which are left out", omitted.cuts));
+            telling.warnings.push(format!("{} more values did not fit and are left out", omitted.cuts));
         }
         for event in explained.history.ending() {
             self.event(event, &mut telling);
@@ -85,7 +85,7 @@ impl<'n> ProgramMoves<'n> {
             }
             Event::Print { format, values, .. } => {
                 let format = tables.formats.get(format.index()).map_or("", String::as_str);
-                // The verifier has read the format before us.
+                // The verifier has checked the format.
                 telling.printed.push_str(&format::render(format, values, |value| tables.symbol(value)).unwrap_or_default());
             }
             Event::Cut { at, value, stored } => {
@@ -132,7 +132,7 @@ impl Tell for ProgramMoves<'_> {
         Some(self.step(explained))
     }
 
-    /// Only the wanted one is put into words.
+    /// Only the wanted step is described.
     fn find(&mut self, wanted: &TraceStep) -> Option<Step> {
         let index = self.explained.iter().position(|found| found.action == wanted.action && found.state == wanted.state)?;
         self.tell(index)

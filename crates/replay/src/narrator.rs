@@ -13,7 +13,7 @@ use lts::Lts;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a trace is not one of the system's.
+/// Why a trace is not a trace of the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayError {
     /// The trace does not begin in an initial state.
@@ -23,7 +23,7 @@ pub enum ReplayError {
     Step(usize),
     /// The path exists, but the violation is not at its end.
     Violation(Fault),
-    /// The bytes are no state of the program.
+    /// The bytes are not a state of the program.
     State(NotAState),
     /// The caller asked to stop before the end of the trace, or a step took too long.
     Stopped,
@@ -69,7 +69,7 @@ impl Moves<'_> {
     }
 }
 
-/// Tells what happens in a system. Cheap to clone.
+/// Describes the states and steps of a system. Cheap to clone.
 #[derive(Clone)]
 pub struct Narrator {
     words: Arc<dyn Words>,
@@ -121,8 +121,8 @@ impl Narrator {
         self.words.options(state)
     }
 
-    /// Why the processes cannot move in the last state of a trace: each with its options, what they
-    /// wait for, and who could end the waiting.
+    /// Why the processes cannot move in the last state of a trace: for each its options, what they
+    /// wait for, and which processes could end the waiting.
     pub fn waiting(&self, trace: &Trace) -> Vec<Waiting> {
         self.words.waiting(trace)
     }
@@ -149,7 +149,7 @@ impl Narrator {
         self.replay_from_initial(trace, &|| false)
     }
 
-    /// As [`replay`](Self::replay), until `stop` says so.
+    /// Like [`replay`](Self::replay), until `stop` is true.
     pub fn replay_until(&self, trace: &Trace, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
         self.replay_from_initial(trace, stop)
     }
@@ -166,12 +166,12 @@ impl Narrator {
         self.replay_unless(trace, stop)
     }
 
-    /// Runs through a trace that may begin in any state.
+    /// Executes a trace that may begin in any state.
     pub fn replay_from(&self, trace: &Trace) -> Result<Vec<Step>, ReplayError> {
         self.replay_unless(trace, &|| false)
     }
 
-    /// As [`replay_from`](Self::replay_from), until `stop` is true.
+    /// Like [`replay_from`](Self::replay_from), until `stop` is true.
     pub fn replay_unless(&self, trace: &Trace, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
         let mut told: Vec<Step> = Vec::with_capacity(trace.steps.len());
         for (index, wanted) in trace.steps.iter().enumerate() {
@@ -190,7 +190,7 @@ impl Narrator {
         self.confirm_unless(violation, &|| false)
     }
 
-    /// As [`confirm`](Self::confirm), until `stop` is true.
+    /// Like [`confirm`](Self::confirm), until `stop` is true.
     pub fn confirm_unless(&self, violation: &Violation, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
         let steps = self.replay_from_initial(&violation.trace, stop)?;
         let same =
@@ -203,7 +203,7 @@ impl Narrator {
     }
 
     /// Whether the loop of a trace, if it has one, leads back to its beginning: by its last step,
-    /// or because nothing can move there.
+    /// or because no process can move there.
     pub fn is_closed(&self, trace: &Trace) -> bool {
         match trace.loop_start {
             None => true,

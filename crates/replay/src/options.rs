@@ -45,7 +45,8 @@ fn options_at(program: &Program, address: Addr) -> Vec<Choice> {
     option_addresses(program, address).into_iter().map(|at| choice(program, at)).collect()
 }
 
-/// Where these statements begin. Of several that look the same, the first counts.
+/// The addresses at which these statements begin. Of several that look the same, only the first is
+/// listed.
 pub(crate) fn option_addresses(program: &Program, address: Addr) -> Vec<Addr> {
     let (mut seen, mut waiting) = (HashSet::new(), vec![address]);
     let (mut told, mut options) = (HashSet::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Byte-code in words, by the reference interpreter.
+//! Describes byte-code programs, by the reference interpreter.
 
 use crate::moves::ProgramMoves;
 use crate::narrator::ReplayError;
@@ -11,7 +11,7 @@ use contract::{Enough, Fault, Successors, System, Trace};
 use std::sync::Arc;
 use vm::Interpreter;
 
-/// A program and the interpreter that knows it.
+/// A program and its interpreter.
 pub(crate) struct ProgramWords {
     interpreter: Interpreter,
 }

@@ -1,32 +1,32 @@
-//! A trace of a smaller program as a trace of the program it was made from.
+//! Translates a trace of a reduced program to a trace of the program it was made from.
 //!
-//! A transition of the smaller program stands for several of the original one, all of the same
-//! process or of the one it hands over to in a rendezvous. They are found by trying: from the state
-//! that was reached, along steps with which the smaller program goes on, to a state whose image is
-//! the one wanted. No state is tried twice: there may be many more ways through a merged sequence
-//! than states in it. What comes out is a trace of the original program whatever is asked here;
-//! that the violation is at its end is for others to confirm.
+//! A transition of the reduced program corresponds to several transitions of the original one, all
+//! of the same process or of its partner in a rendezvous. They are found by trial: from the state
+//! that was reached, along steps after which the reduced program continues, to a state whose image
+//! is the wanted one. No state is tried twice, because there may be many more paths through a
+//! merged sequence than states in it. The result is always a trace of the original program; the
+//! caller confirms that the violation is at its end.
 
 use bytecode::{Addr, Part};
 use contract::{Enough, Fault, FaultCode, System, Trace, TraceStep, ViolationKind};
 use std::collections::HashSet;
 use vm::{Event, Explained, Interpreter};
 
-/// Times a loop is gone through to find a state that comes again.
+/// The most times that a loop is repeated to find a state that recurs.
 const ROUNDS_MAX: usize = 1 << 10;
-/// Transitions that are added behind the end of a run.
+/// The most transitions that are added after the end of a run.
 const ENDING_MAX: usize = 1 << 16;
-/// How many transitions are tried before the time and the memory are looked at again.
+/// The number of transitions that are tried between two checks of time and memory.
 const ASK_EVERY: usize = 64;
-/// What a state that was tried takes besides its bytes.
+/// The bytes that a tried state takes in addition to its own.
 const OVERHEAD: u64 = 64;
 
-/// How a smaller program goes with the original one.
+/// The relation of a reduced program to the original one.
 pub trait Relation {
-    /// Whether the smaller program goes on where the original one ends a transition.
+    /// Whether the reduced program continues where the original one ends a transition.
     fn goes_on(&self, step: Addr) -> bool;
 
-    /// The state of the smaller program that stands for one of the original.
+    /// The state of the reduced program that corresponds to one of the original.
     fn image(&self, state: &[u8]) -> Vec<u8>;
 }
 
@@ -35,13 +35,13 @@ pub trait Relation {
 pub struct Retold {
     /// The trace.
     pub trace: Trace,
-    /// What its last step commits, if that was asked for.
+    /// The fault of its last step, if one was wanted.
     pub fault: Option<Fault>,
 }
 
-/// Tells a trace of a smaller program as one of the original program, which `original` executes and
-/// which begins in `initial`. `fault` is what the last step commits, if it is a fault. Nothing, if
-/// the trace is not one of a program that goes with the original, or `enough` is reached.
+/// Translates a trace of a reduced program to one of the original program, which `original`
+/// executes and which begins in `initial`. `fault` is the fault of the last step, if it has one.
+/// `None` if the programs do not correspond, or if `enough` is reached.
 pub fn retell(
     original: &Interpreter,
     relation: &dyn Relation,
@@ -62,7 +62,7 @@ pub fn retell(
     if trace.loop_start.is_none() {
         return Some(told.done());
     }
-    // The images come again, but what they leave out may take some rounds more.
+    // The images recur, but the parts of the state that they omit may need some more rounds.
     let mut rounds = vec![told.trace.steps.len()];
     if start == last {
         told.end()?;
@@ -89,7 +89,7 @@ struct Told<'a> {
     trace: Trace,
     fault: Option<Fault>,
     enough: &'a Enough,
-    /// How many transitions have been tried.
+    /// The number of transitions that have been tried.
     tried: usize,
 }
 
@@ -98,11 +98,11 @@ impl Told<'_> {
         Retold { trace: self.trace, fault: self.fault }
     }
 
-    /// Adds what one transition of the smaller program stands for.
+    /// Adds the transitions that correspond to one transition of the reduced program.
     fn step(&mut self, wanted: &TraceStep, fault: Option<ViolationKind>) -> Option<()> {
         let mut open = vec![self.moves(self.trace.last_state(), wanted.action.process as usize)?];
         let mut path: Vec<TraceStep> = Vec::new();
-        // States from which everything is tried already, with the process that goes on.
+        // States from which everything has been tried, with the process that continues.
         let (mut seen, mut held) = (HashSet::new(), 0);
         while let Some(level) = open.last_mut() {
             self.tried += 1;
@@ -144,8 +144,8 @@ impl Told<'_> {
         None
     }
 
-    /// Goes on until nobody can move. Processes that the smaller program leaves out can still move
-    /// where its own cannot, but not for ever.
+    /// Continues until no process can move. Processes that the reduced program leaves out may still
+    /// move when its own cannot, but not for ever.
     fn end(&mut self) -> Option<()> {
         for _ in 0..ENDING_MAX {
             let moves = self.original.explain(self.trace.last_state()).ok()?;
@@ -157,10 +157,10 @@ impl Told<'_> {
         None
     }
 
-    /// The transitions of a process, the first one last.
+    /// The transitions of a process, in reverse order.
     fn moves(&self, state: &[u8], process: usize) -> Option<Vec<Explained>> {
-        // Where nobody has the privilege, what a process can do is seen without the others; unless
-        // it waits for a timeout.
+        // If no process can have the privilege, the transitions of a process can be computed
+        // without the others, unless it waits for a timeout.
         let alone = self.original.program().layout().exclusive.is_none();
         let part = if alone { Part::Process(process as u32) } else { Part::Everything };
         let mut moves = self.original.explain_part(state, part).ok()?;
@@ -173,7 +173,7 @@ impl Told<'_> {
     }
 }
 
-/// The last step of a transition, and whose it is.
+/// The last step of a transition, and its process.
 fn last_step(explained: &Explained) -> Option<(usize, Addr)> {
     let of = |event: &Event| match event {
         Event::Step { process, step } => Some((*process, *step)),

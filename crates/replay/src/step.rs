@@ -26,29 +26,29 @@ pub struct Statement {
 /// A step: what an observer sees as one transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What the search calls it.
+    /// The action by which a search identifies it.
     pub action: Action,
     /// The statements executed, at least one. There are several if some steps are invisible or if
     /// two processes meet. A statement that is executed repeatedly is stored once.
     pub statements: Vec<Arc<Statement>>,
-    /// What a step of very many statements does not tell.
+    /// The statements that are omitted from a very long step.
     pub left_out: Option<LeftOut>,
     /// What was printed.
     pub printed: String,
     /// One sentence for each value that was truncated to its type.
     pub warnings: Vec<String>,
-    /// The state reached; none after a fatal fault.
+    /// The state reached; `None` after a fatal fault.
     pub state: Option<Vec<u8>>,
-    /// What went wrong.
+    /// The fault, if one occurred.
     pub fault: Option<Fault>,
 }
 
 /// Statements that were executed but are not listed, with what they printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many statements are listed before them.
+    /// The number of statements listed before them.
     pub after: usize,
-    /// How many they are.
+    /// Their number.
     pub statements: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct LeftOut {
 pub struct Shown<'s> {
     /// The first ones.
     pub first: &'s [Arc<Statement>],
-    /// How many are left out after them.
+    /// The number of statements left out after them.
     pub hidden: u64,
     /// The last ones.
     pub last: &'s [Arc<Statement>],
@@ -69,7 +69,7 @@ impl Step {
         &self.statements[0]
     }
 
-    /// How many statements were executed, listed or not.
+    /// The number of statements that were executed, listed or not.
     pub fn statement_count(&self) -> u64 {
         self.statements.len() as u64 + self.left_out.map_or(0, |gap| gap.statements)
     }

@@ -26,7 +26,7 @@ pub struct ProcessView {
     pub pid: usize,
     /// The name of its type.
     pub name: String,
-    /// Where it will continue, if known.
+    /// The position at which it continues, if known.
     pub position: Option<Position>,
     /// The statement at which it will continue.
     pub statement: String,
@@ -194,7 +194,7 @@ fn ellipsis(length: usize) -> &'static str {
 /// A value as its declaration wants it shown.
 pub(crate) fn text(program: &Program, shown: Shown, ty: Type, value: i32) -> String {
     match shown {
-        // Its values have no sign; the machine's have.
+        // The values of this type are unsigned; the machine's are signed.
         Shown::Number if ty == Type::Unsigned(32) => (value as u32).to_string(),
         Shown::Number | Shown::Process | Shown::Hidden => value.to_string(),
         Shown::Bool => if value == 0 { "false" } else { "true" }.to_owned(),

@@ -1,9 +1,9 @@
-//! Why processes cannot move: for each of their options what it waits for, and who could end the
+//! Why processes cannot move: for each option what it waits for, and which processes could end the
 //! waiting.
 //!
-//! The code of an option is executed up to the point where it blocks, on values of the state alone.
-//! Nothing here decides anything: a deadlock is found and confirmed elsewhere, and this is its
-//! explanation. Where the code is too involved for an explanation, there is none.
+//! The code of an option is executed, on the values of the state alone, up to the point where it
+//! blocks. The result is only an explanation; deadlocks are found and confirmed elsewhere. If the
+//! code is too complicated, there is no explanation.
 
 use crate::options::{Choice, choice, option_addresses};
 use crate::values::{Named, channel_name, contents, text};
@@ -23,7 +23,7 @@ pub struct Waiting {
     pub process: String,
     /// Whether it may stay there for ever.
     pub may_end: bool,
-    /// What it could do next, and why it cannot.
+    /// Its options, and why they are not executable.
     pub options: Vec<Wait>,
 }
 
@@ -34,7 +34,7 @@ pub struct Wait {
     pub choice: Choice,
     /// Why it is not executable.
     pub why: Why,
-    /// Who could make it executable, as far as is known, with a reason for each.
+    /// The processes that could make it executable, as far as is known, with a reason for each.
     pub on: Vec<WaitsOn>,
 }
 
@@ -50,7 +50,7 @@ pub struct WaitsOn {
 /// Why a statement is not executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// A condition is false; the values that it reads.
+    /// A condition is false. Contains the values that it reads.
     Condition(Vec<Named>),
     /// The channel is full.
     Full {
@@ -64,34 +64,34 @@ pub enum Why {
         /// Its name.
         channel: String,
     },
-    /// No message in the channel has the wanted values, or the first one has not.
+    /// No message in the channel has the wanted values, or the first one does not.
     NoMatch {
         /// Its name.
         channel: String,
         /// Its messages.
         contents: String,
     },
-    /// Nobody is at the other side of a rendezvous.
+    /// No process is ready at the other side of a rendezvous.
     NoPartner {
         /// The name of the channel.
         channel: String,
         /// Whether the process wants to send.
         sends: bool,
     },
-    /// Something else.
+    /// Any other reason.
     Unknown,
 }
 
-/// What would have to change for an option to become executable.
+/// The change that would make an option executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
-    /// These bytes of the fixed part of the state.
+    /// A change of these bytes of the fixed part of the state.
     Bytes { from: usize, to: usize, of: GlobalId },
-    /// A partner on a channel: one who sends, or one who receives.
+    /// A partner on a channel: a sender or a receiver.
     Partner { channel: i32, sends: bool },
 }
 
-/// Who waits for what in a state at the end of a trace.
+/// The waiting processes in the last state of a trace.
 pub(crate) fn waiting(program: &Verified, trace: &Trace) -> Result<Vec<Waiting>, LayoutError> {
     let state = trace.last_state();
     let layout = program.layout();
@@ -118,7 +118,8 @@ pub(crate) fn waiting(program: &Verified, trace: &Trace) -> Result<Vec<Waiting>,
     Ok(processes.collect())
 }
 
-/// A cycle of processes each of which waits for the next, as their numbers; empty if there is none.
+/// A cycle of processes, each of which waits for the next, by their numbers; empty if there is
+/// none.
 pub fn cycle(waiting: &[Waiting]) -> Vec<usize> {
     let next = |pid: usize| {
         let process = waiting.iter().find(|process| process.pid == pid);
@@ -154,7 +155,7 @@ struct Here<'a> {
     map: &'a StateMap,
 }
 
-/// The execution of an option: values on the stack are unknown where they are not computed here.
+/// The execution of an option. Values on the stack are `None` if they are not computed here.
 struct Execution {
     stack: Vec<Option<i32>>,
     read: Vec<Named>,
@@ -188,7 +189,7 @@ impl Here<'_> {
                 Op::Nexz {} => match run.pop() {
                     Some(0) => return (Why::Condition(run.read), run.needs),
                     Some(_) => {
-                        // This part of the condition is true; what it reads is of no interest.
+                        // This part of the condition is true, so the values it reads do not matter.
                         run.read.clear();
                         run.needs.clear();
                     }
@@ -264,7 +265,7 @@ impl Here<'_> {
                 Op::Not {} => !a,
                 _ => (a == 0) as i32,
             }),
-            // A check of a range leaves the value as it is.
+            // A check of a range does not change the value.
             Op::Chk { .. } | Op::Range { .. } => run.pop(),
             op if op.pops() == 2 && op.pushes() == 1 => {
                 let (b, a) = (run.pop(), run.pop());
@@ -292,7 +293,7 @@ impl Here<'_> {
         let value = slot.ty.read(bytes.get(offset..)?);
         let name = if variable.length.is_some() { format!("{}[{index}]", variable.name) } else { variable.name.clone() };
         let named = Named { name, value: text(self.tables(), variable.shown, variable.ty, value) };
-        // The name of a channel says nothing.
+        // A channel variable whose value is its own name gives no information.
         if named.name != named.value && !run.read.contains(&named) {
             run.read.push(named);
         }
@@ -312,7 +313,7 @@ impl Here<'_> {
             Op::Empty {} => (length == 0) as i32,
             _ => (length == capacity) as i32,
         };
-        // Of a full channel somebody must receive, to an empty one somebody must send.
+        // A full channel needs a receiver, and an empty one needs a sender.
         let sends = length == 0;
         run.needs.extend(number.map(|channel| Need::Partner { channel, sends }));
         Some(value)
@@ -361,8 +362,8 @@ impl Here<'_> {
         })
     }
 
-    /// Whether the code of a process has a send to, or a receive from, a channel, with the values
-    /// that the process has now.
+    /// Whether the code of a process contains a send to, or a receive from, a channel, with the
+    /// current values of the process.
     fn communicates(&self, pid: usize, channel: i32, sends: bool) -> bool {
         let process = self.map.processes[pid];
         let Shape::Process(ty) = process.shape else { return false };
@@ -378,7 +379,7 @@ impl Here<'_> {
                 }
                 op => {
                     self.evaluate(op, pid, ty, &process, &mut run);
-                    // Only the values are wanted.
+                    // Only the values are needed.
                     run.read.clear();
                     run.needs.clear();
                     continue;
@@ -394,7 +395,7 @@ impl Here<'_> {
     }
 }
 
-/// Who changed these bytes last, and in which step, counted from 1.
+/// The process that changed these bytes last, and the step, counted from 1.
 fn last_change(trace: &Trace, from: usize, to: usize) -> Option<(usize, usize)> {
     let bytes = |index: usize| trace.state_after(index).and_then(|state| state.get(from..to));
     let step = (1..=trace.steps.len()).rev().find(|&number| bytes(number).is_some() && bytes(number) != bytes(number - 1))?;

@@ -12,7 +12,7 @@ use contract::{Enough, Fault, Trace, TraceStep};
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes that are no state of the system, and why.
+/// The reason why bytes are not a state of the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAState(pub String);
 
@@ -40,7 +40,7 @@ pub trait Words: Send + Sync {
         None
     }
 
-    /// Whether anything can happen in a state.
+    /// Whether a state has any step.
     fn can_move(&self, state: &[u8]) -> Result<bool, ReplayError> {
         Ok(self.moves(state)?.count() > 0)
     }
@@ -48,7 +48,7 @@ pub trait Words: Send + Sync {
     /// Whether a state without steps is an accepted end.
     fn is_valid_end(&self, state: &[u8]) -> bool;
 
-    /// What is in a state.
+    /// The contents of a state.
     fn view(&self, state: &[u8]) -> Result<View, NotAState>;
 
     /// The statements that each process of a state could execute next, by process number.
@@ -72,7 +72,7 @@ pub trait Words: Send + Sync {
 
 /// The steps that leave one state.
 pub trait Tell {
-    /// How many there are.
+    /// The number of steps.
     fn count(&self) -> usize;
 
     /// The step at a position, if there is one.

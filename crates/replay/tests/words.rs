@@ -1,4 +1,4 @@
-//! States and steps in words, on a program that has a bit of everything.
+//! Describes states and steps of a program that uses many features.
 
 use bytecode::{Verified, asm, verify};
 use contract::{Action, Fault, Trace, TraceStep, Violation, ViolationKind};
@@ -176,7 +176,7 @@ fn only_true_traces_pass() {
     assert!(narrator.replay_from(&wrong).is_ok(), "from where it begins it is true");
     assert!(matches!(narrator.steps(&initial[1..]), Err(ReplayError::State(_))));
 
-    // A violation must be the one at the end.
+    // The violation must be the one at the end.
     let mut failing = trace.clone();
     let fault = take(&narrator, &run[3].1, "Taker(1): row[got]++");
     failing.steps.push(TraceStep { action: fault.action, state: None });

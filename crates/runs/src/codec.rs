@@ -1,10 +1,10 @@
 //! A block of a run: states as differences to their neighbours, compressed, with a checksum.
 //!
-//! Sorted states differ from the one before in a few bytes. A state is the number of bytes that
-//! differ, the distance from one to the next, and by how much each differs; these are kept in
-//! streams of their own, because like compresses better beside like, and the block is then
-//! compressed as a whole (zstd, whose frames carry a checksum of what they hold). A block begins
-//! with the numbers of its run and of itself, so that a block in the wrong place is noticed too.
+//! In a sorted sequence, a state differs from the one before in a few bytes. It is stored as the
+//! number of bytes that differ, the distance from each to the next, and the differences. Each kind
+//! of number has its own stream, because similar data compresses better together. The block is then
+//! compressed as a whole (zstd, whose frames contain a checksum of their contents). A block begins
+//! with the numbers of its run and of itself, so that a block in the wrong place is also detected.
 
 use std::io;
 
@@ -17,7 +17,7 @@ const BYTES: usize = 2;
 const LENS: usize = 3;
 const VALUES: usize = 4;
 
-/// No block is longer once it is decompressed; a longer one is damaged.
+/// The most bytes of a decompressed block; a longer one is damaged.
 pub(crate) const MOST_BYTES: usize = 1 << 28;
 
 pub(crate) fn damaged(what: &str) -> io::Error {
@@ -34,7 +34,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Reads a number at `at` and moves on.
+/// Reads a number at `at` and advances `at`.
 #[inline]
 pub(crate) fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
@@ -62,7 +62,7 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// The length of the common beginning of two strings.
+/// The length of the common prefix of two strings.
 #[inline]
 pub(crate) fn common(a: &[u8], b: &[u8]) -> usize {
     let len = a.len().min(b.len());
@@ -103,7 +103,7 @@ impl BlockEncoder {
     pub fn push(&mut self, state: &[u8], value: u64) {
         let BlockEncoder { last, streams, .. } = self;
         put(&mut streams[LENS], zigzag(state.len() as i64 - last.len() as i64));
-        // Beyond its end a state counts as zeros.
+        // After its end a state counts as zeros.
         last.resize(state.len(), 0);
         let (mut count, mut after, mut at) = (0, 0, 0);
         loop {
@@ -124,7 +124,7 @@ impl BlockEncoder {
         self.entries += 1;
     }
 
-    /// The block, compressed, as number `block` of run `run`; the encoder begins anew.
+    /// The compressed block, as number `block` of run `run`; the encoder starts a new block.
     pub fn finish(&mut self, run: u64, block: u64, zstd: &mut zstd::bulk::Compressor<'_>) -> io::Result<Vec<u8>> {
         self.packed.clear();
         [run, block, self.entries].into_iter().for_each(|number| put(&mut self.packed, number));
@@ -146,7 +146,7 @@ pub(crate) struct BlockDecoder {
     left: u64,
     pub state: Vec<u8>,
     pub value: u64,
-    /// How many bytes the state has in common with the one before.
+    /// The number of bytes that the state has in common with the one before.
     pub same: usize,
 }
 
@@ -156,7 +156,7 @@ impl BlockDecoder {
         self.left = 0;
         let len = zstd::zstd_safe::get_frame_content_size(packed).ok().flatten().unwrap_or(u64::MAX);
         if len > MOST_BYTES as u64 {
-            return Err(damaged("no length, or one that cannot be"));
+            return Err(damaged("its length is missing or impossible"));
         }
         self.bytes.clear();
         self.bytes.reserve(len as usize);
@@ -188,7 +188,7 @@ impl BlockDecoder {
         self.left
     }
 
-    /// Moves to the next entry; whether there is one.
+    /// Moves to the next entry; returns whether there is one.
     #[inline]
     pub fn advance(&mut self) -> io::Result<bool> {
         if self.left == 0 {
@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// With the checksum any damage is noticed; without it nothing panics.
+    /// With the checksum all damage is detected; without it nothing panics.
     #[test]
     fn damage_is_noticed() {
         let states: Vec<(Vec<u8>, u64)> = (0..500_u64).map(|n| ((n * n).to_be_bytes().to_vec(), n % 7)).collect();
@@ -288,7 +288,7 @@ mod tests {
                         Err(error) => read = Err(error),
                     }
                 }
-                // Some bits of a frame's head mean nothing.
+                // Some bits of a frame's header have no effect.
                 assert!(!checksum || read.is_err() || found == states, "byte {position}");
             }
         }

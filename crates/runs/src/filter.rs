@@ -1,26 +1,26 @@
-//! A filter of fixed size that proves most new states new, without a look at any run.
+//! A filter of fixed size that proves most new states new without reading any run.
 //!
-//! It is Bloom's, with all bits of a state within one word (Putze, Sanders, Singler, "Cache-, hash-
-//! and space-efficient Bloom filters", 2007). It is as good as its memory allows: when there are
-//! more states than it was made for, it lets more of them pass as perhaps known, and is never
-//! wrong.
+//! It is a Bloom filter with all bits of a state within one word (Putze, Sanders, Singler, "Cache-,
+//! hash- and space-efficient Bloom filters", 2007). Its quality depends on its memory: if there are
+//! more states than it was made for, more new states pass as possibly known. It never calls a known
+//! state new.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A set of hashes that may say yes by mistake.
+/// A set of hashes whose positive answers may be wrong.
 pub struct Filter {
     words: Vec<AtomicU64>,
 }
 
 impl Filter {
-    /// A filter of about so many bytes.
+    /// A filter of about `bytes` bytes.
     pub fn new(bytes: u64) -> Filter {
         Filter { words: (0..(bytes / 8).max(8)).map(|_| AtomicU64::new(0)).collect() }
     }
 
     fn place(&self, hash: u64) -> (usize, u64) {
         let word = ((u128::from(hash) * self.words.len() as u128) >> 64) as usize;
-        // The low bits are not those that choose the word.
+        // These bits are independent of those that choose the word.
         let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (word, 1 << (mixed >> 58) | 1 << (mixed >> 52 & 63))
     }
@@ -31,7 +31,7 @@ impl Filter {
         self.words[word].fetch_or(bits, Relaxed);
     }
 
-    /// Whether the hash may have been added; if not, it was not.
+    /// Whether the hash may have been added; `false` is certain.
     #[inline]
     pub fn may_have(&self, hash: u64) -> bool {
         let (word, bits) = self.place(hash);

@@ -1,7 +1,7 @@
-//! Where runs are kept: numbered files that are written once and read at any place.
+//! The storage of runs: numbered files that are written once and read at any offset.
 //!
-//! The caller provides the folder, because files are the business of the outside. A folder may have
-//! a limit; an append beyond it fails as it does on a full disk.
+//! The caller provides the folder, because only the outer crates open files. A folder may have a
+//! limit; an append beyond it fails as on a full disk.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A place for numbered files.
 pub trait Folder: Sync {
-    /// A new, empty file, in place of an old one with this number.
+    /// Creates an empty file, which replaces an old one with this number.
     fn create(&self, number: u64) -> io::Result<Box<dyn FileWriter>>;
 
-    /// A file that was finished.
+    /// Opens a finished file.
     fn open(&self, number: u64) -> io::Result<Box<dyn FileReader>>;
 
     /// Removes a file, if it is there.
@@ -24,10 +24,10 @@ pub trait Folder: Sync {
     /// The numbers of all files.
     fn files(&self) -> io::Result<Vec<u64>>;
 
-    /// The bytes that were ever appended to files.
+    /// The total number of bytes ever appended to files.
     fn written(&self) -> u64;
 
-    /// The bytes of all files.
+    /// The number of bytes of all files.
     fn occupied(&self) -> u64;
 }
 
@@ -36,7 +36,7 @@ pub trait FileWriter: Send {
     /// Appends `bytes`.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Nothing more comes.
+    /// Completes the file.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -50,7 +50,7 @@ pub trait FileReader: Send + Sync {
         Ok(self.len()? == 0)
     }
 
-    /// Fills `out` with what begins at `offset`.
+    /// Fills `out` with the bytes from `offset` on.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
 }
 
@@ -69,14 +69,14 @@ struct Contents {
 pub struct InMemory(Files);
 
 impl InMemory {
-    /// A folder with room for so many bytes.
+    /// A folder with room for `most` bytes.
     pub fn with_room(most: u64) -> InMemory {
         let folder = InMemory::default();
         folder.contents().most = Some(most);
         folder
     }
 
-    /// Gives the folder room for so many bytes.
+    /// Sets the room of the folder.
     pub fn set_room(&self, most: Option<u64>) {
         self.contents().most = most;
     }
@@ -90,7 +90,7 @@ impl InMemory {
         }
     }
 
-    /// A copy that changes independently: what a process finds that starts after a crash.
+    /// A copy that changes independently, such as a process finds after a crash.
     pub fn copy(&self) -> InMemory {
         let contents = self.contents();
         let Contents { files, occupied, written, most } = &*contents;

@@ -1,10 +1,10 @@
-//! Sorted sets of byte strings outside memory: the mechanism below a search on disk.
+//! Sorted sets of byte strings outside memory, used by the search on disk.
 //!
 //! A [`Run`] is a sorted sequence of different states, each with a number, in compressed blocks
-//! with a checksum each. It is written once, from beginning to end, and then read by [`Cursor`]s,
-//! which go forward only and skip blocks that cannot matter. Runs are small enough to stay in
-//! memory, or lie in files of a [`Folder`] that the caller provides: this crate opens no file
-//! itself. It knows states as bytes, and no search.
+//! with checksums. It is written once, from beginning to end, and then read by [`Cursor`]s, which
+//! move only forward and skip blocks that cannot contain the wanted states. A run stays in memory
+//! if it is small, and is otherwise a file of a [`Folder`] that the caller provides: this crate
+//! opens no file itself. It knows states as bytes, and knows no search.
 
 #![forbid(unsafe_code)]
 

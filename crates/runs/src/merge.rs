@@ -1,17 +1,17 @@
-//! Several sorted sequences as one.
+//! Merges several sorted sequences into one.
 
 use crate::run::{Cursor, Run};
 use std::cmp::Ordering;
 use std::io;
 use std::sync::Arc;
 
-/// Reads several runs in ascending order of their states. Equal states come once, with the values
-/// of all of them.
+/// Reads several runs in ascending order of their states. Equal states occur once, with all their
+/// values.
 pub struct Merge {
     /// A heap: each cursor is at a state that is not greater than those of its two children.
     heap: Vec<Cursor>,
     state: Vec<u8>,
-    /// The least and the sum of the values of the present state.
+    /// The least value and the sum of the values of the current state.
     least: u64,
     sum: u64,
 }
@@ -35,7 +35,7 @@ impl Merge {
         Ok(merge)
     }
 
-    /// The present state.
+    /// The current state.
     pub fn state(&self) -> &[u8] {
         &self.state
     }
@@ -45,12 +45,12 @@ impl Merge {
         self.least
     }
 
-    /// All of its values, added.
+    /// The sum of its values.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// Moves to the next state; whether there is one.
+    /// Moves to the next state; returns whether there is one.
     pub fn advance(&mut self) -> io::Result<bool> {
         if self.heap.is_empty() {
             return Ok(false);

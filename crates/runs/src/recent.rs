@@ -1,11 +1,11 @@
-//! The states met last, in memory: the cache that proves a state known, and the gathering of those
-//! that may be new.
+//! The states found last, in memory: a cache that proves a state known, and a collection of the
+//! states that may be new.
 //!
-//! There are two generations. A state that is in neither is put into the young one, and is *open*:
-//! whether it is new is found out later, from the runs. When the young generation is full, its
-//! states become the old one, and what was old is forgotten; before that its open states are taken
-//! as a sorted list. So a state is forgotten only after the caller has heard of it, and the memory
-//! is always full of the states met last.
+//! There are two generations. A state that is in neither is added to the young one and is *open*:
+//! the runs will show later whether it is new. When the young generation is full, its states become
+//! the old generation, and the old states are forgotten. Before that, the open states are returned
+//! as a sorted list. So a state is forgotten only after the caller has got it, and the memory
+//! always holds the states found last.
 
 use crate::sort::{Item, sort};
 
@@ -13,24 +13,25 @@ use crate::sort::{Item, sort};
 const OPEN: u32 = 1 << 31;
 /// The most bytes of states in a generation.
 const MOST_BYTES: usize = (OPEN - 1) as usize;
-/// What a state takes beside its bytes: its end, two slots, and its place in a sorted list.
+/// The bytes that a state takes in addition to its own: its end, two slots, and its place in a
+/// sorted list.
 const BESIDE: u64 = 4 + 16 + 16;
 
-/// What is known of a state that was met.
+/// The answer for a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
-    /// It was met before.
+    /// The state was found before.
     Known,
-    /// It was not among those met last.
+    /// The state was not among those found last.
     Open,
-    /// There is no room for it: [`Recent::turn`] makes some.
+    /// There is no room for the state: [`Recent::turn`] makes some.
     Full,
 }
 
 #[derive(Default)]
 struct Generation {
     bytes: Vec<u8>,
-    /// Where each state ends, and whether it is open.
+    /// The end of each state, and whether it is open.
     ends: Vec<u32>,
     /// A part of a hash above, the number of a state plus one below; 0 for none.
     slots: Vec<u64>,
@@ -86,23 +87,23 @@ impl Generation {
     }
 }
 
-/// The states met last.
+/// The states found last.
 pub struct Recent {
     young: Generation,
     old: Generation,
-    /// Bytes that a generation may take.
+    /// The bytes that a generation may take.
     room: u64,
 }
 
 impl Recent {
-    /// Takes at most so many bytes, but room for some states in any case.
+    /// Uses at most `budget` bytes, but has room for some states in any case.
     pub fn new(budget: u64) -> Recent {
         let mut recent = Recent { young: Generation::default(), old: Generation::default(), room: 0 };
         recent.set_budget(budget);
         recent
     }
 
-    /// From now on takes so many bytes.
+    /// Sets the budget from now on.
     pub fn set_budget(&mut self, budget: u64) {
         self.room = (budget / 2).clamp(1 << 12, MOST_BYTES as u64);
     }
@@ -113,8 +114,8 @@ impl Recent {
         store::hash_bytes(state)
     }
 
-    /// Looks at the places where a state with this hash would be, so that they are at hand when it
-    /// is met.
+    /// Reads the places of a state with this hash, so that they are in the cache when the state is
+    /// looked up.
     #[inline]
     pub fn touch(&self, hash: u64) -> u64 {
         let slot = |of: &Generation| of.slots.get(hash as usize & of.slots.len().wrapping_sub(1)).copied().unwrap_or(0);
@@ -126,12 +127,12 @@ impl Recent {
         self.young.memory() + self.old.memory() + self.young.open as u64 * size_of::<Item>() as u64
     }
 
-    /// How many states are open.
+    /// The number of open states.
     pub fn open(&self) -> usize {
         self.young.open
     }
 
-    /// Meets a state with this hash.
+    /// Looks up a state with this hash, and adds it if it is not there.
     #[inline]
     pub fn meet(&mut self, hash: u64, state: &[u8]) -> Met {
         if (self.young.ends.len() + 1) * 2 > self.young.slots.len() {
@@ -149,7 +150,7 @@ impl Recent {
             return Met::Full;
         }
         if bytes > young.bytes.capacity() {
-            // Not beyond the room there is.
+            // The capacity does not exceed the available room.
             let more = young.bytes.capacity().max(1 << 10).min(self.room as usize).max(state.len());
             young.bytes.reserve_exact(more);
         }
@@ -160,7 +161,7 @@ impl Recent {
         Met::Open
     }
 
-    /// Calls `each` with the open states in ascending order, and then takes them for known.
+    /// Calls `each` with the open states in ascending order, and then treats them as known.
     pub fn settle<E>(&mut self, mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let young = &mut self.young;
         if young.open == 0 {
@@ -180,7 +181,7 @@ impl Recent {
         debug_assert_eq!(self.young.open, 0, "open states would be forgotten");
         std::mem::swap(&mut self.young, &mut self.old);
         self.young.clear();
-        // What a smaller budget has no room for is given back.
+        // Memory beyond a reduced budget is freed.
         if self.young.memory() > self.room.saturating_mul(2) {
             self.young = Generation::default();
         }
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Every state that is called known was open before, and each open one is told once.
+    /// Every state that is called known was open before, and each open state is reported once.
     #[test]
     fn states_are_known_only_if_they_were_told() {
         let mut random = 1;

@@ -1,8 +1,8 @@
 //! A sorted sequence of states, written once and read forward.
 //!
 //! A run is a sequence of blocks and, at its end, an index with the first state of each block and
-//! the range of its values. The index stays in memory, so that a [`Cursor`] reads only the blocks
-//! in which what it looks for can be. A run that is short stays in memory; a longer one is a file.
+//! the range of its values. The index stays in memory, so a [`Cursor`] reads only the blocks that
+//! can contain the wanted states. A short run stays in memory; a longer one is a file.
 
 use crate::codec::{BlockDecoder, BlockEncoder, common, damaged, get, put};
 use crate::folder::{FileReader, FileWriter, Folder};
@@ -11,16 +11,16 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bytes of a block before it is compressed, about.
+/// The approximate size of a block before it is compressed.
 const BLOCK_BYTES: usize = 1 << 15;
-/// States in a block, at most.
+/// The most states in a block.
 const BLOCK_STATES: u64 = 1 << 13;
 
-/// What a file ends with: where the index begins and how long it is, and these bytes.
+/// The end of a file: the offset and the length of the index, and these bytes.
 const MAGIC: &[u8; 8] = b"ep-run-1";
 const TRAILER: usize = 24;
 
-/// A folder with the numbers of files to come.
+/// A folder and the number of the next file.
 pub struct Shelf<'f> {
     folder: &'f dyn Folder,
     next: AtomicU64,
@@ -43,7 +43,7 @@ impl<'f> Shelf<'f> {
     }
 }
 
-/// Where a run is.
+/// The storage of a run.
 pub enum Place {
     /// In memory.
     Memory(Vec<u8>),
@@ -55,7 +55,7 @@ struct BlockEntry {
     offset: u64,
     len: u32,
     states: u32,
-    /// Where its first state begins in [`Index::firsts`].
+    /// The start of its first state in [`Index::firsts`].
     first: usize,
     least: u64,
     most: u64,
@@ -149,7 +149,7 @@ impl Run {
         matches!(self.place, Place::File(_))
     }
 
-    /// How many states there are.
+    /// The number of states.
     pub fn states(&self) -> u64 {
         self.states
     }
@@ -165,7 +165,7 @@ impl Run {
         (place + self.index.firsts.capacity() + self.index.blocks.capacity() * size_of::<BlockEntry>()) as u64
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub fn blocks(&self) -> usize {
         self.index.blocks.len()
     }
@@ -175,7 +175,7 @@ impl Run {
         self.index.first(block)
     }
 
-    /// How many states there are in a block.
+    /// The number of states in a block.
     pub fn states_in(&self, block: usize) -> u64 {
         self.index.blocks.get(block).map_or(0, |block| block.states.into())
     }
@@ -185,7 +185,7 @@ impl Run {
         self.index.blocks.get(block).map_or((u64::MAX, 0), |block| (block.least, block.most))
     }
 
-    /// The same run as a file: itself if it is one.
+    /// The same run as a file; returns itself if it is one.
     pub fn in_file(self: &Arc<Run>, folder: &dyn Folder) -> io::Result<Arc<Run>> {
         let Place::Memory(bytes) = &self.place else { return Ok(Arc::clone(self)) };
         let mut file = folder.create(self.number)?;
@@ -258,7 +258,7 @@ impl Zstd {
 pub struct RunWriter<'s> {
     shelf: &'s Shelf<'s>,
     number: u64,
-    /// Beyond so many bytes the run goes to a file.
+    /// The number of bytes beyond which the run goes to a file.
     in_memory: u64,
     memory: Vec<u8>,
     file: Option<Box<dyn FileWriter>>,
@@ -271,8 +271,8 @@ pub struct RunWriter<'s> {
 }
 
 impl<'s> RunWriter<'s> {
-    /// A run that stays in memory up to so many bytes. A greater `effort` compresses better and
-    /// takes longer, as the levels of zstd do.
+    /// A run that stays in memory up to `in_memory` bytes. A greater `effort`, which is a zstd
+    /// level, compresses better and takes longer.
     pub fn new(shelf: &'s Shelf<'s>, in_memory: u64, effort: i32) -> io::Result<RunWriter<'s>> {
         let mut zstd = zstd::bulk::Compressor::new(effort)?;
         zstd.include_checksum(true)?;
@@ -325,7 +325,7 @@ impl<'s> RunWriter<'s> {
         Ok(())
     }
 
-    /// The states so far.
+    /// The number of states so far.
     pub fn states(&self) -> u64 {
         self.index.blocks.iter().map(|block| u64::from(block.states)).sum::<u64>() + self.block.entries()
     }
@@ -335,7 +335,7 @@ impl<'s> RunWriter<'s> {
         (self.memory.capacity() + self.index.firsts.capacity() + 3 * BLOCK_BYTES) as u64
     }
 
-    /// The run; nothing if it has no states.
+    /// The finished run; `None` if it has no states.
     pub fn finish(mut self) -> io::Result<Option<Run>> {
         self.end_block()?;
         if self.index.blocks.is_empty() {
@@ -359,7 +359,7 @@ pub struct Cursor {
     block: BlockDecoder,
     zstd: Zstd,
     buffer: Vec<u8>,
-    /// The block that is read, and the one behind the last that is to be.
+    /// The current block, and the block after the last one to read.
     number: usize,
     end: usize,
     begun: bool,
@@ -367,13 +367,13 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Before the first state.
+    /// A cursor before the first state.
     pub fn new(run: Arc<Run>) -> io::Result<Cursor> {
         let end = run.blocks();
         Cursor::within(run, 0, end)
     }
 
-    /// Before the first state of block `first`; the cursor ends before block `end`.
+    /// A cursor before the first state of block `first`, which ends before block `end`.
     pub fn within(run: Arc<Run>, first: usize, end: usize) -> io::Result<Cursor> {
         let (block, zstd, end) = (BlockDecoder::default(), Zstd::new()?, end.min(run.blocks()));
         Ok(Cursor { run, block, zstd, buffer: Vec::new(), number: first, end, begun: false, over: first >= end })
@@ -384,35 +384,35 @@ impl Cursor {
         &self.run
     }
 
-    /// The state it is at.
+    /// The current state.
     #[inline]
     pub fn state(&self) -> &[u8] {
         &self.block.state
     }
 
-    /// The number of the state it is at.
+    /// The value of the current state.
     #[inline]
     pub fn value(&self) -> u64 {
         self.block.value
     }
 
-    /// Whether it is behind the last state.
+    /// Whether the cursor is after the last state.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// The position in the run of the state it is at, counted from the block it began with.
+    /// The block of the current state, and its position in the block.
     pub fn place(&self) -> (usize, u64) {
         (self.number, self.run.states_in(self.number) - self.block.left() - 1)
     }
 
     /// The memory it takes.
     pub fn memory() -> u64 {
-        // What is unpacked, what is packed, and zstd's own.
+        // The unpacked block, the packed block, and zstd's own memory.
         (2 * BLOCK_BYTES + (160 << 10)) as u64
     }
 
-    /// Moves to the next state; whether there is one.
+    /// Moves to the next state; returns whether there is one.
     #[inline]
     pub fn advance(&mut self) -> io::Result<bool> {
         if self.begun && self.block.advance()? {
@@ -429,7 +429,7 @@ impl Cursor {
         self.load()
     }
 
-    /// Goes to the beginning of the present block.
+    /// Loads the current block.
     fn load(&mut self) -> io::Result<bool> {
         self.begun = true;
         if self.number >= self.end {
@@ -440,8 +440,8 @@ impl Cursor {
         self.block.advance()
     }
 
-    /// Moves forward to the first state that is not less than `state`, if it is not there yet.
-    /// Whether it is `state` itself.
+    /// Moves forward to the first state that is not less than `state`, unless it is there already.
+    /// Returns whether it is `state` itself.
     #[inline]
     pub fn seek(&mut self, state: &[u8]) -> io::Result<bool> {
         if self.over {
@@ -461,11 +461,11 @@ impl Cursor {
                 Ordering::Equal => return Ok(true),
                 Ordering::Greater => return Ok(false),
             }
-            // States that have more in common with this one than it has with what is looked for are
-            // less, too.
+            // A state that has more in common with the current one than the wanted state has is
+            // also less than the wanted state.
             loop {
                 if self.block.left() == 0 {
-                    // What is looked for lies before the next block, or that begins with it.
+                    // The wanted state lies before the next block, or is its first state.
                     if !self.next_block()? {
                         return Ok(false);
                     }
@@ -501,7 +501,7 @@ impl Cursor {
     }
 }
 
-/// How `a` compares with `b`, if they are equal in their first `equal` bytes and no more.
+/// Compares `a` with `b`, which agree in exactly their first `equal` bytes.
 #[inline]
 fn order(a: &[u8], b: &[u8], equal: usize) -> Ordering {
     a.get(equal).cmp(&b.get(equal))
@@ -584,7 +584,7 @@ mod tests {
                 }
                 Ok(all)
             });
-            // A bit of a frame's head means nothing.
+            // Some bits of a frame's header have no effect.
             assert!(all.is_err() || all.is_ok_and(|all| all == states), "byte {position}");
             damaged.damage(number, |bytes| bytes.truncate(position));
             assert!(Run::open(&damaged, number).is_err());

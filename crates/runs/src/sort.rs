@@ -1,16 +1,16 @@
 //! Sorts states by their contents.
 //!
-//! States have long common beginnings, and comparing them byte by byte would look at these again
-//! and again. So eight bytes of each are taken at a time, behind what all of a group have in
-//! common, and groups that are still equal are sorted by the next eight (multikey quicksort:
-//! Bentley and Sedgewick, "Fast algorithms for sorting and searching strings", 1997).
+//! States have long common prefixes, and comparing them byte by byte would read these again and
+//! again. So eight bytes of each are compared at a time, after the common prefix of a group, and
+//! groups that are still equal are sorted by the next eight (multikey quicksort: Bentley and
+//! Sedgewick, "Fast algorithms for sorting and searching strings", 1997).
 
 use crate::codec::common;
 
-/// A group this small is sorted by comparing.
+/// A group of at most this size is sorted by comparisons.
 const FEW: usize = 12;
 
-/// Something to be sorted: its number, and room for some of its bytes.
+/// An item to be sorted: its number, and some of its bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Item {
     word: u64,
@@ -23,7 +23,7 @@ impl Item {
     }
 }
 
-/// Sorts `items` by the states that `state` tells by their numbers.
+/// Sorts `items` by their states; `state` gives the state of a number.
 pub(crate) fn sort<'a>(items: &mut [Item], state: &impl Fn(u32) -> &'a [u8]) {
     let mut groups = vec![(0, items.len(), 0)];
     while let Some((start, end, depth)) = groups.pop() {
@@ -50,8 +50,8 @@ pub(crate) fn sort<'a>(items: &mut [Item], state: &impl Fn(u32) -> &'a [u8]) {
     }
 }
 
-/// A group of states that are equal up to `depth`, if they are so long: those that end before come
-/// first, the shortest of them first. The others are a group to be sorted.
+/// Sorts a group of states that are equal up to `depth`: those that end before it come first, the
+/// shortest first. The others form a group that is still to be sorted.
 fn sort_ends<'a>(
     group: &mut [Item],
     depth: usize,
@@ -68,7 +68,7 @@ fn sort_ends<'a>(
     }
 }
 
-/// The first eight bytes, as a number of the same order; zeros stand for what is not there.
+/// The first eight bytes, as a number of the same order, padded with zeros.
 fn word(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {
         Some(bytes) => u64::from_be_bytes(*bytes),

@@ -1,15 +1,15 @@
-//! What a front-end has to say to the user, as plain data.
+//! The messages of a front-end to the user, as plain data.
 
 use crate::map::Span;
 use crate::suggest::nearest;
 use std::fmt;
 
-/// How bad it is.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing; nothing is wrong.
+    /// Useful information; nothing is wrong.
     Note,
-    /// Probably not what was meant; the input is still accepted.
+    /// Probably a mistake; the input is still accepted.
     Warning,
     /// The input is refused.
     Error,
@@ -25,7 +25,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A second place that explains the first ("declared here").
+/// A second position that explains the first ("declared here").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The place.
@@ -34,32 +34,33 @@ pub struct Label {
     pub message: String,
 }
 
-/// A change of the text that would mend it.
+/// A change of the text that would correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What is replaced.
+    /// The text that is replaced.
     pub span: Span,
-    /// By what.
+    /// The replacement.
     pub text: String,
 }
 
-/// One message about one place, with further places, notes, and a hint how to go on.
+/// One message about one position, with further positions, notes, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// One sentence, without a final stop.
+    /// One sentence, without a full stop.
     pub message: String,
-    /// The place it is about.
+    /// The position it is about.
     pub span: Span,
-    /// Further places.
+    /// Further positions.
     pub labels: Vec<Label>,
-    /// What else is to be said, a sentence each.
+    /// Further information, one sentence each.
     pub notes: Vec<String>,
-    /// What the user could do about it.
+    /// A suggestion for the user.
     pub hint: Option<String>,
-    /// The change that would do it, if it is known; boxed, because errors are returned by value.
+    /// The change that carries out the hint, if it is known; boxed, because errors are returned by
+    /// value.
     pub fix: Option<Box<Fix>>,
 }
 
@@ -96,8 +97,8 @@ impl Diagnostic {
         self
     }
 
-    /// If one of the names that are known is close to an unknown `name`, which is what the message
-    /// is about, adds that as a hint and as a fix.
+    /// If a known name is close to the unknown `name` that the message is about, adds it as a hint
+    /// and as a fix.
     pub fn with_nearest<'a>(mut self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         if let Some(found) = nearest(name, known) {
             self.hint = Some(format!("did you mean `{found}`?"));
@@ -112,7 +113,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a further place.
+    /// Adds a further position.
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label { span, message: message.into() });
         self

@@ -1,24 +1,24 @@
 //! A diagnostic as text: position, source lines, marks, notes, hint.
 //!
-//! All places of a file are shown in one excerpt, in the order of the lines. The caller says
-//! whether there are colours, because only it knows the terminal. Control characters of the source
-//! are not passed on, and long lines are cut to a window around the first mark, so that a hostile
+//! All positions of a file are shown in one excerpt, in the order of the lines. The caller says
+//! whether colours are used, because only it knows the terminal. Control characters of the source
+//! are not printed, and long lines are cut to a window around the first mark, so that a hostile
 //! file cannot disturb the user's screen.
 //!
 //! `annotate-snippets` 0.12, the renderer of the Rust compiler, was compared with this one on the
-//! same messages. Both cut long lines, know wide characters, replace control characters and place
+//! same messages. Both cut long lines, handle wide characters, replace control characters and place
 //! several labels below a line. It also draws a bracket beside a span of several lines; here such a
 //! span is marked to the end of its first line. But it took 0.7 s for one message about a line of a
-//! megabyte, and a file may have many errors; this one takes time in proportion to the line. Our
-//! messages have no spans for which the bracket would say more, so this one stays, without a
-//! dependency.
+//! megabyte, and a file may have many errors; this one takes time in proportion to the line. None
+//! of our messages has a span for which the bracket would be useful, so this renderer is kept,
+//! without a dependency.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::map::{FileId, SourceMap, Span};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Columns of source shown at most.
+/// The most columns of source that are shown.
 const WINDOW: usize = 110;
 /// Columns shown before the span when a long line is cut.
 const LEAD: usize = 40;
@@ -26,7 +26,7 @@ const LEAD: usize = 40;
 /// Colours, as ANSI escape sequences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint {
-    /// Whether there are any.
+    /// Whether colours are used.
     pub color: bool,
 }
 
@@ -113,7 +113,7 @@ fn digits(n: usize) -> usize {
 struct Marked<'a> {
     span: Span,
     label: Option<&'a str>,
-    /// It is the place that the message is about.
+    /// Whether the message is about this position.
     own: bool,
 }
 
@@ -143,7 +143,8 @@ fn excerpt(out: &mut String, map: &SourceMap, places: &[Marked<'_>], severity: S
         here.sort_by_key(|place| (place.span.start, !place.own));
         let (text, begin) = (file.line_text(line), file.line_start(line));
         let column = |offset: u32| (offset as usize).saturating_sub(begin);
-        // The window is around the place that the message is about, or else the first one.
+        // The window is around the position that the message is about, or else around the first
+        // one.
         let main = here.iter().find(|place| place.own).or(here.first()).map_or(0, |place| column(place.span.start));
         let shown = Shown::of(text, main);
         push_line(out, &format!("{} {bar} {}", paint.frame(&format!("{line:>width$}")), shown.text));
@@ -158,7 +159,7 @@ fn excerpt(out: &mut String, map: &SourceMap, places: &[Marked<'_>], severity: S
     }
 }
 
-/// The line of marks below a source line, and what they say: the last one beside it, the others
+/// The line of marks below a source line, and their labels: the last one beside it, the others
 /// below.
 fn marks_text(out: &mut String, marks: &[(usize, usize, Marked<'_>)], severity: Severity, width: usize, paint: Paint) {
     let frame = format!("{:width$} {} ", "", paint.frame("|"));
@@ -168,7 +169,7 @@ fn marks_text(out: &mut String, marks: &[(usize, usize, Marked<'_>)], severity: 
     for (index, (from, length, place)) in marks.iter().enumerate() {
         let end = marks.get(index + 1).map_or(usize::MAX, |(next, ..)| *next);
         let length = (*length).min(end.saturating_sub(*from)).max(1);
-        // Places that begin together share a mark.
+        // Positions that begin together share a mark.
         if *from < at {
             continue;
         }
@@ -228,9 +229,9 @@ struct Shown {
     text: String,
     /// For each character its offset in the line, and the column at which it begins.
     places: Vec<(usize, usize)>,
-    /// The column behind the last character.
+    /// The column after the last character.
     end: usize,
-    /// The first column that is shown, and how far the rest is moved to the right.
+    /// The first column that is shown, and the distance by which the rest is moved to the right.
     first: usize,
     shift: usize,
 }

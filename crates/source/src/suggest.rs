@@ -1,7 +1,7 @@
 //! "Did you mean": the known name closest to an unknown one.
 
-/// The candidate closest to `name`, if one is close enough to be a plausible slip of the hand:
-/// at most a third of the longer word's letters differ. Ties go to the earlier candidate.
+/// The candidate closest to `name`, if it is close enough to be a plausible typing error: at most a
+/// third of the longer word's letters differ. Of equally close candidates, the first is returned.
 pub fn nearest<'a, I>(name: &str, candidates: I) -> Option<&'a str>
 where
     I: IntoIterator<Item = &'a str>,
@@ -23,7 +23,7 @@ where
     best.map(|(_, candidate)| candidate)
 }
 
-/// The same as a sentence for a diagnostic's hint.
+/// Like [`nearest`], as a sentence for the hint of a diagnostic.
 pub fn did_you_mean<'a, I>(name: &str, candidates: I) -> Option<String>
 where
     I: IntoIterator<Item = &'a str>,

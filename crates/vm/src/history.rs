@@ -85,7 +85,7 @@ impl Part {
 }
 
 impl History {
-    /// The events before those given up: all, if none were.
+    /// The events before the dropped ones; all events if none were dropped.
     pub fn beginning(&self) -> Vec<&Event> {
         self.first.events()
     }

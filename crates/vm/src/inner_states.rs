@@ -30,10 +30,10 @@ const KEY: usize = size_of::<u128>();
 /// A sequence with more states returns its memory.
 const ROOM: usize = 1 << 12;
 
-/// A state passed through.
+/// A state that the sequence passed through.
 #[derive(Clone, Copy)]
 struct State {
-    /// Where its kept bytes end. They begin where those of the state before end.
+    /// The end of its kept bytes. They begin where those of the state before end.
     end: usize,
     process: u32,
     on_way: bool,
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// The same by the words of the rule.
+    /// The rule of the specification, implemented literally.
     #[derive(Default)]
     struct Plain {
         way: Vec<(u32, Vec<u8>)>,
@@ -310,7 +310,7 @@ mod tests {
         }
         let mut passed = InnerStates::default();
         assert!((0..1000_u32).all(|n| passed.enter(0, &n.to_le_bytes(), usize::MAX)));
-        // Another process, or another state, is another place.
+        // Another process or another state counts as a different position.
         assert!(passed.enter(1, &512_u32.to_le_bytes(), usize::MAX));
         passed.choose(1, &512_u32.to_le_bytes());
         assert_eq!(passed.count(), 1001);

@@ -30,13 +30,13 @@ pub use log::Event;
 /// A transition with everything that happened in it, for traces and simulation.
 #[derive(Clone)]
 pub struct Explained {
-    /// What the search calls it.
+    /// The action by which a search identifies it.
     pub action: Action,
     /// The steps and prints it consists of, in order.
     pub history: History,
-    /// The state it leads to; none after a fatal fault.
+    /// The state it leads to; `None` after a fatal fault.
     pub state: Option<Vec<u8>>,
-    /// What went wrong in it.
+    /// The fault, if one occurred.
     pub fault: Option<Fault>,
 }
 
@@ -48,7 +48,7 @@ pub struct Interpreter {
     /// The number of continuations after which a transition follows each state only once.
     follow_once_after: usize,
     enough: Enough,
-    /// What a search asks of states.
+    /// The propositions that a search asks for.
     propositions: Arc<[Proposition]>,
 }
 
@@ -86,7 +86,7 @@ impl Interpreter {
         &self.program
     }
 
-    /// Whether a byte string from elsewhere is a state of the program.
+    /// Checks whether a byte string from outside is a state of the program.
     pub fn check_state(&self, state: &[u8]) -> Result<(), LayoutError> {
         self.program.layout().check(state, self.program.locations())
     }
@@ -97,7 +97,7 @@ impl Interpreter {
         self.explain_part(state, Part::Everything)
     }
 
-    /// The same for a part of the transitions.
+    /// Like `explain`, for a part of the transitions.
     pub fn explain_part(&self, state: &[u8], part: Part) -> Result<Vec<Explained>, GivenUp> {
         let mut all = Vec::new();
         self.each_outcome::<History>(state, part, |action, outcome| {
@@ -235,7 +235,7 @@ pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
 /// the outer parentheses.
 fn asserted(statement: &str) -> &str {
     let Some(rest) = statement.strip_prefix("assert").map(str::trim) else {
-        // Assembly has the instruction alone.
+        // In assembly the statement is the instruction alone.
         return if statement == "ASSERT" { "" } else { statement };
     };
     let Some(inside) = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return rest };

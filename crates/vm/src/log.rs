@@ -40,7 +40,7 @@ pub(crate) trait Log: Clone + Default {
     fn event(&mut self, event: impl FnOnce() -> Event);
 }
 
-/// Listens to nothing.
+/// Records nothing.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Silent;
 

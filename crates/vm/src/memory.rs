@@ -172,7 +172,7 @@ impl Memory {
         }
     }
 
-    /// The oldest message a receive would take: its place and fields.
+    /// The oldest message that a receive would take: its position and fields.
     pub fn find_message(
         &self,
         layout: &Layout,
@@ -186,7 +186,7 @@ impl Memory {
         (0..looked_at).map(|i| (i, self.message(layout, target, i))).find(|(_, m)| matches(m, mask, wanted))
     }
 
-    /// Takes the message at a place out of a channel.
+    /// Removes the message at a position from a channel.
     pub fn remove_message(&mut self, layout: &Layout, target: (ChannelTypeId, usize), place: usize) {
         let channel = &layout.channel_types[target.0.index()];
         let length = self.channel_length(layout, target);

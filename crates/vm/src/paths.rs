@@ -41,7 +41,7 @@ pub(crate) struct Path<L> {
     pub ending: Ending,
     pub fault: Option<Fault>,
     pub log: L,
-    /// What TIMEOUT gave on it.
+    /// The value of TIMEOUT on this path.
     pub timeout: bool,
 }
 
@@ -61,13 +61,13 @@ struct Active<L> {
     work: u64,
 }
 
-/// What is still to be tried.
+/// An alternative that is still to be tried.
 enum Pending<L> {
     Alternative(Active<L>),
     IfNoneSucceeded(Active<L>, usize),
 }
 
-/// What an instruction leads to.
+/// The result of an instruction.
 enum Next {
     Continue,
     Jump(Addr),
@@ -118,7 +118,7 @@ impl<'p> Paths<'p> {
             Active { process, pc, registers: [0; REGISTERS], stack: Vec::new(), memory, answered: false, fault, log: log.clone(), work: 0 };
         let mut pending = Vec::new();
         let mut succeeded = 0;
-        // To copy the state for an alternative is work too.
+        // Copying the state for an alternative also counts as work.
         let copied = active.memory.bytes().len() as u64 / 64;
         loop {
             active.work = 0;
@@ -476,7 +476,7 @@ impl<'p> Paths<'p> {
         Some((ty, self.program.layout().processes[ty.index()].location(&a.memory.bytes()[at..]).0))
     }
 
-    /// Where the priority of process `number` is.
+    /// The offset of the priority of process `number`.
     fn priority_of<L>(&self, a: &Active<L>, number: i32) -> Option<usize> {
         let (ty, at) = a.memory.process(usize::try_from(number).ok()?)?;
         Some(at + self.program.layout().processes[ty.index()].priority?)
@@ -734,7 +734,7 @@ impl<L: Log> Active<L> {
         Path { process: self.process, step, memory, ending, fault, log, timeout: false }
     }
 
-    /// F-CONTINUE: the first fault stays.
+    /// F-CONTINUE: the first fault is kept.
     fn note(&mut self, kind: FaultKind) {
         self.fault = self.fault.or(Some(Fault { kind, addr: self.pc }));
     }

@@ -18,18 +18,18 @@ pub(crate) struct Outcome<L> {
     pub process: usize,
     /// The number of its first step; see [`Successor::step`](contract::Successor::step).
     pub step: u32,
-    /// The state reached; none after a fatal fault.
+    /// The state reached; `None` after a fatal fault.
     pub state: Option<Memory>,
     pub fault: Option<Fault>,
     pub log: L,
 }
 
-/// A state of an invisible sequence, and what is left to follow from it.
+/// A state of an invisible sequence, and the paths still to be followed from it.
 struct Level<L> {
     paths: std::vec::IntoIter<Path<L>>,
     /// The number of states that have been passed since the level before, this one included.
     passed: usize,
-    /// About how much memory they take.
+    /// The approximate memory of these states.
     bytes: u64,
 }
 
@@ -150,15 +150,15 @@ impl<'p> Scheduler<'p> {
         moved
     }
 
-    /// Everything one first path leads to.
+    /// Follows one first path to all its outcomes.
     fn follow<L: Log>(&self, initiator: usize, start: Addr, first: Path<L>, emit: &mut dyn FnMut(Outcome<L>)) {
         let step = first.step;
-        // What an endless transition has done is its first path: no other is better.
+        // The log of an endless transition is that of its first path.
         let begun = first.log.clone();
         let mut passed = InnerStates::default();
         let mut levels = vec![Level { paths: vec![first].into_iter(), passed: 0, bytes: 0 }];
         let (mut fruitful, mut cut) = (false, false);
-        // Memory of the levels, and of what has been emitted.
+        // The memory of the levels, and of the emitted outcomes.
         let (mut waiting, mut emitted) = (0, 0);
         let mut emit = |outcome: Outcome<L>| {
             emitted += outcome.state.as_ref().map_or(0, cost);
@@ -292,7 +292,7 @@ impl<'p> Scheduler<'p> {
             (0..memory.process_count()).any(|p| self.paths.location(p, memory).is_some_and(|at| mark(program.label_kind_at(at))))
         };
         let mut values = 0;
-        // Asked for by few atoms, and found out only then.
+        // Few atoms need this value, so it is computed only then.
         let mut timeout = None;
         for (number, proposition) in propositions.iter().take(PROPOSITIONS_MAX).enumerate() {
             let value = match *proposition {
@@ -305,7 +305,7 @@ impl<'p> Scheduler<'p> {
         Ok(values)
     }
 
-    /// The value of an atom in a state (P-ATOM); nothing if there is no such atom. `timeout` says
+    /// The value of an atom in a state (P-ATOM); `None` if there is no such atom. `timeout` says
     /// whether no process can move, once that is known.
     pub fn value(&self, memory: &Memory, atom: u32, timeout: &mut Option<bool>) -> Result<Option<i32>, Fault> {
         let program = self.program.program();

@@ -1,4 +1,4 @@
-//! The reference interpreter against the naive evaluator: random programs, state by state.
+//! Compares the reference interpreter with the naive evaluator: random programs, state by state.
 //!
 //! A difference is shown as the smallest program that the shrinker finds, with the state and both
 //! answers. `EVERYPATH_SEEDS=from..to` tests other programs.
@@ -12,7 +12,7 @@ use testkit::naive::{Initial, Naive, Print};
 use testkit::{random, shrink};
 use vm::{Event, Interpreter};
 
-/// How many states of a program are looked at.
+/// The number of states of a program that are compared.
 const STATES: usize = 60;
 
 fn difference(program: &Verified) -> Comparison {
@@ -72,7 +72,7 @@ fn random_programs_behave_the_same() {
     });
     println!("seeds {seeds:?}: {programs} programs, {refused} refused, {total:?}");
     assert!(reports.is_empty(), "\n{}", reports.join("\n\n"));
-    // Fewer would mean that the generator or the evaluator does not work any more.
+    // Fewer would mean that the generator or the evaluator no longer works.
     assert!(programs as u64 * 20 >= (seeds.end - seeds.start) * 19, "only {programs} programs were compared");
     assert!(total.transitions > 10 * programs, "the programs do nothing: {total:?}");
 }
@@ -103,7 +103,7 @@ fn what_is_explained_is_what_happens() {
                 });
                 let told: Vec<_> = told.collect();
                 printed += told.len();
-                // How often an endless sequence is followed until that is known is not specified.
+                // The specification does not say how long an endless sequence is followed.
                 let endless = outcome.fault.is_some_and(|fault| fault.kind == bytecode::FaultKind::Endless);
                 let specified = if endless { told.get(..outcome.prints.len()).unwrap_or(&told) } else { &told[..] };
                 assert_eq!(specified, outcome.prints, "{} in {state:?}", asm::disassemble(program.program()));

@@ -329,13 +329,21 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         let mut count = 0;
         if depth < self.most_depth {
             let range = range.start..range.end.min(chunk.waiting.len());
-            for (place, index) in states.iter_mut().zip(range) {
-                let Some(state) = chunk.state(index).or_else(|| self.store.view(chunk.waiting[index])) else { break };
-                if chunk.depth(index, level) != depth {
-                    break;
+            if let Some(names) = chunk.only_names(range.clone()) {
+                for (place, &id) in states.iter_mut().zip(names) {
+                    let Some(state) = self.store.view(id) else { break };
+                    *place = state;
+                    count += 1;
                 }
-                *place = state;
-                count += 1;
+            } else {
+                for (place, index) in states.iter_mut().zip(range) {
+                    let Some(state) = chunk.state(index).or_else(|| self.store.view(chunk.waiting[index])) else { break };
+                    if chunk.depth(index, level) != depth {
+                        break;
+                    }
+                    *place = state;
+                    count += 1;
+                }
             }
         }
         let Batch { out, sources, .. } = &mut self.batch;

@@ -7,6 +7,7 @@
 
 use crate::links::{Link, Sources};
 use contract::StateId;
+use std::ops::Range;
 
 /// The number of states in a chunk of a level: enough to make taking one cheap, few enough to
 /// divide a small level evenly.
@@ -66,6 +67,12 @@ impl Chunk {
         let end = *self.ends.get(index)?;
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         Some(&self.bytes[start..end])
+    }
+
+    /// The names of the states in `range`, if the chunk stores nothing else for each of them.
+    #[inline]
+    pub fn only_names(&self, range: Range<usize>) -> Option<&[StateId]> {
+        if self.ends.is_empty() && self.depths.is_empty() { self.waiting.get(range) } else { None }
     }
 
     /// The depth of state number `index`; `level` if the states do not store their own.

@@ -11,7 +11,7 @@ fn place(at: Option<&Position>) -> String {
     at.map(|at| format!("{}:{}", at.file.rsplit('/').next().unwrap_or(&at.file), at.line)).unwrap_or_default()
 }
 
-/// What is special about a location, in words.
+/// The special features of a location, in words.
 fn remarks(number: usize, location: &ControlLocation) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     words.extend((number == 0).then(|| "begin".to_owned()));
@@ -109,7 +109,7 @@ pub struct AutomataJson {
 pub struct ControlJson {
     /// The name of the type.
     pub name: String,
-    /// Its control locations; the first is where processes begin.
+    /// Its control locations; processes begin at the first.
     pub locations: Vec<LocationJson>,
     /// The steps between them.
     pub steps: Vec<ControlStepJson>,
@@ -137,13 +137,13 @@ pub struct LocationJson {
 pub struct ControlStepJson {
     /// The location it leaves.
     pub source: usize,
-    /// The location it enters; none if the process ends.
+    /// The location it enters; null if the process ends.
     pub target: Option<usize>,
     /// The statement.
     pub statement: String,
     /// The line of the statement, from 1.
     pub line: Option<u32>,
-    /// Whether the same process goes on without being interrupted.
+    /// Whether the same process continues without interruption.
     pub goes_on: bool,
 }
 

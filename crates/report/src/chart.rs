@@ -22,9 +22,9 @@ use messages::{Event, Mailbox, Message};
 use replay::{Named, Narrator, ProcessView, Statement, Step, View};
 use std::sync::Arc;
 
-/// The middle of a longer trace is not shown, because nobody reads a chart with more rows.
+/// The middle of a longer trace is not shown; a chart with more rows would be unreadable.
 const STEPS_MAX: usize = 2_000;
-/// The same for the statements of a step.
+/// The most statements of a step that are shown.
 const STATEMENTS_MAX: usize = 100;
 
 /// A trace, ready to be drawn.
@@ -32,14 +32,14 @@ const STATEMENTS_MAX: usize = 100;
 pub struct Chart {
     /// The model's name.
     model: String,
-    /// How many steps the trace has, shown or not.
+    /// The number of steps of the trace, shown or not.
     steps: usize,
     /// The values at the beginning.
     initial: Vec<Named>,
     rows: Vec<Row>,
     lives: Vec<Life>,
     messages: Vec<Message>,
-    /// Where the processes are at the end.
+    /// The locations of the processes at the end.
     ends: Vec<ProcessView>,
     violation: Option<ViolationJson>,
 }
@@ -48,9 +48,9 @@ pub struct Chart {
 #[derive(Clone, Debug)]
 enum Row {
     Step(StepRow),
-    /// Here the loop begins that the trace's end closes.
+    /// The beginning of the loop that the end of the trace closes.
     Loop,
-    /// Steps that are not shown: the first of them, and how many.
+    /// Steps that are not shown: the number of the first, and their count.
     Gap {
         first: usize,
         count: usize,
@@ -62,15 +62,15 @@ enum Row {
 struct StepRow {
     /// From 1.
     number: usize,
-    /// Who takes part, the initiator first.
+    /// The processes that take part, the initiator first.
     moments: Vec<Moment>,
     printed: String,
     changes: Vec<Named>,
-    /// What went wrong, in a sentence.
+    /// The fault, in a sentence.
     fault: Option<String>,
 }
 
-/// What one process does in a step: at least one statement.
+/// The part of one process in a step: at least one statement.
 #[derive(Clone, Debug)]
 struct Moment {
     pid: usize,
@@ -87,7 +87,7 @@ struct Life {
     born: usize,
     /// The process that created it, if there is one.
     parent: Option<usize>,
-    /// The step in which it died.
+    /// The step in which it ended.
     died: Option<usize>,
 }
 
@@ -149,8 +149,8 @@ impl Chart {
     }
 
     /// Ends the lifetimes of processes that are gone after a step, and begins those of new ones.
-    /// `alive` are the indices in `lives` of those that have not ended, so that a long trace with
-    /// many lifetimes costs no more than any other long trace.
+    /// `alive` contains the indices in `lives` of those that have not ended, so that the time does
+    /// not grow with the number of ended lifetimes.
     fn follow(&mut self, alive: &mut Vec<usize>, step: usize, by: Option<usize>, after: &View) {
         let lives = &mut self.lives;
         alive.retain(|&index| {
@@ -179,13 +179,13 @@ impl Chart {
         page::document(self)
     }
 
-    /// What the chart is about, in a line.
+    /// The title of the chart, in a line.
     fn title(&self) -> String {
         let steps = if self.steps == 1 { "step" } else { "steps" };
         format!("{}: {} {steps}", self.model, crate::text::count(self.steps as u64))
     }
 
-    /// What is at the end, in a line.
+    /// The violation at the end, in a line.
     fn verdict(&self) -> Option<String> {
         let violation = self.violation.as_ref()?;
         let place = match (&violation.file, violation.line) {
@@ -206,7 +206,7 @@ impl StepRow {
     fn new(number: usize, step: &Step, changes: Vec<Named>) -> StepRow {
         let mut moments: Vec<Moment> = Vec::new();
         let shown = step.shown(STATEMENTS_MAX);
-        // A hidden step has a place in the row like a visible one.
+        // A hidden part has a place in the row like a visible statement.
         let hidden = shown.last.first().map(|next| {
             let text = format!("… {} more statements …", crate::text::count(shown.hidden));
             Arc::new(Statement { position: None, text, ..Statement::clone(next) })

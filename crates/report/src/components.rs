@@ -4,20 +4,20 @@
 //! Tarjan's algorithm with a stack of its own instead of recursion (Tarjan, "Depth-first search and
 //! linear graph algorithms", 1972). The edges are kept by their sources, four bytes each.
 
-/// Which component each state is in.
+/// The component of each state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Components {
-    /// How many there are.
+    /// The number of components.
     pub count: u32,
-    /// For each state the number of its component. The one of a state that is reached has no larger
-    /// number than the one it is reached from.
+    /// The number of each state's component. An edge never leads to a component with a larger
+    /// number.
     pub of: Vec<u32>,
 }
 
 const UNSEEN: u32 = u32::MAX;
 
 impl Components {
-    /// The components of a graph with so many states. The edges are asked for twice.
+    /// The components of a graph with `states` states. The edges are read twice.
     pub fn of<E: Iterator<Item = (u32, u32)>>(states: u32, edges: impl Fn() -> E) -> Components {
         let count = states as usize;
         let mut first = vec![0_usize; count + 1];
@@ -32,10 +32,11 @@ impl Components {
             targets[*place] = target;
             *place += 1;
         }
-        // From here on, the next edge of each state.
+        // From here on, `next` is the next edge of each state.
         next.copy_from_slice(&first);
         let mut found = Components { count: 0, of: vec![UNSEEN; count] };
-        // When a state was met first, and the earliest state that it is known to come back to.
+        // The time at which each state was first reached, and the earliest state that it is known
+        // to reach.
         let (mut met, mut low) = (vec![UNSEEN; count], vec![0_u32; count]);
         let (mut path, mut waiting, mut time) = (Vec::new(), Vec::new(), 0);
         for start in 0..count {
@@ -111,7 +112,7 @@ mod tests {
             let expected = by_definition(states, &edges);
             let together: Vec<Vec<bool>> = found.of.iter().map(|a| found.of.iter().map(|b| a == b).collect()).collect();
             assert_eq!(together, expected, "{states} {edges:?} {found:?}");
-            // Numbers are used without a gap, and a way never leads to a larger one.
+            // All numbers are used, and no edge leads to a larger one.
             assert_eq!(found.of.iter().collect::<std::collections::HashSet<_>>().len() as u32, found.count);
             assert!(edges.iter().all(|(a, b)| found.of[*a as usize] >= found.of[*b as usize]));
         }

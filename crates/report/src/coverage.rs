@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// If more statements of a process were never executed, the first ones are shown.
+/// The most statements of a process without an execution that are shown.
 const SHOWN_MAX: usize = 12;
 
-/// What was never executed, in lines.
+/// The statements that were never executed, in lines.
 pub fn coverage_text(coverage: &Coverage, look: &Look) -> String {
     let (all, executed) = coverage.executed();
     let share = executed as f64 * 100.0 / all.max(1) as f64;
@@ -55,9 +55,9 @@ fn process_text(process: &ProcessCoverage, look: &Look) -> String {
 /// Coverage, for scripts.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoverageJson {
-    /// Statements of all processes.
+    /// The number of statements of all processes.
     pub statements: usize,
-    /// Those that were executed.
+    /// The number of statements that were executed.
     pub executed: usize,
     /// Whether every reachable state was visited.
     pub complete: bool,
@@ -65,7 +65,7 @@ pub struct CoverageJson {
     pub reduced: bool,
     /// Each type of process.
     pub processes: Vec<ProcessCoverageJson>,
-    /// What looks as if a property said less than it seems to.
+    /// Signs that a property says less than it seems to.
     pub vacuous: Vec<String>,
 }
 

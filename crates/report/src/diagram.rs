@@ -1,18 +1,19 @@
 //! A directed graph as a picture: boxes in layers, labelled edges between them.
 //!
-//! The layers and the places in them come from `rust-sugiyama` (Sugiyama, Tagawa, Toda, "Methods
+//! The layers and the positions in them come from `rust-sugiyama` (Sugiyama, Tagawa, Toda, "Methods
 //! for visual understanding of hierarchical system structures", 1981). A label is laid out like a
-//! box: edges run through their labels, so no label hides another. Nobody needs Graphviz.
+//! box: edges run through their labels, so no label hides another. Graphviz is not needed.
 
 use crate::chart::markup::{LONG, escaped, line, shortened};
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
 use rust_sugiyama::from_vertices_and_edges;
 use std::fmt::Write as _;
 
-/// The most boxes and edges that are drawn. A picture of more cannot be read, and takes long.
+/// The most boxes and edges that are drawn. A larger picture cannot be read and takes long.
 const BOXES_MAX: usize = 600;
 const EDGES_MAX: usize = 1_800;
-/// Boxes and edges from which on crossings are no longer reduced further, which takes long.
+/// The number of boxes and edges from which on crossings are not reduced further, because that
+/// takes long.
 const CAREFUL_MAX: usize = 200;
 
 const LETTER: f64 = 6.8;
@@ -23,17 +24,17 @@ const TITLE: f64 = 30.0;
 const TEXT_MAX: usize = 44;
 const LINES_MAX: usize = 12;
 
-/// What a box means.
+/// The meaning of a box.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BoxKind {
     /// Nothing special.
     #[default]
     Plain,
-    /// Where everything begins.
+    /// The initial state or location.
     Initial,
-    /// Where something may stay, or ends.
+    /// A state or location in which the run may stay or end.
     End,
-    /// What counts for acceptance.
+    /// An accepting state or location.
     Accepting,
 }
 
@@ -42,16 +43,16 @@ pub enum BoxKind {
 pub struct DiagramBox {
     /// Its lines.
     pub lines: Vec<String>,
-    /// What it means.
+    /// Its meaning.
     pub kind: BoxKind,
-    /// What a reader sees who points at it.
+    /// The tooltip.
     pub story: String,
 }
 
 /// A graph to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagram {
-    /// What it is about.
+    /// The title.
     pub title: String,
     /// The boxes.
     pub boxes: Vec<DiagramBox>,
@@ -62,9 +63,9 @@ pub struct Diagram {
 /// Why a graph is not drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
-    /// Its boxes.
+    /// The number of boxes.
     pub boxes: usize,
-    /// Its edges.
+    /// The number of edges.
     pub edges: usize,
 }
 
@@ -95,7 +96,7 @@ const STYLE: &str = "\
 .diagram .edge{fill:none;stroke:var(--line);stroke-width:1.3}\
 .diagram .tip{fill:var(--line)}";
 
-/// Something with a place: a box or a label.
+/// A box or a label, with its position.
 #[derive(Clone, Copy, Default)]
 struct Item {
     x: f64,
@@ -175,7 +176,7 @@ impl Diagram {
         Ok(Drawing { text, width, height })
     }
 
-    /// Where the boxes are, and the labels of edges that have one.
+    /// The positions of the boxes, and of the labels of edges that have one.
     fn placed(&self) -> (Vec<Item>, Vec<Option<Item>>) {
         let mut sizes: Vec<(u32, (f64, f64))> = Vec::new();
         let mut edges: Vec<(u32, u32)> = Vec::new();
@@ -208,7 +209,7 @@ impl Diagram {
             vertex_spacing: 22.0,
             dummy_vertices: true,
             dummy_size: 0.6,
-            // Its way to the shortest edges does not come to an end on some graphs.
+            // The ranking that minimises the length of edges does not terminate on some graphs.
             ranking_type: RankingType::Up,
             c_minimization: CrossingMinimization::Barycenter,
             transpose: careful,
@@ -217,7 +218,7 @@ impl Diagram {
         let mut left = MARGIN;
         for (places, ..) in from_vertices_and_edges(&sizes, &edges, &config) {
             let part = || places.iter().map(|&(number, (x, y))| (number, x, y));
-            // Sources are at the top, whichever way the layout counts.
+            // Sources are at the top, in whichever direction the layout counts.
             let down = part().find(|(number, ..)| *number == 0).is_none_or(|(_, _, y)| part().all(|(.., other)| other >= y - 0.5));
             let up = part().find(|(number, ..)| *number == 0).is_some_and(|(_, _, y)| part().all(|(.., other)| other <= y + 0.5));
             let sign = if up && !down { -1.0 } else { 1.0 };
@@ -274,7 +275,7 @@ fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * 1.08
 }
 
-/// A curve from one thing to another, which is below or above it. `on` continues a path.
+/// A curve from one item to another, which is below or above it. `on` continues a path.
 fn curve(from: Item, to: Item, on: bool) -> String {
     let down = to.y >= from.y;
     let side = if down { 1.0 } else { -1.0 };

@@ -141,8 +141,8 @@ fn value(text: &str) -> Value {
     }
 }
 
-/// The summary that SPIN's verifiers print, for scripts that read it. What we do not have is left
-/// out.
+/// The summary that SPIN's verifiers print, for scripts that read it. Values that we do not have
+/// are left out.
 pub fn spin(answer: &CheckJson) -> String {
     let mut out = String::new();
     let errors = u32::from(answer.verdict == "violated");

@@ -1,16 +1,17 @@
-//! What is left out when a trace is shown: steps that its end does not depend on, and repetitions.
+//! Decides what is left out when a trace is shown: steps on which its end does not depend, and
+//! repetitions.
 //!
-//! A loop that goes round forty times is read once. A repetition is a block of steps that comes
-//! again at once with the same statements of the same processes; the values may differ, and those
-//! after the last round are told.
+//! The body of a loop that is executed forty times is shown once. A repetition is a block of steps
+//! that is immediately followed by the same statements of the same processes. The values may
+//! differ; those after the last repetition are shown.
 
 use replay::Step;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The longest block that is looked for.
+/// The longest block that is searched for.
 const BLOCK_MAX: usize = 64;
-/// A block is shown once only if it comes at least so often, and hides at least so many steps.
+/// A block is shown once only if it occurs at least this often, and hides at least this many steps.
 const TIMES_MIN: usize = 3;
 const HIDDEN_MIN: usize = 4;
 
@@ -19,14 +20,14 @@ const HIDDEN_MIN: usize = 4;
 pub(crate) enum Piece {
     /// A step, by its index.
     Step(usize),
-    /// Steps that the end does not depend on.
+    /// Steps on which the end does not depend.
     Folded(Range<usize>),
-    /// The last `block` steps come again `times` times, and these are the steps.
+    /// A repetition: the last `block` steps are repeated `times` times, by the steps in the range.
     Again { block: usize, times: usize, steps: Range<usize> },
 }
 
-/// The pieces of a trace. `kept` says which steps the end depends on, if that is to be shown;
-/// repetitions are folded if `folding`. Nothing reaches across `loop_start`.
+/// The pieces of a trace. `kept` says on which steps the end depends, if that is to be shown;
+/// repetitions are folded if `folding`. No piece extends across `loop_start`.
 pub(crate) fn pieces(steps: &[Step], kept: Option<&[bool]>, folding: bool, loop_start: Option<usize>) -> Vec<Piece> {
     let names = numbered(steps);
     let is_kept = |index: usize| kept.is_none_or(|kept| kept.get(index).copied().unwrap_or(true));
@@ -46,7 +47,7 @@ pub(crate) fn pieces(steps: &[Step], kept: Option<&[bool]>, folding: bool, loop_
     pieces
 }
 
-/// For each step a number that is the same for steps with the same statements.
+/// A number for each step; steps with the same statements have the same number.
 fn numbered(steps: &[Step]) -> Vec<usize> {
     let mut known = HashMap::new();
     let name = |step: &Step| {
@@ -58,7 +59,7 @@ fn numbered(steps: &[Step]) -> Vec<usize> {
     steps.iter().map(name).collect()
 }
 
-/// Steps one after the other, with repetitions folded.
+/// Appends consecutive steps, with repetitions folded.
 fn runs(names: &[usize], first: usize, folding: bool, out: &mut Vec<Piece>) {
     let mut at = 0;
     while at < names.len() {
@@ -72,8 +73,8 @@ fn runs(names: &[usize], first: usize, folding: bool, out: &mut Vec<Piece>) {
     }
 }
 
-/// The block with which these steps begin and how often it comes: the one that hides most, or a
-/// single step that comes once.
+/// The block with which these steps begin, and how often it occurs: the block that hides most, or a
+/// single step.
 fn repetition(names: &[usize]) -> (usize, usize) {
     let mut best = (1, 1);
     for block in 1..=BLOCK_MAX.min(names.len() / TIMES_MIN) {
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(shown("aaaaaa", None, None), "a[1*5]");
         assert_eq!(shown("aaa", None, None), "aaa", "too short to be worth a line");
         assert_eq!(shown("abcabcabcab", None, None), "abc[3*2]ab");
-        // The longer block hides more.
+        // The longer block hides more steps.
         assert_eq!(shown("aabaabaabaab", None, None), "aab[3*3]");
     }
 

@@ -1,8 +1,8 @@
 //! A state space as a labelled graph, in the formats other tools read.
 //!
-//! `.aut` is the Aldebaran format of CADP, mCRL2 and LTSmin; `.dot` is Graphviz; `.json` is for
-//! everything else. They are written as a stream, without a second copy of the graph in memory. A
-//! small graph can also be drawn, as `.svg`. Pictures and JSON also tell the strongly connected
+//! `.aut` is the Aldebaran format of CADP, mCRL2 and LTSmin; `.dot` is Graphviz; `.json` is for all
+//! other tools. They are written as a stream, without a second copy of the graph in memory. A small
+//! graph can also be drawn, as `.svg`. Pictures and JSON also show the strongly connected
 //! components, which `components` finds.
 
 use crate::components::Components;
@@ -23,15 +23,15 @@ pub struct Edge {
     pub target: u32,
 }
 
-/// How many edges are allocated at a time. A list that doubles would need three times its memory
-/// while it is moved.
+/// The number of edges that are allocated at a time. A list that doubles would need three times its
+/// memory while it is moved.
 const CHUNK: usize = 1 << 16;
 
 /// A finite graph with labelled edges. State 0 is the initial one.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     states: u32,
-    /// All full but the last.
+    /// All chunks are full except the last.
     edges: Vec<Vec<Edge>>,
     labels: Vec<String>,
     numbers: HashMap<String, u32>,
@@ -127,7 +127,7 @@ impl Graph {
             let kind = if state == 0 { BoxKind::Initial } else { BoxKind::Plain };
             DiagramBox { lines: std::iter::once(state.to_string()).chain(values).collect(), kind, story: String::new() }
         };
-        // More are refused; there is no need to make them first.
+        // Larger graphs are refused before boxes are made.
         if self.states as usize > 4096 {
             return Err(TooLarge { boxes: self.states as usize, edges: self.edges().count() });
         }
@@ -163,7 +163,7 @@ impl Graph {
         for edge in self.edges() {
             writeln!(out, "  {} -> {} [label=\"{}\"];", edge.source, edge.target, escaped(self.label(edge)))?;
         }
-        // A component is drawn where there is a choice of states to come back to.
+        // A component is drawn if it has several states.
         let components = self.components();
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); components.count as usize];
         for (state, component) in components.of.iter().enumerate() {
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(value["states"], 3);
         assert_eq!(value["transitions"][0]["label"], "a \"b\" \\");
         assert_eq!(value["transitions"].as_array().map(Vec::len), Some(3));
-        // States 0 and 1 reach each other, and 2 stands alone.
+        // States 0 and 1 reach each other; 2 is a component of its own.
         assert_eq!(value["components"], 2);
         assert_eq!(value["component"][0], value["component"][1]);
         assert_ne!(value["component"][0], value["component"][2]);

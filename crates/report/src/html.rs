@@ -1,10 +1,9 @@
-//! The report of a check as one page of HTML that needs nothing else: no server, no network, no
-//! other file.
+//! The report of a check as one self-contained page of HTML: no server, no network, no other file.
 //!
 //! Verdicts, numbers, steps and source are in the page itself, so that it can be searched, printed
-//! and read without a script. The script moves through the path: a slider and keys show the values
-//! after each step, and where it is in the source and in the chart. All text from a model is
-//! escaped, and the page's content security policy forbids everything from outside.
+//! and read without a script. The script moves along the path: a slider and keys show the values
+//! after each step, and the position in the source and in the chart. All text from a model is
+//! escaped, and the page's content security policy forbids external resources.
 
 use crate::chart::markup::{LONG, escaped, shortened};
 use crate::json::{CheckJson, PropertyJson, StepJson};
@@ -15,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Of a longer trace the middle is left out of the page.
+/// The middle of a longer trace is left out of the page.
 const STEPS_MAX: usize = 2_000;
 
-/// What a page is made of.
+/// The contents of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The model's name.
@@ -37,7 +36,7 @@ pub struct Page<'a> {
     pub over_time: Option<&'a str>,
 }
 
-/// The reason for a verdict that is not known, in words; the name of others says enough.
+/// The reason for an unknown verdict, in words; the names of other reasons are used as they are.
 fn reason_words(name: &str) -> String {
     match name {
         "other-violation" => "the search ended with another violation".to_owned(),
@@ -171,7 +170,7 @@ impl Page<'_> {
         out.push_str("</div>\n");
     }
 
-    /// What is to be marked in the source, by file and line.
+    /// The marks in the source, by file and line.
     fn marks(&self) -> BTreeMap<(&str, u32), BTreeSet<&'static str>> {
         let mut marks: BTreeMap<(&str, u32), BTreeSet<&'static str>> = BTreeMap::new();
         for step in self.steps_shown() {
@@ -182,7 +181,7 @@ impl Page<'_> {
             }
         }
         let covered = self.answer.coverage.iter().flat_map(|coverage| &coverage.processes).flat_map(|process| &process.statements);
-        // A line may have several statements; what is missing counts more than what is not.
+        // A line may have several statements; the one that was executed least decides.
         let mut worst: BTreeMap<(&str, u32), &'static str> = BTreeMap::new();
         for told in covered {
             let (Some(file), Some(line)) = (&told.file, told.line) else { continue };
@@ -304,7 +303,7 @@ impl Page<'_> {
         }
     }
 
-    /// What the script needs.
+    /// The data for the script.
     fn data(&self, out: &mut String) {
         let steps = self.steps_shown();
         let line = |step: &StepJson| {
@@ -328,7 +327,7 @@ impl Page<'_> {
             "lines": steps.iter().map(line).collect::<Vec<_>>(),
             "told": steps.iter().enumerate().map(told).collect::<Vec<_>>(),
         });
-        // Nothing in the data can end the element that holds it.
+        // No text in the data can end the element that contains it.
         let _ = writeln!(out, "<script type=\"application/json\" id=\"data\">{}</script>", data.to_string().replace('<', "\\u003c"));
     }
 }

@@ -1,4 +1,4 @@
-//! Answers as JSON objects: one struct for each shape, its fields the keys.
+//! Answers as JSON objects: one struct for each object, whose fields are the keys.
 
 use crate::coverage::CoverageJson;
 use crate::outcome::Measured;
@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What went wrong, and where.
+/// A violation and its position.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ViolationJson {
     /// A short, stable name.
     pub kind: String,
     /// One sentence.
     pub message: String,
-    /// The file, if the violation has a place.
+    /// The file, if the violation has a position.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
@@ -51,7 +51,7 @@ pub struct StatementJson {
     pub origin: Option<OriginJson>,
 }
 
-/// A place in a macro or an inline.
+/// A position in a macro or an inline.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OriginJson {
     /// The file.
@@ -79,7 +79,7 @@ impl From<&Statement> for StatementJson {
     }
 }
 
-/// A step of a trace: its first statement, and what else happened.
+/// A step of a trace: its first statement, and further events.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct StepJson {
     /// The statement that represents the step.
@@ -88,16 +88,16 @@ pub struct StepJson {
     /// Further statements that are part of the same step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub then: Vec<StatementJson>,
-    /// What a step of very many statements does not tell.
+    /// The statements that are omitted from a very long step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOutJson>,
     /// What was printed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub printed: String,
-    /// Values that were cut to their type.
+    /// Values that were truncated to their type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Variables and channels with another value than before.
+    /// Variables and channels whose values changed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, String>,
 }
@@ -105,9 +105,9 @@ pub struct StepJson {
 /// Statements that were executed and are not listed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LeftOutJson {
-    /// How many statements of the step are listed before them.
+    /// The number of statements of the step that are listed before them.
     pub after: usize,
-    /// How many they are.
+    /// Their number.
     pub statements: u64,
 }
 
@@ -181,65 +181,65 @@ pub struct NumbersJson {
     pub states: u64,
     /// Steps between them.
     pub transitions: u64,
-    /// How deep the search went.
+    /// The depth of the search.
     pub depth: u64,
     /// Wall-clock time.
     pub seconds: f64,
-    /// The most memory the process held.
+    /// The peak memory of the process.
     pub peak_memory_bytes: u64,
     /// The memory of the state store at the end.
     pub store_bytes: u64,
     /// The peak memory of the state store, which needs more while it grows.
     pub store_peak_bytes: u64,
-    /// The most memory of queues, stacks and links.
+    /// The peak memory of queues, stacks and links.
     pub search_bytes: u64,
     /// What a store that is not exact may have overlooked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub omission: Option<OmissionJson>,
-    /// How a search went that deletes states.
+    /// The numbers of a search that deletes states.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepJson>,
-    /// If several workers shared the search by messages, how they did.
+    /// The traffic, if several workers shared the search by messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficJson>,
-    /// What states on disk took of it.
+    /// The disk usage, if states were on disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskJson>,
-    /// If the search went by estimates, what that took.
+    /// The numbers of a directed search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directed: Option<DirectedJson>,
 }
 
-/// How a search went that deletes states layer by layer.
+/// The numbers of a search that deletes states layer by layer.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct SweepJson {
-    /// The measure of progress, as a user can give it.
+    /// The measure of progress, as a user can write it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
     /// The most states that were stored at a time.
     pub peak_states: u64,
-    /// Different values of the measure.
+    /// The number of different values of the measure.
     pub layers: u64,
-    /// Passes over the layers.
+    /// The number of passes over the layers.
     pub sweeps: u64,
-    /// States that are never deleted.
+    /// The number of states that are never deleted.
     pub persistent_states: u64,
-    /// Expansions of states.
+    /// The number of expansions of states.
     pub expanded_states: u64,
-    /// Steps on which the measure fell.
+    /// The number of steps on which the measure decreased.
     pub regress_steps: u64,
-    /// Whether there was none.
+    /// Whether there were no such steps.
     pub monotonic: bool,
 }
 
-/// What states on disk took of it.
+/// The disk usage of states on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiskJson {
     /// The bytes of all states at the end.
     pub bytes: u64,
     /// The bytes that were written in all.
     pub written_bytes: u64,
-    /// The sorted pieces they are in.
+    /// The number of sorted pieces that contain them.
     pub runs: u64,
 }
 
@@ -251,22 +251,22 @@ impl From<&Sweep> for SweepJson {
     }
 }
 
-/// How several workers shared a search by messages.
+/// The work and traffic of a search that several workers shared by messages.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TrafficJson {
-    /// States that each worker owns.
+    /// The number of states that each worker owns.
     pub states_by_worker: Vec<u64>,
     /// The share of steps whose target another worker owns.
     pub cross_share: f64,
     /// The standard deviation of the states of a worker, as a share of their mean.
     pub load_deviation: f64,
-    /// States that were sent.
+    /// The number of states that were sent.
     pub states_sent: u64,
-    /// States that were not sent because they had been sent before.
+    /// The number of states that were not sent because they had been sent before.
     pub states_spared: u64,
-    /// Messages in which they travelled.
+    /// The number of messages that contained the sent states.
     pub messages: u64,
-    /// Bytes in these.
+    /// The number of bytes in these messages.
     pub bytes: u64,
 }
 
@@ -297,17 +297,17 @@ pub struct OmissionJson {
 /// How well a bit array was used.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BitsJson {
-    /// Bits for each state.
+    /// The number of bits for each state.
     pub functions: u32,
     /// Bits of the array for each state found.
     pub hash_factor: f64,
     /// The share of bits that are set.
     pub fill: f64,
-    /// The estimated share of the states met that were recognised as new.
+    /// The estimated share of the reached states that were recognised as new.
     pub coverage: f64,
-    /// The states each run found.
+    /// The number of states that each run found.
     pub runs: Vec<u64>,
-    /// The states all runs found together, estimated if there were several.
+    /// The number of states that all runs found together, estimated if there were several.
     pub union_states: u64,
 }
 
@@ -326,7 +326,7 @@ impl From<&Omission> for OmissionJson {
 }
 
 impl NumbersJson {
-    /// Tells by which measure a sweep went.
+    /// Sets the measure of a sweep.
     pub fn by_measure(&mut self, text: Option<&str>) {
         if let Some(sweep) = &mut self.sweep {
             sweep.measure = text.map(str::to_owned);
@@ -359,7 +359,7 @@ pub struct PropertyJson {
     pub name: String,
     /// Its kind: a short, stable name.
     pub kind: &'static str,
-    /// Where it is stated: the file.
+    /// The file in which it is stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, from 1.
@@ -370,26 +370,26 @@ pub struct PropertyJson {
     /// Why the verdict is `unknown`: a short, stable name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// What is wrong.
+    /// The violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<ViolationJson>,
-    /// How to get there.
+    /// The path to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<StepJson>>,
     /// For an infinite path, the number of steps before its loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,
-    /// What kind of search there was for this property, if it had one of its own.
+    /// The kind of search for this property, if it had one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<&'static str>,
     /// The other properties that the same search decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<String>,
-    /// States of the search that decided this property. For a temporal property these are pairs of
-    /// a state of the model and one of the automaton.
+    /// The number of states of the search that decided this property. For a temporal property, a
+    /// state is a pair of a state of the model and one of the automaton.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub states: Option<u64>,
-    /// Steps between them.
+    /// The number of steps between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transitions: Option<u64>,
     /// Wall-clock time of that search.
@@ -430,56 +430,56 @@ pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<Propert
     judged.iter().map(json).collect()
 }
 
-/// What a depth-first probe before the search has done.
+/// The result of a depth-first probe before the search.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProbeJson {
-    /// States it visited.
+    /// The number of states it visited.
     pub states: u64,
-    /// Steps between them.
+    /// The number of steps between them.
     pub transitions: u64,
-    /// Wall-clock time, which is part of that of the whole.
+    /// Wall-clock time, which is part of the total time.
     pub seconds: f64,
     /// The number of steps to the violation it found, if it found one.
     pub found: Option<u64>,
-    /// Whether the answer and the numbers are its own.
+    /// Whether the answer and the numbers are those of the probe.
     pub answers: bool,
 }
 
-/// What the searches of a run left out.
+/// The reductions of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ReductionJson {
     /// Whether orders of independent steps were left out of the search for deadlocks and faults.
     pub por: bool,
-    /// Why not, if that was asked for.
+    /// Why not, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off: Option<String>,
-    /// The same for each property that had a search of its own.
+    /// The reduction for each property that had a search of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<PropertyReductionJson>,
     /// The passes that made the program smaller before the search.
     pub passes: Vec<PassJson>,
-    /// Why steps were not merged, or there were none, if that was asked for.
+    /// Why steps were not merged, or no pass ran, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passes_off: Option<String>,
-    /// What was cut, if a slice was asked for.
+    /// The parts that were cut, if a slice was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice: Option<SliceJson>,
 }
 
-/// What a slice left out.
+/// The parts that a slice left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct SliceJson {
-    /// What was cut.
+    /// The parts that were cut.
     pub cut: Vec<CutJson>,
-    /// Why no processes were.
+    /// Why no processes were cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
 }
 
-/// Something that was cut.
+/// A part that was cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CutJson {
-    /// What it was: `process`, `variable`, `field` and so on.
+    /// Its kind: `process`, `variable`, `field` and so on.
     pub kind: &'static str,
     /// Its name, or the text of the statement.
     pub name: String,
@@ -491,17 +491,17 @@ pub struct CutJson {
     pub line: Option<u32>,
 }
 
-/// What the search for one property left out.
+/// The reductions of the search for one property.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct PropertyReductionJson {
     /// The property.
     pub name: String,
     /// Whether orders of independent steps were left out.
     pub por: bool,
-    /// Why not, if that was asked for.
+    /// Why not, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off: Option<String>,
-    /// What was cut, if a slice was asked for.
+    /// The parts that were cut, if a slice was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice: Option<SliceJson>,
 }
@@ -509,24 +509,25 @@ pub struct PropertyReductionJson {
 /// The estimates behind a directed search.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct HeuristicJson {
-    /// Its name; `expression` for one of the user's own.
+    /// Its name; `expression` for an expression of the user.
     pub name: String,
-    /// Whether it is never more than the truth.
+    /// Whether it is a lower bound.
     pub lower_bound: bool,
-    /// What the estimates are made of, as text.
+    /// The data from which the estimates are made, as text.
     pub tables: String,
-    /// The estimate of each state of the trace; nothing where no violation seems to be reachable.
+    /// The estimate of each state of the trace; null if no violation seems reachable.
     pub along: Vec<Option<u32>>,
 }
 
-/// What a directed search did.
+/// The numbers of a directed search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DirectedJson {
-    /// Expansions, those of states that were reached by a shorter path later included.
+    /// The number of expansions, including those of states that were later reached by a shorter
+    /// path.
     pub expanded: u64,
-    /// Initial states and results of steps, up to the one that ended the search.
+    /// The number of initial states and results of steps, up to the one that ended the search.
     pub generated: u64,
-    /// States that were expanded and then reached by a shorter path.
+    /// The number of states that were expanded and then reached by a shorter path.
     pub reopened: u64,
     /// The estimate of the initial state.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -545,7 +546,7 @@ impl From<&Guided> for DirectedJson {
 pub struct PassJson {
     /// Its name.
     pub name: &'static str,
-    /// In how many places it changed something.
+    /// The number of places that it changed.
     pub changes: usize,
 }
 
@@ -560,7 +561,7 @@ pub struct CheckJson {
     /// The reason as a sentence; or why there is no trace, if there was no time to describe it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What to try then.
+    /// Advice for that case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// Warnings about the model, such as properties that were not checked.
@@ -571,26 +572,26 @@ pub struct CheckJson {
     /// The depth-first probe before the search, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeJson>,
-    /// What the search left out.
+    /// The reductions of the search.
     pub reduction: ReductionJson,
-    /// What a directed search was guided by, if it is to be explained.
+    /// The estimates of a directed search, if they are to be explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heuristic: Option<HeuristicJson>,
     /// The numbers.
     #[serde(flatten)]
     pub numbers: NumbersJson,
-    /// What was asked for, with the answer for each.
+    /// The properties, with the answer for each.
     pub properties: Vec<PropertyJson>,
-    /// What is wrong.
+    /// The violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<ViolationJson>,
-    /// How to get there.
+    /// The path to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<StepJson>>,
     /// For an infinite path, the number of steps before its loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,
-    /// How often another process moves in the trace than before.
+    /// The number of context switches in the trace: how often the moving process changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_switches: Option<usize>,
     /// With `--causal`, the steps that the violation depends on.
@@ -599,19 +600,19 @@ pub struct CheckJson {
     /// A path that shows that a formula of branching time holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub witness: Option<Vec<StepJson>>,
-    /// With `--witness`, for each property that holds a run that shows it.
+    /// With `--witness`, a run for each property that holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub witnesses: Vec<WitnessJson>,
     /// The location of each process at the end of the trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessJson>,
-    /// In a deadlock, who waits for what.
+    /// In a deadlock, the processes that wait and what they wait for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<WaitingJson>,
-    /// In a deadlock, the numbers of processes each of which waits for the next, in a circle.
+    /// In a deadlock, the numbers of processes each of which waits for the next, in a cycle.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_cycle: Vec<usize>,
-    /// Which statements were executed, if that was asked for.
+    /// The statements that were executed, if coverage was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<CoverageJson>,
 }
@@ -621,9 +622,9 @@ pub struct CheckJson {
 pub struct CausalJson {
     /// Their numbers, from 1.
     pub kept: Vec<usize>,
-    /// How many others there are.
+    /// The number of the other steps.
     pub folded: usize,
-    /// Whether it was tried for every step to do without it.
+    /// Whether leaving out was tried for every step.
     pub complete: bool,
 }
 
@@ -673,10 +674,10 @@ pub struct WaitJson {
     /// Why it is not executable: `condition`, `full`, `empty`, `no match`, `no partner` or
     /// `unknown`.
     pub why: &'static str,
-    /// The channel, if it is about one.
+    /// The channel, if the reason concerns one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// What is in the channel.
+    /// The contents of the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<String>,
     /// The values that a condition reads.
@@ -686,7 +687,7 @@ pub struct WaitJson {
     pub waits_for: Vec<usize>,
 }
 
-/// Who waits for what at the end of a trace.
+/// The waiting processes at the end of a trace.
 pub fn waiting(waiting: &[Waiting]) -> Vec<WaitingJson> {
     let option = |wait: &Wait| {
         let (why, channel, contents, values) = match &wait.why {
@@ -770,7 +771,7 @@ pub struct SpaceJson {
     /// Why not: a short, stable name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// What to try then.
+    /// Advice for that case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// Warnings about the model.
@@ -791,7 +792,7 @@ impl SpaceJson {
 }
 
 /// The steps of a trace with the values they change; `views` are the states from the initial one
-/// on, as many as the trace has.
+/// on, as far as the trace has states.
 pub fn steps(steps: &[Step], views: &[View]) -> Vec<StepJson> {
     let changes = |index: usize| match (views.get(index), views.get(index + 1)) {
         (Some(before), Some(after)) => after.changes(before),
@@ -800,7 +801,7 @@ pub fn steps(steps: &[Step], views: &[View]) -> Vec<StepJson> {
     steps.iter().enumerate().map(|(index, step)| StepJson::new(step, changes(index))).collect()
 }
 
-/// The states of a trace in words, from the initial one on. It ends early where the trace has no
+/// The states of a trace in words, from the initial one on. The list ends where the trace has no
 /// state.
 pub fn views(narrator: &Narrator, trace: &Trace) -> Vec<View> {
     let states = (0..=trace.steps.len()).map_while(|steps| trace.state_after(steps));

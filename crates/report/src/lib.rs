@@ -1,4 +1,4 @@
-//! What users see: outcomes, traces and graphs, as text, as JSON and as charts.
+//! The output for users: outcomes, traces and graphs, as text, as JSON and as charts.
 //!
 //! This crate neither prints nor opens files; its functions return text or write into a writer of
 //! the caller. The JSON is an interface that scripts rely on: its keys are fixed, and tests compare

@@ -1,27 +1,28 @@
-//! How text looks to its reader: colours, the width of the terminal, how much is told.
+//! The appearance of text: colours, the width of the terminal, and the level of detail.
 //!
-//! The caller knows where the text goes, so it decides; a file gets neither colours nor cuts.
+//! The caller knows where the text goes, so it decides. Text for a file has no colours and is not
+//! cut.
 
-/// How much is told.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// The verdicts alone.
     Quiet,
-    /// What most readers want.
+    /// The usual amount.
     #[default]
     Usual,
     /// Everything.
     Verbose,
 }
 
-/// How text looks.
+/// The appearance of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Whether there are colours, as ANSI escape sequences.
+    /// Whether colours are used, as ANSI escape sequences.
     pub color: bool,
     /// The number of columns, if the reader has a terminal. Longer statements are cut.
     pub width: Option<usize>,
-    /// How much is told.
+    /// The level of detail.
     pub detail: Detail,
 }
 
@@ -34,7 +35,7 @@ impl Look {
     /// The steps of a trace that are left out, as a range, if it is too long for the terminal.
     pub fn cut(&self, steps: usize) -> Option<std::ops::Range<usize>> {
         let cuts = self.width.is_some() && self.detail != Detail::Verbose;
-        // A cut that hides two steps or less takes more room than they do.
+        // A cut that hides two steps or fewer takes more room than they do.
         (cuts && steps > STEPS_BEFORE + STEPS_AFTER + 2).then(|| STEPS_BEFORE..steps - STEPS_AFTER)
     }
 
@@ -54,38 +55,38 @@ impl Look {
         if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// What is right.
+    /// Text about a success.
     pub(crate) fn good(&self, text: &str) -> String {
         self.paint("1;32", text)
     }
 
-    /// What is wrong.
+    /// Text about an error.
     pub(crate) fn bad(&self, text: &str) -> String {
         self.paint("1;31", text)
     }
 
-    /// What is not known, or not as it should be.
+    /// Text about something unknown or suspicious.
     pub(crate) fn doubtful(&self, text: &str) -> String {
         self.paint("1;33", text)
     }
 
-    /// What is to be found at a glance.
+    /// Text that should be found at a glance.
     pub(crate) fn strong(&self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    /// What matters less.
+    /// Text that matters less.
     pub(crate) fn faint(&self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// A value that is new.
+    /// A changed value.
     pub(crate) fn value(&self, text: &str) -> String {
         self.paint("36", text)
     }
 }
 
-/// Words joined into lines that are not wider than the terminal, each behind `indent` columns.
+/// Joins words into lines that are not wider than the terminal, each after `indent` columns.
 pub(crate) fn wrapped(words: &[String], separator: &str, indent: usize, width: usize) -> String {
     let mut out = String::new();
     let mut used = 0;

@@ -8,10 +8,10 @@ use contract::{Disk, Fault, Judged, Omission, Outcome, Statistics, StopReason, S
 use replay::{Essential, Narrator, Step, context_switches};
 use std::fmt::Write as _;
 
-/// What only the outside can measure.
+/// Measurements that only the outermost program can make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// The most memory the process has held, if the system tells.
+    /// The peak memory of the process, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
 }
 
@@ -20,23 +20,23 @@ pub struct Measured {
 pub struct Told<'a> {
     /// The steps of its trace.
     pub steps: &'a [Step],
-    /// Which of them its end depends on, if that is to be shown.
+    /// The steps on which its end depends, if they are to be shown.
     pub essential: Option<&'a Essential>,
-    /// Why the steps are not described, if there was no time for it, in a sentence.
+    /// Why the steps are not described, in a sentence, if there was no time for it.
     pub untold: Option<&'a str>,
-    /// What is to be said of what the searches left out, in lines.
+    /// The text about the reductions, in lines.
     pub reduction: &'a str,
-    /// What was asked for, with the answer for each.
+    /// The properties, with the answer for each.
     pub properties: &'a [Judged],
-    /// A sentence on how it was found.
+    /// A sentence on how the violation was found.
     pub remark: Option<&'a str>,
-    /// What to try if the answer is not known.
+    /// Advice if the answer is unknown.
     pub advice: Option<&'a str>,
-    /// What is said after the numbers, in lines.
+    /// Further text after the numbers, in lines.
     pub more: &'a str,
-    /// The command to type next.
+    /// A suggestion for the next command.
     pub next: Option<&'a str>,
-    /// How the text looks.
+    /// The appearance of the text.
     pub look: Look,
 }
 
@@ -74,7 +74,7 @@ pub fn check_text(narrator: Option<&Narrator>, outcome: &Outcome, told: &Told<'_
     out
 }
 
-/// The path to a violation, and where the processes are at its end.
+/// The path to a violation, and the locations of the processes at its end.
 fn violation_text(narrator: Option<&Narrator>, violation: &Violation, told: &Told<'_>) -> String {
     let look = told.look;
     let trace = &violation.trace;
@@ -98,7 +98,7 @@ fn violation_text(narrator: Option<&Narrator>, violation: &Violation, told: &Tol
     out
 }
 
-/// How long a trace is, how often it changes from one process to another, and what was folded.
+/// The length of a trace, the number of context switches, and the number of folded steps.
 pub fn length_text(steps: &[Step], essential: Option<&Essential>, look: &Look) -> String {
     let plural = |count: usize, one: &str, many: &str| format!("{} {}", text::count(count as u64), if count == 1 { one } else { many });
     let mut out = match steps.len() {
@@ -119,7 +119,7 @@ pub fn length_text(steps: &[Step], essential: Option<&Essential>, look: &Look) -
     out
 }
 
-/// A run that shows something, with a sentence that says what.
+/// A run that shows something, with a sentence about it.
 pub fn shown_text(narrator: &Narrator, what: &str, trace: &Trace, steps: &[Step], look: Look) -> String {
     let shown = Printer::new(narrator, &trace.initial).looking(look).trace(steps, trace.loop_start);
     format!("\n{} {what}\n{shown}", look.strong("witness:"))
@@ -152,7 +152,7 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
             }
             Verdict::Unknown(reason) => (look.doubtful("unknown "), reason.to_string()),
         };
-        // The states of the exploration are told below.
+        // The states of the exploration are reported below.
         let own = statistics.as_ref().filter(|_| !property.kind.is_safety());
         let states = own.map(|own| format!("{} states", text::count(own.states)));
         let others = (!together.is_empty()).then(|| format!("together with {}", together.join(", ")));
@@ -168,10 +168,10 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
     out
 }
 
-/// A fault in a line: what, and where.
+/// A fault in a line, with its position.
 pub fn fault_text(fault: &Fault) -> String {
     let place = fault.position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
-    // `assertion: assertion violated` would say it twice.
+    // `assertion: assertion violated` would be a repetition.
     let kind = if fault.message.starts_with(fault.kind.name()) { String::new() } else { format!("{}: ", fault.kind) };
     format!("{kind}{}{place}", fault.message)
 }
@@ -239,7 +239,7 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
     out
 }
 
-/// How several workers shared a search.
+/// The work and traffic of several workers that shared a search.
 fn traffic_text(traffic: &Traffic) -> String {
     let cross = traffic.cross_share() * 100.0;
     let deviation = traffic.load_deviation() * 100.0;
@@ -254,7 +254,7 @@ fn traffic_text(traffic: &Traffic) -> String {
     )
 }
 
-/// How a search went that deletes states.
+/// The numbers of a search that deletes states.
 fn sweep_text(sweep: &Sweep, states: u64) -> String {
     let Sweep { peak_states, layers, sweeps, persistent_states, expanded_states, regress_steps } = *sweep;
     let share = peak_states as f64 * 100.0 / states.max(1) as f64;

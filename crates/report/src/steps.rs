@@ -26,18 +26,19 @@ pub struct Printer<'p> {
     kept: Option<&'p [bool]>,
 }
 
-/// Where lines are wrapped if the reader has no terminal.
+/// The column at which lines are wrapped if the output is not a terminal.
 const WIDTH: usize = 100;
 /// Names of processes and positions that are longer than this do not move the columns after them.
 const WHO_MAX: usize = 20;
 const PLACE_MAX: usize = 26;
 
-/// The columns of a list of statements: who, where, what. They are as wide as the list needs.
+/// The columns of a list of statements: process, position, statement. They are as wide as the list
+/// needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns {
     who: usize,
     place: usize,
-    /// Whether files are named by their last part, because no two of them have the same.
+    /// Whether files are shown without their folders, because their last parts are all different.
     short: bool,
 }
 
@@ -95,12 +96,12 @@ impl<'p> Printer<'p> {
         Printer { number: steps, ..Printer::new(narrator, state) }
     }
 
-    /// The same, for a reader who sees text like this.
+    /// The printer with another appearance.
     pub fn looking(self, look: Look) -> Printer<'p> {
         Printer { look, ..self }
     }
 
-    /// The same, but of a trace only these steps are shown.
+    /// The printer that shows only these steps of a trace.
     pub fn keeping(self, kept: Option<&'p [bool]>) -> Printer<'p> {
         Printer { kept, ..self }
     }
@@ -145,7 +146,7 @@ impl<'p> Printer<'p> {
         out
     }
 
-    /// Steps that the end does not depend on, in a line.
+    /// Steps on which the end does not depend, in a line.
     fn folded_text(&self, steps: &[Step]) -> String {
         let mut who: Vec<String> = steps.iter().map(|step| format!("{}({})", step.first().process, step.first().pid)).collect();
         who.sort();
@@ -157,7 +158,7 @@ impl<'p> Printer<'p> {
         format!("{}\n", self.look.faint(&self.look.fit(format!("   …  {text}"))))
     }
 
-    /// The rounds of a repetition after the first, and the values after the last.
+    /// The repetitions of a block after the first, and the values after the last.
     fn again(&mut self, block: usize, times: usize, steps: &[Step]) -> String {
         let before = self.view.clone();
         steps.iter().for_each(|step| drop(self.pass(step)));
@@ -175,7 +176,7 @@ impl<'p> Printer<'p> {
         text.lines().map(|line| format!("{}\n", self.look.value(line))).collect()
     }
 
-    /// Goes over a step without a word.
+    /// Advances past a step without writing it.
     fn pass(&mut self, step: &Step) -> String {
         self.number += 1;
         if let Some(after) = step.state.as_deref().and_then(|state| self.narrator.view(state).ok()) {
@@ -184,7 +185,7 @@ impl<'p> Printer<'p> {
         String::new()
     }
 
-    /// Writes the next step: its statements, what it printed, what it changed, its fault.
+    /// Writes the next step: its statements, its output, its changes, its fault.
     pub fn step(&mut self, step: &Step) -> String {
         self.number += 1;
         let look = self.look;
@@ -220,7 +221,7 @@ impl<'p> Printer<'p> {
         out
     }
 
-    /// A statement in a line: who, where, what.
+    /// A statement in a line: process, position, statement.
     fn statement(&self, statement: &Statement) -> String {
         let who = format!("{}({})", statement.process, statement.pid);
         let origin = origin_text(statement.origin.as_ref(), statement.position.as_ref());
@@ -228,7 +229,7 @@ impl<'p> Printer<'p> {
     }
 }
 
-/// What is different in a later state. Of an array only the elements that changed are told.
+/// The values that differ in a later state. Of an array only the changed elements are shown.
 fn changes_text(before: &View, after: &View) -> Vec<String> {
     let old: HashMap<String, String> = before.values().into_iter().map(|named| (named.name, named.value)).collect();
     let tell = |Named { name, value }: Named| {
@@ -236,7 +237,7 @@ fn changes_text(before: &View, after: &View) -> Vec<String> {
             let inside = text.strip_prefix('[')?.strip_suffix(']')?;
             Some(inside.split(", ").map(str::to_owned).collect())
         };
-        // The messages of a channel are set apart by spaces alone.
+        // The messages of a channel are separated by spaces alone.
         match old.get(&name).and_then(|old| elements(old)).zip(elements(&value)) {
             Some((old, new)) if old.len() == new.len() && new.len() > 1 => {
                 let changed = old.iter().zip(&new).enumerate().filter(|(_, (old, new))| old != new);
@@ -297,7 +298,7 @@ pub fn processes_text(narrator: &Narrator, state: &[u8], look: &Look) -> String 
     out
 }
 
-/// All values of a state, one a line.
+/// All values of a state, one per line.
 pub fn values_text(narrator: &Narrator, state: &[u8]) -> String {
     let Ok(view) = narrator.view(state) else { return String::new() };
     let mut out = String::new();

@@ -1,8 +1,8 @@
-//! Numbers and durations as people read them.
+//! Numbers and durations in readable form.
 
 use std::time::Duration;
 
-/// A count with its thousands set apart: `12_345_678` becomes `12,345,678`.
+/// A count with separated thousands: `12_345_678` becomes `12,345,678`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -27,7 +27,7 @@ pub fn bytes(number: u64) -> String {
     if unit == 0 { format!("{number} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
-/// A length of time, to three digits or so.
+/// A duration, with about three digits.
 pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match duration.as_secs() {

@@ -1,4 +1,4 @@
-//! How a search went: states, rate, memory and depth over time, as small charts.
+//! The progress of a search: states, rate, memory and depth over time, as small charts.
 
 use crate::chart::markup::escaped;
 use crate::text;
@@ -13,20 +13,20 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 28.0;
 const BOTTOM: f64 = 24.0;
 
-/// The most moments that are kept. If there are more, every other one goes.
+/// The most samples that are kept. If there are more, every other one is dropped.
 const MOMENTS_MAX: usize = 512;
 
-/// What was heard of a search, from its beginning on.
+/// The progress reports of a search, from its beginning on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     moments: Vec<Progress>,
-    /// Of so many moments one is kept.
+    /// One report in this many is kept.
     every: usize,
     heard: usize,
 }
 
 impl Timeline {
-    /// The next moment. A search that begins anew goes on where the last one ended.
+    /// Adds the next report. Another search may follow the last one.
     pub fn push(&mut self, progress: &Progress) {
         let every = self.every.max(1);
         self.heard += 1;
@@ -44,13 +44,13 @@ impl Timeline {
         }
     }
 
-    /// The moments of the last search: time begins anew with each.
+    /// The reports of the last search: time begins at 0 with each.
     fn last(&self) -> &[Progress] {
         let begin = (1..self.moments.len()).rev().find(|&index| self.moments[index].elapsed < self.moments[index - 1].elapsed);
         &self.moments[begin.unwrap_or(0)..]
     }
 
-    /// Whether there is enough to see.
+    /// Whether there are enough samples for a picture.
     pub fn is_worth_a_picture(&self) -> bool {
         self.last().len() > 1
     }
@@ -134,7 +134,7 @@ fn chart(name: &str, points: &[(f64, f64)], end: f64, unit: &dyn Fn(f64) -> Stri
     out
 }
 
-/// The next number of the form 1, 2 or 5 times a power of ten.
+/// The next number that is 1, 2 or 5 times a power of ten.
 fn round_up(value: f64) -> f64 {
     let mut scale = 1.0;
     while scale < value && scale < 1e18 {
@@ -143,7 +143,7 @@ fn round_up(value: f64) -> f64 {
     [0.1, 0.2, 0.5].into_iter().map(|part| part * scale).find(|&rounded| rounded >= value).unwrap_or(scale).max(1.0)
 }
 
-/// A number in few letters.
+/// A number with few characters.
 fn short(value: f64) -> String {
     let units = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
     let found = units.iter().find(|(unit, _)| value >= *unit);

@@ -1,4 +1,4 @@
-//! Who waits for what at the end of a trace, as text.
+//! The waiting processes at the end of a trace, as text.
 
 use crate::look::{Look, wrapped};
 use crate::steps::{Columns, origin_text, printable};
@@ -6,12 +6,12 @@ use contract::Trace;
 use replay::{Narrator, Wait, Waiting, Why, cycle};
 use std::fmt::Write as _;
 
-/// Where lines are wrapped if the reader has no terminal.
+/// The column at which lines are wrapped if the output is not a terminal.
 const WIDTH: usize = 100;
 
-/// For each process of the last state of a trace that cannot move: its options, why they are not
-/// executable, and who could change that; and a cycle of processes that wait for each other, if
-/// there is one. Empty if nothing is known about it.
+/// For each process that cannot move in the last state of a trace: its options, why they are not
+/// executable, and which processes could change that; also a cycle of processes that wait for each
+/// other, if there is one. Empty if nothing is known.
 pub fn waiting_text(narrator: &Narrator, trace: &Trace, look: &Look) -> String {
     let waiting = narrator.waiting(trace);
     let name = |pid: usize| {
@@ -51,7 +51,7 @@ pub fn waiting_text(narrator: &Narrator, trace: &Trace, look: &Look) -> String {
 /// Why an option is not executable, in lines below it.
 fn reason_text(wait: &Wait, process: &Waiting, name: &dyn Fn(usize) -> String, look: &Look) -> String {
     let why = match &wait.why {
-        // A process that may only end, and waits for nothing that can be named.
+        // The process may only end, and waits for nothing that can be named.
         Why::Unknown => return String::new(),
         Why::Condition(values) if values.is_empty() => "it is never true".to_owned(),
         Why::Condition(values) => {

@@ -16,7 +16,7 @@ const FORMAT: &str = "everypath trace file 1";
 /// The contents of a trace file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// The model the trace was made from, as the user named it.
+    /// The name of the model, as the user gave it.
     pub model: String,
     /// The violation at the end of the trace; `None` for a simulated run.
     pub violation: Option<ViolationJson>,
@@ -45,7 +45,7 @@ struct File {
     program: String,
 }
 
-/// Files without a language hold assembly, as older versions wrote them.
+/// Files without a language contain assembly, as older versions wrote them.
 fn assembly() -> String {
     "epa".to_owned()
 }
@@ -54,7 +54,7 @@ fn is_assembly(language: &str) -> bool {
     language == "epa"
 }
 
-/// Why a file holds no trace.
+/// Why a file is not a trace file.
 #[derive(Debug)]
 pub enum WitnessError {
     /// Not the JSON we write.

@@ -1,5 +1,5 @@
 //! Charts are well-formed whatever names the model has; they contain every step, and arrows where
-//! processes meet.
+//! processes communicate.
 
 use bytecode::{Verified, asm, verify};
 use contract::{Trace, TraceStep};
@@ -9,8 +9,8 @@ use report::{Chart, Witness};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A rendezvous, a message that waits, a child that is born and dies, two statements in one step, a
-/// print.
+/// A rendezvous, a message that waits, a child that is created and ends, two statements in one
+/// step, and a print.
 const PROGRAM: &str = r#"
 global byte x
 channel queue = [2] of { byte }
@@ -204,12 +204,12 @@ fn arrows_join_those_who_have_to_do_with_each_other() {
     assert_eq!(count(&svg, "class=\"meet\""), 1, "{svg}");
     assert_eq!(count(&svg, "class=\"message\""), 1, "{svg}");
     assert!(svg.contains(&format!("sent in step {sent}, received in step {received}")), "{svg}");
-    // Three processes, of which one is created on the way, and ends.
+    // Three processes, one of which is created during the run and ends.
     assert_eq!(count(&svg, "class=\"head\""), 3);
     assert_eq!(count(&svg, "class=\"life\""), 3);
     assert_eq!(count(&svg, "class=\"birth\""), 1);
     assert_eq!(count(&svg, "class=\"cut\""), 1);
-    // Two are stuck at the end.
+    // Two processes are stuck at the end.
     assert_eq!(count(&svg, "class=\"stuck\""), 2);
     assert_eq!(count(&svg, "class=\"banner\""), 1);
 }

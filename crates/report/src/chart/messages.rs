@@ -17,9 +17,9 @@ pub struct Event {
 /// A message that was sent and, later, received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// By whom it was sent.
+    /// The sender, with the step.
     pub sent: Event,
-    /// By whom it was received.
+    /// The receiver, with the step.
     pub received: Event,
 }
 
@@ -52,7 +52,7 @@ impl Mailbox {
 }
 
 impl Queue {
-    /// Takes the new contents. Returns the senders of the messages that are gone.
+    /// Replaces the contents. Returns the senders of the messages that are gone.
     fn turn_into(&mut self, after: Vec<Vec<u8>>, at: Event) -> Vec<Event> {
         let (removed, inserted) = difference(&self.contents, &after);
         let gone = self.senders.splice(removed, vec![]).flatten().collect();

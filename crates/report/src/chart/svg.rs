@@ -1,8 +1,8 @@
 //! The picture: the layout, and its SVG.
 //!
 //! Every process number has a column; processes that have the same number one after the other share
-//! it. Columns are as wide as their texts need, rows as high as their values need. All lengths are
-//! whole pixels. Widths of texts are estimates, because the viewer chooses the font.
+//! it. Columns are as wide as their texts need, and rows as high as their values need. All lengths
+//! are whole pixels. Widths of texts are estimates, because the viewer chooses the font.
 
 use super::markup::{LONG, escaped, line, shortened};
 use super::{Chart, Moment, Row, StepRow, short_place};
@@ -60,7 +60,7 @@ pub fn document(chart: &Chart) -> String {
     drawing.out
 }
 
-/// How wide a text of this many characters is, in letters of 12 pixels.
+/// The width of a text of this many characters, in letters of 12 pixels.
 fn wide(characters: usize) -> i64 {
     characters as i64 * 73 / 10
 }
@@ -81,15 +81,15 @@ impl Words {
         Words { what: line(&moment.text(), TEXT_MAX), place: line(&moment.place(), TEXT_MAX), story: moment.story() }
     }
 
-    /// Where a process is at the end.
+    /// The location of a process at the end.
     fn of_end(process: &ProcessView) -> Words {
         let what = if process.statement.is_empty() { "at its end" } else { process.statement.as_str() };
-        let story = format!("{}({}) would go on with: {}", process.name, process.pid, process.statement);
+        let story = format!("{}({}) would continue with: {}", process.name, process.pid, process.statement);
         Words { what: line(what, TEXT_MAX), place: line(&short_place(process.position.as_ref()), TEXT_MAX), story }
     }
 
     fn width(&self) -> i64 {
-        // The place is in smaller letters.
+        // The position is in smaller letters.
         text_width(&self.what).max(text_width(&self.place) * 10 / 12) + 16
     }
 }
@@ -119,13 +119,13 @@ fn row_height(step: &StepRow) -> i64 {
     ROW_MIN.max(lines as i64 * LINE + 12)
 }
 
-/// Where everything is.
+/// The positions of all parts of the picture.
 struct ChartLayout {
     /// The middle of each process's column.
     lanes: BTreeMap<usize, i64>,
     /// Half the width of each box, by step and process.
     halves: BTreeMap<(usize, usize), i64>,
-    /// Where values begin.
+    /// The left edge of the values.
     values: i64,
     width: i64,
     height: i64,
@@ -293,7 +293,7 @@ impl Drawing<'_> {
             let half = self.layout.half(message.received.step, message.received.pid);
             let title = format!("sent in step {}, received in step {}", message.sent.step, message.received.step);
             let path = if from == to {
-                // To itself: around the right side.
+                // A message to the same process: an arc around the right side.
                 let (start, tip) = (from + self.layout.half(message.sent.step, message.sent.pid), from + half);
                 let out = start.max(tip) + 20;
                 format!("M{start} {top}C{out} {top} {out} {bottom} {tip} {bottom}")
@@ -400,7 +400,7 @@ impl Drawing<'_> {
         draw!(self, "</g>");
     }
 
-    /// Where the processes are at the end.
+    /// The locations of the processes at the end.
     fn ends(&mut self) {
         let chart = self.chart;
         let y = self.layout.end;

@@ -7,12 +7,12 @@ use crate::token::Text;
 use source::Span;
 use std::rc::Rc;
 
-/// A name at a place.
+/// A name and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ident {
     /// The name.
     pub text: Text,
-    /// The place.
+    /// The position.
     pub span: Span,
 }
 
@@ -38,7 +38,7 @@ pub enum Unit {
     Automaton(Automaton),
     /// `ltl`.
     Ltl(Ltl),
-    /// Expressions whose values are asked for from outside, by `ltl = { a, b }`.
+    /// Expressions whose values are requested from outside, by `ltl = { a, b }`.
     Values(Vec<Expr>),
     /// Embedded C outside processes.
     Embedded(Embedded),
@@ -51,7 +51,7 @@ pub struct Fragment {
     pub text: Text,
     /// For each token of the text, the offset at which it begins and its position.
     pub places: Rc<[(u32, Span)]>,
-    /// Everything, braces included.
+    /// The whole text, including the braces.
     pub span: Span,
 }
 
@@ -73,13 +73,13 @@ pub enum Embedded {
     Declarations(Fragment),
     /// `c_state "declaration" "scope" "initial value"`.
     State {
-        /// What is declared.
+        /// The declaration.
         declaration: Fragment,
         /// `Global`, `Local` with a process type, `Hidden`.
         scope: Text,
         /// The initial value.
         initial: Option<Fragment>,
-        /// Everything.
+        /// The whole declaration.
         span: Span,
     },
     /// `c_track "&object" "size" "Matched"`.
@@ -90,7 +90,7 @@ pub enum Embedded {
         size: Fragment,
         /// Whether states that differ in it are different.
         matched: bool,
-        /// Everything.
+        /// The whole declaration.
         span: Span,
     },
 }
@@ -124,7 +124,7 @@ pub struct Proctype {
     pub is_init: bool,
     /// `D_proctype`: non-determinism in it is an error.
     pub deterministic: bool,
-    /// How many instances exist from the beginning.
+    /// The number of instances that exist from the beginning.
     pub active: Option<Expr>,
     /// The parameters.
     pub parameters: Vec<Declaration>,
@@ -132,7 +132,7 @@ pub struct Proctype {
     pub priority: Option<Expr>,
     /// `provided (e)`.
     pub provided: Option<Expr>,
-    /// What it does.
+    /// The body.
     pub body: Vec<Step>,
     /// The closing brace.
     pub end: Span,
@@ -164,7 +164,7 @@ impl AutomatonKind {
 /// `never`, `trace` or `notrace`.
 #[derive(Clone, Debug)]
 pub struct Automaton {
-    /// Which.
+    /// Its kind.
     pub kind: AutomatonKind,
     /// Its name: given, or made up as SPIN does.
     pub name: Ident,
@@ -258,7 +258,7 @@ pub struct Declaration {
     pub ty: TypeName,
     /// The variables.
     pub variables: Vec<Variable>,
-    /// Everything.
+    /// The whole declaration.
     pub span: Span,
 }
 
@@ -273,7 +273,7 @@ pub struct Variable {
     pub length: Option<Expr>,
     /// `= …`.
     pub initial: Option<Initial>,
-    /// Everything.
+    /// The whole declaration of the variable.
     pub span: Span,
 }
 
@@ -296,9 +296,9 @@ pub enum Initial {
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind.
     pub kind: ExprKind,
-    /// Where it is.
+    /// Its position.
     pub span: Span,
 }
 
@@ -413,7 +413,7 @@ pub enum Probe {
 pub struct Reference {
     /// The parts, at least one.
     pub parts: Vec<Part>,
-    /// Everything.
+    /// The whole reference.
     pub span: Span,
 }
 
@@ -433,7 +433,7 @@ pub struct Receive {
     pub channel: Reference,
     /// `??`: any message that matches, not only the first.
     pub any: bool,
-    /// `?<…>`: the message stays.
+    /// `?<…>`: the message is kept in the channel.
     pub keep: bool,
     /// The fields.
     pub arguments: Vec<Expr>,
@@ -456,9 +456,9 @@ pub enum Step {
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Stmt {
-    /// What it is.
+    /// Its kind.
     pub kind: StmtKind,
-    /// Where it is.
+    /// Its position.
     pub span: Span,
 }
 
@@ -502,7 +502,7 @@ pub enum StmtKind {
     For {
         /// The variable.
         variable: Reference,
-        /// What it runs over.
+        /// The range.
         range: Range,
         /// The body.
         body: Vec<Step>,
@@ -536,7 +536,7 @@ pub enum StmtKind {
     Error,
 }
 
-/// What a `for` runs over.
+/// The range of a `for`.
 #[derive(Clone, Debug)]
 pub enum Range {
     /// `a .. b`.

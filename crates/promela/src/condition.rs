@@ -1,13 +1,13 @@
 //! The expressions of `#if` and `#elif`.
 //!
 //! The rules are C's: 64-bit integers with and without sign, unary and binary operators, `a ? b :
-//! c`, `,`. Any name that is left is zero, `true` included. Operands of `&&`, `||` and `?` that C
+//! c`, `,`. Any remaining name is zero, including `true`. Operands of `&&`, `||` and `?` that C
 //! would not evaluate cause no errors: `defined N && 10 / N` is correct without `N`.
 
 use crate::token::{Op, Tok, Token};
 use source::{Diagnostic, Span};
 
-/// Nesting of parentheses and unary operators.
+/// The most nested parentheses and unary operators.
 const MAX_DEPTH: usize = 200;
 
 /// A value. Its type matters for comparison, division and the shift to the right.
@@ -135,7 +135,7 @@ impl Parser<'_> {
             Some(Tok::Literal(text)) => literal(&text).map_err(|why| Diagnostic::error(span, format!("`{text}` {why}")))?,
             Some(Tok::Name(_) | Tok::Key(_)) => Value::signed(0),
             Some(Tok::Op(Op::Bang)) => Value::signed(i64::from(!self.unary(live)?.is_true())),
-            // One sign of Promela, two of C.
+            // This is one sign in Promela and two in C.
             Some(Tok::Op(Op::SortedSend)) => Value::signed(i64::from(self.unary(live)?.is_true())),
             Some(Tok::Op(Op::Minus)) => {
                 let value = self.unary(live)?;
@@ -249,7 +249,7 @@ fn level(op: Op) -> Option<u8> {
     })
 }
 
-/// The value of an operation; none for a division by zero.
+/// The value of an operation; `None` for a division by zero.
 fn apply(op: Op, a: Value, b: Value) -> Option<Value> {
     let unsigned = a.unsigned || b.unsigned;
     let truth = |t: bool| Some(Value::signed(i64::from(t)));

@@ -12,9 +12,9 @@ use crate::{Loader, layout, parser, preprocess, sort};
 use source::{Diagnostic, FileId, SourceMap, Span};
 use std::collections::HashSet;
 
-/// What only the program has.
+/// Words for parts that only the program has.
 pub(crate) const PROGRAM_WORDS: [&str; 3] = ["c_code_IS", "c_expr_IS", "c_decl_IS"];
-/// What only the model has.
+/// Words for parts that only the model has.
 const MODEL_WORD: &str = "promela_MS";
 const ENVIRONMENT: &str = "env";
 
@@ -28,27 +28,27 @@ pub(crate) fn is_hybrid(name: &str) -> bool {
 pub struct Hybrid {
     /// The model as plain Promela. Every statement is on the line it has in the text.
     pub promela: String,
-    /// The program's part of the text. Its fragments of C are those of the program.
+    /// The program's part of the text. Its fragments of C belong to the program.
     pub program: ast::Model,
-    /// Where the text speaks of the model alone, in the order of the text.
+    /// The parts of the text that belong to the model alone, in the order of the text.
     pub model_only: Vec<Span>,
     /// The braces of pieces that only the program has.
     pub program_only: HashSet<Span>,
-    /// Pieces of the model and of the program that stand beside each other and mean the same.
+    /// Adjacent pieces of the model and of the program that mean the same.
     pub pairs: Vec<Pair>,
 }
 
-/// A piece of the model and the piece of the program in its place.
+/// A piece of the model and the corresponding piece of the program.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// What the model does: position and text.
+    /// The piece of the model: position and text.
     pub model: Option<(Span, String)>,
-    /// What the program does: position and text.
+    /// The piece of the program: position and text.
     pub program: Option<(Span, String)>,
 }
 
-/// Divides a text. There is a result only if the program's part has no errors; those of the model
-/// are found by [`crate::compile`].
+/// Divides a text into the model and the program. There is a result only if the program's part has
+/// no errors; the errors of the model are found by [`crate::compile`].
 pub fn hybrid(
     map: &mut SourceMap,
     file: FileId,
@@ -75,7 +75,7 @@ pub fn hybrid(
     ((!wrong).then_some(Hybrid { promela, program: reading.model, model_only, program_only, pairs }), diagnostics)
 }
 
-/// The index behind the bracket that closes the one at `open`.
+/// The index after the bracket that closes the one at `open`.
 fn behind(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0usize;
     for (i, token) in tokens.iter().enumerate().skip(open) {
@@ -93,7 +93,7 @@ fn behind(tokens: &[Token], open: usize) -> usize {
     tokens.len()
 }
 
-/// If a piece with this word begins here: where its braces begin, and the index behind it.
+/// If a piece with this word begins here: the index of its opening brace, and the index after it.
 fn piece(tokens: &[Token], at: usize, is_word: impl Fn(&str) -> bool) -> Option<(usize, usize)> {
     let Tok::Name(word) = &tokens.get(at)?.kind else { return None };
     if !is_word(word) {
@@ -124,7 +124,7 @@ fn is_environment(tokens: &[Token], at: usize) -> bool {
         && matches!(tokens.get(at + 1).map(|t| &t.kind), Some(Tok::Key(Key::Proctype | Key::DProctype | Key::Active)))
 }
 
-/// The index behind the separators at `at`, of which one is kept if a statement came before.
+/// The index after the separators at `at`; one of them is kept if a statement came before.
 fn past_separators(tokens: &[Token], mut at: usize, out: &mut Vec<Token>) -> usize {
     let separator = tokens.get(at).filter(|token| is_separator(token));
     let after_statement = out.last().is_some_and(|last| {
@@ -142,7 +142,7 @@ fn past_separators(tokens: &[Token], mut at: usize, out: &mut Vec<Token>) -> usi
 /// The tokens of the model.
 pub(crate) fn model(tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
-    // The closing braces of pieces of the model that are open.
+    // The closing braces of open pieces of the model.
     let mut closing: Vec<usize> = Vec::new();
     let mut newline = false;
     let mut at = 0;
@@ -198,7 +198,7 @@ fn program(tokens: &[Token]) -> Vec<Token> {
             out.extend(tokens[at + 1..end].iter().cloned());
             _ = open;
             at = end;
-            // Pieces one after the other are statements of their own.
+            // Consecutive pieces are separate statements.
             if !tokens.get(at).is_some_and(is_separator) && !ends_sequence(tokens, at) {
                 out.push(Token::new(Tok::Op(Op::Semi), tokens[end - 1].span));
             }
@@ -217,7 +217,7 @@ fn program(tokens: &[Token]) -> Vec<Token> {
     out
 }
 
-/// Where the model is alone, and the pieces that stand beside each other.
+/// The parts that belong to the model alone, and the adjacent pieces.
 fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
     let (mut alone, mut pairs): (Vec<Span>, Vec<Pair>) = (Vec::new(), Vec::new());
     let text = |open: usize, end: usize| {
@@ -231,7 +231,7 @@ fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
         }
         (span, text)
     };
-    // The end of the piece before, separators passed over.
+    // The end of the piece before, after its separators.
     let mut last = usize::MAX;
     let mut at = 0;
     while at < tokens.len() {
@@ -255,7 +255,7 @@ fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
         let beside = last == at;
         let entry = text(open, end.max(open + 2));
         match pairs.last_mut().filter(|_| beside) {
-            // What the model does comes first, then what the program does instead.
+            // The piece of the model comes first, then the piece of the program that replaces it.
             Some(pair) if !model && pair.program.is_none() => pair.program = Some(entry.clone()),
             _ if model => pairs.push(Pair { model: Some(entry.clone()), program: None }),
             _ => pairs.push(Pair { model: None, program: Some(entry.clone()) }),
@@ -263,7 +263,7 @@ fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
         if model {
             alone.push(entry.0);
         }
-        // A piece of the model may contain pieces of the program, but that is of no use.
+        // A piece of the model may contain pieces of the program, but these are ignored.
         at = end;
         while tokens.get(at).is_some_and(is_separator) {
             at += 1;
@@ -273,7 +273,7 @@ fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
     (alone, pairs)
 }
 
-/// Tokens as text, each on the line on which it stands in the file.
+/// Tokens as text, each on its line in the file.
 fn write(map: &SourceMap, file: FileId, tokens: &[Token], with_comments: bool) -> String {
     let remarks = if with_comments { comments(map.text(file)) } else { Vec::new() };
     let mut remarks = remarks.into_iter().peekable();
@@ -311,7 +311,7 @@ fn write(map: &SourceMap, file: FileId, tokens: &[Token], with_comments: bool) -
     out
 }
 
-/// Comments and where they begin.
+/// Comments and their positions.
 fn comments(text: &str) -> Vec<(usize, String)> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);

@@ -95,7 +95,7 @@ impl<'a> Lexer<'a> {
         self.at += length;
     }
 
-    /// To the end of the line, continuations followed.
+    /// Skips to the end of the line, including continuation lines.
     fn skip_line(&mut self) {
         while self.at < self.text.len() && self.byte(0) != b'\n' {
             let continued = self.byte(0) == b'\\' && self.byte(1) == b'\n';

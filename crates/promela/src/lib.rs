@@ -117,7 +117,7 @@ fn tokens(
     (tokens, diagnostics)
 }
 
-/// What a linter has to say about a model; nothing if the model has errors.
+/// The warnings of the linter about a model; none if the model has errors.
 pub fn lint(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Vec<Warning> {
     let (tokens, mut diagnostics) = tokens(map, file, loader, defines);
     let end = Span::point(file, map.text(file).len());
@@ -135,7 +135,7 @@ pub fn lint(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines:
 pub struct Compiled {
     /// The program, with the properties that the model states; absent if something is wrong.
     pub program: Option<Program>,
-    /// The atoms of the expressions whose values are asked for by `ltl = { a, b }`, list by list.
+    /// The atoms of the expressions that are requested by `ltl = { a, b }`, list by list.
     pub values: Vec<Vec<AtomId>>,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,

@@ -1,26 +1,26 @@
-//! Warnings about models that are accepted but look as if something else was meant.
+//! Warnings about models that are accepted but look like mistakes.
 //!
 //! Each warning has a name by which a user can silence it or turn it into an error. The syntax tree
-//! is enough for all of them: names are compared as texts, without scopes, so that a name that is
-//! used anywhere counts as used. A warning that is wrong now and then is worse than none, so each
-//! check is narrow: it speaks up only where no sensible reading is left.
+//! is enough for all of them: names are compared as texts, without scopes, so a name that is used
+//! anywhere counts as used. Wrong warnings are worse than none, so each check is narrow: it warns
+//! only if there is no sensible interpretation.
 
 use crate::ast::*;
 use source::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of all warnings here, with what they are about.
+/// The names of all warnings, with their meaning.
 pub const NAMES: &[(&str, &str)] = &[
     ("assignment-as-guard", "an assignment where the other options compare the same variable"),
     ("blocked-selection", "a selection on local variables that blocks for ever if no guard is true"),
-    ("channel-without-receiver", "messages are sent to a channel, and nobody receives them"),
-    ("channel-without-sender", "somebody receives from a channel, and nobody sends to it"),
+    ("channel-without-receiver", "messages are sent to a channel, and no process receives them"),
+    ("channel-without-sender", "a process receives from a channel, and no process sends to it"),
     ("constant-comparison", "a comparison with a value that the variable's type cannot hold"),
     ("d-step-blocks", "a statement inside a `d_step` that may block, which is an error when it does"),
     ("never-executable", "a statement that is always false"),
     ("no-effect", "a variable is assigned to itself, or compared with itself"),
     ("trivial-assertion", "an assertion that is always true"),
-    ("unreachable", "a statement behind a jump"),
+    ("unreachable", "a statement after a jump"),
     ("unused-label", "a label that nothing refers to"),
     ("unused-process", "a process type of which there is never a process"),
     ("unused-variable", "a variable or channel that is never used"),
@@ -31,7 +31,7 @@ pub const NAMES: &[(&str, &str)] = &[
 pub struct Warning {
     /// The name, one of [`NAMES`].
     pub name: &'static str,
-    /// What it says.
+    /// The message.
     pub diagnostic: Diagnostic,
 }
 
@@ -70,21 +70,21 @@ pub(crate) fn lint(model: &Model) -> Vec<Warning> {
     }
     survey.channels(&mut found);
     found.sort_by_key(|warning| (warning.diagnostic.span.file, warning.diagnostic.span.start));
-    // A statement that came out of an inline is warned of once.
+    // A statement from an inline is reported once.
     found.dedup();
     found
 }
 
-/// What is mentioned anywhere in a model.
+/// The names that occur anywhere in a model.
 #[derive(Default)]
 struct Survey {
     /// Names in expressions, assignments, messages.
     used: BTreeSet<String>,
     run: BTreeSet<String>,
-    /// Labels that are jumped to or asked about.
+    /// Labels that are the targets of jumps or remote references.
     targets: BTreeSet<String>,
-    /// Channels declared with a capacity, by name; and how they are used. A channel that is used in
-    /// any other way may be anywhere.
+    /// Channels declared with a capacity, by name, and how they are used. A channel that is used in
+    /// any other way may be passed anywhere.
     declared: BTreeMap<String, Span>,
     sent: BTreeSet<String>,
     received: BTreeSet<String>,
@@ -118,7 +118,7 @@ impl Survey {
         }
     }
 
-    /// Every word of embedded C counts as used, and a channel that it names may be anywhere.
+    /// Every word of embedded C counts as used, and a channel that it names may be passed anywhere.
     fn embedded(&mut self, fragment: &Fragment) {
         let words = fragment.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         for word in words.filter(|word| !word.is_empty()) {
@@ -270,7 +270,7 @@ impl Survey {
     fn declared(&self, declaration: &Declaration, found: &mut Vec<Warning>) {
         for variable in &declaration.variables {
             let name = &*variable.name.text;
-            // A name with a leading underscore is kept on purpose.
+            // A name with a leading underscore is unused on purpose.
             if !self.used.contains(name) && !name.starts_with('_') && declaration.visibility != Visibility::Show {
                 let what = if declaration.ty == TypeName::Chan { "channel" } else { "variable" };
                 let message = format!("the {what} `{name}` is never used");
@@ -279,13 +279,13 @@ impl Survey {
         }
     }
 
-    /// Warns of channels with one side alone.
+    /// Warns of channels that are only sent to or only received from.
     fn channels(&self, found: &mut Vec<Warning>) {
         for (name, span) in &self.declared {
             let message = match (self.sent.contains(name), self.received.contains(name)) {
                 _ if self.elsewhere.contains(name) => continue,
-                (true, false) => "nobody receives from the channel",
-                (false, true) => "nobody sends to the channel",
+                (true, false) => "no process receives from the channel",
+                (false, true) => "no process sends to the channel",
                 _ => continue,
             };
             let lint = if self.sent.contains(name) { "channel-without-receiver" } else { "channel-without-sender" };
@@ -376,7 +376,7 @@ impl Local<'_> {
                 let name = &*label.text;
                 let special = ["end", "accept", "progress"].iter().any(|prefix| name.starts_with(prefix));
                 if !special && !self.survey.targets.contains(name) {
-                    let hint = "labels that begin with `end`, `progress` or `accept` mean something by themselves";
+                    let hint = "labels that begin with `end`, `progress` or `accept` have a meaning of their own";
                     self.warn(label.span, format!("nothing refers to the label `{name}`"), hint, "unused-label");
                 }
                 self.statement(inner);
@@ -392,7 +392,7 @@ impl Local<'_> {
             let StmtKind::Assign(target, value) = &guard.kind else { continue };
             let compared = guards.iter().any(|other| matches!(&other.kind, StmtKind::Expr(expr) if compares(expr, target)));
             if compared && matches!(value.kind, ExprKind::Number(_)) {
-                let hint = "`==` compares; an assignment can always be executed, so this option can always be taken";
+                let hint = "`==` compares; an assignment is always executable, so this option can always be taken";
                 self.warn(guard.span, "this assigns, and the options beside it compare the same variable", hint, "assignment-as-guard");
             }
         }
@@ -401,7 +401,7 @@ impl Local<'_> {
             [a, b] => matches!((&a.kind, &b.kind), (StmtKind::Expr(a), StmtKind::Expr(b)) if complementary(a, b)),
             _ => false,
         };
-        // With more options than two, whether they cover all values takes more than a look.
+        // For more than two options, it is hard to decide whether they cover all values.
         if selection && guards.len() == options.len() && guards.len() <= 2 && !complete && guards.iter().all(local) {
             let hint = "only this process can change its local variables: add `:: else` for the other values";
             self.warn(span, "if no option can be taken here, the process waits for ever", hint, "blocked-selection");
@@ -548,7 +548,7 @@ fn same_reference(a: &Reference, b: &Reference) -> bool {
     a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(same)
 }
 
-/// Whether a statement waits for something.
+/// Whether a statement may block.
 fn may_block(statement: &Stmt) -> bool {
     match &statement.kind {
         StmtKind::Receive(_) => true,

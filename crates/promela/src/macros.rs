@@ -18,7 +18,7 @@ use std::rc::Rc;
 pub struct Macro {
     /// The names of the parameters; `None` for a macro without a parameter list.
     pub parameters: Option<Vec<Text>>,
-    /// Whether the last parameter takes all arguments that are left, with the commas between them.
+    /// The last parameter takes all remaining arguments, with the commas between them.
     pub variadic: bool,
     /// Its replacement.
     pub body: Rc<[Token]>,
@@ -37,21 +37,21 @@ pub trait Feed {
 #[derive(Debug, Default)]
 pub struct Macros {
     table: HashMap<Text, Macro>,
-    /// Tokens read and made, and those that came out of macros.
+    /// The number of tokens read and made, and of those that came out of macros.
     produced: usize,
     expanded: usize,
-    /// How many expansions of each macro are being read: inside one, the macro is not expanded
-    /// again.
+    /// The number of expansions of each macro that are being read: inside one, the macro is not
+    /// expanded again.
     open: HashMap<Text, usize>,
     /// Macros defined outside the text that have not been used yet.
     unused: HashSet<Text>,
     /// File and line of the token read last, for `__FILE__` and `__LINE__`.
     pub place: (Text, usize),
-    /// How often `__COUNTER__` has been used.
+    /// The number of uses of `__COUNTER__`.
     counter: i32,
 }
 
-/// The macros that are there without a definition.
+/// The predefined macros.
 const BUILT_IN: [&str; 3] = ["__LINE__", "__FILE__", "__COUNTER__"];
 
 impl Macros {
@@ -151,18 +151,18 @@ struct Pending {
     newline_after: bool,
 }
 
-/// Expands macros in what a [`Feed`] delivers.
+/// Expands macros in the tokens of a [`Feed`].
 pub struct Expander<'f> {
     feed: &'f mut dyn Feed,
     pending: Vec<Pending>,
-    /// Where the outermost macro being expanded was used.
+    /// The position at which the outermost macro being expanded was used.
     site: Option<Span>,
     /// A line end that belongs before the next token.
     newline: bool,
     depth: usize,
 }
 
-/// Why expansion stopped for good.
+/// Expansion stopped because of a limit.
 #[derive(Debug)]
 pub struct TooMuch;
 
@@ -243,7 +243,7 @@ impl<'f> Expander<'f> {
         let parameters = definition.parameters.as_deref().unwrap_or_default();
         let open = self.raw(macros, errors);
         if open.kind != Tok::Op(Op::LParen) {
-            // Not a use after all: what was read goes back.
+            // It is not a use of the macro, so the token goes back.
             self.pending.push(Pending { tokens: VecDeque::from([open]), name: None, newline_after: false });
             return None;
         }
@@ -499,7 +499,7 @@ fn paste(a: &Token, b: &Token) -> Token {
 fn bounded(kind: Tok) -> Tok {
     match &kind {
         Tok::Name(text) | Tok::Str(text) | Tok::Literal(text) | Tok::Bad(text) if text.len() > MAX_TOKEN_BYTES => {
-            Tok::Bad(format!("a token of {} bytes, made by `#` or `##`: {MAX_TOKEN_BYTES} is the most", text.len()).into())
+            Tok::Bad(format!("a token of {} bytes, made by `#` or `##`: the limit is {MAX_TOKEN_BYTES}", text.len()).into())
         }
         _ => kind,
     }

@@ -25,9 +25,9 @@ pub struct Model {
     pub automata: Vec<AutomatonModel>,
     /// `ltl` blocks.
     pub formulas: Vec<Ltl>,
-    /// Lists of expressions whose values are asked for from outside, and where they stand.
+    /// Lists of expressions whose values are requested from outside, with their positions.
     pub values: Vec<Vec<(Ex, Span)>>,
-    /// Whether the model speaks of priorities.
+    /// Whether the model uses priorities.
     pub uses_priorities: bool,
     /// Whether the model, its properties included, refers to the process that moved last.
     pub uses_last: bool,
@@ -49,7 +49,7 @@ pub struct Ltl {
 /// An operand or an operator of a formula.
 #[derive(Debug)]
 pub enum LtlNode {
-    /// A condition on states, and what the user wrote.
+    /// A condition on states, and its text.
     Atom(Ex, Span),
     /// An operator before one operand.
     Unary(bytecode::UnaryOp),
@@ -60,7 +60,7 @@ pub enum LtlNode {
 /// One named set of messages. The value of `names[i]` is `i + 1`.
 #[derive(Debug)]
 pub struct MtypeSet {
-    /// Its name; none for plain `mtype`.
+    /// Its name; `None` for plain `mtype`.
     pub name: Option<Text>,
     /// The names in the order of their values.
     pub names: Vec<Text>,
@@ -77,7 +77,7 @@ pub enum Scalar {
     Short,
     /// 32 bits, signed.
     Int,
-    /// So many bits.
+    /// An unsigned number of this many bits.
     Unsigned(u8),
     /// A message's name; the number of its set.
     Mtype(u8),
@@ -94,13 +94,13 @@ pub struct Leaf {
     pub ty: Scalar,
     /// The lengths of the arrays that contain it, outermost first; none for a scalar.
     pub dimensions: Vec<u32>,
-    /// Initial values: none for zeros, or one for each element.
+    /// Initial values: empty for zeros, or one for each element.
     pub initial: Vec<i32>,
     /// Whether it was declared `hidden`.
     pub hidden: bool,
-    /// Whether states that differ in it alone count as one.
+    /// Whether states that differ only in it count as one.
     pub unmatched: bool,
-    /// Whether its value matters within a transition only.
+    /// Whether its value is used only within a transition.
     pub scratch: bool,
     /// Where it was declared.
     pub span: Span,
@@ -140,7 +140,7 @@ pub struct Process {
     pub locals: Vec<Leaf>,
     /// How many of the locals are parameters.
     pub parameters: usize,
-    /// What happens when an instance is created, in order.
+    /// The actions when an instance is created, in order.
     pub prologue: Vec<(Action, Span)>,
     /// Its priority, if declared.
     pub priority: Option<u8>,
@@ -148,7 +148,7 @@ pub struct Process {
     pub provided: Option<Ex>,
     /// Non-determinism is an error.
     pub deterministic: bool,
-    /// What it does.
+    /// The body.
     pub body: Seq,
     /// Its closing brace.
     pub end: Span,
@@ -157,33 +157,33 @@ pub struct Process {
 /// A claim or a trace automaton.
 #[derive(Debug)]
 pub struct AutomatonModel {
-    /// Which.
+    /// Its kind.
     pub kind: crate::ast::AutomatonKind,
     /// Its name.
     pub name: Ident,
     /// Its local variables, which SPIN warns about.
     pub locals: Vec<Leaf>,
-    /// What it does.
+    /// The body.
     pub body: Seq,
     /// Its closing brace.
     pub end: Span,
 }
 
-/// Which table a leaf is in.
+/// The table that a leaf is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The globals.
     Global,
-    /// The locals of the present process type.
+    /// The locals of the current process type.
     Local,
 }
 
 /// An element of a leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// Which table.
+    /// The table.
     pub scope: Scope,
-    /// Which leaf.
+    /// The leaf.
     pub leaf: usize,
     /// One index for each dimension.
     pub indices: Vec<Ex>,
@@ -273,23 +273,23 @@ pub enum Ex {
     },
 }
 
-/// Where a value goes.
+/// The destination of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// Into a variable.
+    /// A variable.
     Place(Place),
-    /// Into `_`: nowhere.
+    /// `_`: the value is discarded.
     Nowhere,
-    /// Into `_priority`.
+    /// `_priority`.
     Priority,
 }
 
 /// A field of a receive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field {
-    /// Must be equal to this.
+    /// The field must be equal to this.
     Match(Ex),
-    /// Is stored here.
+    /// The field is stored here.
     Store(Target),
 }
 
@@ -313,7 +313,7 @@ impl Values {
     }
 }
 
-/// A basic statement: what one transition does.
+/// A basic statement: the action of one transition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Blocks until the expression is not zero.
@@ -326,7 +326,7 @@ pub enum Action {
         scope: Scope,
         /// The array.
         leaf: usize,
-        /// What its elements become.
+        /// The new values of its elements.
         values: Values,
     },
     /// Makes a new channel for each of these elements of a leaf.
@@ -337,12 +337,12 @@ pub enum Action {
         leaf: usize,
         /// The type of the channels.
         channel_type: usize,
-        /// How many.
+        /// The number of channels.
         count: u32,
     },
     /// The guard `1`, written as `skip` or `true`. SPIN drops some of them.
     True,
-    /// Does nothing: the declaration of a structure, when execution passes it.
+    /// Does nothing: a declaration of a structure that is executed.
     Skip,
     /// Sends.
     Send {
@@ -359,12 +359,12 @@ pub enum Action {
         channel: Ex,
         /// Any message that matches.
         any: bool,
-        /// The message stays.
+        /// The message is kept in the channel.
         keep: bool,
         /// The fields.
         fields: Vec<Field>,
     },
-    /// Must be true.
+    /// The expression must be true.
     Assert(Ex),
     /// Prints.
     Print(Text, Vec<Ex>),
@@ -385,9 +385,9 @@ pub type ScopePath = std::rc::Rc<[u32]>;
 /// A resolved statement.
 #[derive(Debug)]
 pub struct Stm {
-    /// What it is.
+    /// Its kind.
     pub node: Node,
-    /// What the user wrote.
+    /// The text that the user wrote.
     pub span: Span,
 }
 
@@ -409,13 +409,13 @@ pub enum Node {
     /// A loop that SPIN generates for `for` and `select`. The first assignment belongs to the
     /// sequence around it, before any label of the statement.
     Loop {
-        /// Before the loop.
+        /// The action before the loop.
         first: Action,
         /// The option that continues, from its guard to the increment.
         round: Seq,
-        /// Whether leaving needs that the guard fails.
+        /// Whether the loop ends only if the guard fails.
         leave_on_else: bool,
-        /// What the loop's own steps come from.
+        /// The origin of the loop's own steps.
         header: Span,
     },
     /// `atomic`.

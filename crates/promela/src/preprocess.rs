@@ -47,7 +47,7 @@ impl Loader for NoFiles {
 /// Whether a token is inside embedded C, where numbers are spelled as in C.
 #[derive(Default)]
 struct Embedded {
-    /// A word has been read that C follows.
+    /// A word that is followed by C has been read.
     expected: bool,
     brackets: usize,
 }
@@ -147,7 +147,7 @@ fn define_from_outside(map: &mut SourceMap, macros: &mut Macros, errors: &mut Ve
 struct OpenFile {
     id: FileId,
     tokens: std::vec::IntoIter<Token>,
-    /// How many conditions were open when the file was entered.
+    /// The number of conditions that were open when the file was entered.
     conditions: usize,
     renamed: Renamed,
 }
@@ -196,7 +196,7 @@ impl FileStack<'_> {
         self.files.push(OpenFile { id, tokens, conditions: self.conditions.len(), renamed: Renamed::default() });
     }
 
-    /// Nothing more is read.
+    /// Ends reading.
     fn stop(&mut self) {
         self.stopped = true;
         self.files.clear();
@@ -247,7 +247,7 @@ impl FileStack<'_> {
                     None
                 });
                 if let Some(old) = old {
-                    errors.push(Diagnostic::warning(span, "the macro gets a new meaning").with_label(old.span, "it was defined here"));
+                    errors.push(Diagnostic::warning(span, "the macro is redefined").with_label(old.span, "it was defined here"));
                 }
             }
             "undef" => match rest.first().and_then(|t| macro_name(&t.kind)) {
@@ -494,7 +494,7 @@ fn tested_name(expander: &mut Expander<'_>, macros: &mut Macros, errors: &mut Ve
     (expander.raw(macros, errors).kind == Tok::Op(Op::RParen)).then_some(name)
 }
 
-/// What follows `#define`: name, parameters, body.
+/// The text after `#define`: name, parameters, body.
 fn definition(line: &[Token], span: Span) -> Result<(Text, Macro), Diagnostic> {
     let Some((name, name_span)) = line.first().and_then(|t| Some((macro_name(&t.kind)?, t.span))) else {
         return Err(Diagnostic::error(span, "`#define` needs a name"));

@@ -8,10 +8,10 @@ use std::rc::Rc;
 /// An identifier, a string: shared text.
 pub type Text = Rc<str>;
 
-/// One token with the place the user wrote it at.
+/// One token with the position at which the user wrote it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Tok,
     /// Its position. For a token that came out of a macro: the use of the macro.
     pub span: Span,
@@ -37,7 +37,7 @@ impl Token {
 /// The kinds of tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tok {
-    /// An identifier that is no keyword.
+    /// An identifier that is not a keyword.
     Name(Text),
     /// A keyword.
     Key(Key),
@@ -54,7 +54,7 @@ pub enum Tok {
     Op(Op),
     /// A statement separator implied by a line end.
     ImpliedSemi,
-    /// A `#` or `##`, outside directives never valid.
+    /// A `#` or `##`; outside directives it is never valid.
     Hash(bool),
     /// A `\\`, which embedded C has before a directive.
     Backslash,
@@ -66,7 +66,7 @@ pub enum Tok {
 
 macro_rules! keywords {
     ($($variant:ident $text:literal,)*) => {
-        /// The words of Promela.
+        /// The keywords of Promela.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
         pub enum Key { $($variant,)* }
@@ -82,7 +82,7 @@ macro_rules! keywords {
                 match self { $(Key::$variant => $text,)* }
             }
 
-            /// All of them.
+            /// All keywords.
             pub const ALL: &'static [Key] = &[$(Key::$variant,)*];
         }
     };

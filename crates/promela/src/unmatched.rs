@@ -1,9 +1,9 @@
 //! Variables of C that are tracked but not matched.
 //!
-//! SPIN restores such a variable when it goes back, and does not compare it, so that states which
-//! differ in it alone count as one. What a search finds then depends on the order of its steps,
-//! unless the variable influences nothing but itself. If this can be shown, its values are not
-//! kept at all, and the states are SPIN's. Otherwise it stays in the state, and a warning says so.
+//! SPIN restores such a variable when it backtracks, but does not compare it, so states that differ
+//! only in it count as one. The result of a search then depends on the order of its steps, unless
+//! the variable influences nothing but itself. If this can be shown, its values are not kept at
+//! all, and the states are SPIN's. Otherwise it stays in the state, and a warning says so.
 
 use crate::graph::Graph;
 use crate::hidden::{Set, action_reads, reads};
@@ -28,7 +28,7 @@ pub(crate) fn forget(model: &Model, graphs: &mut [Graph], automata: &[Graph], di
     }
     model.values.iter().flatten().for_each(|(ex, _)| reads(ex, &mut kept));
     automata.iter().flat_map(|graph| &graph.actions).for_each(|(action, _)| action_reads(action, &mut kept));
-    // A variable matters if something else that matters is computed from it.
+    // A variable matters if another variable that matters is computed from it.
     loop {
         let before = kept.len();
         for (action, _) in graphs.iter().flat_map(|graph| &graph.actions) {
@@ -51,8 +51,8 @@ pub(crate) fn forget(model: &Model, graphs: &mut [Graph], automata: &[Graph], di
     }
     for leaf in unmatched.intersection(&kept) {
         let leaf = &model.globals[*leaf];
-        let message = format!("what happens depends on `{}`: it stays in the state", leaf.name);
-        let hint = "SPIN does not compare it, and what it finds then depends on the order of the search";
+        let message = format!("the behaviour depends on `{}`: it stays in the state", leaf.name);
+        let hint = "SPIN does not compare it, so its result depends on the order of the search";
         diagnostics.push(Diagnostic::warning(leaf.span, message).with_hint(hint));
     }
 }

@@ -1,18 +1,18 @@
 //! A short text never needs much memory or time, whatever sizes it asks for: it is compiled, or
-//! refused with a reason at a place.
+//! refused with a reason and a position.
 //!
-//! One test, so that nothing else in this process takes memory meanwhile.
+//! This is a single test, so that nothing else in this process takes memory meanwhile.
 
 mod common;
 
 use common::compile_text;
 
-/// The most memory that this process may ever have had, in megabytes. Time is not measured: a size
-/// that is taken from the text would take for ever.
+/// The most memory that this process may ever use, in megabytes. Time is not measured: a loop over
+/// a size taken from the text would take for ever.
 const MEMORY: u64 = 300;
 
-/// Definitions that use each other: `first` for number 0, `other` with the number before in place
-/// of `@`.
+/// Definitions that use each other: `first` for number 0, and `other` for the others, with the
+/// number before in place of `@`.
 fn chain(count: usize, head: &str, first: &str, other: &str) -> String {
     let line = |i: usize| {
         let body = if i == 0 { first.to_owned() } else { other.replace('@', &(i - 1).to_string()) };
@@ -21,7 +21,7 @@ fn chain(count: usize, head: &str, first: &str, other: &str) -> String {
     (0..count).map(line).collect()
 }
 
-/// The models, and what the message about each says if it must be refused.
+/// The models, with a part of the message about each that must be refused.
 fn models() -> Vec<(String, Option<&'static str>)> {
     let mut models: Vec<(String, Option<&'static str>)> = Vec::new();
     let mut accepted = |text: &str| models.push((text.to_owned(), None));
@@ -89,7 +89,7 @@ fn sizes_in_the_text_are_bounded() {
     }
 }
 
-/// The most memory this process has had so far, in megabytes, where the system tells.
+/// The peak memory of this process in megabytes, if the system reports it.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

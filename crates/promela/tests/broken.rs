@@ -1,9 +1,9 @@
-//! Broken models with the whole message that a user reads, in `broken.txt`: a model behind each
-//! `====`, what is said about it behind `----`.
+//! Broken models with the complete messages, in `broken.txt`: a model after each `====`, and the
+//! messages about it after `----`.
 //!
-//! `UPDATE=1 cargo test -p promela --test broken` writes the messages anew. Whoever does that reads
-//! each one: does the mark point at the right place, does the message give the reason, can a
-//! newcomer act on it?
+//! `UPDATE=1 cargo test -p promela --test broken` rewrites the messages. Then read each one: does
+//! the mark point at the right position, does the message give the reason, can a newcomer act on
+//! it?
 
 mod common;
 

@@ -1,8 +1,8 @@
-//! Control graphs of models that are hard to get right, as they were compared with SPIN's `pan -d`:
-//! same states, same numbers, same transitions in the same order.
+//! Control graphs of difficult models, as compared with SPIN's `pan -d`: same states, same numbers,
+//! same transitions in the same order.
 //!
-//! `BLESS=1 cargo test -p promela --test control_graphs` writes what is found; compare it with SPIN
-//! before you keep it.
+//! `BLESS=1 cargo test -p promela --test control_graphs` writes the graphs; compare them with SPIN
+//! before you keep them.
 
 mod common;
 

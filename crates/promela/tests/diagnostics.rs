@@ -1,4 +1,4 @@
-//! What users read when something is wrong.
+//! The messages that users read.
 
 mod common;
 
@@ -78,19 +78,19 @@ fn declarations() {
     says("byte _pid;\ninit { skip }", &["`_pid` is predefined"]);
     says("init { skip; chan q = [1] of { byte }; q!1 }", &["a channel must be created before the first statement"]);
     says("chan q = [1] of { byte, bit };\ninit { q!1,1,1 }", &["error: a message of `q` has 2 field(s), 3 given", "declared here"]);
-    says("chan q = [300] of { byte };\ninit { q!1 }", &["255 is the most"]);
+    says("chan q = [300] of { byte };\ninit { q!1 }", &["the limit is 255"]);
 }
 
 #[test]
 fn statements() {
     says("init { break }", &["`break` outside a loop"]);
     says("byte x;\ninit { if :: else :: x == 1 :: else fi }", &["a second `else`"]);
-    says("byte x;\ninit { if :: if :: x == 1 :: else fi :: x == 2 :: else fi }", &["two `else` meet in one choice"]);
+    says("byte x;\ninit { if :: if :: x == 1 :: else fi :: x == 2 :: else fi }", &["one choice has two `else`"]);
     says("init { L: skip; L: skip }", &["the label `L` is set twice"]);
-    says("init { L: goto L }", &["go round in a circle"]);
+    says("init { L: goto L }", &["form a cycle"]);
     says("byte x;\ninit { goto L; d_step { x = 1; L: x = 2 } }", &["a jump into a `d_step`"]);
     says("byte x;\ninit { d_step { x = 1; goto L }; L: skip }", &["a jump out of a `d_step`"]);
-    says("proctype P() { skip }\ninit { d_step { run P() } }", &["`run` cannot stand in a `d_step`"]);
+    says("proctype P() { skip }\ninit { d_step { run P() } }", &["`run` is not allowed in a `d_step`"]);
     says("proctype P(byte a) { skip }\ninit { run P() }", &["takes 1 argument(s), 0 given"]);
     says("proctype P() { skip }\ninit { run P() && true }", &["`run` cannot be part of a larger condition"]);
     says("init { _ == 1 }", &["`_` can be written but not read"]);
@@ -124,8 +124,8 @@ fn the_limits_of_nesting_are_those_of_the_document() {
     let nested = |n: usize| format!("byte x;\ninit {{ x = {}1{} }}", "(".repeat(n), ")".repeat(n));
     let blocks = |n: usize| format!("byte x;\ninit {{ {}x = 1{} }}", "{ ".repeat(n), " }".repeat(n));
     assert_eq!(findings(&nested(99)) + &findings(&blocks(99)), "");
-    says(&nested(100), &["the expression is nested too deeply: 99 levels are the most"]);
-    says(&blocks(100), &["statements are nested too deeply: 99 levels are the most"]);
+    says(&nested(100), &["the expression is nested too deeply: the limit is 99 levels"]);
+    says(&blocks(100), &["statements are nested too deeply: the limit is 99 levels"]);
 }
 
 /// The errors and warnings in a text, and whether each of the hints is there.
@@ -233,11 +233,11 @@ fn names_behind_a_mistake_are_looked_up() {
         5,
         &["found `=`", "`y` is not declared", "there is no label `nowhere`", "no process type `Nobody`", "`z` is not declared"],
     );
-    // What may have been declared in the text that could not be read is not missed.
+    // Names that may have been declared in unreadable text are not reported.
     hints("byte x = = 1, y;\ninit { x = 2; y = 3; w = 4 }", 2, &["`w` is not declared"]);
     hints("init { byte k = = 1; k = 2; lab = 1; }", 2, &["`lab` is not declared"]);
     hints("init { here: x = = ; goto here; }", 1, &["found `=`"]);
-    // Without a file nothing is known.
+    // If a file is missing, no name is reported as unknown.
     hints("#include \"nothing.h\"\ninit { x = 2 }", 1, &["cannot include"]);
     // Names and labels in one run.
     hints("init { x = 2; goto nowhere }", 2, &["`x` is not declared", "there is no label `nowhere`"]);
@@ -247,9 +247,9 @@ fn names_behind_a_mistake_are_looked_up() {
 /// without the declaration there is an error.
 #[test]
 fn standard_input_is_no_channel() {
-    let warning = "warning: `STDIN` reads input in SPIN's simulations alone: here it is a channel that does not exist";
+    let warning = "warning: `STDIN` reads input only in SPIN's simulations: here it is a channel that does not exist";
     for text in ["chan STDIN;\nint c;\ninit { STDIN?c }", "int c;\ninit { chan STDIN; STDIN?c }"] {
-        says(text, &[warning, "a process that chooses what to send can stand for the input"]);
+        says(text, &[warning, "a process that chooses what to send can replace the input"]);
         assert!(!findings(text).contains("error"), "{}", findings(text));
     }
     // With a capacity it is a channel like any other.

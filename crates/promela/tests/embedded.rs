@@ -1,4 +1,4 @@
-//! Embedded C: what is wrong with it is reported at its position; what it does wrong is a fault.
+//! Embedded C: errors in it are reported at their positions; errors in its execution are faults.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn says(text: &str, wanted: &[&str]) {
     }
 }
 
-/// The violations of a model, which is searched as a whole.
+/// The violations of a model, which is explored completely.
 fn violations(text: &str) -> Vec<String> {
     let (map, compiled) = compile_text(text);
     explore(verified(&map, compiled), 100_000).expect("few states").violations
@@ -35,12 +35,12 @@ fn mistakes_in_c_have_positions() {
     says("c_decl { int x }\ninit { skip }", &["C cannot be read here"]);
     says("byte x;\ninit { c_code { now.x = f(1); } }", &["there is no function `f`"]);
     says("c_decl { int f(int a) { return f(a); } }\nbyte x;\ninit { c_code { now.x = f(1); } }", &["`f` calls itself"]);
-    says("byte x;\ninit { c_expr { now.x++ } }", &["a condition in C can change nothing here"]);
+    says("byte x;\ninit { c_expr { now.x++ } }", &["a condition in C must not change anything"]);
     says("c_decl { int *p; }\ninit { skip }", &["a pointer cannot be part of a state"]);
     says("c_decl { float f; }\ninit { skip }", &["only integers, structures and arrays"]);
     says("c_decl { int a[4]; }\nc_track \"&a\" \"sizeof(int)\"\ninit { skip }", &["`a` has 16 bytes, and 4 are tracked"]);
     says("c_track \"&a\" \"4\"\ninit { skip }", &["there is no variable `a` of C"]);
-    says("c_state \"int x\" \"Nowhere\"\ninit { skip }", &["`Nowhere` is no scope"]);
+    says("c_state \"int x\" \"Nowhere\"\ninit { skip }", &["`Nowhere` is not a scope"]);
     says("c_state \"int x\" \"Local P\"\ninit { skip }", &["there is no process type `P`"]);
     says("c_expr { 1 }\ninit { skip }", &["`c_expr` is a condition"]);
     says("byte x;\ninit { c_code { goto out; out: now.x = 1; } }", &["`goto` of C"]);
@@ -96,6 +96,6 @@ fn a_variable_that_matters_is_not_forgotten() {
     let text = "c_decl { int n; }\nc_track \"&n\" \"sizeof(int)\" \"UnMatched\"\nbyte x;\n\
                 init { do :: c_expr { n < 3 } -> c_code { n++; } :: else -> break od; assert(x == 0) }";
     let (map, compiled) = compile_text(text);
-    assert!(compiled.diagnostics.iter().any(|d| d.message.contains("what happens depends on `n`")), "{:?}", compiled.diagnostics);
+    assert!(compiled.diagnostics.iter().any(|d| d.message.contains("the behaviour depends on `n`")), "{:?}", compiled.diagnostics);
     assert!(explore(verified(&map, compiled), 1000).expect("few states").states > 6);
 }

@@ -1,4 +1,4 @@
-//! What the linter says, and what it does not.
+//! The warnings of the linter, and models without warnings.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn lints(text: &str) -> Vec<(&'static str, String)> {
     warnings.into_iter().map(marked).collect()
 }
 
-/// Models with the one warning that is given, and the text that it marks.
+/// Models with exactly one warning, and the text that it marks.
 const CASES: &[(&str, &str, &str)] = &[
     ("unused-variable", "x", "byte x;\ninit { skip }"),
     ("unused-variable", "x", "init { byte x; skip }"),

@@ -1,5 +1,5 @@
-//! Every model of the project has the states, transitions and violations its header says; the
-//! numbers are SPIN's, one transition less because the arrival at the initial state is no
+//! Every model of the project has the states, transitions and violations in its header. The numbers
+//! are SPIN's, with one transition less, because the arrival at the initial state is not a
 //! transition here.
 
 mod common;
@@ -35,7 +35,7 @@ fn every_model_has_the_state_space_its_header_says() {
         let verdict = if violation.is_empty() { "holds" } else { "violated" };
         if expected.states != Some(space.states)
             || expected.transitions != Some(space.transitions)
-            // What formulas and claims say is not seen here.
+            // Formulas and claims are not checked here.
             || (!stated && expected.verdict != verdict)
             || space.violations != violation
         {
@@ -63,7 +63,7 @@ fn byte_code_survives_being_written_as_text() {
     }
 }
 
-/// A benchmark collection that may stand beside the project, with SPIN's numbers.
+/// A benchmark collection that may be next to the project, with SPIN's numbers.
 #[test]
 fn the_small_models_of_the_corpus_have_spins_numbers() {
     let folder = root().join("../shared/models");

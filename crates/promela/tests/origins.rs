@@ -1,12 +1,12 @@
-//! Statements out of macros and inlines are told with actual names, where they are executed and
-//! where they stand.
+//! Statements from macros and inlines are shown with actual names, with the position at which they
+//! are executed and their own position.
 
 mod common;
 
 use source::SourceMap;
 
-/// The statements of a program: the line where each is executed, its text, and the line where it
-/// stands if that is another.
+/// The statements of a program: the line at which each is executed, its text, and its own line if
+/// that is different.
 fn statements(text: &str) -> Vec<(u32, String, Option<u32>)> {
     let mut map = SourceMap::new();
     let file = map.add("model.pml", text);
@@ -38,12 +38,12 @@ fn a_macro_of_several_statements_shows_each() {
         "#define MOVE(a, b) b = a + ONE; \\\n  a = 0\n#define ONE 1\nbyte x, y;\ninit {\n\tMOVE(x, y);\n\tx = ONE\n}\n",
         &[(6, "y = x + 1", Some(1)), (6, "x = 0", Some(2)), (7, "x = ONE", None)],
     );
-    // What stands for one statement alone is shown as it was written.
+    // A macro for a single statement is shown as it was written.
     has(
         "#define INC(v) v++\n#define free (x == 0)\nbyte x;\ninit {\n\tINC(x);\n\tfree -> x = 2\n}\n",
         &[(5, "INC(x)", None), (6, "free", None), (6, "x = 2", None)],
     );
-    // Within each other: the line is that of the text itself.
+    // For nested macros, the line is that of the text itself.
     has(
         "#define SET(v, n) v = n\n#define BOTH(a, b) SET(a, 1); \\\n\tSET(b, 2)\nbyte x, y;\ninit {\n\tBOTH(x, y)\n}\n",
         &[(6, "x = 1", Some(1)), (6, "y = 2", Some(1))],
@@ -64,7 +64,7 @@ fn an_inline_shows_its_arguments() {
             (14, "x = (x+1) % 3", Some(6)),
         ],
     );
-    // Inlines within inlines: where the outermost is called, and where the statement stands.
+    // For nested inlines, the line of the outermost call and the statement's own line.
     has(
         "byte x, y;\ninline inner(p) { p = 1 }\ninline outer(p, r) {\n\tinner(p);\n\tinner(r)\n}\ninit {\n\touter(x, y)\n}\n",
         &[(8, "x = 1", Some(2)), (8, "y = 1", Some(2))],

@@ -10,7 +10,7 @@ fn program(text: &str) -> Program {
     verified(&map, compiled).program().clone()
 }
 
-/// The formula of a property as assembly has it.
+/// The formula of a property in assembly.
 fn formula(text: &str) -> String {
     let assembly = bytecode::asm::disassemble(&program(text));
     let line = assembly.lines().find_map(|line| line.trim().strip_prefix("formula "));
@@ -37,7 +37,7 @@ fn formulas_speak_of_atoms_by_their_text() {
     assert_eq!(formula(&with("ltl p { [] (x <= 3 -> <> (y == 0)) }")), "[] ('x <= 3' -> <> 'y == 0')");
     assert_eq!(formula(&with("ltl p { (x) U true && !(x == 1) }")), "((x U true) && ! 'x == 1')");
     assert_eq!(formula(&with("ltl p { <> P[0]@at && [] (P:z == 0) && len(q) <= 2 && q?[1,2] }")).matches('\'').count(), 8);
-    // One atom for one expression.
+    // Equal expressions give one atom.
     let twice = program(&with("ltl p { [] (x == 1) } ltl q { <> (x == 1) }"));
     assert_eq!((twice.atoms.len(), twice.properties.len()), (1, 2));
     let origin = twice.properties[1].origin.as_ref().expect("an origin");
@@ -77,8 +77,8 @@ fn what_no_property_can_say_is_refused_at_its_place() {
     for (text, message) in [
         ("ltl p { [] (_pid == 0) }", "`_pid` has no meaning in a property"),
         ("ltl p { <> (run P() == 1) }", "`run` has no meaning in a property"),
-        ("never { x = 1 }", "a `never` claim changes nothing"),
-        ("never { q?x,y }", "a `never` claim changes nothing"),
+        ("never { x = 1 }", "a `never` claim must not change anything"),
+        ("never { q?x,y }", "a `never` claim must not change anything"),
         ("never { byte z; skip }", "a `never` automaton has no variables of its own"),
         ("never { d_step { x == 1; x == 2 } }", "a `d_step` in a `never` automaton"),
         ("trace { x == 1 }", "this is not an event of a `trace` automaton"),

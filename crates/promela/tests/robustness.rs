@@ -1,4 +1,4 @@
-//! Nothing a file contains may crash or hang the front-end.
+//! No file can crash or hang the front-end.
 
 mod common;
 
@@ -6,12 +6,12 @@ use common::{compile_text, findings, root};
 use contract::testing::Random;
 use std::time::{Duration, Instant};
 
-/// Compiles, and complains if it takes longer than any model should.
+/// Compiles, and fails if it takes longer than any model should.
 fn survives(text: &str) {
     let start = Instant::now();
     let (_, compiled) = compile_text(text);
     if let Some(program) = compiled.program {
-        // What is accepted must be well-formed, unless it is too large for the machine.
+        // An accepted model must be well-formed, unless it is too large for the machine.
         let _ = bytecode::verify(program);
     } else {
         assert!(compiled.diagnostics.iter().any(source::Diagnostic::is_error), "refused without a reason");
@@ -81,7 +81,7 @@ fn long_texts_take_reasonable_time() {
     survives(&processes);
 }
 
-/// Things that lead to each other one by one, and many of a kind that are looked up often.
+/// Chains of definitions, and many items of a kind that are looked up often.
 #[test]
 fn long_chains_take_reasonable_time() {
     let macros: String = (1..50_000).map(|i| format!("#define m{i} m{}\n#define f{i}(a) f{}(a)\n", i - 1, i - 1)).collect();
@@ -101,7 +101,7 @@ fn long_chains_take_reasonable_time() {
     survives(&process);
 }
 
-/// Files that include the next one twice.
+/// Each file includes the next one twice.
 #[test]
 fn files_that_double_are_an_error() {
     let mut loader = |wanted: &str, _: &str| {
@@ -172,7 +172,7 @@ fn damaged_models_are_survived() {
     }
 }
 
-/// Words of the language in any order.
+/// Keywords in any order.
 #[test]
 fn soups_of_words_are_survived() {
     let words = [
@@ -272,7 +272,7 @@ fn soups_of_words_are_survived() {
     }
 }
 
-/// Conditions that are known when the model is read leave no code that can never be reached.
+/// Conditions that are known when the model is read leave no unreachable code.
 #[test]
 fn constant_conditions_give_well_formed_programs() {
     for body in [

@@ -1,4 +1,4 @@
-//! Actions: what a transition does before its `STEP`.
+//! Actions: the part of a transition before its `STEP`.
 
 use super::emitter::Emitter;
 use super::format;
@@ -28,7 +28,7 @@ impl Emitter<'_> {
         self.emit(Op::Ret {});
         let length = self.address().0 - address.0;
         if length > MAX_PROLOGUE {
-            let message = format!("the initial values of this process take {length} instructions: {MAX_PROLOGUE} is the most");
+            let message = format!("the initial values of this process take {length} instructions: the limit is {MAX_PROLOGUE}");
             let hint = "each channel of an array is made by itself, and each element stored that does not start with a number";
             self.diagnostics.push(Diagnostic::error(process.name.span, message).with_hint(hint));
         }

@@ -23,12 +23,12 @@ impl Mark {
     }
 }
 
-/// Makes the code of all process types.
+/// Generates the code of all process types.
 pub(super) struct Emitter<'a> {
     pub map: &'a SourceMap,
     pub model: &'a Model,
     pub graphs: &'a [Graph],
-    /// The process type whose code is made.
+    /// The process type whose code is being generated.
     pub current: usize,
     code: Vec<Op>,
     marks: Vec<Option<Addr>>,
@@ -39,10 +39,10 @@ pub(super) struct Emitter<'a> {
     formats: Vec<String>,
     format_ids: HashMap<String, FormatId>,
     pub diagnostics: Vec<Diagnostic>,
-    /// For process types to whose labels remote references refer: the place of each label, and the
+    /// For process types with labels that remote references use: the state of each label, and the
     /// reachable states.
     seen_from_outside: HashMap<usize, (HashMap<&'a str, u32>, HashSet<u32>)>,
-    /// The place found last.
+    /// The position found last.
     found: Option<(Span, Location)>,
     /// The files by their names. A file that is included twice has two texts, but is one file.
     file_numbers: HashMap<&'a str, FileIndex>,
@@ -115,7 +115,7 @@ impl<'a> Emitter<'a> {
         mark
     }
 
-    /// The state of a process type that has this label, if a process can come to it.
+    /// The state of a process type that has this label, if a process can reach it.
     pub fn labelled_state(&mut self, process: usize, label: &str) -> Option<u32> {
         let graph: &'a Graph = &self.graphs[process];
         let (labels, live) = self.seen_from_outside.entry(process).or_insert_with(|| {
@@ -249,7 +249,7 @@ pub(super) fn shortened(snippet: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As it would be if all of it were joined first.
+    /// The expected result, computed on the whole joined text.
     fn plainly(snippet: &str) -> String {
         let text = snippet.split_whitespace().collect::<Vec<_>>().join(" ");
         match text.char_indices().nth(MAX_TEXT) {

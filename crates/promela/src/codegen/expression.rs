@@ -92,7 +92,7 @@ impl Emitter<'_> {
             }
             Ex::Timeout => self.emit(Op::Timeout {}),
             Ex::NonProgress => self.emit(Op::Np {}),
-            // It occurs only in events, which test it before they use its value.
+            // `_` occurs only in events, which test it before they use its value.
             Ex::Anything => self.constant(0),
             Ex::RemoteLabel { process, pid, label } => self.remote_label(*process, pid.as_deref(), label),
             Ex::RemotePid { process, pid } => self.instance(*process, pid.as_deref()),

@@ -15,7 +15,7 @@ pub(super) fn convert(text: &str) -> (String, usize) {
                 None => out.push('\\'),
             },
             '%' => {
-                // Flags and a width are let through as they are.
+                // Flags and a width are copied unchanged.
                 let mut piece = String::from("%");
                 while let Some(&d) = chars.peek()
                     && (d.is_ascii_digit() || d == '-')

@@ -100,7 +100,7 @@ fn check_control_states(model: &Model, program: &Program, diagnostics: &mut Vec<
 fn check_limits(model: &Model, diagnostics: &mut Vec<Diagnostic>) {
     let mut check = |count: usize, most: usize, span: Span, what: &str| {
         if count > most {
-            diagnostics.push(Diagnostic::error(span, format!("{count} {what}: {most} is the most")));
+            diagnostics.push(Diagnostic::error(span, format!("{count} {what}: the limit is {most}")));
         }
     };
     let at = model.processes.first().map_or(Span::default(), |p| p.name.span);

@@ -6,7 +6,7 @@ use crate::model::{Action, Ex};
 use bytecode::{Addr, LabelKind, Mode, Op};
 use std::collections::{BTreeSet, HashMap};
 
-/// Nodes of `d_step`s whose code is still to be made: which transition, which node.
+/// Nodes of `d_step`s whose code is still to be generated: the transition and the node.
 #[derive(Default)]
 struct Inside {
     marks: HashMap<(u32, usize), Mark>,
@@ -14,7 +14,7 @@ struct Inside {
 }
 
 impl Emitter<'_> {
-    /// The code of a process type; its entry.
+    /// Generates the code of a process type; returns its entry.
     pub(super) fn process(&mut self, index: usize) -> Addr {
         self.current = index;
         let graph = &self.graphs[index];
@@ -173,7 +173,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A statement of a `d_step` and the way on.
+    /// A statement of a `d_step` and its continuation.
     fn inner_statement(&mut self, graph: &Graph, transition: &Transition, body: &Deterministic, node: usize, inside: &mut Inside) {
         let Inner::Basic(effect, next, span) = &body.nodes[node] else {
             self.leave(transition);

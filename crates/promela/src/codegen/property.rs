@@ -54,7 +54,7 @@ impl Emitter<'_> {
         properties
     }
 
-    /// The atoms of the expressions that are asked for from outside, list by list.
+    /// The atoms of the expressions that are requested from outside, list by list.
     pub(super) fn values(&mut self) -> Vec<Vec<AtomId>> {
         let lists = &self.model.values;
         lists.iter().map(|list| list.iter().map(|(ex, span)| self.condition(ex, *span)).collect()).collect()
@@ -176,7 +176,7 @@ impl Emitter<'_> {
             }
             _ => {
                 let diagnostic = match over_states {
-                    true => Diagnostic::error(span, "a `never` claim changes nothing and neither sends nor receives")
+                    true => Diagnostic::error(span, "a `never` claim must not change anything, send or receive")
                         .with_hint("it consists of conditions, `skip`, `else` and `assert`"),
                     false => Diagnostic::error(span, format!("this is not an event of a `{}` automaton", kind.keyword()))
                         .with_hint("it consists of sends and receives"),
@@ -216,7 +216,7 @@ impl Emitter<'_> {
     }
 }
 
-/// What an expression contains that is not allowed in a property.
+/// The part of an expression that is not allowed in a property, in words.
 fn unsuitable(ex: &Ex) -> Option<&'static str> {
     let any = |parts: &[&Ex]| parts.iter().find_map(|part| unsuitable(part));
     match ex {

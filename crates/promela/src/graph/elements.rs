@@ -12,14 +12,14 @@ use crate::token::Text;
 use source::{Diagnostic, Span};
 use std::collections::HashMap;
 
-/// Whether the whole transition of this element is inside an atomic sequence.
+/// The whole transition of this element is inside an atomic sequence.
 pub(super) const ATOM: u8 = 2;
-/// It is the last step of an atomic sequence.
+/// The element is the last step of an atomic sequence.
 pub(super) const L_ATOM: u8 = 4;
-/// It is inside a `d_step`.
+/// The element is inside a `d_step`.
 pub(super) const D_ATOM: u8 = 32;
 
-/// Chains of jumps longer than this do not end.
+/// Chains of jumps longer than this are cycles.
 pub(super) const MAX_JUMPS: usize = 500;
 
 /// Index of an element.
@@ -27,7 +27,7 @@ pub(super) type El = usize;
 /// Index of a sequence.
 pub(super) type Sq = usize;
 
-/// What an element is.
+/// The kind of an element.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A statement, by its index among the actions.
@@ -48,12 +48,12 @@ pub(super) enum Kind {
     End,
 }
 
-/// Where a jump leads.
+/// The target of a jump.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Jump {
     /// A jump to a label: its name and the blocks around the first use of the name.
     Label(Text, ScopePath, Span),
-    /// Out of a loop.
+    /// A jump out of a loop.
     Break(usize),
 }
 
@@ -90,7 +90,7 @@ struct Label {
     span: Span,
 }
 
-/// A statement whose parts are made, but not its head.
+/// A statement whose parts have been made, but not its head.
 enum Made {
     Leaf(Kind),
     If(Vec<Sq>),
@@ -117,11 +117,12 @@ pub(super) struct Builder {
     /// The first and the last label with a name in the same blocks, because an inline that is
     /// called often makes very many labels of one name.
     by_path: HashMap<Text, HashMap<ScopePath, (usize, usize)>>,
-    /// Names used as labels, with the blocks around their first uses, numbered as they came.
+    /// Names used as labels, with the blocks around their first uses, numbered in the order of
+    /// occurrence.
     names: HashMap<Text, HashMap<ScopePath, usize>>,
     /// The joint after each loop, once it is made.
     breaks: Vec<Option<El>>,
-    /// Loops around the present statement.
+    /// The loops around the current statement.
     loops: Vec<usize>,
     /// Sequences being filled.
     open: Vec<Sq>,
@@ -457,7 +458,7 @@ impl Builder {
         if self.elements[element].escapes.contains(&escape) {
             return;
         }
-        // An escape from inner escapes as well.
+        // An outer escape also leaves inner escapes.
         for inner in self.elements[element].escapes.clone() {
             self.attach_escape(inner, escape);
         }
@@ -652,7 +653,7 @@ impl Builder {
         }
     }
 
-    /// Where a jump leads.
+    /// The target of a jump.
     pub(super) fn destination(&mut self, jump: &Jump) -> Option<El> {
         match jump {
             Jump::Break(number) => self.breaks.get(*number).copied().flatten(),
@@ -660,7 +661,7 @@ impl Builder {
                 if let Some(&(_, last)) = self.by_path.get(name).and_then(|paths| paths.get(path)) {
                     return Some(self.labels[last].at);
                 }
-                // Otherwise the oldest one in a block around the jump, or the youngest anywhere.
+                // Otherwise the oldest label in a block around the jump, or the youngest anywhere.
                 let paths = self.by_path.get(name);
                 let around =
                     paths.and_then(|paths| blocks_around(path).filter_map(|blocks| paths.get(blocks)).map(|&(first, _)| first).min());

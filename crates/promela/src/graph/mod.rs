@@ -27,11 +27,11 @@ pub(crate) use elements::build;
 /// The control graph of one process type.
 #[derive(Debug, Default)]
 pub struct Graph {
-    /// Where an instance begins.
+    /// The state in which an instance begins.
     pub start: u32,
     /// The states in which an instance can wait, and those it passes through, ordered by number.
     pub states: Vec<State>,
-    /// What the transitions do.
+    /// The actions of the transitions.
     pub actions: Vec<(Action, Span)>,
     /// Labels and their states.
     pub labels: Vec<(String, u32)>,
@@ -80,7 +80,7 @@ impl fmt::Display for Graph {
 pub struct State {
     /// SPIN's number for it, from one.
     pub number: u32,
-    /// The ways to leave it, in the order they are tried.
+    /// The transitions that leave it, in the order in which they are tried.
     pub transitions: Vec<Transition>,
     /// A process may wait here for ever.
     pub end: bool,
@@ -90,25 +90,25 @@ pub struct State {
     pub accept: bool,
 }
 
-/// A way to leave a control state.
+/// A transition from a control state.
 #[derive(Clone, Debug)]
 pub struct Transition {
     /// Identifies the statement: copies of a transition share it.
     pub id: u32,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
-    /// The state it leads to; 0 when the process is gone.
+    /// The state it leads to; 0 if the process ends.
     pub target: u32,
     /// Whether the process continues without other processes in between.
     pub atomic: bool,
     /// The escape it belongs to. Of the transitions of a state, only those of the first group that
     /// has an executable one can be taken. 0 for transitions of the state itself, which come last.
     pub escape: u32,
-    /// What the user wrote.
+    /// The text that the user wrote.
     pub span: Span,
 }
 
-/// What a transition does.
+/// The effect of a transition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Nothing; always possible.
@@ -140,11 +140,11 @@ pub enum Inner {
     /// A statement and the node after it. Only the first statement may block; anywhere else
     /// blocking is an error.
     Basic(Effect, usize, Span),
-    /// The first option whose first statement is possible.
+    /// A choice, which takes the first option whose first statement is executable.
     Choice(Vec<usize>, Span),
     /// The end of the `d_step`.
     Exit,
 }
 
-/// Where graph building reports.
+/// The diagnostics of graph building.
 pub(crate) type Diagnostics = Vec<Diagnostic>;

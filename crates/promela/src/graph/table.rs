@@ -101,7 +101,7 @@ impl Table<'_> {
             at = next;
         }
         let span = self.builder.elements[element].span;
-        let diagnostic = Diagnostic::error(span, "these jumps go round in a circle");
+        let diagnostic = Diagnostic::error(span, "these jumps form a cycle");
         self.builder.report(diagnostic);
         None
     }
@@ -427,7 +427,7 @@ impl Table<'_> {
             }
         }
         let span = self.builder.elements[element].span;
-        self.builder.report(Diagnostic::error(span, "these jumps go round in a circle"));
+        self.builder.report(Diagnostic::error(span, "these jumps form a cycle"));
         0
     }
 
@@ -438,7 +438,7 @@ impl Table<'_> {
             return;
         }
         let span = self.builder.elements[from].span;
-        let diagnostic = Diagnostic::error(span, "a jump out of a `d_step`").with_hint("let the `d_step` end, and jump behind it");
+        let diagnostic = Diagnostic::error(span, "a jump out of a `d_step`").with_hint("let the `d_step` end, and jump after it");
         self.builder.report(diagnostic);
     }
 
@@ -625,7 +625,7 @@ impl Table<'_> {
     fn check_else(&mut self, transitions: &[Transition]) {
         let mut elses = transitions.iter().filter(|t| t.effect == Effect::Else);
         if let (Some(first), Some(second)) = (elses.next(), elses.next()) {
-            let diagnostic = Diagnostic::error(second.span, "two `else` meet in one choice")
+            let diagnostic = Diagnostic::error(second.span, "one choice has two `else`")
                 .with_label(first.span, "the other one")
                 .with_hint("a choice that begins with a choice is one choice, with room for one `else`");
             self.builder.report(diagnostic);

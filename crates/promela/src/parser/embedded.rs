@@ -1,7 +1,7 @@
-//! Embedded C: its text is taken as it is, macros expanded, with the position of every token.
+//! Embedded C: its text is copied, with macros expanded, and with the position of every token.
 //!
-//! Promela and C have nearly the same tokens, so the text is put together again from Promela's. A
-//! directive behind a `\` is for C's preprocessor, which runs later: it is part of the text.
+//! Promela and C have nearly the same tokens, so the text is put together from Promela's tokens. A
+//! directive after a `\` is for C's preprocessor, which runs later, so it is part of the text.
 
 use super::{Parsed, Parser};
 use crate::ast::{Embedded, Fragment};
@@ -19,7 +19,7 @@ struct Pieces {
 impl Pieces {
     fn push(&mut self, token: &Token) {
         let spelling = token.kind.spelling();
-        // Tokens that touched each other where they were written may be one token in C.
+        // Tokens that were adjacent in the text may be one token in C.
         let touches = self.last.is_some_and(|last| last.file == token.written.file && last.end == token.written.start);
         if token.newline {
             self.text.push('\n');
@@ -130,7 +130,7 @@ impl Parser {
                 Ok(Embedded::Track { object, size, matched, span: start.to(self.last_span()) })
             }
             _ => {
-                let diagnostic = Diagnostic::error(start, "`c_expr` is a condition: it stands in a process")
+                let diagnostic = Diagnostic::error(start, "`c_expr` is a condition: it belongs in a process")
                     .with_hint("functions are defined in `c_decl`");
                 Err(self.report(diagnostic))
             }

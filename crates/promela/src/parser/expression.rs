@@ -7,7 +7,7 @@ use crate::token::{Key, Op, Tok};
 use source::{Diagnostic, Span};
 
 impl Binary {
-    /// The operator written this way, and how tightly it binds.
+    /// The operator with this spelling, and its precedence.
     pub(crate) fn of(op: Op) -> Option<(Binary, u8)> {
         Some(match op {
             Op::OrOr => (Binary::Or, 1),
@@ -67,7 +67,7 @@ impl Parser {
         if self.expression_depth > MAX_EXPRESSION_DEPTH {
             self.expression_depth -= 1;
             return Err(
-                self.error(self.span(), format!("the expression is nested too deeply: {} levels are the most", MAX_EXPRESSION_DEPTH - 1))
+                self.error(self.span(), format!("the expression is nested too deeply: the limit is {} levels", MAX_EXPRESSION_DEPTH - 1))
             );
         }
         Ok(())

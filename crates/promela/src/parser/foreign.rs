@@ -8,7 +8,7 @@ use crate::ast::{Expr, ExprKind, Step, Stmt, StmtKind};
 use crate::token::{Key, Op, Tok};
 use source::{Diagnostic, Span, did_you_mean};
 
-/// What to write instead of a word that begins a statement or a declaration elsewhere.
+/// The Promela equivalent of a word that begins a statement or a declaration in another language.
 pub(crate) fn hint_for_word(word: &str) -> Option<&'static str> {
     Some(match word {
         "while" | "loop" | "repeat" | "until" | "forever" => "a loop is `do :: condition -> … :: else -> break od`",
@@ -31,7 +31,7 @@ pub(crate) fn hint_for_word(word: &str) -> Option<&'static str> {
         "integer" | "long" | "int32" | "int32_t" | "i32" | "Int" | "Nat" | "signed" => "the type is called `int`",
         "uint" | "uint32_t" | "u32" => "a number without sign has a width: `unsigned x : 5`",
         "int16_t" | "i16" => "the type is called `short`",
-        "float" | "double" | "real" => "there are integers alone: `byte`, `short`, `int`",
+        "float" | "double" | "real" => "there are only integers: `byte`, `short`, `int`",
         "string" | "String" | "str" => "there are no strings in variables; `mtype = { a, b }` gives names to values",
         "struct" | "record" | "class" => "a structure is `typedef Name { byte a; byte b }`",
         "enum" => "names for values are `mtype = { a, b }`",
@@ -57,13 +57,13 @@ pub(crate) fn hint_for_word(word: &str) -> Option<&'static str> {
         "False" | "FALSE" => "write `false`",
         "None" | "NULL" | "null" | "nil" => "there is no such value: a variable is 0 until it is set",
         "VARIABLE" | "VARIABLES" | "variables" | "EXTENDS" | "MODULE" => "this is TLA+; in Promela a variable is `byte x = 0`",
-        "new" | "malloc" | "delete" | "free" => "everything is declared: there is no memory to be allocated",
+        "new" | "malloc" | "delete" | "free" => "all data is declared: memory cannot be allocated",
         "try" | "catch" | "throw" | "except" | "raise" => "`{ … } unless { condition -> … }` leaves a block when a condition holds",
         _ => return None,
     })
 }
 
-/// What to write instead of two signs in a row, the second of which was not expected.
+/// The Promela equivalent of two consecutive signs, the second of which was not expected.
 fn hint_for_signs(before: Op, found: Op) -> Option<String> {
     Some(match (before, found) {
         (op, Op::Assign) if crate::ast::Binary::of(op).is_some_and(|(_, level)| !(6..=7).contains(&level)) => {
@@ -83,12 +83,12 @@ fn hint_for_signs(before: Op, found: Op) -> Option<String> {
 }
 
 impl Parser {
-    /// The token before the present one.
+    /// The token before the current one.
     pub(super) fn previous(&self) -> Option<&Tok> {
         self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map(|t| &t.kind)
     }
 
-    /// A hint where an operand was expected and this was found.
+    /// A hint for `found` where an operand was expected.
     pub(super) fn hint_for_operand(&self, found: &Tok) -> Option<String> {
         let Tok::Op(found) = found else { return None };
         let before = match self.previous() {
@@ -134,8 +134,8 @@ impl Parser {
         hint_for_word(word).map(str::to_owned).or_else(|| did_you_mean(word, Key::ALL.iter().map(|k| k.text())))
     }
 
-    /// Whether the present word or the one before belongs to another language, so that the
-    /// following text is not worth reading.
+    /// Whether the current word or the one before belongs to another language, so that the
+    /// following text need not be read.
     pub(super) fn at_foreign_word(&self) -> bool {
         let foreign = |tok: &Tok| matches!(tok, Tok::Name(word) if hint_for_word(word).is_some());
         foreign(self.peek()) || self.previous().is_some_and(foreign)
@@ -335,7 +335,7 @@ impl Parser {
     }
 }
 
-/// What an array of arrays is in Promela.
+/// The Promela equivalent of an array of arrays.
 pub(super) const TWO_DIMENSIONS: &str = "arrays have one dimension: `typedef Row { byte x[3] }; Row a[2]` is used as `a[i].x[j]`";
 
 /// The first statement of an option.

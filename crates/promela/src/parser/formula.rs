@@ -27,7 +27,7 @@ impl Parser {
     pub(super) fn ltl(&mut self) -> Parsed<Ltl> {
         let span = self.advance();
         let name = match self.peek() {
-            // A word of the language in this place was meant as a name.
+            // A keyword at this position was meant as a name.
             Tok::Name(_) | Tok::Key(_) => self.expect_name("the name of the formula")?,
             _ => {
                 let text = format!("ltl_{}", self.formulas).into();
@@ -47,8 +47,8 @@ impl Parser {
         Ok(Ltl { name, formula, text })
     }
 
-    /// Expressions whose values somebody asks for who is not the model: `ltl = { a, b }`. No model
-    /// writes this; SPIN has nothing like it.
+    /// Expressions whose values are requested from outside the model: `ltl = { a, b }`. Users do
+    /// not write this; SPIN has nothing like it.
     pub(super) fn values(&mut self) -> Parsed<Vec<Expr>> {
         self.advance();
         self.advance();

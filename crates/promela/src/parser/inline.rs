@@ -25,7 +25,7 @@ pub(super) struct Call {
     name: Text,
     /// Its position.
     pub(super) span: Span,
-    /// Where `return` puts its value.
+    /// The variable that receives the value of `return`.
     result: Option<Reference>,
 }
 
@@ -202,7 +202,7 @@ impl Parser {
         Ok((tokens, texts))
     }
 
-    /// Where a `return` puts its value.
+    /// The variable that receives the value of a `return`.
     pub(super) fn return_target(&mut self, span: Span) -> Parsed<Reference> {
         match self.inlines.last() {
             Some(Call { result: Some(result), .. }) => Ok(result.clone()),

@@ -21,11 +21,11 @@ use source::{Diagnostic, Expansions, FileId, Places, Span, did_you_mean};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// What became of a text.
+/// The result of parsing.
 pub struct Reading {
     /// The model, as far as it could be read.
     pub model: Model,
-    /// What is wrong with it.
+    /// The errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// Names in text that could not be read; declarations of them may be missing in the model.
     pub doubtful: HashSet<Text>,
@@ -85,14 +85,14 @@ impl Names {
     }
 }
 
-/// The parser's state: where it reads, what it has found wrong.
+/// The state of the parser: the position, and the errors found so far.
 struct Parser {
     tokens: Vec<Token>,
     /// Inside an inline: the position of each token in the definition. A token of an argument has
     /// its own position in the call, and here that of the parameter.
     texts: Vec<Span>,
     at: usize,
-    /// The end of the text being read, for messages.
+    /// The end of the text, for messages.
     end: Span,
     names: Names,
     diagnostics: Vec<Diagnostic>,
@@ -113,10 +113,10 @@ struct Parser {
     expansion_file: FileId,
 }
 
-/// Bytes of a statement that are kept; what is shown is cut anyway.
+/// The bytes of a statement that are kept; less is shown anyway.
 const MAX_STATEMENT_TEXT: usize = 1000;
 
-/// A mistake that has been reported; the caller decides where to go on.
+/// An error that has been reported; the caller decides where to continue.
 #[derive(Clone, Copy, Debug)]
 struct Reported;
 
@@ -138,12 +138,12 @@ impl Parser {
         self.tokens.get(self.at).map_or(self.end, |t| t.span)
     }
 
-    /// The place of the token read last.
+    /// The position of the token read last.
     fn last_span(&self) -> Span {
         self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or(self.end, |t| t.span)
     }
 
-    /// The user's text from token `from` up to the present one.
+    /// The user's text from token `from` up to the current one.
     fn written_from(&self, from: usize) -> Span {
         let at = |i: usize| self.texts.get(i).copied().or_else(|| self.tokens.get(i).map(|t| t.span));
         let (first, last) = (at(from), self.at.checked_sub(1).and_then(at));
@@ -287,7 +287,7 @@ impl Parser {
         }
     }
 
-    /// All names between this token and the present one may be declared there.
+    /// Marks all names between this token and the current one as possibly declared there.
     fn doubt(&mut self, from: usize) {
         for token in self.tokens.get(from..self.at).unwrap_or_default() {
             if let Tok::Name(name) = &token.kind {
@@ -296,7 +296,7 @@ impl Parser {
         }
     }
 
-    /// Past a block that is not read.
+    /// Skips a block without reading it.
     fn skip_doubtful_block(&mut self) {
         let from = self.at;
         self.skip_brackets(Op::LBrace, Op::RBrace);
@@ -384,7 +384,7 @@ impl Parser {
     }
 
     fn unknown_unit(&mut self, found: &Tok) -> Reported {
-        let mut diagnostic = Diagnostic::error(self.span(), format!("{found} cannot stand outside a process"));
+        let mut diagnostic = Diagnostic::error(self.span(), format!("{found} is not allowed outside a process"));
         if let Tok::Name(name) = found {
             let words = [
                 "proctype",
@@ -532,7 +532,7 @@ impl Parser {
         Err(self.report(diagnostic))
     }
 
-    /// From an opening bracket past the one that closes it.
+    /// Skips from an opening bracket past the one that closes it.
     fn skip_brackets(&mut self, open: Op, close: Op) {
         let mut depth = 0usize;
         loop {

@@ -163,7 +163,7 @@ impl Parser {
     pub(super) fn statement(&mut self) -> Parsed<Stmt> {
         self.statement_depth += 1;
         let result = if self.statement_depth > MAX_STATEMENT_DEPTH {
-            Err(self.error(self.span(), format!("statements are nested too deeply: {} levels are the most", MAX_STATEMENT_DEPTH - 1)))
+            Err(self.error(self.span(), format!("statements are nested too deeply: the limit is {} levels", MAX_STATEMENT_DEPTH - 1)))
         } else {
             self.statement_inside()
         };
@@ -321,7 +321,7 @@ impl Parser {
         let span = reference.span;
         let polls = matches!(self.peek(), Tok::Op(Op::Query | Op::RandomRecv));
         let left = if polls {
-            // A poll: read it again as an operand.
+            // A poll: it is read again as an operand.
             self.at = before;
             self.primary()?
         } else {
@@ -351,7 +351,7 @@ impl Parser {
         }
         let start = label.span;
         if self.at_declaration() || self.is_key(Key::Xr) || self.is_key(Key::Xs) {
-            let diagnostic = Diagnostic::error(start, "a label cannot stand before a declaration")
+            let diagnostic = Diagnostic::error(start, "a label is not allowed before a declaration")
                 .with_hint("put it before the first statement after the declarations");
             return Err(self.report(diagnostic));
         }

@@ -11,7 +11,7 @@ pub fn unary(op: Unary, a: i32) -> i32 {
     }
 }
 
-/// The value of an operator applied to constants, as the machine computes it; none for a division
+/// The value of an operator applied to constants, as the machine computes it; `None` for a division
 /// by zero.
 pub fn binary(op: Binary, a: i32, b: i32) -> Option<i32> {
     Some(match op {

@@ -154,7 +154,7 @@ impl Resolver<'_> {
         self.place(reference).map_or(Ex::Const(0), Ex::Load)
     }
 
-    /// Where an assignment or a receive puts a value.
+    /// The destination of an assignment or a receive.
     pub(super) fn target(&mut self, reference: &Reference) -> Target {
         if let [part] = reference.parts.as_slice() {
             match &*part.name.text {
@@ -168,7 +168,7 @@ impl Resolver<'_> {
                     return Target::Nowhere;
                 }
                 name if self.mtypes.contains_key(name) => {
-                    self.error(reference.span, format!("`{name}` is the name of a message, no variable"));
+                    self.error(reference.span, format!("`{name}` is the name of a message, not a variable"));
                     return Target::Nowhere;
                 }
                 _ => {}
@@ -185,7 +185,7 @@ impl Resolver<'_> {
         let priority = priority.and_then(|p| self.priority(p));
         if let Some(step) = self.current.as_ref().and_then(|c| c.d_step) {
             let diagnostic =
-                Diagnostic::error(span, "`run` cannot stand in a `d_step`").with_label(step, "this one").with_hint("use `atomic`");
+                Diagnostic::error(span, "`run` is not allowed in a `d_step`").with_label(step, "this one").with_hint("use `atomic`");
             self.report(diagnostic);
         }
         let Some(process) = self.process_index(name) else { return Ex::Const(0) };

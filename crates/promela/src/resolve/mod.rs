@@ -52,12 +52,12 @@ pub fn resolve(tree: &ast::Model, doubts: Option<&HashSet<Text>>) -> (Model, Vec
     (resolver.model, diagnostics)
 }
 
-/// What is known about a process type before its body is resolved.
+/// The facts about a process type that are known before its body is resolved.
 #[derive(Debug)]
 struct Header {
     name: Text,
     span: Span,
-    /// How many values `run` has to give.
+    /// The number of values that `run` has to pass.
     parameters: usize,
     /// Variables of the whole process, by name, for remote references.
     outline: HashMap<Text, Symbol>,
@@ -77,12 +77,12 @@ struct Current {
     initialising: bool,
     prologue: Vec<(crate::model::Action, Span)>,
     loops: usize,
-    /// How often each name has been declared.
+    /// The number of declarations of each name.
     names: HashMap<Text, usize>,
     /// All names ever declared, for hints and for remote references.
     outline: HashMap<Text, Symbol>,
     d_step: Option<Span>,
-    /// Variables of the front-end's own, by name.
+    /// Variables that the front-end adds, by name.
     counters: HashMap<String, usize>,
     /// The name of the process type, and its variables of C.
     c_process: String,
@@ -108,12 +108,12 @@ struct Resolver<'a> {
     in_trace: bool,
     /// Elements of all leaves so far, to bound memory.
     elements: usize,
-    /// So are all leaves, and the bytes of their names.
+    /// All leaves so far and the bytes of their names, for the same reason.
     leaves: usize,
     name_bytes: usize,
     /// The first limit that was exceeded, if any: names may be missing after it.
     given_up: Option<Diagnostic>,
-    /// What embedded C declares.
+    /// The declarations of embedded C.
     c: c::World,
 }
 
@@ -131,12 +131,12 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether further findings would not be shown, so that looking for a hint is not worth while.
+    /// Whether further findings would not be shown, so that no hint needs to be found.
     fn is_full(&self) -> bool {
         self.diagnostics.len() > MAX_DIAGNOSTICS || self.given_up.is_some()
     }
 
-    /// The model is refused for its size.
+    /// Refuses the model because of its size.
     fn give_up(&mut self, why: Diagnostic) {
         self.given_up.get_or_insert(why);
     }
@@ -159,7 +159,7 @@ impl Resolver<'_> {
             _ => None,
         });
         if let Some(process) = processes.clone().nth(MAX_NUMBERED) {
-            let message = format!("{} process types: {MAX_NUMBERED} is the most", processes.count());
+            let message = format!("{} process types: the limit is {MAX_NUMBERED}", processes.count());
             self.give_up(Diagnostic::error(process.name.span, message));
             return;
         }

@@ -1,4 +1,4 @@
-//! References: which leaf, which element.
+//! References: the leaf and the element.
 
 use super::types::{Symbol, Ty};
 use super::{PREDEFINED, Resolver};
@@ -20,7 +20,7 @@ pub(super) enum Found {
         ty: Ty,
         /// Its first leaf.
         first: usize,
-        /// The indices given on the way.
+        /// The indices given so far.
         indices: Vec<Ex>,
         /// The length, if it is an array without its index.
         length: Option<u32>,
@@ -68,7 +68,7 @@ impl Resolver<'_> {
         self.follow(&symbol, head, fields)
     }
 
-    /// From a variable along its fields.
+    /// Follows the fields of a variable.
     pub(super) fn follow(&mut self, symbol: &Symbol, head: &Part, fields: &[Part]) -> Option<Found> {
         let mut first = symbol.first;
         let mut ty = symbol.ty;
@@ -199,7 +199,7 @@ impl Resolver<'_> {
             && self.symbol("STDIN").is_none()
         {
             self.report(
-                Diagnostic::error(reference.span, "`STDIN` is not declared, and reads input in SPIN's simulations alone")
+                Diagnostic::error(reference.span, "`STDIN` is not declared, and reads input only in SPIN's simulations")
                     .with_hint("after `chan STDIN` it is a channel that does not exist, as for SPIN's verifier"),
             );
             return Ex::Const(0);

@@ -191,7 +191,7 @@ impl Resolver<'_> {
             StmtKind::Send { channel, sorted, arguments } => {
                 let mut values = Vec::new();
                 for argument in arguments {
-                    // A trace says nothing about a field by `_`.
+                    // In a trace, `_` leaves a field unspecified.
                     if self.in_trace && is_underscore(argument) {
                         values.push(Ex::Anything);
                     } else {
@@ -463,7 +463,7 @@ impl Resolver<'_> {
     }
 }
 
-/// What is done with the fields of a message.
+/// The use of the fields of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fields {
     Sent,

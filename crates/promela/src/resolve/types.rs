@@ -14,13 +14,13 @@ pub(super) struct UserType {
     pub name: Text,
     pub fields: Vec<Field>,
     by_name: HashMap<Text, usize>,
-    /// How many leaves a variable of this type has.
+    /// The number of leaves of a variable of this type.
     pub leaves: usize,
     /// Bytes of the names of these leaves, without the variable's own.
     name_bytes: usize,
     /// Whether some field, at any depth, has an initial value.
     pub initialised: bool,
-    /// How deep types are nested in it.
+    /// The depth of nested types in it.
     pub depth: usize,
     pub span: Span,
 }
@@ -227,12 +227,12 @@ impl Resolver<'_> {
         self.name_bytes = self.name_bytes.saturating_add(self.name_bytes_of(ty, name.len()));
         if first + count > MAX_LEAVES || self.leaves > MAX_ALL_LEAVES {
             let message =
-                format!("with this one there are more than {MAX_LEAVES} variables in a process, or {MAX_ALL_LEAVES} in the model");
+                format!("with this declaration there are more than {MAX_LEAVES} variables in a process, or {MAX_ALL_LEAVES} in the model");
             self.give_up(Diagnostic::error(span, message).with_hint("each field of a structure, at any depth, is a variable"));
             return None;
         }
         if self.name_bytes > MAX_NAME_BYTES {
-            let message = format!("with this one the names of the variables take more than {MAX_NAME_BYTES} bytes");
+            let message = format!("with this declaration the names of the variables take more than {MAX_NAME_BYTES} bytes");
             self.give_up(Diagnostic::error(span, message).with_hint("the name of a field holds the names of all fields around it"));
             return None;
         }
@@ -243,7 +243,8 @@ impl Resolver<'_> {
             self.elements = self.elements.saturating_add(length);
         }
         if self.elements > MAX_ARRAY {
-            let message = format!("with this one the variables are too large: there may be {MAX_ARRAY} elements in the whole model");
+            let message =
+                format!("with this declaration the variables are too large: there may be {MAX_ARRAY} elements in the whole model");
             self.give_up(Diagnostic::error(span, message).with_hint("an array in an array has the product of both lengths"));
             return None;
         }

@@ -1,4 +1,4 @@
-//! Declarations of variables and what they start with.
+//! Declarations of variables and their initial values.
 
 use super::constant;
 use super::types::{Symbol, Ty};
@@ -21,13 +21,13 @@ impl Resolver<'_> {
     /// surprise the user.
     pub(super) fn check_stdin(&mut self, declaration: &Declaration, variable: &Variable) {
         if declaration.ty == TypeName::Chan && &*variable.name.text == "STDIN" && variable.initial.is_none() {
-            let message = "`STDIN` reads input in SPIN's simulations alone: here it is a channel that does not exist";
-            let hint = "a process that chooses what to send can stand for the input";
+            let message = "`STDIN` reads input only in SPIN's simulations: here it is a channel that does not exist";
+            let hint = "a process that chooses what to send can replace the input";
             self.report(Diagnostic::warning(variable.span, message).with_hint(hint));
         }
     }
 
-    /// Adds a variable to the innermost open scope; the index of its first leaf.
+    /// Adds a variable to the innermost open scope; returns the index of its first leaf.
     pub(super) fn declare(&mut self, declaration: &Declaration, variable: &Variable) -> Option<usize> {
         let ty = self.ty(&declaration.ty, variable)?;
         let length = self.array_length(variable);
@@ -196,7 +196,7 @@ impl Resolver<'_> {
                 }
                 let all = self.model.channels.len() + count;
                 if all > MAX_NUMBERED {
-                    let message = format!("with these there are {all} channels at the beginning: {MAX_NUMBERED} is the most");
+                    let message = format!("with these there are {all} channels at the beginning: the limit is {MAX_NUMBERED}");
                     self.error(capacity.span, message);
                     return;
                 }
@@ -247,7 +247,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A name in an initial value that nothing has.
+    /// A name in an initial value that is not declared.
     fn unknown_in(&self, expr: &Expr) -> Option<Ident> {
         match &expr.kind {
             ExprKind::Unary(_, a) => self.unknown_in(a),
@@ -302,7 +302,7 @@ impl Resolver<'_> {
         let slots = self.constant(capacity)?;
         if !(0..=255).contains(&slots) {
             let message = if (0..=MAX_CAPACITY).contains(&slots) {
-                format!("a channel of {slots} messages: 255 is the most")
+                format!("a channel of {slots} messages: the limit is 255")
             } else {
                 format!("a channel cannot hold {slots} messages")
             };
@@ -314,7 +314,7 @@ impl Resolver<'_> {
             self.message_fields(ty, *span, &mut scalars)?;
         }
         if scalars.len() > place::MAX_FIELDS {
-            let message = format!("a message has {} fields: {} is the most", scalars.len(), place::MAX_FIELDS);
+            let message = format!("a message has {} fields: the limit is {}", scalars.len(), place::MAX_FIELDS);
             self.error(capacity.span, message);
             return None;
         }
@@ -401,7 +401,7 @@ impl Resolver<'_> {
                 Ty::Scalar(_) => {
                     let own = field.length.unwrap_or(1);
                     let initial = match field.initial.clone() {
-                        // What a list has too many is not stored.
+                        // Surplus values of a list are not stored.
                         Some(Initial::List(mut list)) => {
                             list.truncate(own as usize);
                             Some(Initial::List(list))
@@ -463,7 +463,7 @@ impl Resolver<'_> {
 }
 
 impl Scalar {
-    /// What is left of a value that is stored.
+    /// The value that remains when `value` is stored.
     pub(crate) fn truncate(self, value: i32) -> i32 {
         match self {
             Scalar::Bit => value & 1,

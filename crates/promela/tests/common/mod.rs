@@ -1,4 +1,4 @@
-//! What the tests share: compiling a model, exploring it, reading its expectations.
+//! Common parts of the tests: compiling a model, exploring it, reading its expectations.
 
 #![allow(dead_code, reason = "each test uses a part of this")]
 
@@ -42,7 +42,7 @@ pub fn findings(text: &str) -> String {
     render_all(&map, &compiled.diagnostics)
 }
 
-/// The verified program of a model that must be right.
+/// The verified program of a model that must be correct.
 pub fn verified(map: &SourceMap, compiled: promela::Compiled) -> Verified {
     let errors: Vec<&Diagnostic> = compiled.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty(), "{}", render_all(map, errors));
@@ -52,11 +52,11 @@ pub fn verified(map: &SourceMap, compiled: promela::Compiled) -> Verified {
     }
 }
 
-/// What an exploration finds.
+/// The result of an exploration.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Space {
     pub states: usize,
-    /// Edges, the arrival at the initial state not counted.
+    /// The number of edges, without the arrival at the initial state.
     pub transitions: usize,
     /// Names of the kinds of violations, sorted.
     pub violations: Vec<String>,
@@ -101,8 +101,7 @@ pub fn explore(program: Verified, limit: usize) -> Option<Space> {
     Some(space)
 }
 
-/// What a model's header says must be found:
-/// `// expect: states=… transitions=… verdict=… violation=…`.
+/// The expectations in a model's header: `// expect: states=… transitions=… verdict=… violation=…`.
 #[derive(Debug, Default)]
 pub struct Expected {
     pub states: Option<usize>,

@@ -1,4 +1,4 @@
-//! Calls: functions of the model's own C, and the few of C's library that a state can bear.
+//! Calls: the model's own functions of C, and the few functions of C's library that are supported.
 
 use super::expression::{Argument, Value, binary, int, unary};
 use super::types::CType;
@@ -10,7 +10,7 @@ use lang_c::span::{Node as CNode, Span as CSpan};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Calls within calls.
+/// The most nested calls.
 const MAX_CALLS: usize = 16;
 
 impl Lower<'_, '_> {
@@ -87,7 +87,7 @@ impl Lower<'_, '_> {
         let value = match &function.result {
             CType::Void => None,
             CType::Int(_) => Some(self.temporary(&function.result, at)?),
-            _ => return Err(self.wrong(at, "a function gives a number or nothing")),
+            _ => return Err(self.wrong(at, "a function returns a number or nothing")),
         };
         let end = self.label("return");
         self.returns.push(Return { value, end, used: false });
@@ -161,7 +161,7 @@ impl Lower<'_, '_> {
             _ => {
                 let hint = match name {
                     "rand" | "random" => "a choice is written in Promela, by `if` or `select`",
-                    "malloc" | "calloc" | "free" => "what a state contains is declared: use an array and indices",
+                    "malloc" | "calloc" | "free" => "all data of a state is declared: use an array and indices",
                     _ => "functions are defined in `c_decl` or in a `c_code` outside processes",
                 };
                 Err(self.wrong_with(at, format!("there is no function `{name}` here"), hint))
@@ -169,7 +169,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// What an address stands for: the whole variable, if it is an array.
+    /// The object that an address refers to: the whole variable, if it is an array.
     fn whole(&mut self, e: &CNode<Expression>) -> Result<Object, Stop> {
         match &e.node {
             Expression::UnaryOperator(operation) if operation.node.operator.node == UnaryOperator::Address => {

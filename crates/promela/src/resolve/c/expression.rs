@@ -9,7 +9,7 @@ use lang_c::ast::{BinaryOperator, Constant, Expression, IntegerBase, IntegerSize
 use lang_c::span::{Node as CNode, Span as CSpan};
 use source::did_you_mean;
 
-/// Elements copied by one assignment of a structure.
+/// The most elements that one assignment of a structure copies.
 const MAX_COPIED: usize = 4096;
 
 /// The value of an expression.
@@ -19,7 +19,7 @@ pub(super) struct Value {
     pub number: Number,
 }
 
-/// What is passed to a function.
+/// An argument of a function.
 #[derive(Clone, Debug)]
 pub(super) enum Argument {
     Value(Value),
@@ -110,8 +110,8 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// What a variable of this type holds after the value was stored. The variable itself keeps the
-    /// low bits.
+    /// The value that a variable of this type holds after the value was stored. The variable itself
+    /// keeps the low bits.
     pub(super) fn narrowed(&mut self, value: Value, to: Int) -> Ex {
         if to.truth {
             return if is_truth(&value.ex) { value.ex } else { binary(Binary::Ne, value.ex, Ex::Const(0)) };
@@ -126,7 +126,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The same as an expression that is used without being stored.
+    /// Like `narrowed`, for an expression that is used without being stored.
     fn cast(&mut self, value: Value, to: Int) -> Value {
         let ex = self.narrowed(value, to);
         let ex = match (to.bits, to.signed) {
@@ -181,9 +181,9 @@ impl Lower<'_, '_> {
             Expression::Identifier(name) => match self.binding(&name.node.name) {
                 Some(Binding::Object(object)) => Ok(object),
                 Some(Binding::Pointer(_)) => {
-                    Err(self.wrong_with(e.span, "a pointer stays what it was made from", "change what it points to, by `*` or `->`"))
+                    Err(self.wrong_with(e.span, "a pointer cannot be changed", "change what it points to, by `*` or `->`"))
                 }
-                Some(Binding::Value(..)) => Err(self.wrong(e.span, "a condition in C can change nothing here")),
+                Some(Binding::Value(..)) => Err(self.wrong(e.span, "a condition in C must not change anything")),
                 None => Err(self.unknown(&name.node.name, e.span)),
             },
             Expression::Member(member) => {
@@ -201,7 +201,7 @@ impl Lower<'_, '_> {
                     return self.of_process(process, &name.node.name, e.span);
                 }
                 let object = if direct { self.object(base)? } else { self.pointer(base)? };
-                let CType::Struct(index) = object.ty else { return Err(self.wrong(base.span, "this is no structure")) };
+                let CType::Struct(index) = object.ty else { return Err(self.wrong(base.span, "this is not a structure")) };
                 let fields: Vec<&str> = self.r.c.structs[index].fields.iter().map(|(field, _)| field.as_str()).collect();
                 match fields.iter().position(|field| **field == name.node.name) {
                     Some(number) => Ok(self.field_at(&object, index, number)),
@@ -268,11 +268,11 @@ impl Lower<'_, '_> {
         let object = self.object(e)?;
         match object.ty {
             CType::Array(..) => Ok(self.element(&object, Ex::Const(0))),
-            _ => Err(self.wrong(e.span, "this is no pointer")),
+            _ => Err(self.wrong(e.span, "this is not a pointer")),
         }
     }
 
-    /// The element so many places further.
+    /// The element at this distance.
     fn moved(&mut self, mut object: Object, by: Ex, at: CSpan) -> Result<Object, Stop> {
         if by == Ex::Const(0) {
             return Ok(object);
@@ -280,12 +280,12 @@ impl Lower<'_, '_> {
         match object.indices.pop() {
             Some(Ex::Const(0)) => object.indices.push(by),
             Some(index) => object.indices.push(binary(Binary::Add, index, by)),
-            None => return Err(self.wrong(at, "this is no array")),
+            None => return Err(self.wrong(at, "this is not an array")),
         }
         Ok(object)
     }
 
-    /// The object with indices that cannot change.
+    /// The object with constant indices.
     pub(super) fn fixed(&mut self, mut object: Object, at: CSpan) -> Result<Object, Stop> {
         for index in &mut object.indices {
             if is_const(index).is_none() && !self.pure {
@@ -346,15 +346,15 @@ impl Lower<'_, '_> {
         Ok(object)
     }
 
-    /// A variable whose value is an expression gets another one.
+    /// Gives a new value to a variable whose value is an expression.
     fn rebind(&mut self, name: &str, value: Value, to: Int, at: CSpan) -> Result<Object, Stop> {
         let value = self.cast(value, to);
         let scope = self.scopes.iter_mut().rev().find(|scope| scope.contains_key(name));
         match scope.and_then(|scope| scope.get_mut(name)) {
             Some(binding) => *binding = Binding::Value(value, to),
-            None => return Err(self.wrong(at, "a condition in C can change nothing here")),
+            None => return Err(self.wrong(at, "a condition in C must not change anything")),
         }
-        // Nobody looks at the object of such a variable.
+        // The object of such a variable is never used.
         Ok(Object { scope: crate::model::Scope::Local, leaf: usize::MAX, indices: Vec::new(), ty: CType::Void })
     }
 
@@ -433,7 +433,7 @@ impl Lower<'_, '_> {
                 match self.binding(name) {
                     Some(Binding::Value(value, _)) => Ok(value),
                     Some(Binding::Object(object)) => self.load(&object, e.span),
-                    Some(Binding::Pointer(_)) => Err(self.wrong(e.span, "a pointer is no number")),
+                    Some(Binding::Pointer(_)) => Err(self.wrong(e.span, "a pointer is not a number")),
                     None => match (self.r.c.constants.get(name), name.as_str()) {
                         (Some(&value), _) => Ok(int(Ex::Const(value))),
                         (None, "true") => Ok(int(Ex::Const(1))),
@@ -486,13 +486,13 @@ impl Lower<'_, '_> {
             }
             Expression::Call(_) => {
                 let value = self.call(e)?;
-                value.ok_or_else(|| self.wrong(e.span, "this function gives no value"))
+                value.ok_or_else(|| self.wrong(e.span, "this function returns no value"))
             }
-            _ => Err(self.wrong(e.span, "this expression of C is not known here")),
+            _ => Err(self.wrong(e.span, "this expression of C is not supported")),
         }
     }
 
-    /// A value that is one of two, and perhaps the effects of finding it.
+    /// A value that is one of two, with the effects of computing it.
     fn choice(
         &mut self,
         condition: Ex,
@@ -597,7 +597,7 @@ impl Lower<'_, '_> {
                 self.store(&object, value, at)?;
                 self.load(&slot, at)
             }
-            UnaryOperator::Address => Err(self.wrong(at, "an address is no number")),
+            UnaryOperator::Address => Err(self.wrong(at, "an address is not a number")),
             UnaryOperator::Indirection => {
                 let object = self.pointer(operand)?;
                 self.load(&object, at)
@@ -650,7 +650,7 @@ impl Lower<'_, '_> {
                     let object = self.change(lhs, op, by, at)?;
                     return if object.leaf == usize::MAX { self.value(lhs) } else { self.load(&object, at) };
                 }
-                let op = plain(op).ok_or_else(|| self.wrong(at, "this operator is not known here"))?;
+                let op = plain(op).ok_or_else(|| self.wrong(at, "this operator is not supported"))?;
                 let (a, b) = (self.value(lhs)?, self.value(rhs)?);
                 self.arithmetic(op, a, b, at)
             }
@@ -720,7 +720,7 @@ impl Lower<'_, '_> {
         let sign = |ex| binary(Binary::BitXor, ex, Ex::Const(i32::MIN));
         let more = binary(Binary::Ge, sign(rest), sign(y.clone()));
         let quotient = binary(Binary::Add, about, more);
-        // A divisor above the largest signed number goes at most once into the other.
+        // A divisor above the largest signed number is contained at most once in the dividend.
         let once = binary(Binary::Ge, sign(x.clone()), sign(y.clone()));
         let large = binary(Binary::Lt, y.clone(), Ex::Const(0));
         let quotient = Ex::Conditional(Box::new(large), Box::new(once), Box::new(quotient));

@@ -54,7 +54,7 @@ const TYPES: [(&str, Int); 20] = [
     ("bool", Int { bits: 1, signed: false, truth: true }),
 ];
 
-/// What the fragments of a model declare.
+/// The declarations in the fragments of a model.
 #[derive(Debug, Default)]
 pub(super) struct World {
     typenames: BTreeSet<String>,
@@ -65,13 +65,13 @@ pub(super) struct World {
     functions: HashMap<String, Rc<Function>>,
     /// Global variables of C.
     objects: BTreeMap<String, Object>,
-    /// Those whose values are kept with the state.
+    /// The variables whose values are kept with the state.
     tracked: BTreeSet<String>,
     /// `c_state … "Global"`.
     state: HashMap<String, Object>,
     /// `c_state … "Local P"`: the process type, the declaration, the initial value.
     locals: Vec<(Text, Fragment, Option<Fragment>)>,
-    /// The structure that a user-defined type of Promela is.
+    /// The structure for each user-defined type of Promela.
     user_types: HashMap<usize, usize>,
     /// Globals that some fragment writes.
     written: BTreeSet<usize>,
@@ -99,30 +99,30 @@ pub(super) struct Object {
     ty: CType,
 }
 
-/// What a name of a fragment means.
+/// The meaning of a name in a fragment.
 #[derive(Clone, Debug)]
 enum Binding {
     Object(Object),
-    /// A pointer to this.
+    /// A pointer to this object.
     Pointer(Object),
     /// A variable whose value is known as an expression.
     Value(expression::Value, Int),
 }
 
-/// The translation ended; what is wrong has been reported, unless it was a trial.
+/// The translation has ended; an error has been reported, unless it was a trial.
 #[derive(Clone, Copy, Debug)]
 struct Stop;
 
-/// A loop or a `switch` around a statement: where `break` and `continue` lead.
+/// A loop or a `switch` around a statement, with the targets of `break` and `continue`.
 #[derive(Debug)]
 struct Around {
     leave: Text,
     left: bool,
-    /// None for a `switch`.
+    /// `None` for a `switch`.
     next: Option<(Text, bool)>,
 }
 
-/// A call being expanded: where its value goes, where it ends.
+/// A call being expanded, with the destination of its value and its end.
 #[derive(Debug)]
 struct Return {
     value: Option<Object>,
@@ -133,21 +133,22 @@ struct Return {
 /// Translates one fragment.
 struct Lower<'r, 'a> {
     r: &'r mut Resolver<'a>,
-    /// The text that positions refer to, and by how much its offsets are too large.
+    /// The text that positions refer to, and the distance by which its offsets are too large.
     fragment: Fragment,
     shift: usize,
     scopes: Vec<HashMap<String, Binding>>,
     out: Vec<Stm>,
-    /// Nothing may change: only an expression is wanted.
+    /// Nothing may be changed: only an expression is wanted.
     pure: bool,
-    /// Mistakes are not reported: this is a trial.
+    /// Errors are not reported, because this is a trial.
     quiet: bool,
-    /// The scratch variables in use, by their places among those of the process.
+    /// The scratch variables in use, by their indices among those of the process.
     taken: Vec<bool>,
     around: Vec<Around>,
     returns: Vec<Return>,
     calls: Vec<String>,
-    /// Statements followed while functions are evaluated as expressions.
+    /// The number of statements that may still be followed while functions are evaluated as
+    /// expressions.
     budget: usize,
 }
 
@@ -206,7 +207,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Variables of C that nobody tracks have no place in the state of SPIN.
+    /// Variables of C that are not tracked are not part of SPIN's states.
     pub(super) fn c_finish(&mut self) {
         let mut hidden = Vec::new();
         for (name, object) in &self.c.objects {
@@ -226,7 +227,7 @@ impl<'a> Resolver<'a> {
     fn c_unit(&mut self, fragment: &Fragment, unit: &c::TranslationUnit, shift: usize) {
         for external in &unit.0 {
             let mut lower = self.lower(fragment, shift);
-            // What is wrong has been reported, and the other declarations are read all the same.
+            // Errors have been reported; the other declarations are still read.
             _ = match &external.node {
                 c::ExternalDeclaration::Declaration(declaration) => lower.global_declaration(&declaration.node),
                 c::ExternalDeclaration::FunctionDefinition(function) => lower.function(&function.node),
@@ -261,7 +262,7 @@ impl<'a> Resolver<'a> {
             }
             _ => {
                 let diagnostic =
-                    Diagnostic::error(span, format!("`{scope}` is no scope")).with_hint("write \"Global\", \"Local P\" or \"Hidden\"");
+                    Diagnostic::error(span, format!("`{scope}` is not a scope")).with_hint("write \"Global\", \"Local P\" or \"Hidden\"");
                 self.report(diagnostic);
             }
         }
@@ -524,7 +525,7 @@ impl Lower<'_, '_> {
                 [designator] => match &designator.node {
                     c::Designator::Index(index) => next = self.constant(index)?.max(0) as usize,
                     c::Designator::Member(name) => {
-                        let CType::Struct(index) = &object.ty else { return Err(self.wrong(name.span, "this is no structure")) };
+                        let CType::Struct(index) = &object.ty else { return Err(self.wrong(name.span, "this is not a structure")) };
                         let found = self.r.c.structs[*index].fields.iter().position(|(field, _)| *field == name.node.name);
                         next = found.ok_or_else(|| self.wrong(name.span, "there is no such field"))?;
                     }
@@ -568,7 +569,7 @@ impl Lower<'_, '_> {
     /// A scratch variable of the process.
     fn temporary(&mut self, ty: &CType, at: lang_c::span::Span) -> Result<Object, Stop> {
         if self.pure || self.r.current.is_none() {
-            return Err(self.wrong_with(at, "a condition in C can change nothing here", "use `c_code` for statements"));
+            return Err(self.wrong_with(at, "a condition in C must not change anything", "use `c_code` for statements"));
         }
         let slots = self.r.current.as_ref().map_or(0, |current| current.c_slots.len());
         self.taken.resize(slots, false);
@@ -716,14 +717,14 @@ impl Lower<'_, '_> {
                 let ty = self.r.table(object.scope)[object.leaf].ty;
                 Ok(Place { scope: object.scope, leaf: object.leaf, indices: object.indices.clone(), ty })
             }
-            CType::Array(..) => Err(self.wrong(at, "an array is no value: an index is missing")),
-            _ => Err(self.wrong(at, "a structure is no number: a field is missing")),
+            CType::Array(..) => Err(self.wrong(at, "an array is not a value: an index is missing")),
+            _ => Err(self.wrong(at, "a structure is not a number: a field is missing")),
         }
     }
 
     fn emit(&mut self, action: Action, at: lang_c::span::Span) -> Result<(), Stop> {
         if self.pure {
-            return Err(self.wrong_with(at, "a condition in C can change nothing here", "use `c_code` for statements"));
+            return Err(self.wrong_with(at, "a condition in C must not change anything", "use `c_code` for statements"));
         }
         if let Action::Assign(Target::Place(place), _) = &action
             && place.scope == Scope::Global

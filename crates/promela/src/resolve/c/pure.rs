@@ -1,9 +1,9 @@
 //! Functions of C as expressions.
 //!
 //! A condition cannot contain statements. So a function that is called in one is evaluated while
-//! the model is read: its variables have expressions for values, an `if` makes a conditional
-//! expression of what follows on both ways, and a loop is followed as long as its condition is
-//! known.
+//! the model is read: the values of its variables are expressions, an `if` makes a conditional
+//! expression of the code that follows on both branches, and a loop is followed as long as its
+//! condition is known.
 
 use super::expression::{Argument, Value};
 use super::types::CType;
@@ -14,21 +14,21 @@ use lang_c::span::{Node as CNode, Span as CSpan};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What is still to be done.
+/// An item that is still to be executed.
 #[derive(Clone)]
 enum Item<'f> {
     Statement(&'f CNode<Statement>),
     Declaration(&'f Declaration, CSpan),
     Effect(&'f CNode<Expression>),
-    /// The head of a loop: goes on if the condition holds.
+    /// The head of a loop, which continues if the condition holds.
     Loop {
         condition: Option<&'f CNode<Expression>>,
         step: Option<&'f CNode<Expression>>,
         body: &'f CNode<Statement>,
     },
-    /// Where `continue` leads.
+    /// The target of `continue`.
     Next,
-    /// Where `break` leads.
+    /// The target of `break`.
     Left,
     EndOfScope,
 }
@@ -59,7 +59,7 @@ impl Lower<'_, '_> {
         result
     }
 
-    /// Follows what is still to be done, last item first, up to a `return`.
+    /// Executes the items, last item first, up to a `return`.
     fn follow<'f>(&mut self, mut todo: Vec<Item<'f>>, function: &'f Rc<Function>) -> Result<Value, Stop> {
         let end = function.body.span;
         while let Some(item) = todo.pop() {
@@ -158,7 +158,7 @@ impl Lower<'_, '_> {
         Err(self.wrong(end, format!("`{}` can end without a value", function.name)))
     }
 
-    /// Drops what is to be done up to a place, and closes the scopes on the way.
+    /// Drops items up to a certain one, and closes their scopes.
     fn unwind(&mut self, todo: &mut Vec<Item<'_>>, stop: impl Fn(&Item<'_>) -> bool) {
         while let Some(item) = todo.pop() {
             if matches!(item, Item::EndOfScope) {

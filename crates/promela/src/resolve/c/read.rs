@@ -1,30 +1,30 @@
 //! The text of embedded C as a syntax tree, by the `lang-c` crate.
 //!
-//! The parser of `lang-c` descends into what is nested, so nesting and the length of statements are
-//! bounded before it runs, and it runs in a thread with a stack that is large enough for the bound.
+//! The parser of `lang-c` is recursive. So the nesting and the length of statements are limited
+//! before it runs, and it runs in a thread with a stack that is large enough for the limit.
 
 use lang_c::ast::{BlockItem, Expression, ExternalDeclaration, Statement, TranslationUnit};
 use lang_c::driver::{Config, parse_preprocessed};
 use lang_c::span::Node;
 use std::collections::BTreeSet;
 
-/// Bytes of one text.
+/// The most bytes of one text.
 const MAX_TEXT: usize = 1 << 16;
-/// Brackets within brackets.
+/// The most nested brackets.
 const MAX_NESTING: usize = 24;
 /// Tokens of one statement, and `else`s of one text: each may be one level of nesting.
 const MAX_STATEMENT: usize = 400;
 const MAX_ELSE: usize = 200;
 const STACK: usize = 64 << 20;
 
-/// What is wrong with a text, and where in it.
+/// An error in a text, and its position.
 #[derive(Debug)]
 pub(super) struct Mistake {
     pub offset: usize,
     pub message: String,
 }
 
-/// A tree, and by how much the offsets in it are too large.
+/// A tree, and the distance by which its offsets are too large.
 pub(super) type Shifted<T> = (T, usize);
 
 /// Declarations and definitions of functions.
@@ -41,14 +41,14 @@ pub(super) fn block(text: &str, types: &BTreeSet<String>) -> Result<Shifted<Node
         Some(ExternalDeclaration::FunctionDefinition(function)) if unit.0.iter().all(|e| e.span.start < shift) => {
             Ok((function.node.statement, shift))
         }
-        _ => Err(Mistake { offset: 0, message: "this is no sequence of statements".to_owned() }),
+        _ => Err(Mistake { offset: 0, message: "this is not a sequence of statements".to_owned() }),
     }
 }
 
 /// An expression.
 pub(super) fn expression(text: &str, types: &BTreeSet<String>) -> Result<Shifted<Node<Expression>>, Mistake> {
     let (mut unit, shift) = read(text, "int f(void) { return (", "\n); }", types)?;
-    let wrong = || Mistake { offset: 0, message: "this is no expression".to_owned() };
+    let wrong = || Mistake { offset: 0, message: "this is not an expression".to_owned() };
     let Some(ExternalDeclaration::FunctionDefinition(function)) = unit.0.pop().map(|external| external.node) else { return Err(wrong()) };
     let Statement::Compound(items) = function.node.statement.node else { return Err(wrong()) };
     match <[Node<BlockItem>; 1]>::try_from(items) {
@@ -96,7 +96,7 @@ fn without_directives(text: &str) -> Result<String, Mistake> {
             continue;
         };
         if !directive.trim_start().strip_prefix("include").is_some_and(|rest| rest.trim_start().starts_with('<')) {
-            let message = "a directive for C's preprocessor alone is not followed: without the `\\` it is followed when the model is read";
+            let message = "a directive only for C's preprocessor is ignored: without the `\\` it is executed when the model is read";
             return Err(Mistake { offset: out.len(), message: message.to_owned() });
         }
         out.extend(line.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
@@ -104,7 +104,7 @@ fn without_directives(text: &str) -> Result<String, Mistake> {
     Ok(out)
 }
 
-/// Refuses what is nested too deeply or too long.
+/// Refuses text that is nested too deeply or too long.
 fn measure(text: &str) -> Result<(), Mistake> {
     let wrong = |offset, message: String| Err(Mistake { offset, message });
     if text.len() > MAX_TEXT {
@@ -149,7 +149,7 @@ fn measure(text: &str) -> Result<(), Mistake> {
         }
         tokens += usize::from(!byte.is_ascii_whitespace());
         if nesting > MAX_NESTING {
-            return wrong(start, format!("brackets are nested too deeply: {MAX_NESTING} levels are the most"));
+            return wrong(start, format!("brackets are nested too deeply: the limit is {MAX_NESTING} levels"));
         }
         if tokens > MAX_STATEMENT {
             return wrong(start, format!("a statement has more than {MAX_STATEMENT} tokens"));

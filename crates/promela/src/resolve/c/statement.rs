@@ -66,13 +66,13 @@ impl Lower<'_, '_> {
             }
             Statement::Return(value) => self.leave(value.as_deref(), at),
             Statement::Labeled(_) | Statement::Goto(_) => {
-                Err(self.wrong_with(at, "labels and `goto` of C are not followed", "use a loop or a `switch`"))
+                Err(self.wrong_with(at, "labels and `goto` of C are not supported", "use a loop or a `switch`"))
             }
-            Statement::Asm(_) => Err(self.wrong(at, "assembler is not followed")),
+            Statement::Asm(_) => Err(self.wrong(at, "assembler is not supported")),
         }
     }
 
-    /// The steps that something makes, apart from those made so far.
+    /// The steps that `make` makes, separate from those made so far.
     fn apart(&mut self, make: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<Vec<Stm>, Stop> {
         let before = std::mem::take(&mut self.out);
         let result = make(self);
@@ -116,8 +116,8 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// What a variable of a fragment starts with. One without an initial value is zero, so that the
-    /// same state always has the same successors.
+    /// The initial value of a variable of a fragment. Without one it is zero, so that the same
+    /// state always has the same successors.
     fn start(&mut self, object: &Object, initializer: Option<&CNode<Initializer>>, at: CSpan) -> Result<(), Stop> {
         match initializer.map(|initializer| &initializer.node) {
             None => self.fill(object, 0, at),
@@ -241,7 +241,7 @@ impl Lower<'_, '_> {
                     let case = match &labeled.node.label.node {
                         Label::Case(value) => Some(self.constant(value)?),
                         Label::Default => None,
-                        _ => return Err(self.wrong(inner.span, "this label is not followed")),
+                        _ => return Err(self.wrong(inner.span, "this label is not supported")),
                     };
                     let label = self.label("case");
                     cases.push((case, label.clone()));

@@ -1,7 +1,7 @@
 //! Types of C, and how their variables are divided into leaves.
 //!
-//! Sizes are those of the usual 64-bit machines. A value of 64 bits has a variable of 32: an
-//! operation whose result does not fit is a fault when it happens, never a wrong value.
+//! Sizes are those of the usual 64-bit machines. A value of 64 bits is stored in a variable of 32:
+//! if a result does not fit, the operation is a fault, never a wrong value.
 
 use super::{Lower, Stop};
 use crate::model::Scalar;
@@ -78,7 +78,7 @@ pub(in crate::resolve) struct Struct {
 pub(super) type Named = (Option<String>, CType);
 
 impl Lower<'_, '_> {
-    /// How many leaves a variable has.
+    /// The number of leaves of a variable.
     pub(super) fn leaves(&self, ty: &CType) -> usize {
         match ty {
             CType::Void | CType::Int(_) | CType::Pointer(_) => 1,

@@ -1,58 +1,59 @@
-//! One worker's part of a computation that goes on in rounds.
+//! One worker's part of a computation in rounds.
 //!
-//! What is sent in a round arrives before the next one begins, and not before the receiver has
-//! begun the present one. An actor works on a round when everything that was sent in the round
-//! before has arrived, and takes what others send in this round at any time between two pieces of
-//! work. It does not know what carries its messages: a dataflow over processes, or a test that
-//! delays and reorders them ([`rehearse`](crate::rehearse)).
+//! Messages sent in a round arrive before the next one begins, and not before the receiver has
+//! begun the current one. An actor works on a round when all messages of the round before have
+//! arrived, and receives the messages of this round at any time between two pieces of work. It does
+//! not know what carries its messages: a dataflow over processes, or a test that delays and
+//! reorders them ([`rehearse`](crate::rehearse)).
 
-/// How a piece of work ended.
+/// The result of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// There is more to do in this round.
+    /// More work is left in this round.
     More,
-    /// The round is done here. The next one concerns this worker only if something is sent to it.
+    /// The round is done here. This worker takes part in the next one only if it receives a
+    /// message.
     Rest,
-    /// The round is done here, and this worker takes part in the next one whatever is sent.
+    /// The round is done here, and this worker takes part in the next one in any case.
     Again,
 }
 
 /// One worker's part of a computation.
 pub trait Actor {
-    /// Takes bytes that worker `from` has sent in the round before `round`.
+    /// Receives bytes that worker `from` has sent in the round before `round`.
     fn receive(&mut self, round: u64, from: usize, bytes: &[u8]);
 
-    /// Does a piece of the work of a round: some milliseconds, so that what arrives is not kept
-    /// waiting.
+    /// Does a piece of the work of a round: some milliseconds, so that arriving messages need not
+    /// wait.
     fn work(&mut self, out: &mut Outbox) -> Turn;
 }
 
-/// Bytes for a receiver that are sent without waiting for more.
+/// The number of bytes for a receiver after which they are sent without waiting for more.
 const PARCEL: usize = 1 << 15;
 
-/// What a worker sends. Records for one receiver are gathered and travel together.
+/// The outgoing messages of a worker. Records for one receiver are collected and sent together.
 #[derive(Debug)]
 pub struct Outbox {
     me: usize,
     open: Vec<Vec<u8>>,
     closed: Vec<(usize, Vec<u8>)>,
     most: usize,
-    /// The round that is worked on, from 0.
+    /// The current round, from 0.
     pub round: u64,
-    /// Parcels sent so far.
+    /// The number of parcels sent so far.
     pub parcels: u64,
-    /// Bytes sent so far.
+    /// The number of bytes sent so far.
     pub bytes: u64,
 }
 
 impl Outbox {
-    /// Nothing yet, from worker `me` of so many. Parcels are closed when they have `most` bytes;
-    /// usually that is [`Outbox::usual`].
+    /// An empty outbox of worker `me` of `workers`. Parcels are closed when they have `most` bytes,
+    /// usually [`Outbox::usual`].
     pub fn new(me: usize, workers: usize, most: usize) -> Outbox {
         Outbox { me, open: vec![Vec::new(); workers], closed: Vec::new(), most, round: 0, parcels: 0, bytes: 0 }
     }
 
-    /// The usual size of a parcel among so many workers: all open ones together stay small.
+    /// The usual size of a parcel among this many workers: all open parcels together stay small.
     pub fn usual(workers: usize) -> usize {
         (PARCEL * 32 / workers.max(32)).max(1 << 10)
     }
@@ -91,7 +92,7 @@ impl Outbox {
         self.closed.push((to, bytes));
     }
 
-    /// Takes the parcels that are closed; at the end of a round, all.
+    /// Takes the closed parcels; at the end of a round, all.
     pub fn take(&mut self, end_of_round: bool) -> std::vec::Drain<'_, (usize, Vec<u8>)> {
         if end_of_round {
             for to in 0..self.open.len() {

@@ -1,11 +1,11 @@
 //! A state space as a graph in fragments, one for each worker (Garavel, Mateescu and Smarandache,
 //! 2001). States are in memory, edges go to disk as they are found.
 //!
-//! Worker *i* of *n* numbers its states *i*, *i* + *n*, *i* + 2*n* and so on, from its first one,
-//! so a number tells the owner. An edge belongs to the fragment of its target: the number of its
-//! source, its label and its target are all that has to be sent. The printed procedure begins to
-//! count one too late for all workers but the first, and ends too early if a worker that still has
-//! states of its own answers; here rounds end when everyone is done.
+//! Worker *i* of *n* numbers its states *i*, *i* + *n*, *i* + 2*n* and so on, so a number
+//! determines the owner. An edge belongs to the fragment of its target: only the number of its
+//! source, its label and its target have to be sent. The published procedure begins to count one
+//! too late for all workers but the first, and ends too early if a worker that still has states of
+//! its own answers; here rounds end when all workers are done.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::explore::statistics;
@@ -29,17 +29,17 @@ const SLICE: Duration = Duration::from_millis(4);
 /// The labels of the steps that leave a state.
 pub type Labels<'a> = dyn FnMut(&[u8], &[Action]) -> Vec<String> + 'a;
 
-/// What a worker has to do to make its fragment.
+/// The task of a worker that makes its fragment.
 pub struct Construction<'a> {
-    /// What is explored.
+    /// The system to explore.
     pub system: &'a mut dyn System,
-    /// What its steps are called.
+    /// The labels of its steps.
     pub labels: &'a mut Labels<'a>,
-    /// Who owns which state.
+    /// The owners of states.
     pub owners: Owners,
     /// The memory limit of the process.
     pub memory: Option<u64>,
-    /// Where the fragment goes.
+    /// The destination of the fragment.
     pub to: &'a mut dyn Write,
 }
 
@@ -167,8 +167,8 @@ impl Actor for Construct<'_> {
     }
 }
 
-/// Makes the fragments of a state space; every worker calls this. A fragment is whole only if the
-/// verdict is *holds*.
+/// Makes the fragments of a state space; every worker calls this. A fragment is complete only if
+/// the verdict is *holds*.
 pub fn construct(seat: &mut Seat<'_>, construction: Construction<'_>) -> Result<Outcome, Abandoned> {
     let begun = Instant::now();
     let Construction { system, labels, owners, memory, to } = construction;
@@ -220,7 +220,7 @@ pub fn construct(seat: &mut Seat<'_>, construction: Construction<'_>) -> Result<
                 shared.stop(StopReason::Storage(error.to_string()));
             }
         }
-        // The others work, and this one has nothing to say.
+        // The other workers continue; this one has nothing to contribute.
         Err(_) => seat.drive(&mut Idle)?,
     }
     (part.parcels, part.bytes) = (seat.sent().0 - before.0, seat.sent().1 - before.1);

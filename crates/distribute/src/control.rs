@@ -1,5 +1,5 @@
-//! What rank 0 and the others say to each other beside the dataflow: who is there, what is to be
-//! done, how far it is, and that everyone is still alive.
+//! The messages between rank 0 and the others outside the dataflow: the processes, the job, the
+//! progress, and signs of life.
 
 use crate::wire::{Cursor, put_bytes, put_number, put_reason};
 use contract::{Progress, StopReason};
@@ -7,28 +7,28 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A beat is sent this often; who is silent for so long is taken for dead.
+/// The interval of beats, and the time after which a silent process is considered dead.
 pub(crate) const BEAT: Duration = Duration::from_millis(250);
 pub(crate) const SILENCE: Duration = Duration::from_secs(6);
-/// No message is longer: a job has a program in it.
+/// The longest message: a job contains a program.
 const MOST: u32 = 1 << 28;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Message {
-    /// From rank 0: the session, how many processes there are, and how many workers in each.
+    /// From rank 0: the session, the number of processes, and the number of workers in each.
     Welcome { session: [u8; 16], ranks: u32, threads: u32 },
-    /// Where this process listens.
+    /// The address at which this process listens.
     Listening(String),
-    /// From rank 0: where each process listens.
+    /// From rank 0: the address at which each process listens.
     Addresses(Vec<String>),
-    /// All connections of this process are there.
+    /// All connections of this process are established.
     Ready,
     /// From rank 0: all are ready.
     Start,
-    /// From rank 0: what to do.
+    /// From rank 0: the job.
     Job(Vec<u8>),
-    /// Still here; how far it is.
+    /// A sign of life, with the progress.
     Beat(Progress),
     /// The search is to end.
     Stop(StopReason),
@@ -36,9 +36,9 @@ pub(crate) enum Message {
     Ended,
     /// The connection to another process is lost.
     Lost(u32),
-    /// From rank 0: the run is given up, because of this.
+    /// From rank 0: the run is given up for this reason.
     Abort(String),
-    /// From rank 0: there is no more to do.
+    /// From rank 0: there are no more jobs.
     Bye,
 }
 
@@ -124,7 +124,7 @@ impl Message {
         })
     }
 
-    /// Sends the message as a whole.
+    /// Sends the whole message.
     pub fn write(&self, to: &mut TcpStream) -> io::Result<()> {
         to.write_all(&self.to_bytes())
     }
@@ -137,7 +137,7 @@ impl Message {
         if len > MOST {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a message is too long"));
         }
-        // Memory is taken as the bytes come.
+        // Memory is allocated as the bytes arrive.
         let mut bytes = Vec::new();
         from.take(u64::from(len)).read_to_end(&mut bytes)?;
         if bytes.len() < len as usize {
@@ -171,7 +171,7 @@ mod tests {
             let bytes = message.to_bytes();
             assert_eq!(Message::of_bytes(&bytes[4..]), Some(message.clone()));
             for cut in 4..bytes.len() {
-                // Whatever is left of it, it is no reason to panic.
+                // A truncated message must not cause a panic.
                 let _ = Message::of_bytes(&bytes[4..cut]);
             }
         }

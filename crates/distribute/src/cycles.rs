@@ -21,13 +21,13 @@ use std::sync::Arc;
 use std::time::Instant;
 use store::Plain;
 
-/// How to look for accepting cycles.
+/// The algorithm that finds accepting cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// One way catch them young; with `weak`, for automata in whose components all states are
     /// accepting or none is.
     Young {
-        /// One turn is enough.
+        /// One pass is enough.
         weak: bool,
     },
     /// Maximal accepting predecessors.
@@ -38,17 +38,17 @@ pub enum Method {
     Dependencies,
 }
 
-/// What a worker has to do to find an accepting cycle.
+/// The task of a worker that searches for an accepting cycle.
 pub struct Search<'a> {
-    /// What is explored.
+    /// The system to explore.
     pub system: &'a mut dyn System,
     /// Which states are accepting.
     pub accepts: &'a (dyn Fn(&[u8]) -> bool + Sync),
-    /// What a fault of a step means.
+    /// The property, which judges faults of steps.
     pub property: &'a dyn Property,
-    /// The part of a state that decides who owns it.
+    /// The part of a state that determines its owner.
     pub part: Option<PartOf>,
-    /// What may be used: memory by the process.
+    /// The limits; memory is that of the process.
     pub limits: Limits,
 }
 
@@ -100,9 +100,9 @@ pub fn cycles(seat: &mut Seat<'_>, mut search: Search<'_>, method: Method) -> Re
     let stopped = parts.iter().find_map(|part| part.stopped.clone());
     let (faults, _) = tally(seat, u64::from(fault))?;
     let verdict = match found {
-        // What is known is told although the time is up.
+        // The result is reported although the time is up.
         Some(state) => lasso(seat, &mut search, state)?,
-        // A step that is a violation in itself: the way to it is found breadth first.
+        // A step is a violation in itself: the path to it is found breadth-first.
         None if faults > 0 => {
             let property = search.property;
             path(seat, &mut *search.system, property, &search.part, search.limits)?.verdict
@@ -113,7 +113,7 @@ pub fn cycles(seat: &mut Seat<'_>, mut search: Search<'_>, method: Method) -> Re
     Ok(Outcome { verdict, statistics })
 }
 
-/// A state on an accepting cycle, by an algorithm that goes over the graph.
+/// A state on an accepting cycle, found by an algorithm on the graph.
 fn on_shares(seat: &mut Seat<'_>, share: &mut Share<'_>, method: Method) -> Result<Option<Vertex>, Abandoned> {
     if method == Method::Levels {
         return levels(seat, share);
@@ -124,11 +124,11 @@ fn on_shares(seat: &mut Seat<'_>, share: &mut Share<'_>, method: Method) -> Resu
     }
     let Method::Young { weak } = method else { return predecessors(seat, share, &vec![true; share.len()]) };
     let Some(left) = young(seat, share, weak)? else { return choose(seat, None) };
-    // Something is left, so there is a cycle; which state is on it is found among what is left.
+    // Some states are left, so there is a cycle; a state on it is found among them.
     predecessors(seat, share, &left)
 }
 
-/// A run to a state and from there, past an accepting one, back to it.
+/// A run to a state and from there, past an accepting state, back to it.
 fn lasso(seat: &mut Seat<'_>, search: &mut Search<'_>, state: Vec<u8>) -> Result<Verdict, Abandoned> {
     let fault = Fault::new(ViolationKind::Property, "an accepted cycle");
     let (part, limits) = (search.part.clone(), Limits { depth: None, ..search.limits });
@@ -137,7 +137,7 @@ fn lasso(seat: &mut Seat<'_>, search: &mut Search<'_>, state: Vec<u8>) -> Result
     let mut behind = Behind { system: &mut *search.system, accepts: search.accepts, start: state.clone() };
     let mut again = state;
     again.push(1);
-    // The owners of states with a byte more are those of the states.
+    // A state with an additional byte has the same owner as the state.
     let part: PartOf = match part {
         Some(part) => Arc::new(move |state: &[u8], out: &mut Vec<u8>| part(&state[..state.len() - 1], out)),
         None => Arc::new(|state: &[u8], out: &mut Vec<u8>| out.extend_from_slice(&state[..state.len() - 1])),
@@ -155,7 +155,7 @@ fn lasso(seat: &mut Seat<'_>, search: &mut Search<'_>, state: Vec<u8>) -> Result
     Ok(Verdict::Violated(Box::new(Violation { fault, trace: Trace { initial, steps, loop_start } })))
 }
 
-/// Searches breadth first for what a property stops at.
+/// Searches breadth-first for a violation of a property.
 fn path(
     seat: &mut Seat<'_>,
     system: &mut dyn System,
@@ -198,15 +198,15 @@ impl Property for Goal {
     }
 }
 
-/// What is behind a state: each state has one more byte, which says whether an accepting state was
-/// passed. The start is not on the way yet when the way begins.
+/// The part of the system after a state. Each state has one more byte, which says whether an
+/// accepting state was passed. The start itself does not count when the path begins.
 struct Behind<'a> {
     system: &'a mut dyn System,
     accepts: &'a (dyn Fn(&[u8]) -> bool + Sync),
     start: Vec<u8>,
 }
 
-/// What the byte says before the first step.
+/// The value of the byte before the first step.
 const NOT_BEGUN: u8 = 2;
 
 impl System for Behind<'_> {

@@ -1,20 +1,21 @@
-//! Nested depth-first search by several workers, in the order that dependency structures give
-//! (Barnat, Brim and Stříbrná, 2001), with what the printed procedures lack.
+//! Nested depth-first search by several workers, in the order of dependency structures (Barnat,
+//! Brim and Stříbrná, 2001), with corrections of the published procedures.
 //!
-//! Each worker searches depth first below the states that it is asked for, and asks the owners of
-//! states that are not its own. It keeps which of its accepting states (seeds), and which states
-//! that others have asked for, still wait for answers. A seed whose answers are all there goes to
-//! the queue of seeds; a second, nested search from each seed in the queue, one after the other,
-//! looks for a way back to it. If all wait for each other, the components of who waits for whom are
-//! examined: one that waits for nobody outside has an accepting cycle if a seed is among what
-//! waits, and otherwise one of its members is answered.
+//! Each worker searches depth-first below the states that it was requested to search, and sends
+//! requests to the owners of other states. It records which of its accepting states (seeds), and
+//! which requested states, still wait for answers. A seed whose answers are all there goes to the
+//! queue of seeds. A second, nested search from each seed in the queue, one after the other, looks
+//! for a path back to it. If all states wait for each other, the components of the waiting relation
+//! are examined. A component that waits for nothing outside has an accepting cycle if a seed is
+//! among its states; otherwise one of its members is answered.
 //!
-//! As printed, a seed below a state that was visited before looks as if it waited for nothing, is
-//! queued too early, and cycles are missed. Here a seed is searched with a fresh set of visited
-//! states, so everything it depends on is recorded under it. Also mended: the root of a request is
-//! done like any other state, and an answer goes to who has asked.
+//! In the published procedure, a seed below a state that was visited before seems to wait for
+//! nothing, is queued too early, and cycles are missed. Here a seed is searched with a new set of
+//! visited states, so everything it depends on is recorded under it. Two more corrections: the root
+//! of a request is treated like any other state, and an answer goes to the worker that sent the
+//! request.
 //!
-//! Only seeds and states that others ask for are kept; the rest is visited again.
+//! Only seeds and requested states are kept; other states are visited again.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;
@@ -35,16 +36,16 @@ type State = Vec<u8>;
 struct Waiting {
     before: BTreeSet<State>,
     after: BTreeSet<State>,
-    /// The search has gone up through it.
+    /// The search has backtracked from it.
     gone: bool,
-    /// Who has asked for it.
+    /// The workers that have requested it.
     asked_by: Vec<usize>,
     /// Whether another worker owns it.
     remote: bool,
     parent: Option<State>,
 }
 
-/// Nobody is to be answered: the request is the first one, or a seed's.
+/// No worker is to be answered: the request is the first one, or that of a seed.
 const NOBODY: usize = usize::MAX;
 
 struct Request {
@@ -71,13 +72,13 @@ struct Nested<'a> {
     accepts: &'a (dyn Fn(&[u8]) -> bool + Sync),
     owners: Owners,
     waiting: HashMap<State, Waiting>,
-    /// Seeds and states that were asked for, of the first search and of nested ones.
+    /// Seeds and requested states, of the first search and of nested ones.
     kept: [HashSet<State>; 2],
     requests: VecDeque<Request>,
     answers: VecDeque<State>,
-    /// Answers that this worker gives.
+    /// Answers that this worker sends.
     answering: Vec<(usize, State)>,
-    /// Seeds whose turn has come, by round and order.
+    /// Seeds that are ready, by round and order.
     seeds: Vec<(u64, u64, State)>,
     counted: u64,
     round: u64,
@@ -109,7 +110,7 @@ impl Nested<'_> {
         states
     }
 
-    /// Takes a state away that waits for nothing any more, and those that waited for it alone.
+    /// Removes a state that no longer waits for anything, and those that waited for it alone.
     fn remove(&mut self, state: &[u8]) {
         let mut gone = vec![state.to_vec()];
         while let Some(state) = gone.pop() {
@@ -167,7 +168,7 @@ impl Nested<'_> {
             self.waiting.insert(root.clone(), Waiting { asked_by, ..Waiting::default() });
             last = Some(root.clone());
         }
-        // Seen states, a set for each seed that is being searched; what is on the stack counts
+        // Visited states: one set for each seed that is being searched; states on the stack count
         // as visited in all of them.
         let mut visited: Vec<HashSet<State>> = vec![HashSet::new()];
         let mut on_stack: HashSet<State> = HashSet::new();
@@ -187,7 +188,7 @@ impl Nested<'_> {
                 let Some(Frame { state, scope, .. }) = stack.pop() else { return };
                 on_stack.remove(&state);
                 if scope {
-                    // A state of the seed's own set counts as visited above it as well.
+                    // A state in the seed's own set also counts as visited outside it.
                     if let Some(inside) = visited.pop()
                         && let Some(outside) = visited.last_mut()
                     {
@@ -231,7 +232,7 @@ impl Nested<'_> {
                 if seed.is_none() {
                     self.add(last.as_ref(), &next);
                 } else if let Some(visited) = visited.last_mut() {
-                    // It was asked for; asking again would change nothing.
+                    // The state was requested before; another request would change nothing.
                     visited.insert(next);
                 }
                 continue;
@@ -268,8 +269,8 @@ impl Nested<'_> {
         published.waiting.store(self.waiting.len() as u64, Ordering::Relaxed);
     }
 
-    /// Who waits for whom, over what: states that were asked for here, states that they wait for
-    /// elsewhere, and a seed that is on the way, if one is.
+    /// The waiting relation: states that were requested here, the states that they wait for at
+    /// other workers, and a seed on the path, if there is one.
     fn dependencies(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (state, waiting) in &self.waiting {
@@ -343,13 +344,13 @@ impl Actor for Nested<'_> {
     }
 }
 
-/// What a search has found and done.
+/// The result of a search.
 pub(crate) struct Searched {
     /// A state on an accepting cycle.
     pub found: Option<State>,
     /// Whether a step was a fault of the property.
     pub fault: bool,
-    /// States that are kept here, expansions, steps, and steps to others.
+    /// The number of states kept here, of expansions, of steps, and of steps to other workers.
     pub kept: u64,
     pub visits: u64,
     pub transitions: u64,
@@ -402,7 +403,7 @@ pub(crate) fn dependencies(
 
 fn search_all(seat: &mut Seat<'_>, search: &mut Nested<'_>) -> Result<Option<State>, Abandoned> {
     loop {
-        // The rounds of one pass after the other: seeds are ordered by them.
+        // Rounds continue from pass to pass, because seeds are ordered by them.
         seat.drive(search)?;
         let seeds = agree_on_seeds(seat, search)?;
         for seed in seeds {
@@ -432,7 +433,7 @@ fn search_all(seat: &mut Seat<'_>, search: &mut Nested<'_>) -> Result<Option<Sta
                     search.answering.extend(asked_by.into_iter().map(|to| (to, state.clone())));
                 }
             }
-            // Whoever waits must wait for someone; if not, the answer is not known.
+            // A waiting state must wait for another; otherwise the answer is unknown.
             Deadlock::None => {
                 search.shared.stop(StopReason::Storage("the dependency structures are inconsistent".to_owned()));
                 return Ok(None);
@@ -441,7 +442,7 @@ fn search_all(seat: &mut Seat<'_>, search: &mut Nested<'_>) -> Result<Option<Sta
     }
 }
 
-/// The seeds of all workers whose turn has come, in an order that respects who depends on whom.
+/// The seeds of all workers that are ready, in an order that respects their dependencies.
 fn agree_on_seeds(seat: &mut Seat<'_>, search: &mut Nested<'_>) -> Result<Vec<State>, Abandoned> {
     let mut bytes = Vec::new();
     for (round, order, seed) in search.seeds.drain(..) {
@@ -475,7 +476,7 @@ enum Deadlock {
     None,
 }
 
-/// Looks at who waits for whom: a component that waits for nobody outside.
+/// Examines the waiting relation for a component that waits for nothing outside.
 fn resolve(all: &[Vec<u8>]) -> Deadlock {
     let mut edges: BTreeMap<State, BTreeMap<State, Option<State>>> = BTreeMap::new();
     for bytes in all {
@@ -493,7 +494,7 @@ fn resolve(all: &[Vec<u8>]) -> Deadlock {
     let component = components(&graph);
     let closed =
         |which: usize| (0..graph.len()).filter(|&at| component[at] == which).all(|at| graph[at].iter().all(|&to| component[to] == which));
-    // The first one that a depth-first search completes has no way out.
+    // The first component that a depth-first search completes has no outgoing edge.
     let Some(which) = component.iter().copied().min().filter(|&which| closed(which)) else { return Deadlock::None };
     let members: Vec<usize> = (0..graph.len()).filter(|&at| component[at] == which).collect();
     for &at in &members {

@@ -1,4 +1,4 @@
-//! A breadth-first search by all workers together, from its beginning to its outcome.
+//! A breadth-first search by all workers together, from the beginning to the outcome.
 
 use crate::flow::Abandoned;
 use crate::links::{self, Log};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Explores a system. Every worker calls this with its own copy of the system and its own store.
-/// The trace of a violation is known to worker 0 alone.
+/// Only worker 0 gets the trace of a violation.
 pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Seen<'_>) -> Result<Outcome, Abandoned> {
     let begun = Instant::now();
     let (me, property, exact) = (seat.me(), work.property, visited.exact);
@@ -48,7 +48,7 @@ pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Seen<'_>) -> Result
             let mut logs: BTreeMap<usize, &Log> = [(me, &reach.log), (seat.workers() + me, &reach.side)].into();
             logs.extend(reach.old.iter().map(|(&number, log)| (number, log)));
             let steps = links::path(seat, &logs, place.at)?;
-            // The workers were told to stop; this one has a path to execute.
+            // The workers were told to stop; this one still has to execute a path.
             reach.system().give_up_when(contract::Enough::default());
             violation(reach.system(), property, &place, steps)
         }
@@ -92,7 +92,7 @@ fn violation(system: &mut dyn System, property: &dyn Property, place: &Place, st
     }
     let finding = match (place.fault, &trace) {
         (Some(code), _) => Some(Finding::Fault(code)),
-        // The property says it again of the state that is reached.
+        // The property is asked again about the state that was reached.
         (None, Some(trace)) => found_at(system, property, trace.last_state()),
         (None, None) => None,
     };
@@ -115,8 +115,8 @@ fn found_at(system: &mut dyn System, property: &dyn Property, state: &[u8]) -> O
     if let Answer::Stop(finding) = property.terminal(state, valid) { Some(finding) } else { None }
 }
 
-/// The path of these steps, each by its index, from an initial state. Nothing if the system does
-/// not offer it.
+/// The path of these steps, each given by its index, from an initial state. `None` if the system
+/// does not have it.
 pub(crate) fn execute(system: &mut dyn System, steps: &[u32]) -> Option<Trace> {
     let (&first, rest) = steps.split_first()?;
     let mut out = Successors::new();

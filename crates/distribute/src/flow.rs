@@ -1,12 +1,12 @@
 //! The dataflow that carries the messages of an [`Actor`].
 //!
-//! One operator, whose output returns to its input: what is sent at time *n* arrives at time *n*+1,
-//! and times are the rounds. The frontier of the input says when a round is complete everywhere.
-//! A worker that has something to do in a round holds a capability for it; when none is held and
-//! nothing is under way, the frontier is empty and the computation has ended.
+//! There is one operator, whose output returns to its input: messages sent at time *n* arrive at
+//! time *n*+1, and times are the rounds. The frontier of the input shows when a round is complete
+//! everywhere. A worker that has work in a round holds a capability for it. When no capability is
+//! held and no message is under way, the frontier is empty and the computation has ended.
 //!
-//! The operator moves parcels only. The actor works outside of it, because it borrows a store, and
-//! what is inside a dataflow must own what it uses.
+//! The operator only moves parcels. The actor works outside it, because it borrows a store, and a
+//! dataflow must own everything it uses.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::parcel::{Addressed, Parcel};
@@ -21,7 +21,7 @@ use timely::dataflow::operators::generic::{OutputBuilder, builder_rc::OperatorBu
 use timely::dataflow::operators::{Capability, ConnectLoop, Feedback};
 use timely::worker::Worker;
 
-/// How long a worker that has nothing to do sleeps before it looks whether it was told to stop.
+/// The time that an idle worker sleeps before it checks whether it was told to stop.
 const NAP: Duration = Duration::from_millis(20);
 
 /// What the operator and the worker's loop share.
@@ -29,20 +29,20 @@ const NAP: Duration = Duration::from_millis(20);
 struct Ports {
     arrived: BTreeMap<u64, VecDeque<Parcel>>,
     leaving: VecDeque<(u64, Parcel)>,
-    /// Capabilities that are held, by round.
+    /// The capabilities held, by round.
     held: BTreeMap<u64, Capability<u64>>,
-    /// A round that is done: its capability goes when everything has left.
+    /// A round that is done: its capability is dropped when everything has been sent.
     done: Option<u64>,
-    /// The earliest round in which something may still arrive; none if nothing will.
+    /// The earliest round in which a message may still arrive; `None` if no message will.
     frontier: Option<u64>,
 }
 
-/// The worker was told to give everything up: another one is gone.
+/// The worker was told to give up, because another one is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandoned;
 
 /// Carries the messages of `actor` until the computation has ended everywhere. If the search is to
-/// stop, nothing is worked on any more and the computation ends early, unless it is `short`.
+/// stop, no more work is done and the computation ends early, unless it is `short`.
 pub(crate) fn drive(worker: &mut Worker, actor: &mut dyn Actor, out: &mut Outbox, shared: &Shared, short: bool) -> Result<(), Abandoned> {
     let ports = Rc::new(RefCell::new(Ports { frontier: Some(0), ..Ports::default() }));
     let me = worker.index();
@@ -80,7 +80,7 @@ pub(crate) fn drive(worker: &mut Worker, actor: &mut dyn Actor, out: &mut Outbox
         back.connect_loop(handle);
         scope.activator_for(address)
     });
-    // The round that is worked on, and the last one that was begun.
+    // The current round, and the last one that was begun.
     let (mut round, mut begun): (Option<u64>, Option<u64>) = (None, None);
     loop {
         if shared.is_abandoned() {
@@ -93,7 +93,7 @@ pub(crate) fn drive(worker: &mut Worker, actor: &mut dyn Actor, out: &mut Outbox
             let first = ports.held.keys().next().copied().filter(|_| ports.done.is_none());
             round = first.filter(|&first| ports.frontier.is_none_or(|frontier| frontier > first));
         }
-        // What is for a round can be taken when the round before it has begun here.
+        // Messages for a round can be received when the round before it has begun here.
         let until = round.max(begun.map(|begun| begun + 1));
         while let Some((time, parcel)) = until.and_then(|until| ports.borrow_mut().arrived(until)) {
             if !stopped {

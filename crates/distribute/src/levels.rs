@@ -1,8 +1,8 @@
 //! Back-level edges (Barnat, Brim and Chaloupka, 2003): every cycle has an edge that leads no
 //! deeper into the breadth-first levels. After each level, the cycles through the targets of such
-//! edges are looked for among the states that are known; so an accepting cycle is found as soon as
-//! its deepest level was expanded. Thirty-two targets are followed at the same time, a bit for
-//! each: whether a state reaches the target, and whether it does so past an accepting state.
+//! edges are searched among the known states. So an accepting cycle is found as soon as its deepest
+//! level was expanded. Thirty-two targets are followed at the same time, with two bits each:
+//! whether a state reaches the target, and whether it does so past an accepting state.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;
@@ -12,13 +12,13 @@ use crate::wire::{Cursor, put_number};
 use crate::young::{choose, tally};
 
 const PIECE: usize = 1 << 12;
-/// Targets that are followed at the same time.
+/// The number of targets that are followed at the same time.
 const TOGETHER: usize = 32;
 
 struct Marks<'s, 'a> {
     share: &'s Share<'a>,
-    /// For each state the targets that it reaches, and in the upper half those past an accepting
-    /// state.
+    /// For each state the targets that it reaches, and in the upper half those reached past an
+    /// accepting state.
     mark: Vec<u64>,
     touched: Vec<usize>,
     queued: Vec<bool>,
@@ -79,7 +79,8 @@ impl Actor for Marks<'_, '_> {
 
     fn work(&mut self, out: &mut Outbox) -> Turn {
         if out.round == 0 && self.touched.is_empty() && self.queue.is_empty() {
-            // What leads to a target reaches it; the target itself has not come round yet.
+            // A source of an edge to a target reaches it; the target itself has not been reached
+            // again yet.
             for bit in 0..self.targets.len() {
                 let target = self.targets[bit];
                 if target.worker() == out.me() {
@@ -97,7 +98,7 @@ impl Actor for Marks<'_, '_> {
     }
 }
 
-/// Explores level by level, and gives a state on an accepting cycle as soon as there is one.
+/// Explores level by level, and returns a state on an accepting cycle as soon as there is one.
 pub(crate) fn levels(seat: &mut Seat<'_>, share: &mut Share<'_>) -> Result<Option<Vertex>, Abandoned> {
     share.by_level();
     loop {

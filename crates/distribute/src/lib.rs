@@ -1,10 +1,10 @@
 //! Searches by several processes and machines, on timely dataflow.
 //!
-//! A worker owns the states that hash to it, and sends all others to their owners. What a worker
-//! does is an [`Actor`], which works in rounds and knows nothing of processes. A dataflow carries
-//! the messages of actors (`flow`): its progress tracking tells when a round is over everywhere,
-//! and when all is done. The same actors are tested without processes, with messages in random
-//! order ([`rehearse`]).
+//! A worker owns the states that hash to it, and sends all others to their owners. The work of a
+//! worker is an [`Actor`], which works in rounds and knows nothing of processes. A dataflow carries
+//! the messages of actors (`flow`): its progress tracking shows when a round is over everywhere,
+//! and when the computation has ended. The same actors are tested without processes, with messages
+//! in random order ([`rehearse`]).
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! The connections that carry the dataflow, as timely is given them.
+//! The connections that carry the dataflow, in the form that timely needs.
 //!
-//! Timely ends the process's hope with a panic when a connection breaks. Here a broken connection
-//! is reported instead, and the thread that met it waits for the end of the run: whoever watches
-//! over the run gives it up and names the process that is gone.
+//! Timely panics when a connection breaks. Here a broken connection is reported instead, and its
+//! thread waits for the end of the run: the supervisor gives the run up and names the process that
+//! is gone.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use timely::communication::allocator::zero_copy::stream::Stream;
 
-/// What is known of a connection to another process.
+/// The state of a connection to another process.
 #[derive(Debug, Default)]
 pub(crate) struct LineState {
-    /// The run has ended: what ends now ends rightly.
+    /// The run has ended, so the connection may end.
     pub closing: AtomicBool,
-    /// It broke.
+    /// The connection broke.
     pub broken: AtomicBool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Line {
     pub state: Arc<LineState>,
 }
 
-/// How long a connection that has ended may wait for the news that the run has.
+/// The time that an ended connection waits for the news that the run has ended.
 const GRACE: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_millis(10);
 
@@ -64,7 +64,7 @@ impl Write for Line {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             _ => {
                 self.wait();
-                // Nobody reads it any more.
+                // The other end no longer reads it.
                 Ok(bytes.len())
             }
         }

@@ -1,7 +1,7 @@
-//! How each state was reached: the state it was reached from, wherever that is, and the step.
+//! How each state was reached: its predecessor, on whichever worker, and the step.
 //!
-//! Each worker has a log of the states it owns. A link names a log and a place in it; the log of a
-//! worker has the worker's number, and logs of a saved search come after those.
+//! Each worker has a log of the states it owns. A link names a log and a position in it. The log of
+//! a worker has the worker's number; the logs of a saved search follow.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;
@@ -9,7 +9,7 @@ use crate::seat::Seat;
 use crate::wire::{Cursor, put_number};
 use std::collections::BTreeMap;
 
-/// Bits for a place in a log.
+/// The number of bits for a position in a log.
 const PLACE_BITS: u32 = 40;
 
 /// Names a state.
@@ -17,10 +17,10 @@ const PLACE_BITS: u32 = 40;
 pub struct Link(pub u64);
 
 impl Link {
-    /// No state: an initial one was reached from here.
+    /// No state: the predecessor of an initial state.
     pub const NONE: Link = Link(u64::MAX);
 
-    /// The state at a place of a log.
+    /// The state at a position of a log.
     pub fn new(log: usize, place: u64) -> Link {
         Link((log as u64) << PLACE_BITS | place)
     }
@@ -30,7 +30,7 @@ impl Link {
         (self.0 >> PLACE_BITS) as usize
     }
 
-    /// The place in the log.
+    /// The position in the log.
     pub fn place(self) -> u64 {
         self.0 & ((1 << PLACE_BITS) - 1)
     }
@@ -51,12 +51,12 @@ impl Log {
         self.choices.push(choice);
     }
 
-    /// How many states it has.
+    /// The number of states.
     pub fn len(&self) -> u64 {
         self.from.len() as u64
     }
 
-    /// How a state was reached.
+    /// The predecessor and the step of a state.
     pub fn get(&self, place: u64) -> Option<(Link, u32)> {
         let place = usize::try_from(place).ok()?;
         Some((Link(*self.from.get(place)?), self.choices[place]))
@@ -68,8 +68,8 @@ impl Log {
     }
 }
 
-/// The steps from an initial state to the state that `end` names, known to worker 0 when this is
-/// over. Every worker calls this with its logs; `end` is the same everywhere.
+/// The steps from an initial state to the state of link `end`; only worker 0 gets them. Every
+/// worker calls this with its logs; `end` is the same everywhere.
 pub fn path(seat: &mut Seat<'_>, logs: &BTreeMap<usize, &Log>, end: Link) -> Result<Option<Vec<u32>>, Abandoned> {
     let me = seat.me();
     let mut walk = Walk { logs, workers: seat.workers(), token: None, answer: None, begin: logs.contains_key(&end.log()).then_some(end) };
@@ -81,7 +81,7 @@ pub fn path(seat: &mut Seat<'_>, logs: &BTreeMap<usize, &Log>, end: Link) -> Res
     }))
 }
 
-/// A token goes from log to log, backwards along the path, and collects the steps.
+/// A token that passes from log to log, backward along the path, and collects the steps.
 struct Walk<'a> {
     logs: &'a BTreeMap<usize, &'a Log>,
     workers: usize,
@@ -103,7 +103,7 @@ impl Actor for Walk<'_> {
         }
         match kind {
             ANSWER => self.answer = Some(steps),
-            // A log that is not here is no worker's: the path is lost.
+            // The log belongs to no worker, so the path is lost.
             _ if self.logs.contains_key(&Link(at).log()) => self.token = Some((Link(at), steps)),
             _ => {}
         }
@@ -123,7 +123,7 @@ impl Actor for Walk<'_> {
         }
         let (to, kind) = if at == Link::NONE { (0, ANSWER) } else { (at.log() % self.workers, TOKEN) };
         if kind == TOKEN && self.logs.contains_key(&at.log()) {
-            // A place that is not there: the log is damaged, and the path is lost.
+            // The position does not exist: the log is damaged, and the path is lost.
             return Turn::Rest;
         }
         out.send(to, |record| {

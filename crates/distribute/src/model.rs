@@ -1,9 +1,9 @@
-//! A search by very many workers on paper: the real actors over a real system, all in one thread,
-//! and a clock that goes by what a machine and a network cost.
+//! Simulates a search by very many workers: the real actors over a real system, all in one thread,
+//! with a clock that follows the costs of a machine and a network.
 //!
 //! A round takes as long as its slowest worker: the steps it computes, the states it sends and
-//! receives, and the bytes on its connection. At the end of a round everyone must hear that
-//! everyone is done.
+//! receives, and the bytes on its connection. At the end of a round all workers must learn that all
+//! are done.
 
 use crate::actor::{Actor, Outbox};
 use crate::owner::Owners;
@@ -15,39 +15,39 @@ use contract::{Budgeted, CloneSystem, Limits, NoProperty, Store, Traffic};
 use std::sync::Arc;
 use store::Plain;
 
-/// What things cost, in seconds.
+/// The costs of operations, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// A state is stored and expanded.
+    /// Storing and expanding a state.
     pub state: f64,
-    /// A step is computed and its target looked for at home.
+    /// Computing a step and looking up its target locally.
     pub step: f64,
-    /// A state is packed or unpacked.
+    /// Packing or unpacking a state.
     pub packed: f64,
-    /// A message is sent or received.
+    /// Sending or receiving a message.
     pub message: f64,
-    /// A byte goes over the connection of a worker.
+    /// Sending a byte over the connection of a worker.
     pub byte: f64,
-    /// A round ends, for each doubling of the number of workers.
+    /// The end of a round, for each doubling of the number of workers.
     pub latency: f64,
 }
 
-/// What the clock says.
+/// The prediction.
 #[derive(Clone, Debug)]
 pub struct Predicted {
     /// Seconds until the end.
     pub seconds: f64,
-    /// Rounds.
+    /// The number of rounds.
     pub rounds: u64,
-    /// States, and what was sent.
+    /// The states, and the messages sent.
     pub traffic: Traffic,
-    /// The most memory of a worker, in bytes.
+    /// The peak memory of a worker, in bytes.
     pub memory: u64,
-    /// Steps in all.
+    /// The number of steps.
     pub steps: u64,
 }
 
-/// Lets so many workers explore `system`, and says how long that would take.
+/// Lets `workers` workers explore `system`, and predicts the time.
 pub fn predict(system: &dyn CloneSystem, workers: usize, owners: &Owners, thrift: Thrift, parcel: usize, costs: &Costs) -> Predicted {
     let stores: Vec<Plain> = (0..workers).map(|_| Plain::new()).collect();
     let mut systems: Vec<Box<dyn CloneSystem>> = (0..workers).map(|_| system.clone_system()).collect();
@@ -81,7 +81,7 @@ pub fn predict(system: &dyn CloneSystem, workers: usize, owners: &Owners, thrift
     let seen = rehearse(&mut actors, 1, parcel, &mut |_, volumes| {
         let mut slowest: f64 = 0.0;
         for me in 0..workers {
-            // What a worker has published is what it has done.
+            // The published numbers of a worker show the work it has done.
             let read = |number: &std::sync::atomic::AtomicU64| number.load(std::sync::atomic::Ordering::Relaxed);
             let (states, steps) = (read(&published.published[me].states), read(&published.published[me].transitions));
             let (new, computed) = (states - before[me].states, steps - before[me].transitions);

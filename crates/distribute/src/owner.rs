@@ -1,13 +1,13 @@
-//! Who owns a state: the same answer everywhere, computed from the state alone.
+//! The owner of a state, computed from the state alone, so that it is the same everywhere.
 //!
-//! A hash of the whole state spreads states evenly, and most steps lead to another owner. A hash of
-//! a part that few steps change keeps most steps at home and spreads states less evenly (Lerda and
-//! Sisto, 1999; Lerda and Visser, 2001, section 3.3).
+//! A hash of the whole state spreads states evenly, and most steps lead to another owner. With a
+//! hash of a part that few steps change, most steps stay with the owner, but states are spread less
+//! evenly (Lerda and Sisto, 1999; Lerda and Visser, 2001, section 3.3).
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Appends the part of a state that decides.
+/// Appends the part of a state that determines its owner.
 pub type PartOf = Arc<dyn Fn(&[u8], &mut Vec<u8>) + Send + Sync>;
 
 /// Computes owners.
@@ -25,7 +25,7 @@ impl fmt::Debug for Owners {
 }
 
 impl Owners {
-    /// Among so many workers, by the whole state or a part of it.
+    /// Owners among this many workers, determined by the whole state or a part of it.
     pub fn new(workers: usize, part: Option<PartOf>) -> Owners {
         Owners { part, buffer: Vec::new(), workers: workers.max(1) as u32 }
     }

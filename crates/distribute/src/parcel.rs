@@ -1,8 +1,8 @@
-//! What travels between workers: bytes for one receiver.
+//! The messages between workers: bytes for one receiver.
 //!
-//! A parcel counts as one record for progress tracking, however many states it holds. It is already
-//! addressed, so the exchange has nothing to compute; a parcel that came over the network is read
-//! where it lies.
+//! A parcel counts as one record for progress tracking, however many states it contains. It is
+//! already addressed, so the exchange computes nothing; a parcel that came over the network is read
+//! in place.
 
 use timely::bytes::arc::Bytes;
 use timely::communication::Push;
@@ -58,7 +58,7 @@ fn padded(len: usize) -> usize {
 
 impl ContainerBytes for Parcel {
     fn from_bytes(mut bytes: Bytes) -> Self {
-        // Both ends are this program and have proved it; a length beyond the message is cut.
+        // Both ends are this program and have proved it; a length beyond the message is reduced.
         let mut head = [0; HEAD];
         let known = HEAD.min(bytes.len());
         head[..known].copy_from_slice(&bytes[..known]);
@@ -85,7 +85,7 @@ impl ContainerBytes for Parcel {
     }
 }
 
-/// Gives each parcel to the one it is addressed to.
+/// Delivers each parcel to its address.
 pub(crate) struct Addressed;
 
 impl Distributor<Parcel> for Addressed {

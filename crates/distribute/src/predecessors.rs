@@ -1,7 +1,8 @@
-//! Maximal accepting predecessors (Brim, Černá, Moravec and Šimša, 2004), backwards: each state
+//! Maximal accepting predecessors (Brim, Černá, Moravec and Šimša, 2004), backward: each state
 //! learns the largest accepting state that it can reach. An accepting state that learns of itself
-//! is on a cycle. If there is none, no state that someone has learnt of is on an accepting cycle,
-//! so it is not accepting any more, and all begins anew until nobody learns of anything.
+//! is on a cycle. If there is none, no state that another one has learnt of is on an accepting
+//! cycle. These states are then no longer accepting, and the computation is repeated until no state
+//! learns of another.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;
@@ -14,15 +15,15 @@ const PIECE: usize = 1 << 12;
 
 struct Values<'s, 'a> {
     share: &'s Share<'a>,
-    /// States that take part.
+    /// The states that take part.
     alive: &'s [bool],
     accepting: Vec<bool>,
-    /// The largest accepting state that is known to be reached, plus one; 0 if there is none.
+    /// The largest accepting state that is known to be reachable, plus one; 0 if there is none.
     value: Vec<u64>,
     queued: Vec<bool>,
     queue: Vec<usize>,
     found: Option<usize>,
-    /// Whether the values are told to those that they name, or from state to state.
+    /// Whether the values are sent to the states that they name, or from state to state.
     telling: bool,
 }
 

@@ -2,7 +2,7 @@
 //! sends the others to their owners.
 //!
 //! A round is a level. States of the next level are stored as they arrive, while this level is
-//! still being expanded: whoever sent them has seen the end of the level before, so all states of
+//! still being expanded. Their sender has seen the end of the level before, so all states of
 //! earlier levels are stored everywhere. Depths are exact, and a violation that is found is a
 //! shortest one.
 
@@ -23,13 +23,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Steps generated before they are looked at, and states that are expanded together.
+/// The number of steps that are generated before they are examined, and of states expanded
+/// together.
 const BATCH: usize = 512;
 const TOGETHER: usize = 16;
-/// A piece of work has about so many batches, and does not take longer than this.
+/// The approximate number of batches in a piece of work, and its longest duration.
 const BATCHES: usize = 4;
 const SLOW: Duration = Duration::from_millis(5);
-/// The memory of the process is measured this often.
+/// The interval between measurements of the memory of the process.
 const MEASURE_EVERY: Duration = Duration::from_millis(20);
 
 /// Measures the memory of the process.
@@ -37,44 +38,44 @@ pub type Resident = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 
 /// The set of visited states of a worker.
 pub struct Seen<'s> {
-    /// Where states go.
+    /// The access to the store.
     pub worker: Box<dyn StoreWorker + 's>,
-    /// Its memory, if it knows.
+    /// Its memory, if known.
     pub budgeted: Option<&'s dyn Budgeted>,
-    /// Whether it never takes a new state for a seen one.
+    /// Whether it never takes a new state for a known one.
     pub exact: bool,
-    /// It can be saved, if it can.
+    /// The save role of the store, if it has one.
     pub saveable: Option<&'s dyn Saveable>,
 }
 
-/// What a worker has to do, and what it may use.
+/// The task of a worker, and its resources.
 pub struct Work<'a> {
-    /// What is explored.
+    /// The system to explore.
     pub system: &'a mut dyn System,
-    /// What is to be shown.
+    /// The property to check.
     pub property: &'a dyn Property,
-    /// Who owns which state.
+    /// The owners of states.
     pub owners: Owners,
-    /// How many workers there are.
+    /// The number of workers.
     pub workers: usize,
-    /// The memory limit is one of the process.
+    /// The limits; memory is that of the process.
     pub limits: Limits,
     /// Measures the process.
     pub resident: Option<Resident>,
-    /// How to send less.
+    /// The ways to send fewer states.
     pub thrift: Thrift,
-    /// How the search is saved, if it is.
+    /// The saving of the search, if it is saved.
     pub saving: Option<Saving<'a>>,
-    /// Where it goes on, if it was saved.
+    /// The checkpoint from which the search continues, if there is one.
     pub resume: Option<Resume<'a>>,
 }
 
-/// How to send fewer states.
+/// Ways to send fewer states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thrift {
-    /// How many of the states that were sent are remembered, so that they are not sent again.
+    /// The number of sent states that are remembered, so that they are not sent again.
     pub remembered: usize,
-    /// Whether the sender of a state looks for successors that it owns itself.
+    /// Whether the sender of a state also computes its successors that it owns itself.
     pub lookahead: bool,
 }
 
@@ -87,42 +88,42 @@ impl Default for Thrift {
 /// A violation, before its trace is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Steps from the initial state.
+    /// The number of steps from the initial state.
     pub length: u64,
-    /// The state it happened at, or the one before the step.
+    /// The state at which it happened, or the state before the step.
     pub at: Link,
-    /// The step it happened in, if it is one, by its index.
+    /// The index of the step in which it happened, if it happened in one.
     pub step: Option<u32>,
     pub finding: Finding,
 }
 
-/// Numbers of a worker.
+/// The counts of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// New states.
+    /// The number of new states.
     pub states: u64,
-    /// Steps between states.
+    /// The number of steps between states.
     pub transitions: u64,
-    /// The level of the last state that was expanded.
+    /// The level of the last expanded state.
     pub depth: u64,
-    /// States that were expanded.
+    /// The number of expanded states.
     pub expanded: u64,
-    /// Steps whose target another worker owns.
+    /// The number of steps whose target another worker owns.
     pub cross: u64,
-    /// States that were sent.
+    /// The number of states that were sent.
     pub sent: u64,
-    /// States that were not sent because they had been sent before.
+    /// The number of states that were not sent because they had been sent before.
     pub spared: u64,
     /// Whether the depth limit cut something off.
     pub truncated: bool,
 }
 
-/// States that wait, in the order of the log.
+/// Waiting states, in the order of the log.
 #[derive(Default)]
 pub(crate) struct Queue {
     pub bytes: Vec<u8>,
     pub ends: Vec<usize>,
-    /// The place in the log of the first one.
+    /// The position of the first one in the log.
     pub first: u64,
 }
 
@@ -131,7 +132,7 @@ impl Queue {
         self.bytes.clear();
         self.ends.clear();
         self.first = first;
-        // A very large level should not hold its memory for ever.
+        // The memory of a very large level is not kept for ever.
         if self.bytes.capacity() > 1 << 26 {
             (self.bytes, self.ends) = Default::default();
         }
@@ -162,40 +163,40 @@ pub(crate) struct Reach<'a, 's> {
     pub log: Log,
     level: Queue,
     next: Queue,
-    /// The first state of the level that is not expanded.
+    /// The first state of the level that is not expanded yet.
     position: usize,
-    /// The level that is worked on, and the one of states that are stored now.
+    /// The current level, and the level of the states that are being stored.
     depth: u64,
     depth_of_new: u64,
-    /// The level of round 0: not 0 if an earlier search goes on.
+    /// The level of round 0; not 0 if an earlier search is continued.
     base: u64,
     working: bool,
-    /// The length of the shortest violation that is known to anyone.
+    /// The length of the shortest known violation of all workers.
     best: u64,
-    /// Whether others know of the violation that was found here.
+    /// Whether the other workers know of the violation that was found here.
     told: bool,
     pub found: Option<Found>,
     pub counts: Counts,
     sent: Sent,
-    /// Steps out of states of the level.
+    /// The steps of states of the level.
     out: Successors,
-    /// Steps to states of this worker, and where they come from.
+    /// Steps to states of this worker, and their sources.
     home: Successors,
     origins: Vec<(Link, u32)>,
     hashes: Vec<u64>,
     fresh: Vec<Fresh>,
-    /// States of others that were looked behind, and what was found there: it is of the level after
-    /// the next one, and is stored when that comes.
+    /// Successors of other workers' states that this worker computed in advance. They belong to the
+    /// level after the next one, and are stored when it comes.
     pub side: Log,
     ahead: Vec<u8>,
     ahead_steps: Successors,
     /// Logs of an earlier run, by their numbers.
     pub old: BTreeMap<usize, Log>,
-    /// The level at which everyone saves, the one that was saved last, and when.
+    /// The level at which all workers save, the level that was saved last, and the time.
     save_at: Option<u64>,
     saved: Option<u64>,
     asked: Instant,
-    /// What went wrong with a checkpoint: told once.
+    /// The error of a checkpoint, which is reported once.
     unsaved: Option<String>,
     outside: u64,
     measured: Instant,
@@ -205,7 +206,7 @@ pub(crate) struct Reach<'a, 's> {
 /// Kinds of records.
 const STATE: u8 = 0;
 const VIOLATED: u8 = 1;
-/// Everyone saves at the beginning of the round in which this arrives; it did not work.
+/// All workers save at the beginning of the round in which this arrives; or saving failed.
 const SAVE: u8 = 2;
 const UNSAVED: u8 = 3;
 
@@ -256,7 +257,7 @@ impl<'a, 's> Reach<'a, 's> {
         }
     }
 
-    /// What is explored.
+    /// The system to explore.
     pub fn system(&mut self) -> &mut dyn System {
         self.work.system
     }
@@ -268,7 +269,7 @@ impl<'a, 's> Reach<'a, 's> {
         }
     }
 
-    /// Makes the initial states; each worker keeps its own.
+    /// Computes the initial states; each worker keeps its own.
     fn begin(&mut self) {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
@@ -283,7 +284,7 @@ impl<'a, 's> Reach<'a, 's> {
             match (answer, state) {
                 (Answer::Stop(finding), _) if mine => {
                     self.log.push(Link::NONE, index as u32);
-                    // The queue and the log go together, so what is logged is queued.
+                    // The queue and the log correspond, so a logged state is also queued.
                     self.next.push(state.unwrap_or_default());
                     let at = Link::new(self.me, self.log.len() - 1);
                     self.keep(Found { length: 0, at, step: None, finding });
@@ -299,7 +300,7 @@ impl<'a, 's> Reach<'a, 's> {
         self.store();
     }
 
-    /// Stores what was gathered in `home`, and queues what is new.
+    /// Stores the states collected in `home`, and queues the new ones.
     fn store(&mut self) {
         if self.home.is_empty() {
             return;
@@ -307,7 +308,7 @@ impl<'a, 's> Reach<'a, 's> {
         self.hashes.clear();
         self.fresh.clear();
         self.seen.worker.hash_batch(&self.home, &mut self.hashes);
-        // None of the entries has a fault, so the batch is inserted to its end.
+        // No entry has a fault, so the batch is inserted to its end.
         if self.seen.worker.insert_batch(&self.home, &self.hashes, 0, &mut self.fresh).is_err() {
             self.full();
         }
@@ -376,7 +377,7 @@ impl<'a, 's> Reach<'a, 's> {
             }
         }
         self.counts.depth = self.counts.depth.max(depth);
-        // Once a violation at the next level is known, only a deadlock at this one could be
+        // Once a violation at the next level is known, only a deadlock at this level can be
         // shorter, and that needs no insertion.
         if self.best > depth + 1 {
             self.follow(&steps, begin, out);
@@ -384,7 +385,7 @@ impl<'a, 's> Reach<'a, 's> {
         self.out = steps;
     }
 
-    /// Takes the steps out of states of the level to those who own their targets.
+    /// Passes the steps of states of the level to the owners of their targets.
     fn follow(&mut self, steps: &Successors, begin: usize, out: &mut Outbox) {
         let (mut source, mut first) = (u32::MAX, 0);
         for (index, entry) in steps.entries().iter().enumerate() {
@@ -410,7 +411,7 @@ impl<'a, 's> Reach<'a, 's> {
                 continue;
             }
             if self.looked_after_by(at) == Some(owner) && entry.fault().is_none() {
-                // Whoever sent the source has found this one when it looked ahead.
+                // The sender of the source has found this state by looking ahead.
                 self.counts.spared += 1;
                 continue;
             }
@@ -428,7 +429,7 @@ impl<'a, 's> Reach<'a, 's> {
         self.store();
     }
 
-    /// Who has looked for its own successors of a state, if that was done.
+    /// The worker that has computed its own successors of a state in advance, if one has.
     #[inline]
     fn looked_after_by(&self, at: Link) -> Option<usize> {
         if !self.work.thrift.lookahead {
@@ -438,7 +439,7 @@ impl<'a, 's> Reach<'a, 's> {
         (from != Link::NONE && from.log() != self.me && from.log() < self.work.workers).then(|| from.log())
     }
 
-    /// Looks behind a state that is being sent, for states that would come back.
+    /// Computes the successors of a state that is being sent, to find states that would come back.
     fn look_ahead(&mut self, state: &[u8], from: Link, choice: u32, workers: usize) {
         let mut steps = std::mem::take(&mut self.ahead_steps);
         steps.clear();
@@ -463,7 +464,7 @@ impl<'a, 's> Reach<'a, 's> {
         self.ahead_steps = steps;
     }
 
-    /// Worker 0 asks everyone to save at the beginning of the next level, from time to time.
+    /// Worker 0 requests a checkpoint at the beginning of the next level, from time to time.
     fn ask_to_save(&mut self, out: &mut Outbox) {
         let Some(saving) = self.work.saving.filter(|_| self.me == 0 && self.found.is_none()) else { return };
         if self.asked.elapsed() >= saving.every && !self.next.ends.is_empty() {
@@ -472,7 +473,7 @@ impl<'a, 's> Reach<'a, 's> {
         }
     }
 
-    /// A round has passed since everyone has saved: the checkpoint is complete.
+    /// A round has passed since all workers have saved, so the checkpoint is complete.
     fn complete(&mut self) {
         if let (Some(saving), Some(depth)) = (self.work.saving, self.saved.take_if(|saved| *saved < self.depth))
             && self.me == 0
@@ -482,8 +483,8 @@ impl<'a, 's> Reach<'a, 's> {
         }
     }
 
-    /// Writes this worker's part of a checkpoint: everything up to this level is stored, and
-    /// nothing of the next one is there.
+    /// Writes this worker's part of a checkpoint: all states up to this level are stored, and none
+    /// of the next level.
     fn save(&mut self, out: &mut Outbox) {
         let (Some(saving), Some(store)) = (self.work.saving, self.seen.saveable) else { return };
         let mut logs: Vec<(usize, &Log)> = vec![(self.me, &self.log)];
@@ -505,12 +506,12 @@ impl<'a, 's> Reach<'a, 's> {
         }
     }
 
-    /// What went wrong with a checkpoint, if something did.
+    /// The error of a checkpoint, if there was one.
     pub fn unsaved(&self) -> Option<&str> {
         self.unsaved.as_deref()
     }
 
-    /// Reads what a search has saved, and takes what belongs to this worker.
+    /// Reads a saved search, and takes the states that belong to this worker.
     pub fn load(&mut self) -> Result<(), PartError> {
         let Some(resume) = self.work.resume else { return Ok(()) };
         self.base = resume.depth;
@@ -533,7 +534,7 @@ impl<'a, 's> Reach<'a, 's> {
         stored.map(drop).map_err(|_| PartError::Full(StoreFull { needed: budget, budget }))
     }
 
-    /// Stores what was found by looking ahead: its level has come.
+    /// Stores the states found by looking ahead, when their level has come.
     fn store_ahead(&mut self) {
         let ahead = std::mem::take(&mut self.ahead);
         let mut cursor = Cursor(&ahead);
@@ -561,7 +562,7 @@ impl<'a, 's> Reach<'a, 's> {
         }
     }
 
-    /// Tells where this worker stands, and stops if the memory is used up.
+    /// Publishes the progress of this worker, and stops if the memory is used up.
     fn publish(&mut self) {
         let search = self.level.memory()
             + self.next.memory()
@@ -587,7 +588,7 @@ impl<'a, 's> Reach<'a, 's> {
         }
         let workers = self.shared.published.len().max(1) as u64;
         if let Some(budgeted) = self.seen.budgeted {
-            // The budget of the store is this worker's share of that of the process.
+            // The budget of the store is this worker's share of the memory of the process.
             budgeted.leave_room(search + self.outside / workers);
             if all + self.outside > limit && !budgeted.yields() {
                 self.full();
@@ -596,15 +597,15 @@ impl<'a, 's> Reach<'a, 's> {
     }
 }
 
-/// What a part of a checkpoint is read into.
+/// Receives a part of a checkpoint while it is read.
 struct Loading<'r, 'a, 's> {
     reach: &'r mut Reach<'a, 's>,
-    /// Whether the numbers of the part are counted here.
+    /// Whether the counts of the part are added here.
     mine: bool,
 }
 
 impl Loading<'_, '_, '_> {
-    /// Logs of earlier runs come after those of this one, and belong to workers as these do.
+    /// The logs of earlier runs follow those of this one, and belong to workers in the same way.
     fn shifted(&self, link: Link) -> Link {
         if link == Link::NONE { link } else { Link::new(link.log() + 2 * self.reach.work.workers, link.place()) }
     }
@@ -710,7 +711,7 @@ impl Actor for Reach<'_, '_> {
         self.depth_of_new = self.depth + 1;
         let begun = Instant::now();
         for _ in 0..BATCHES {
-            // Only a shorter violation than the one that is known is worth going on for.
+            // The search continues only for a violation that is shorter than the known one.
             if self.best <= self.depth {
                 self.position = self.level.ends.len();
             }

@@ -1,5 +1,5 @@
-//! Actors without processes: all of them in one thread, their messages delayed and reordered by a
-//! generator of random numbers. One seed gives one schedule, always the same.
+//! Runs actors without processes: all of them in one thread, with messages delayed and reordered by
+//! a random number generator. One seed always gives the same schedule.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;
@@ -8,26 +8,26 @@ use crate::shared::Shared;
 use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread;
 
-/// What a rehearsal has seen.
+/// The numbers of a rehearsal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rehearsal {
-    /// Rounds until the end.
+    /// The number of rounds.
     pub rounds: u64,
-    /// Parcels sent from one worker to another.
+    /// The number of parcels sent from one worker to another.
     pub parcels: u64,
-    /// Bytes in them.
+    /// The number of bytes in them.
     pub bytes: u64,
 }
 
-/// Lets `actors` act until the computation has ended. `most` is the size at which parcels are
-/// closed. `after` hears of each round: its number and the bytes that each worker has sent to each
-/// other one in it.
+/// Runs `actors` until the computation has ended. `most` is the size at which parcels are closed.
+/// `after` is called after each round with its number and the bytes that each worker has sent to
+/// each other one in it.
 pub fn rehearse(actors: &mut [&mut dyn Actor], seed: u64, most: usize, after: &mut dyn FnMut(u64, &[Vec<u64>])) -> Rehearsal {
     let workers = actors.len();
     let mut random = seed;
     let mut outs: Vec<Outbox> = (0..workers).map(|me| Outbox::new(me, workers, most)).collect();
     let mut seen = Rehearsal::default();
-    // Who has something to do in the present round.
+    // The workers that have work in the current round.
     let mut awake = vec![true; workers];
     while awake.iter().any(|&awake| awake) {
         let mut next = vec![false; workers];
@@ -55,7 +55,7 @@ pub fn rehearse(actors: &mut [&mut dyn Actor], seed: u64, most: usize, after: &m
                     next[me] |= turn == Turn::Again;
                 }
             } else {
-                // What is for the next round comes when the present one has begun.
+                // Messages for the next round arrive when the current one has begun.
                 if !begun[under_way[choice - working.len()].1] {
                     continue;
                 }
@@ -70,18 +70,18 @@ pub fn rehearse(actors: &mut [&mut dyn Actor], seed: u64, most: usize, after: &m
     seen
 }
 
-/// Workers of a rehearsal that execute a whole program, each in a thread of its own. What is sent
-/// in a round is delivered at its end, in an order that the seed gives: the same in every run.
+/// Workers of a rehearsal that execute a whole program, each in a thread of its own. Messages of a
+/// round are delivered at its end, in an order that depends only on the seed.
 pub(crate) struct Stage {
     barrier: Barrier,
     seed: u64,
-    /// What is for each worker: who sent it, and its number among what that one sent.
+    /// The messages for each worker.
     mail: Vec<Mutex<Mail>>,
-    /// How many workers want another round.
+    /// The workers that want another round.
     awake: Mutex<Vec<bool>>,
 }
 
-/// Who sent it, its number among what that one sent, and the bytes.
+/// The sender, the number of the message among those of the sender, and the bytes.
 type Mail = Vec<(usize, usize, Vec<u8>)>;
 
 impl Stage {
@@ -130,8 +130,8 @@ impl Stage {
     }
 }
 
-/// Lets so many workers execute a program, without processes and without a dataflow; gives what
-/// each of them has. The order in which messages arrive depends on the seed alone.
+/// Lets `workers` workers execute a program, without processes and without a dataflow; returns
+/// their results. The order in which messages arrive depends only on the seed.
 pub fn act<R: Send>(workers: usize, seed: u64, program: impl Fn(&mut Seat<'_>) -> R + Sync) -> Vec<R> {
     let stage = Arc::new(Stage {
         barrier: Barrier::new(workers),

@@ -1,30 +1,30 @@
-//! What a distributed run did, and how its workers put it together.
+//! The results of a distributed run, and how workers exchange them.
 
 use crate::links::Link;
 use crate::reach::{Counts, Found};
 use crate::wire::{Cursor, put_number, put_reason};
 use contract::{FaultCode, Finding, StopReason, Traffic};
 
-/// What one worker did.
+/// The results of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// Its numbers.
     pub counts: Counts,
-    /// Memory of its store, now and at most, and of its search at most.
+    /// The memory of its store at the end.
     pub store_bytes: u64,
-    /// The most the store had.
+    /// The peak memory of the store.
     pub store_peak_bytes: u64,
-    /// The most the search had.
+    /// The peak memory of the search.
     pub search_bytes: u64,
-    /// Parcels it sent.
+    /// The number of parcels it sent.
     pub parcels: u64,
-    /// Bytes in them.
+    /// The number of bytes in them.
     pub bytes: u64,
     /// Why it stopped early, if it did.
     pub stopped: Option<StopReason>,
 }
 
-/// What all workers did together.
+/// The combined results of all workers.
 pub(crate) fn traffic(parts: &[Part]) -> Traffic {
     let sum = |number: fn(&Part) -> u64| parts.iter().map(number).sum();
     Traffic {
@@ -54,7 +54,7 @@ impl Part {
         to
     }
 
-    /// The numbers of a worker, and what it found: where, by which step, and the fault, if it is
+    /// The results of a worker, and its finding: the position, the step, and the fault, if it is
     /// one.
     pub(crate) fn read(bytes: &[u8]) -> Option<(Part, Option<Place>)> {
         let mut cursor = Cursor(bytes);
@@ -83,7 +83,7 @@ impl Part {
     }
 }
 
-/// Where a violation is, as others hear of it.
+/// The position of a violation, as it is sent to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub length: u64,

@@ -1,7 +1,7 @@
-//! Checkpoints of a distributed search: at the beginning of a level each worker writes its states,
-//! its log and the states of the level to a part of its own. When all parts of a level are there,
-//! worker 0 says so, and they are the checkpoint. Whoever goes on reads all parts and takes what it
-//! owns, so there may be another number of workers then.
+//! Checkpoints of a distributed search. At the beginning of a level each worker writes its states,
+//! its log and the states of the level to a part of its own. When all parts of a level are written,
+//! worker 0 declares them the checkpoint. A worker that continues reads all parts and takes the
+//! states it owns, so the number of workers may be different then.
 
 use crate::links::{Link, Log};
 use crate::reach::Counts;
@@ -16,23 +16,23 @@ pub type WritePart<'a> = dyn Fn(u64, &mut dyn FnMut(&mut dyn Write) -> io::Resul
 /// Opens a part of a checkpoint, by the number of the worker that has written it.
 pub type OpenPart<'a> = dyn Fn(u64) -> io::Result<Box<dyn Read>> + 'a;
 
-/// How a search is saved.
+/// The saving of a search.
 #[derive(Clone, Copy)]
 pub struct Saving<'a> {
-    /// How often.
+    /// The interval.
     pub every: Duration,
     /// Writes a part.
     pub write: &'a WritePart<'a>,
-    /// All parts of a level are there. Called by worker 0.
+    /// Declares all parts of a level complete. Called by worker 0.
     pub complete: &'a (dyn Fn(u64) -> io::Result<()> + 'a),
 }
 
-/// Where a search goes on.
+/// The point from which a search continues.
 #[derive(Clone, Copy)]
 pub struct Resume<'a> {
     /// The level.
     pub depth: u64,
-    /// How many workers have written it.
+    /// The number of workers that have written it.
     pub parts: u64,
     /// Opens a part.
     pub open: &'a OpenPart<'a>,
@@ -63,10 +63,10 @@ impl From<io::Error> for PartError {
 }
 
 const MAGIC: &[u8; 16] = b"everypath-level1";
-/// No record is longer.
+/// The longest record.
 const RECORD_MAX: u64 = 1 << 28;
 
-/// Writes records: bytes after their length; all of them are summed up.
+/// Writes records: bytes after their length; all of them are part of the checksum.
 struct Records<'w> {
     to: &'w mut dyn Write,
     sum: u64,
@@ -86,17 +86,17 @@ impl Records<'_> {
     }
 }
 
-/// Takes a state of a level, with where it came from: the state before it and the choice there.
+/// Receives a state of a level, with its predecessor and the choice there.
 pub(crate) type TakeState<'a> = dyn FnMut(Link, u32, &[u8]) -> io::Result<()> + 'a;
 
-/// What a worker saves.
+/// The data that a worker saves.
 pub(crate) struct Standing<'a> {
     pub depth: u64,
     pub counts: Counts,
     /// The logs that this worker has, by their numbers.
     pub logs: Vec<(usize, &'a Log)>,
     pub store: &'a dyn Saveable,
-    /// The states of the level, with where they came from.
+    /// The states of the level, with their predecessors.
     pub level: &'a mut dyn FnMut(&mut TakeState<'_>) -> io::Result<()>,
 }
 
@@ -163,7 +163,7 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// The next record of a list; nothing at its end.
+    /// The next record of a list; `None` at its end.
     fn next(&mut self) -> Result<Option<&[u8]>, PartError> {
         let mut len = 0;
         for index in 0..10 {
@@ -188,7 +188,7 @@ impl Reading<'_> {
     }
 }
 
-/// What is in a part, as it is read.
+/// Receives the contents of a part as it is read.
 pub(crate) trait Reader {
     fn counts(&mut self, counts: Counts);
     fn link(&mut self, log: usize, place: u64, from: Link, choice: u32) -> Result<(), PartError>;

@@ -1,7 +1,7 @@
-//! A worker's place in a run: who it is, and how it acts together with all others.
+//! A worker's place in a run: its number, and its communication with all others.
 //!
-//! All workers execute the same program. Where they differ is in what they own. Each call of
-//! [`Seat::drive`] and [`Seat::gather`] is made by all of them, in the same order.
+//! All workers execute the same program. They differ only in the states they own. All of them call
+//! [`Seat::drive`] and [`Seat::gather`] in the same order.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::{self, Abandoned};
@@ -21,9 +21,9 @@ pub struct Seat<'w> {
 }
 
 enum Carrier<'w> {
-    /// The others are reached by a dataflow.
+    /// The other workers are reached by a dataflow.
     Flow(&'w mut Worker),
-    /// There is nobody else.
+    /// There are no other workers.
     Alone,
     /// The others are threads of a rehearsal.
     Stage(Arc<Stage>, usize),
@@ -53,7 +53,7 @@ impl<'w> Seat<'w> {
         }
     }
 
-    /// How many workers there are.
+    /// The number of workers.
     pub fn workers(&self) -> usize {
         match &self.carrier {
             Carrier::Flow(worker) => worker.peers(),
@@ -62,7 +62,7 @@ impl<'w> Seat<'w> {
         }
     }
 
-    /// What the threads of the process share.
+    /// The data that the threads of the process share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -77,12 +77,12 @@ impl<'w> Seat<'w> {
         self.sent
     }
 
-    /// Lets an actor work until all have finished, or the search was stopped.
+    /// Lets an actor work until all workers have finished, or the search was stopped.
     pub fn drive(&mut self, actor: &mut dyn Actor) -> Result<(), Abandoned> {
         self.drive_unless(actor, false)
     }
 
-    /// The same for a computation that goes on although the search was stopped.
+    /// Like `drive`, for a computation that continues although the search was stopped.
     pub fn drive_to_the_end(&mut self, actor: &mut dyn Actor) -> Result<(), Abandoned> {
         self.drive_unless(actor, true)
     }
@@ -98,7 +98,7 @@ impl<'w> Seat<'w> {
         driven
     }
 
-    /// Gives all workers what each of them has: the answer has the bytes of worker *n* at place
+    /// Distributes the data of each worker to all: entry *n* of the result has the bytes of worker
     /// *n*.
     pub fn gather(&mut self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Abandoned> {
         let mut gather = Gather { mine, all: vec![Vec::new(); self.workers()], sent: false };

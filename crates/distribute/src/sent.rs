@@ -1,8 +1,8 @@
-//! States that were sent lately, so that they are not sent again (sibling caching of Lerda and
-//! Visser, 2001). A place holds one state, and a new one displaces the old. States are compared,
-//! not their hashes alone: nothing is left out by mistake.
+//! The states that were sent recently, so that they are not sent again (sibling caching of Lerda
+//! and Visser, 2001). A slot holds one state, and a new one replaces the old. The states themselves
+//! are compared, not only their hashes, so no state is left out by mistake.
 
-/// Places for states that were sent.
+/// Slots for sent states.
 pub(crate) struct Sent {
     places: Vec<Vec<u8>>,
     bytes: u64,
@@ -14,7 +14,7 @@ impl Sent {
         Sent { places: vec![Vec::new(); places], bytes: places as u64 * 24 }
     }
 
-    /// Whether a state was sent lately; if not, it is from now on.
+    /// Whether a state was sent recently; it is recorded as sent.
     #[inline]
     pub fn holds(&mut self, state: &[u8]) -> bool {
         if self.places.is_empty() {

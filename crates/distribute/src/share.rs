@@ -1,9 +1,10 @@
-//! A worker's share of a graph: its states, numbered as they come, and the edges that lead to them.
+//! A worker's share of a graph: its states, numbered in the order of arrival, and the edges that
+//! lead to them.
 //!
-//! Searches for cycles by several workers go over the graph several times. After the states are
-//! known once, no state travels any more, only numbers; and because whoever owns the target of an
-//! edge hears of its source without asking, the edges are kept with their targets. The searches
-//! therefore go backwards, which makes no difference for cycles.
+//! Searches for cycles by several workers traverse the graph several times. Once the states are
+//! known, only numbers are sent. The owner of the target of an edge learns its source without
+//! asking, so edges are kept with their targets. The searches therefore go backward, which makes no
+//! difference for cycles.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::owner::Owners;
@@ -14,9 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Bits for the number of a state among those of its worker.
+/// The number of bits for the number of a state among those of its worker.
 const NUMBER_BITS: u32 = 40;
-/// A piece of work takes about so long.
+/// The approximate duration of a piece of work.
 const SLICE: Duration = Duration::from_millis(4);
 
 /// Names a state among those of all workers.
@@ -42,7 +43,7 @@ impl Vertex {
 pub(crate) struct Numbered {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// The number plus one of a state, at its hash or after it.
+    /// The number plus one of each state, at its hash or after it.
     slots: Vec<u32>,
 }
 
@@ -110,11 +111,11 @@ pub(crate) struct Share<'a> {
     pub accepting: Vec<bool>,
     /// The level of each state.
     pub level: Vec<u32>,
-    /// The last edge to each state; edges are in lists, each with the source and the edge before
-    /// it.
+    /// The last edge to each state; edges are in linked lists, each with the source and the edge
+    /// before it.
     last: Vec<u32>,
     edges: Vec<(Vertex, u32)>,
-    /// States of the present level: from the first to the second number.
+    /// The range of states of the current level.
     open: std::ops::Range<usize>,
     /// Whether only one level is to be expanded.
     one_level: bool,
@@ -122,10 +123,10 @@ pub(crate) struct Share<'a> {
     expanding: bool,
     pub transitions: u64,
     pub cross: u64,
-    /// Steps that are faults of a property, by the number of the state that they leave: the first.
+    /// The first state with a step that is a fault of a property.
     pub fault: Option<usize>,
     /// States to which an edge leads from the level that was expanded last, and which are not
-    /// deeper than that.
+    /// deeper than that level.
     pub back: Vec<usize>,
     out: Successors,
 }
@@ -183,7 +184,7 @@ impl<'a> Share<'a> {
         self.level.iter().copied().max().unwrap_or(0)
     }
 
-    /// From now on one level at a time is expanded.
+    /// Makes the share expand one level at a time.
     pub fn by_level(&mut self) {
         self.one_level = true;
     }
@@ -209,7 +210,7 @@ impl<'a> Share<'a> {
         self.states.memory() + (vertices + self.edges.capacity() * 16) as u64
     }
 
-    /// Takes note of a state and of an edge to it.
+    /// Adds a state and an edge to it.
     fn meet(&mut self, source: Option<Vertex>, state: &[u8], level: u32) -> usize {
         let (number, new) = self.states.number(state);
         if new {

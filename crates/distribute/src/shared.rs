@@ -1,4 +1,4 @@
-//! What the workers of a process, and whoever watches over them, tell each other.
+//! The data that the workers of a process and their supervisor share.
 
 use contract::{Progress, StopReason};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Published {
-    /// States found.
+    /// The number of states found.
     pub states: AtomicU64,
-    /// Steps followed.
+    /// The number of steps followed.
     pub transitions: AtomicU64,
-    /// States that wait.
+    /// The number of waiting states.
     pub waiting: AtomicU64,
-    /// The present level.
+    /// The current level.
     pub depth: AtomicU64,
     /// Memory of store and search.
     pub bytes: AtomicU64,
@@ -28,22 +28,22 @@ pub struct Shared {
     reason: Mutex<Option<StopReason>>,
     /// The numbers of each worker of the process.
     pub published: Vec<Published>,
-    /// What the user should hear of.
+    /// Messages for the user.
     notices: Mutex<Vec<String>>,
 }
 
 impl Shared {
-    /// For so many workers.
+    /// Data for this many workers.
     pub fn new(workers: usize) -> Arc<Shared> {
         Arc::new(Shared { published: (0..workers).map(|_| Published::default()).collect(), ..Shared::default() })
     }
 
-    /// Tells the user something.
+    /// Adds a message for the user.
     pub fn tell(&self, text: String) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 
-    /// What the user should hear of, once.
+    /// Takes the messages for the user.
     pub fn told(&self) -> Vec<String> {
         std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -60,17 +60,17 @@ impl Shared {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Why it is to end.
+    /// The reason for the end.
     pub fn reason(&self) -> Option<StopReason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Gives everything up at once: others are gone.
+    /// Gives everything up at once, because others are gone.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
     }
 
-    /// Whether everything is given up.
+    /// Whether everything was given up.
     #[inline]
     pub fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)

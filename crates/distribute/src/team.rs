@@ -1,12 +1,12 @@
-//! Processes that search together: how they find each other, what rank 0 tells them, and what
-//! happens when one of them is gone.
+//! Processes that search together: how they find each other, the messages of rank 0, and the
+//! handling of lost processes.
 //!
-//! Rank 0 listens. Each other process opens a control connection to it, hears how many there are,
-//! and says where it listens itself; then each one connects to all of lower rank, and these
-//! connections carry the dataflow. Every connection is admitted by [`trust`](crate::trust) first.
-//! From then on the control connections carry jobs, requests to stop, and a beat a few times a
-//! second. A process that is silent or whose connection ends is gone: rank 0 tells all others, and
-//! the run is given up.
+//! Rank 0 listens. Each other process opens a control connection to it, receives the number of
+//! processes, and reports the address at which it listens itself. Then each process connects to all
+//! of lower rank, and these connections carry the dataflow. Every connection is first admitted by
+//! [`trust`](crate::trust). From then on the control connections carry jobs, requests to stop, and
+//! a beat a few times a second. A process that is silent or whose connection ends is lost: rank 0
+//! tells all others, and the run is given up.
 
 use crate::control::{BEAT, Message, SILENCE};
 use crate::line::{Line, LineState};
@@ -30,13 +30,13 @@ use timely::communication::allocator::zero_copy::initialize::initialize_networki
 use timely::communication::allocator::{ProcessBuilder, thread::ThreadBuilder};
 use timely::communication::{Hooks, WorkerGuards};
 
-/// Greetings that are heard at the same time. More have to wait.
+/// The most greetings that are processed at the same time. Others have to wait.
 const GREETINGS: usize = 64;
-/// Refusals that are told; a flood of strangers is not.
+/// The most refusals that are reported, so that a flood of strangers is not.
 const TOLD: usize = 20;
 const NAP: Duration = Duration::from_millis(20);
 
-/// Why processes do not come together, or do not stay so.
+/// Why processes cannot work together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamError(pub String);
 
@@ -52,10 +52,10 @@ fn failed(what: impl fmt::Display) -> TeamError {
     TeamError(what.to_string())
 }
 
-/// What a worker does with a job: the same on all of them.
+/// The function with which a worker executes a job; it is the same on all of them.
 pub type Serve<R> = Arc<dyn Fn(&mut Seat<'_>, &[u8]) -> R + Send + Sync>;
 
-/// Someone who listens for connections and admits those who know the secret.
+/// A listener for connections that admits processes with the secret.
 struct Door {
     address: SocketAddr,
     closed: Arc<AtomicBool>,
@@ -97,7 +97,7 @@ impl Door {
                         Err(why) => Guest::Refused(format!("a connection from {from} was refused: {why}")),
                     };
                     done.fetch_sub(1, Ordering::AcqRel);
-                    // If nobody waits any more, nobody is missed.
+                    // If nobody waits any more, the error does not matter.
                     let _ = sender.send(guest);
                 };
                 if thread::Builder::new().name("everypath-greeting".to_owned()).spawn(hear).is_err() {
@@ -109,7 +109,7 @@ impl Door {
     }
 }
 
-/// Tells of refusals, but not of all of a flood.
+/// Reports refusals, up to a limit.
 #[derive(Default)]
 struct Told(usize);
 
@@ -131,23 +131,23 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Listens at an address; port 0 means any.
+    /// Listens at an address; port 0 means any port.
     pub fn open(address: &str, secret: Secret) -> Result<Assembly, TeamError> {
         let door = Door::open(address, &secret).map_err(|error| failed(format_args!("cannot listen at {address}: {error}")))?;
         Ok(Assembly { door, secret })
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.door.address
     }
 
-    /// The secret, for those who are to come.
+    /// The secret for the other processes.
     pub fn secret(&self) -> &Secret {
         &self.secret
     }
 
-    /// Waits for all others, and begins. `missing` may say that someone will not come.
+    /// Waits for all others, and begins. `missing` may report that a process will not come.
     pub fn gather<R: Send + 'static>(
         self,
         ranks: usize,
@@ -219,7 +219,7 @@ impl Assembly {
     }
 }
 
-/// Tells a new process where it is, and hears where it listens.
+/// Tells a new process about the run, and receives its address.
 fn welcome(mut stream: TcpStream, session: [u8; 16], ranks: usize, threads: usize) -> io::Result<(TcpStream, String)> {
     stream.set_read_timeout(Some(SILENCE))?;
     Message::Welcome { session, ranks: ranks as u32, threads: threads as u32 }.write(&mut stream)?;
@@ -282,7 +282,7 @@ impl<R: Send + 'static> Seats<R> {
 
     fn give(&self, job: &Arc<Vec<u8>>) {
         self.shared.begin();
-        // A thread that is gone is noticed by the answer that does not come.
+        // A lost thread is noticed because its answer is missing.
         self.jobs.iter().for_each(|jobs| drop(jobs.send(Arc::clone(job))));
     }
 
@@ -292,8 +292,8 @@ impl<R: Send + 'static> Seats<R> {
         self.lines.iter().position(broken).map(|rank| rank as u32)
     }
 
-    /// Ends the threads. If others are gone they are left to the end of the process: a thread that
-    /// waits for a lost connection cannot be called.
+    /// Ends the threads. If other processes are gone, the threads are left to the end of the
+    /// process, because a thread that waits for a lost connection cannot be ended.
     fn end(&mut self) {
         self.jobs.clear();
         let Some(guards) = self.guards.take() else { return };
@@ -316,16 +316,16 @@ pub struct Team<R: Send + 'static> {
     beat: Instant,
 }
 
-/// How a job ended.
+/// A job that failed because a process was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost(pub String);
 
 fn send(to: &Mutex<TcpStream>, message: &Message) {
-    // Who cannot be reached is noticed by its silence.
+    // An unreachable process is noticed by its silence.
     let _ = message.write(&mut to.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// Passes on what comes from a control connection.
+/// Forwards the messages of a control connection.
 fn listen(rank: u32, stream: &TcpStream, to: Sender<(u32, Result<Message, String>)>) -> io::Result<()> {
     let mut stream = stream.try_clone()?;
     stream.set_read_timeout(Some(SILENCE))?;
@@ -362,7 +362,7 @@ impl<R: Send + 'static> Team<R> {
         Ok(Team { seats, members, events, lost: None, beat: Instant::now() })
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn ranks(&self) -> usize {
         self.members.len() + 1
     }
@@ -378,8 +378,8 @@ impl<R: Send + 'static> Team<R> {
         Lost(why)
     }
 
-    /// Lets all workers do a job, and gives the answer of worker 0. The observer hears how far all
-    /// of them are together.
+    /// Lets all workers execute a job, and returns the answer of worker 0. The observer gets their
+    /// combined progress.
     pub fn ask(&mut self, job: Vec<u8>, time: Option<Duration>, cancel: &Cancel, observer: &dyn Observer) -> Result<R, Lost> {
         if let Some(why) = &self.lost {
             return Err(Lost(why.clone()));
@@ -410,7 +410,7 @@ impl<R: Send + 'static> Team<R> {
                         return Err(self.give_up(format!("the connection between rank {rank} and rank {other} is lost")));
                     }
                     Ok(Message::Abort(why)) => return Err(self.give_up(format!("the worker of rank {rank} gave up: {why}"))),
-                    Ok(_) => return Err(self.give_up(format!("the worker of rank {rank} said what it must not"))),
+                    Ok(_) => return Err(self.give_up(format!("the worker of rank {rank} broke the protocol"))),
                     Err(why) => return Err(self.give_up(format!("the worker of rank {rank} is gone: {why}"))),
                 }
             }
@@ -461,20 +461,20 @@ fn together(parts: &BTreeMap<u32, Progress>, elapsed: Duration) -> Progress {
     }
 }
 
-/// Where a process of another rank than 0 finds rank 0, and where it listens itself.
+/// The addresses of a process with a rank other than 0.
 #[derive(Clone, Debug)]
 pub struct Place<'a> {
     /// Its rank.
     pub rank: u32,
-    /// Where rank 0 listens.
+    /// The address of rank 0.
     pub leader: &'a str,
-    /// Where it listens; port 0 means any.
+    /// The address at which it listens; port 0 means any port.
     pub listen: &'a str,
-    /// How others reach it, if not as it listens.
+    /// The address by which others reach it, if it is different.
     pub known_as: Option<&'a str>,
 }
 
-/// Joins a run and works until rank 0 says that it is over. The error says why it ended early.
+/// Joins a run and works until rank 0 ends it. The error says why it ended early.
 pub fn join<R: Send + 'static>(
     place: &Place<'_>,
     secret: &Secret,
@@ -490,12 +490,12 @@ pub fn join<R: Send + 'static>(
     control.set_read_timeout(Some(patience)).map_err(failed)?;
     let gone = |error: io::Error| failed(format_args!("rank 0 is gone: {error}"));
     let Message::Welcome { session, ranks, threads } = Message::read(&mut control).map_err(gone)? else {
-        return Err(failed("rank 0 said what it must not"));
+        return Err(failed("rank 0 broke the protocol"));
     };
     let mine = place.known_as.map_or_else(|| door.address.to_string(), str::to_owned);
     Message::Listening(mine).write(&mut control).map_err(gone)?;
     let Message::Addresses(addresses) = Message::read(&mut control).map_err(gone)? else {
-        return Err(failed("rank 0 said what it must not"));
+        return Err(failed("rank 0 broke the protocol"));
     };
     if addresses.len() != ranks as usize || place.rank >= ranks {
         return Err(failed(format_args!("rank {} is not one of {ranks}", place.rank)));
@@ -524,7 +524,7 @@ pub fn join<R: Send + 'static>(
     drop(door);
     Message::Ready.write(&mut control).map_err(gone)?;
     if Message::read(&mut control).map_err(gone)? != Message::Start {
-        return Err(failed("rank 0 said what it must not"));
+        return Err(failed("rank 0 broke the protocol"));
     }
     let mut seats = Seats::new(place.rank as usize, lines, threads as usize, serve)?;
     let served = follow(&mut seats, control, cancel);
@@ -535,7 +535,7 @@ pub fn join<R: Send + 'static>(
     served
 }
 
-/// Does what rank 0 says.
+/// Executes the messages of rank 0.
 fn follow<R: Send + 'static>(seats: &mut Seats<R>, mut control: TcpStream, cancel: &Cancel) -> Result<(), TeamError> {
     let (sender, events) = channel();
     listen(0, &control, sender).map_err(failed)?;
@@ -555,7 +555,7 @@ fn follow<R: Send + 'static>(seats: &mut Seats<R>, mut control: TcpStream, cance
             Ok((_, Ok(Message::Beat(_)))) => {}
             Ok((_, Ok(Message::Abort(why)))) => return Err(TeamError(why)),
             Ok((_, Ok(Message::Bye))) => return Ok(()),
-            Ok((_, Ok(_))) => return Err(failed("rank 0 said what it must not")),
+            Ok((_, Ok(_))) => return Err(failed("rank 0 broke the protocol")),
             Ok((_, Err(why))) => return Err(failed(format_args!("rank 0 is gone: {why}"))),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(failed("rank 0 is gone")),
@@ -592,7 +592,7 @@ fn follow<R: Send + 'static>(seats: &mut Seats<R>, mut control: TcpStream, cance
     }
 }
 
-/// Connects to an address and introduces this process. As long as nobody listens there, it tries
+/// Connects to an address and introduces this process. As long as there is no listener, it tries
 /// again.
 fn reach(address: &str, secret: &Secret, greeting: &Greeting, until: Instant, cancel: &Cancel) -> Result<TcpStream, TeamError> {
     loop {

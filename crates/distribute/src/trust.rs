@@ -1,11 +1,11 @@
 //! Every connection begins with a proof that both ends know the same secret.
 //!
-//! The one that connects sends a greeting of fixed length with a random number. The other answers
-//! with a random number of its own and a code (HMAC-SHA256) over both, which shows that it knows
-//! the secret; the first one does the same. Until then nothing else is read, nothing is allocated
-//! for what a stranger sends, and the whole exchange has a time limit. The codes name their
-//! direction, so that none can be sent back. What follows is not encrypted: the network between the
-//! machines must be one that is trusted, or a tunnel.
+//! The connecting process sends a greeting of fixed length with a random number. The other process
+//! answers with a random number of its own and a code (HMAC-SHA256) over both, which proves that it
+//! knows the secret; then the first one does the same. Until then nothing else is read, no memory
+//! is allocated for a stranger's data, and the whole exchange has a time limit. The codes contain
+//! their direction, so that none can be sent back. The data that follows is not encrypted: the
+//! network between the machines must be trusted, or a tunnel.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -14,7 +14,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// The version of everything that processes say to each other.
+/// The version of the protocol between processes.
 pub const VERSION: u32 = 1;
 
 const MAGIC: &[u8; 16] = b"everypath-team\r\n";
@@ -22,12 +22,12 @@ const NONCE: usize = 32;
 const CODE: usize = 32;
 /// Magic, version, purpose, rank, session, nonce.
 const GREETING: usize = 16 + 4 + 4 + 4 + 16 + NONCE;
-/// How long a greeting may take.
+/// The time limit of a greeting.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A secret that is shorter can be guessed.
+/// The shortest secret; a shorter one could be guessed.
 pub const SECRET_MIN: usize = 16;
 
-/// What all processes of a run know and nobody else.
+/// The secret of all processes of a run.
 #[derive(Clone)]
 pub struct Secret(Vec<u8>);
 
@@ -43,7 +43,7 @@ impl Secret {
         (bytes.len() >= SECRET_MIN).then(|| Secret(bytes.to_vec()))
     }
 
-    /// A new one, which nobody can guess.
+    /// A new secret, which cannot be guessed.
     pub fn random() -> io::Result<Secret> {
         Ok(Secret(random::<32>()?.to_vec()))
     }
@@ -66,14 +66,14 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Control,
     Data,
 }
 
-/// Who connects.
+/// The process that connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Greeting {
     pub purpose: Purpose,
@@ -93,7 +93,7 @@ pub(crate) enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Stranger => f.write_str("it does not speak as a worker does"),
+            Refused::Stranger => f.write_str("it does not use the protocol of workers"),
             Refused::Version(version) => write!(f, "it has version {version} of the protocol, and this is version {VERSION}"),
             Refused::Secret => f.write_str("it does not know the secret"),
             Refused::Io(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
@@ -111,7 +111,7 @@ impl From<io::Error> for Refused {
     }
 }
 
-/// Reads exactly as much as `buffer` holds, before `until`.
+/// Reads exactly as many bytes as `buffer` has, before `until`.
 fn read_until(stream: &mut TcpStream, buffer: &mut [u8], until: Instant) -> io::Result<()> {
     let mut read = 0;
     while read < buffer.len() {
@@ -145,7 +145,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Introduces this process to the one at the other end, which must show that it knows the secret.
+/// Introduces this process to the one at the other end, which must prove that it knows the secret.
 pub(crate) fn greet(stream: &mut TcpStream, secret: &Secret, greeting: &Greeting) -> Result<(), Refused> {
     let until = Instant::now() + PATIENCE;
     stream.set_nodelay(true)?;
@@ -174,21 +174,21 @@ pub(crate) fn greet(stream: &mut TcpStream, secret: &Secret, greeting: &Greeting
     Ok(())
 }
 
-/// Hears who is at the other end, and lets it in only if it knows the secret.
+/// Reads the greeting of the other end, and admits it only if it knows the secret.
 pub(crate) fn admit(stream: &mut TcpStream, secret: &Secret) -> Result<Greeting, Refused> {
     let until = Instant::now() + PATIENCE;
     stream.set_nonblocking(false)?;
     stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut hello = [0; GREETING];
-    // A stranger is known by its first bytes, and need not send as many as a greeting has.
+    // A stranger is recognised by its first bytes, and need not send a whole greeting.
     read_until(stream, &mut hello[..20], until)?;
     if &hello[..16] != MAGIC {
         return Err(Refused::Stranger);
     }
     let version = word(&hello, 16);
     if version != VERSION {
-        // The other end says the same to its user.
+        // The other end reports the same to its user.
         let mut answer = MAGIC.to_vec();
         answer.extend_from_slice(&VERSION.to_le_bytes());
         stream.write_all(&answer)?;
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_proof_cannot_be_replayed_or_reflected() {
-        // The client sends back the code that it was given.
+        // The client sends back the code that it received.
         let client = |mut stream: TcpStream| {
             stream.write_all(&written(&GREETING_SENT).unwrap()).unwrap();
             let mut answer = [0; 20 + NONCE + CODE];

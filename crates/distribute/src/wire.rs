@@ -1,5 +1,5 @@
-//! Numbers and strings of bytes in messages. What is read may be cut or damaged: every read can
-//! fail, and nothing is allocated that is not there.
+//! Numbers and byte strings in messages. Input may be truncated or damaged: every read can fail,
+//! and memory is allocated only for bytes that are there.
 
 use contract::StopReason;
 
@@ -20,7 +20,7 @@ pub(crate) fn put_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend_from_slice(bytes);
 }
 
-/// Appends why something was stopped, if it was.
+/// Appends the reason for a stop, if there was one.
 pub(crate) fn put_reason(to: &mut Vec<u8>, reason: Option<&StopReason>) {
     let (code, text) = match reason {
         None => (0, ""),
@@ -36,7 +36,7 @@ pub(crate) fn put_reason(to: &mut Vec<u8>, reason: Option<&StopReason>) {
     put_bytes(to, text.as_bytes());
 }
 
-/// Reads from the front of bytes.
+/// Reads from the beginning of bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a>(pub &'a [u8]);
 
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
         self.take(1).map(|byte| byte[0])
     }
 
-    /// Why something was stopped, if it was.
+    /// The reason for a stop, if there was one.
     pub fn reason(&mut self) -> Option<Option<StopReason>> {
         let code = self.byte()?;
         let text = String::from_utf8_lossy(self.bytes()?).into_owned();

@@ -1,8 +1,8 @@
-//! One way catch them young (Fisler and others, 2001; Černá and Pelánek, 2003), backwards: states
-//! that cannot reach an accepting state are dropped, then states that have no successor left, and
-//! so on in turns. What is left at the end, if anything, has an accepting cycle. Where all states
-//! of a component are accepting or none is, it is enough to keep the accepting states and to drop
-//! those that have no successor among them, once.
+//! One way catch them young (Fisler and others, 2001; Černá and Pelánek, 2003), backward: states
+//! that cannot reach an accepting state are removed, then states without a remaining successor, and
+//! so on in turns. If any states remain at the end, they contain an accepting cycle. If all states
+//! of a component are accepting or none is, it is enough to keep the accepting states and to
+//! remove, once, those without a successor among them.
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;
@@ -10,16 +10,16 @@ use crate::seat::Seat;
 use crate::share::{Share, Vertex};
 use crate::wire::{Cursor, put_number};
 
-/// Vertices that are looked at before what arrives is.
+/// The number of vertices that are processed between two receptions of messages.
 const PIECE: usize = 1 << 12;
 
-/// A worker's view of the states that are left.
+/// A worker's view of the remaining states.
 struct Left<'s, 'a> {
     share: &'s Share<'a>,
     alive: Vec<bool>,
-    /// Those that were found to stay; in the second half of a turn, those that are left.
+    /// The states that were found to stay; in the second half of a turn, the remaining states.
     stay: Vec<bool>,
-    /// How many successors of a state stay.
+    /// The number of successors of each state that stay.
     out: Vec<u32>,
     queue: Vec<usize>,
     half: Half,
@@ -29,7 +29,7 @@ struct Left<'s, 'a> {
 enum Half {
     /// States that reach an accepting one are marked.
     Reach,
-    /// States without successors go.
+    /// States without successors are removed.
     Eliminate,
 }
 
@@ -103,8 +103,8 @@ impl Actor for Left<'_, '_> {
     }
 }
 
-/// The states that are left, here; nothing if none is left anywhere. `weak` says that all states of
-/// a component are accepting, or none is.
+/// The remaining states of this worker; `None` if no state remains anywhere. `weak` says that all
+/// states of a component are accepting, or none is.
 pub(crate) fn young(seat: &mut Seat<'_>, share: &Share<'_>, weak: bool) -> Result<Option<Vec<bool>>, Abandoned> {
     let len = share.len();
     let alive = if weak { share.accepting.clone() } else { vec![true; len] };
@@ -130,7 +130,8 @@ pub(crate) fn young(seat: &mut Seat<'_>, share: &Share<'_>, weak: bool) -> Resul
     }
 }
 
-/// The sum of the workers' numbers, and whether anyone was told to stop: all get the same answer.
+/// The sum of the workers' numbers, and whether any worker was told to stop; all get the same
+/// answer.
 pub(crate) fn tally(seat: &mut Seat<'_>, mine: u64) -> Result<(u64, bool), Abandoned> {
     let mut bytes = mine.to_le_bytes().to_vec();
     bytes.push(u8::from(seat.shared().is_stopped()));
@@ -139,7 +140,7 @@ pub(crate) fn tally(seat: &mut Seat<'_>, mine: u64) -> Result<(u64, bool), Aband
     Ok((sum, all.iter().any(|bytes| bytes.last() == Some(&1))))
 }
 
-/// One of the states that the workers propose, the same everywhere.
+/// One of the states that the workers propose; it is the same everywhere.
 pub(crate) fn choose(seat: &mut Seat<'_>, mine: Option<Vertex>) -> Result<Option<Vertex>, Abandoned> {
     let bytes = mine.map_or(Vec::new(), |vertex| vertex.0.to_le_bytes().to_vec());
     let all = seat.gather(&bytes)?;

@@ -1,6 +1,6 @@
 //! Searches for accepting cycles by several workers, on random graphs of two kinds and on the
-//! graphs that show what the printed algorithms miss. Messages arrive in an order that a seed
-//! gives.
+//! graphs for which the published algorithms fail. The order in which messages arrive depends on a
+//! seed.
 
 use contract::testing::{Graph, Random};
 use contract::{Limits, NoProperty, Trace, Verdict};
@@ -17,7 +17,7 @@ struct Case {
     workers: usize,
 }
 
-/// Whether an accepting node that can be reached can reach itself.
+/// Whether a reachable accepting node can reach itself.
 fn has_cycle(case: &Case) -> bool {
     let reached = |from: &[usize]| {
         let mut seen = vec![false; case.graph.edges.len()];
@@ -116,7 +116,7 @@ fn compare(case: &Case, seed: u64) {
 
 #[test]
 fn cycles_are_found_and_nothing_else() {
-    // EVERYPATH_GRAPHS=20000 for the long form.
+    // EVERYPATH_GRAPHS=20000 gives the long form.
     let graphs = std::env::var("EVERYPATH_GRAPHS").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
     (0..graphs).for_each(|seed| compare(&case(seed), seed));
 }
@@ -127,7 +127,7 @@ fn by_hand(edges: &[&[usize]], accepting: &[usize], owner: &[usize]) -> Case {
     Case { graph, accepting, owner: owner.to_vec(), workers: 2 }
 }
 
-/// The graph on which the printed nested search misses the cycle of node 4 under every schedule.
+/// The graph on which the published nested search misses the cycle of node 4 under every schedule.
 #[test]
 fn a_seed_below_a_visited_state_waits_for_what_is_below_it() {
     let case = by_hand(&[&[1, 2], &[3], &[3], &[4], &[4]], &[2, 4], &[0, 0, 0, 0, 1]);
@@ -136,7 +136,7 @@ fn a_seed_below_a_visited_state_waits_for_what_is_below_it() {
     (0..50).for_each(|seed| compare(&case, seed));
 }
 
-/// Two seeds that share a state, and seeds that are met in an order that is not depth first.
+/// Two seeds that share a state, and seeds that are reached in an order that is not depth-first.
 #[test]
 fn nested_searches_do_not_disturb_each_other() {
     let shared = by_hand(&[&[1, 2], &[3], &[3], &[2]], &[1, 2], &[0, 1, 0, 1]);
@@ -145,7 +145,7 @@ fn nested_searches_do_not_disturb_each_other() {
     (0..50).for_each(|seed| compare(&order, seed));
 }
 
-/// Where components are accepting as a whole, one turn is enough.
+/// If components are accepting as a whole, one turn is enough.
 #[test]
 fn one_turn_is_enough_for_weak_automata() {
     for (accepting, truth) in [(vec![1, 2], true), (vec![3], false), (vec![], false)] {

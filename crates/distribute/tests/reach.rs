@@ -1,5 +1,5 @@
-//! A search by several workers finds what a naive one finds: in threads, and in processes that are
-//! threads here but connect as processes do.
+//! A search by several workers finds the same as a naive one: in threads, and in simulated
+//! processes that are threads here but connect as processes do.
 
 use contract::testing::Graph;
 use contract::{Cancel, FaultCode, Limits, NoProperty, Outcome, Property, Quiet, Safety, StopReason, Store, Verdict};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Plain;
 
-/// The graph of a seed. Some have deadlocks, faults or steps that fail.
+/// The graph of a seed. Some graphs have deadlocks, faults or steps that fail.
 fn graph(seed: u64) -> Graph {
     let mut graph = Graph::random(seed, 3 + seed as usize % 60, 1 + seed % 4);
     match seed % 5 {
@@ -90,7 +90,7 @@ fn threads_find_what_there_is() {
     }
 }
 
-/// Runs `with` on a team of so many processes with so many workers each.
+/// Runs `with` on a team of `ranks` processes with `threads` workers each.
 fn in_processes(ranks: usize, threads: usize, with: impl FnOnce(&mut Team<Outcome>)) {
     let secret = Secret::random().unwrap();
     let assembly = Assembly::open("127.0.0.1:0", secret.clone()).unwrap();
@@ -126,7 +126,7 @@ fn an_interrupt_ends_all() {
         let cancel = Cancel::default();
         cancel.cancel();
         let outcome = team.ask(job(3, false), None, &cancel, &Quiet).unwrap();
-        // The graph is small: it may be done before anyone looks.
+        // The graph is small, so the search may be done before it is stopped.
         assert!(matches!(outcome.verdict, Verdict::Unknown(StopReason::Interrupted) | Verdict::Holds));
         compare(team, 4);
     });

@@ -29,7 +29,7 @@ pub(crate) fn is_promela(text: &str) -> bool {
     false
 }
 
-/// Whether a text is an explicit graph: its first line that is no comment is a header.
+/// Whether a text is an explicit graph: its first line that is not a comment is a header.
 pub(crate) fn is_graph(text: &str) -> bool {
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let head = lines.find(|line| !line.is_empty() && !line.starts_with('%'));
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// A comment of the one language may look like a head in the other.
+    /// A comment of one language may look like a head in the other.
     #[test]
     fn comments_that_begin_behind_a_semicolon() {
         assert!(!is_assembly("byte x; /* the\nprocess P (that waits)\n*/ init { skip }"));

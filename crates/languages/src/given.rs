@@ -1,38 +1,39 @@
-//! Texts that a caller gives beside a file: formulas and expressions over its states.
+//! Texts that a caller passes in addition to a file: formulas and expressions over its states.
 //!
-//! A front-end may read such a text inside words of its own. Messages about it must show what the
-//! user has written and nothing else, so they are moved from the text that was read to the one that
-//! was given.
+//! A front-end may read such a text inside words of its own. Messages about it must show the text
+//! that the user has written and nothing else, so their positions are translated from the text that
+//! was read to the text that was given.
 
 use source::{Diagnostic, FileId, SourceMap, Span};
 use std::collections::HashMap;
 
-/// One expression over the states of a model, or several with commas in between.
+/// One expression over the states of a model, or a comma-separated list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression {
-    /// Where it was given, as messages name it: `--measure`.
+    /// The option that gave it, as messages name it: `--measure`.
     pub by: String,
     /// The text.
     pub text: String,
 }
 
 impl Expression {
-    /// A text, and where it was given.
+    /// A text, and the option that gave it.
     pub fn new(by: impl Into<String>, text: impl Into<String>) -> Expression {
         Expression { by: by.into(), text: text.into() }
     }
 }
 
-/// A text that was given, and where a front-end has read it.
+/// A given text, and its position in the text that a front-end has read.
 pub(crate) struct Reading {
-    /// The name of the file that the front-end has read,
+    /// The name of the file that the front-end has read.
     pub file: String,
-    /// and where in it the text begins.
+    /// The position of the text in it.
     pub start: usize,
     pub given: Expression,
 }
 
-/// Puts each text between two words of a language, one behind the other; and says where each is.
+/// Puts each text between two words of a language, one after the other, and returns their
+/// positions.
 pub(crate) fn between(file: &str, given: impl Iterator<Item = (String, Expression, &'static str)>) -> (String, Vec<Reading>) {
     let (mut text, mut readings) = (String::new(), Vec::new());
     for (before, given, behind) in given {
@@ -44,11 +45,11 @@ pub(crate) fn between(file: &str, given: impl Iterator<Item = (String, Expressio
     (text, readings)
 }
 
-/// Moves messages from texts that were read to those that were given.
+/// Translates messages from texts that were read to the texts that were given.
 pub(crate) fn show_as_given(map: &mut SourceMap, diagnostics: &mut [Diagnostic], readings: &[Reading]) {
     let mut files: HashMap<usize, FileId> = HashMap::new();
     for diagnostic in diagnostics {
-        // Places in our own words explain nothing.
+        // Positions in our own words explain nothing.
         let ours = |span: Span| {
             let (name, start) = (map.name(map.shown(span).file), map.shown(span).start as usize);
             let mut here = readings.iter().filter(|reading| reading.file == name).peekable();
@@ -69,7 +70,7 @@ pub(crate) fn show_as_given(map: &mut SourceMap, diagnostics: &mut [Diagnostic],
             moved = true;
         }
         if moved {
-            // A brace behind a text is ours, and a text has none.
+            // A brace after a text is ours, and the text has none.
             for word in ["`}`", "`ltl`"] {
                 diagnostic.message = diagnostic.message.replace(word, "the end");
             }

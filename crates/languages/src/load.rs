@@ -8,7 +8,7 @@ use bytecode::{AtomId, Formula, Program, PropertyBody, PropertyEntry, Verified, 
 use lts::Lts;
 use std::borrow::Cow;
 
-/// Where included files come from. This crate itself never touches a file system.
+/// The source of included files. This crate itself never uses a file system.
 pub trait Files {
     /// Name and text of the file `wanted`, included by the file `from`; or one sentence that says
     /// why it cannot be read.
@@ -25,12 +25,12 @@ impl Files for NoFiles {
     }
 }
 
-/// The names of the texts that hold the formulas and the expressions of the caller, which are in no
-/// file.
+/// The names of the texts that contain the formulas and the expressions of the caller, which are in
+/// no file.
 const FORMULAS: &str = "--ltl";
 const EXPRESSIONS: &str = "(expression)";
 
-/// What is to be read.
+/// The input.
 pub struct Input<'a> {
     /// The file's name: its ending tells the language, and positions show it.
     pub name: &'a str,
@@ -41,11 +41,11 @@ pub struct Input<'a> {
     /// Formulas of linear temporal logic that are stated beside those of the file, each with its
     /// name. Their atoms are the expressions that the language has over a state.
     pub formulas: &'a [(String, String)],
-    /// Where included files come from.
+    /// The source of included files.
     pub files: &'a mut dyn Files,
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Clone, Debug)]
 pub enum Model {
     /// A program in byte-code.
@@ -94,12 +94,12 @@ impl Loaded {
 pub struct Rejected {
     /// The texts the diagnostics point into.
     pub map: SourceMap,
-    /// What is wrong: at least one error.
+    /// The errors and warnings; at least one error.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A front-end: makes a program or a graph from a file, and adds to the map and to the diagnostics.
-/// If it returns nothing, at least one of the diagnostics is an error.
+/// If it returns `None`, at least one of the diagnostics is an error.
 type Reads<T> = fn(&mut SourceMap, Input<'_>, &mut Expressions<'_>, &mut Vec<Diagnostic>) -> Option<T>;
 
 /// Expressions over the states of a model. Each text is a comma-separated list of them. The numbers
@@ -110,7 +110,7 @@ pub(crate) struct Expressions<'a> {
     atoms: Vec<Vec<u32>>,
 }
 
-/// What a front-end makes of a file.
+/// The kind of a front-end.
 pub(crate) enum Front {
     /// A program, which is verified afterwards.
     Program(Reads<Program>),
@@ -140,9 +140,9 @@ pub fn load(source: Input<'_>) -> Result<Loaded, Rejected> {
     load_with(source, &[])
 }
 
-/// Makes a model of a file, and atoms of expressions over its states: each text is an expression of
-/// the language, or several with commas in between. A language without expressions knows its atoms
-/// by their names.
+/// Makes a model from a file, and atoms from expressions over its states. Each text is an
+/// expression of the language, or a comma-separated list. In a language without expressions, atoms
+/// are given by their names.
 pub fn load_with(source: Input<'_>, expressions: &[Expression]) -> Result<Loaded, Rejected> {
     let mut expressions = Expressions { texts: expressions, atoms: Vec::new() };
     let mut map = SourceMap::new();
@@ -261,7 +261,7 @@ pub(crate) fn promela(
     compiled.program
 }
 
-/// What a linter has to say about a model, with the texts; nothing if the language has no linter or
+/// The warnings of the linter about a model, with the texts; none if the language has no linter or
 /// the model has errors.
 pub fn lint(source: Input<'_>) -> (SourceMap, Vec<::promela::Warning>) {
     let mut map = SourceMap::new();
@@ -276,9 +276,9 @@ pub fn lint(source: Input<'_>) -> (SourceMap, Vec<::promela::Warning>) {
     (map, warnings)
 }
 
-/// LF. Three names of `-D` are no constants of the program: `queues` says how waiting processes are
-/// paired, `actions` how long an action is, `devices` whether the program gets processes that stand
-/// for the devices of a run.
+/// LF. Some names of `-D` are not constants of the program: `queues` selects how waiting processes
+/// are paired, `actions` the length of an action, `devices` whether the program gets processes that
+/// represent the devices of a run.
 pub(crate) fn lf(
     map: &mut SourceMap,
     source: Input<'_>,
@@ -301,7 +301,7 @@ pub(crate) fn lf(
             ("close", number) => match number.parse() {
                 Ok(count @ 1..) => options.close = Some(::lf::Values::Some(count)),
                 _ => {
-                    let message = format!("`{value}` is nothing that `close` can be");
+                    let message = format!("`{value}` is not a value of `close`");
                     let hint = "it is the number of values that the environment tries, up to 255, or `any`";
                     diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint(hint));
                 }
@@ -312,7 +312,7 @@ pub(crate) fn lf(
                     "actions" => ("coarse", "fine"),
                     _ => ("model", "host"),
                 };
-                let message = format!("`{value}` is nothing that `{name}` can be");
+                let message = format!("`{value}` is not a value of `{name}`");
                 diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint(format!("it is `{one}` or `{other}`")));
             }
             _ => constants.push((name.clone(), value.clone())),
@@ -331,8 +331,8 @@ pub(crate) fn lf(
     compiled.program
 }
 
-/// The text of an LF program that is closed by processes for its environment, `-D close=…` saying
-/// with which values. An error says what is wrong with the program.
+/// The text of an LF program that is closed by processes for its environment; `-D close=…` gives
+/// the values. The error contains the errors of the program.
 pub fn closed(source: Input<'_>) -> Result<String, Rejected> {
     let (name, bytes) = (source.name.to_owned(), source.bytes.to_owned());
     if language(&name, &bytes).is_none_or(|language| language.name != LF) {
@@ -356,8 +356,8 @@ pub fn closed(source: Input<'_>) -> Result<String, Rejected> {
     })
 }
 
-/// ATmega firmware: an ELF file. Source files are asked for by the names that the debugging
-/// information has; without them a trace has lines and no texts.
+/// ATmega firmware: an ELF file. Source files are requested by the names in the debugging
+/// information; without them a trace has lines but no texts.
 pub(crate) fn avr(
     map: &mut SourceMap,
     source: Input<'_>,

@@ -12,7 +12,7 @@ pub fn compile(name: &str, text: &str, defines: &[(String, String)]) -> Result<A
     compile_with(name, text, defines, &mut NoFiles)
 }
 
-/// The same for a text that may include files.
+/// Like [`compile`], for a text that may include files.
 pub fn compile_with(name: &str, text: &str, defines: &[(String, String)], files: &mut dyn Files) -> Result<Arc<Verified>, String> {
     let input = Input { name, bytes: text.as_bytes(), defines, formulas: &[], files };
     let loaded = load(input).map_err(|rejected| source::render_all(&rejected.map, &rejected.diagnostics))?;

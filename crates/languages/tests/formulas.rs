@@ -1,5 +1,4 @@
-//! The two readers of formulas, that of the byte-code's assembly and that of `logic`, understand a
-//! formula alike.
+//! The two parsers of formulas, that of the byte-code's assembly and that of `logic`, agree.
 
 use bytecode::{AtomId, Formula};
 use logic::random::Random;
@@ -10,7 +9,7 @@ fn read(formulas: &mut Formulas, text: &str) -> Id {
     logic::parse(formulas, text, source::FileId::default(), 0).unwrap_or_else(|wrong| panic!("{text}: {}", wrong.message)).root
 }
 
-/// As the assembly reads it and writes it again.
+/// The formula as the assembly reads it and writes it again.
 fn through_assembly(text: &str) -> String {
     let mut atom = |name: &str| AtomId::new(name.strip_prefix('p')?.parse().ok()?);
     let formula = Formula::parse(text, &mut atom).unwrap_or_else(|wrong| panic!("{text}: {}", wrong.message));
@@ -33,7 +32,7 @@ fn both_readers_understand_a_formula_alike() {
     }
 }
 
-/// What binds stronger is a matter of the reader, so it is written without parentheses.
+/// The precedence depends on the parser, so the formula is written without parentheses.
 #[test]
 fn operators_bind_alike() {
     let operators = ["&&", "||", "->", "<->", "U", "W", "V"];
@@ -49,7 +48,7 @@ fn operators_bind_alike() {
                 assert_eq!(theirs.is_ok(), Formula::parse(&text, &mut atom).is_ok(), "{text}");
                 let Ok(theirs) = theirs else { continue };
                 let around = read(&mut formulas, &through_assembly(&text));
-                // Rows of the same operator may be grouped in another way.
+                // Sequences of the same operator may be grouped differently.
                 for _ in 0..20 {
                     let word = random.lasso(3);
                     assert_eq!(word.satisfies(&formulas, theirs.root), word.satisfies(&formulas, around), "{text}");

@@ -154,7 +154,7 @@ fn text_in_latin_1_is_read() {
     assert_eq!(told, Some("Promela"));
     assert_eq!(languages::decode(b"\xe9\xc3\xa9").as_deref(), Some("\u{e9}\u{e9}"));
     assert_eq!(languages::decode(b"\xe9\0"), None);
-    // In code such a letter is none of the language's, and is shown.
+    // In code such a letter is not part of the language, and is shown.
     assert!(rejected("a.pml", b"byte \xe9;", &[]).contains('\u{e9}'));
 }
 
@@ -175,7 +175,7 @@ fn expressions_become_atoms() {
     let names: Vec<&str> = program.program().atoms.iter().map(|atom| atom.name.as_str()).collect();
     assert_eq!(names.len(), 5, "{names:?}");
 
-    // A program knows its atoms by their names, a graph too.
+    // In assembly and in graphs, atoms are given by their names.
     let assembly = bytecode::asm::disassemble(program.program());
     let again = with("m.epa", &assembly, &["n, len(c)"]).expect("a good program");
     assert_eq!(again.expressions[0].len(), 2);
@@ -190,13 +190,13 @@ fn expressions_become_atoms() {
     ] {
         let rejected = with(name, text, &[wrong]).expect_err(wrong);
         assert!(rejected.diagnostics.iter().any(source::Diagnostic::is_error), "{wrong}");
-        // What is shown is what was given, without the words in which it was read.
+        // The message shows the given text, without the words around it.
         let told = source::render_all(&rejected.map, &rejected.diagnostics);
         assert!(told.contains("--measure:1:") && (wrong.contains("ltl") || !told.contains("ltl")), "{wrong}: {told}");
     }
 }
 
-/// A message about a text that was given shows that text, at its own columns.
+/// A message about a given text shows that text, with its own columns.
 #[test]
 fn messages_about_given_texts_show_them() {
     let model = "byte n;\nactive proctype P() { n++ }\n";

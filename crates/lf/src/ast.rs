@@ -2,12 +2,12 @@
 
 use source::Span;
 
-/// A name and where it stands.
+/// A name and its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Name {
     /// The name.
     pub text: String,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
@@ -21,7 +21,7 @@ pub struct Qualified {
 }
 
 impl Qualified {
-    /// Where it stands, module included.
+    /// Its position, including the module.
     pub fn span(&self) -> Span {
         self.module.as_ref().map_or(self.name.span, |module| module.span.to(self.name.span))
     }
@@ -34,11 +34,11 @@ pub struct Module {
     pub name: Name,
     /// The modules it uses.
     pub imports: Vec<Name>,
-    /// What it declares.
+    /// Its declarations.
     pub declarations: Vec<Declaration>,
-    /// What it does at the start.
+    /// The body, which is executed at the start.
     pub body: Vec<Statement>,
-    /// Where it ends.
+    /// The position of its end.
     pub end: Span,
     /// The `BEGIN` of its body.
     pub begin: Option<Span>,
@@ -64,19 +64,19 @@ pub enum Declaration {
 pub struct Process {
     /// Its name.
     pub name: Name,
-    /// Whether other modules see it.
+    /// Whether it is exported.
     pub exported: bool,
     /// Its parameters: whether by reference, name, type.
     pub parameters: Vec<(bool, Name, TypeTree)>,
-    /// How often it is to run, in milliseconds.
+    /// Its period in milliseconds.
     pub period: Option<Expression>,
-    /// How long it may take, in milliseconds.
+    /// Its deadline in milliseconds.
     pub deadline: Option<Expression>,
-    /// What it declares.
+    /// Its declarations.
     pub declarations: Vec<Declaration>,
-    /// What it does.
+    /// Its body.
     pub body: Vec<Statement>,
-    /// Where it ends.
+    /// The position of its end.
     pub end: Span,
 }
 
@@ -94,7 +94,7 @@ pub enum TypeTree {
 }
 
 impl TypeTree {
-    /// Where it stands.
+    /// Its position.
     pub fn span(&self) -> Span {
         match self {
             TypeTree::Named(name) => name.span(),
@@ -103,18 +103,18 @@ impl TypeTree {
     }
 }
 
-/// A place that a name and what stands behind it denote, or a call's name.
+/// A place denoted by a name and its selectors, or the name of a call.
 #[derive(Clone, Debug)]
 pub struct Designator {
     /// The first name.
     pub name: Name,
-    /// What stands behind it.
+    /// The selectors.
     pub selectors: Vec<Selector>,
-    /// All of it.
+    /// The whole designator.
     pub span: Span,
 }
 
-/// What stands behind a name.
+/// A selector after a name.
 #[derive(Clone, Debug)]
 pub enum Selector {
     /// A field, or a name of a module.
@@ -126,13 +126,13 @@ pub enum Selector {
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    /// What it is.
+    /// Its kind.
     pub kind: ExpressionKind,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Clone, Debug)]
 pub enum ExpressionKind {
     /// A number.
@@ -164,18 +164,18 @@ pub struct Communication {
     pub sends: bool,
     /// The message.
     pub message: Name,
-    /// Values, or places that take them.
+    /// The values, or the places that receive them.
     pub arguments: Vec<Expression>,
-    /// All of it.
+    /// The whole communication.
     pub span: Span,
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What it is.
+    /// Its kind.
     pub kind: StatementKind,
-    /// Where it stands: for a structured one, its head.
+    /// Its position; for a structured statement, its head.
     pub span: Span,
 }
 
@@ -186,11 +186,11 @@ pub struct Clause {
     pub communication: Communication,
     /// The condition that must hold after it.
     pub guard: Option<Expression>,
-    /// What follows it.
+    /// The statements after it.
     pub body: Vec<Statement>,
 }
 
-/// What a statement is.
+/// The kind of a statement.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, clippy::large_enum_variant)]
 pub enum StatementKind {

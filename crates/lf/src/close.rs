@@ -1,14 +1,15 @@
-//! Closes an open program: adds processes that stand for its environment.
+//! Closes an open program: adds processes that represent its environment.
 //!
-//! A message is the environment's if the program receives it and nobody sends it, or sends it and
-//! nobody receives it. For each such message of each port of a module there is a process that sends
-//! it, with any values of a small range, or receives it, again and again: the universal environment
-//! of Gerber's thesis, section 3.4. It is made as LF text, so that a person can refine it.
+//! A message belongs to the environment if the program receives it and no process sends it, or
+//! sends it and no process receives it. For each such message of each port of a module a process is
+//! added that repeatedly sends it, with any values of a small range, or receives it. This is the
+//! universal environment of Gerber's thesis, section 3.4. It is generated as LF text, so that a
+//! user can refine it.
 //!
-//! Values need not be tried if they decide nothing but conditions. The set of variables that hold
-//! nothing but what came from the environment, and what was computed from that, is found here; a
-//! condition over such variables alone can be anything (Colby, Godefroid and Jagadeesan,
-//! "Automatically closing open reactive programs", 1998). The code generator then takes both ways.
+//! Values need not be tried if they affect nothing but conditions. This module finds the variables
+//! that hold only values from the environment and values computed from these. A condition over such
+//! variables alone can be true or false (Colby, Godefroid and Jagadeesan, "Automatically closing
+//! open reactive programs", 1998), and the code generator then follows both branches.
 
 use crate::ast::{Declaration, Module};
 use crate::codegen::each_statement;
@@ -17,19 +18,19 @@ use source::Diagnostic;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// How the environment chooses the values that it sends.
+/// The choice of the values that the environment sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Values {
-    /// So many of each type, from the first.
+    /// This many values of each type, from the first on.
     Some(u8),
-    /// One; conditions that depend on nothing but what the environment sends can be true and false.
+    /// One value; conditions that depend only on the environment can be true and false.
     Any,
 }
 
-/// What the names of the environment's processes begin with.
+/// The prefix of the names of the environment's processes.
 pub(crate) const PREFIX: &str = "Environment_";
 
-/// A place in the text where something is added.
+/// A text to be inserted at a position.
 type Insertion = (usize, String);
 
 /// The text of the main module with processes for its environment.
@@ -73,7 +74,7 @@ pub(crate) fn close(
             if is_sent == is_received {
                 continue;
             }
-            // A port without a channel is nobody's.
+            // A port without a channel is not used.
             if !made.contains(&id) {
                 continue;
             }
@@ -84,8 +85,8 @@ pub(crate) fn close(
             }
             if let Some((module, _)) = variable.name.split_once('.') {
                 if !is_exported(modules, &variable.name) {
-                    let text = format!("nobody outside of its module can use the port `{}`, so it stays open", variable.name);
-                    diagnostics.push(Diagnostic::warning(variable.span, text).with_hint("a `*` behind its name exports it"));
+                    let text = format!("no other module can use the port `{}`, so it stays open", variable.name);
+                    diagnostics.push(Diagnostic::warning(variable.span, text).with_hint("a `*` after its name exports it"));
                     continue;
                 }
                 if main.imports.iter().all(|import| import.text != module) && !imported.contains(&module) {
@@ -152,8 +153,8 @@ fn is_made_first(program: &Program, port: usize) -> bool {
     found
 }
 
-/// Where the statement of the main module ends that gives a port its channel; none if a module that
-/// is initialised before does.
+/// The end of the statement of the main module that gives a port its channel; `None` if a module
+/// that is initialised before does so.
 fn channel_made(program: &Program, main: &Module, port: usize) -> Option<usize> {
     let makes = |statement: &&Statement| {
         let mut found = false;
@@ -182,7 +183,7 @@ fn choices(ty: &Type, values: Values) -> Option<Vec<String>> {
     })
 }
 
-/// Writes a process that sends or receives a message again and again.
+/// Writes a process that repeatedly sends or receives a message.
 fn process(out: &mut String, name: &str, port: &str, message: &str, types: &[Type], sends: bool, values: Values) {
     let variables: Vec<String> = (0..types.len()).map(|number| format!("v{number}")).collect();
     let arguments = if types.is_empty() { String::new() } else { format!("({})", variables.join(", ")) };
@@ -228,17 +229,17 @@ fn each_communication(statements: &[Statement], visit: &mut dyn FnMut(&crate::tr
     });
 }
 
-/// Variables that hold nothing but what came from the environment and what was computed from it.
+/// Variables that hold only values from the environment and values computed from these.
 #[derive(Default)]
 pub(crate) struct FromOutside {
     variables: HashSet<usize>,
 }
 
-/// What is written to a variable.
+/// A value that is written to a variable.
 enum Written<'a> {
     Outside,
     Value(&'a Expression),
-    /// Something that is not followed.
+    /// A value that is not tracked.
     Unknown,
 }
 
@@ -262,7 +263,7 @@ impl FromOutside {
             let plain = loaded(expression, &mut loads);
             if all { plain && loads.iter().all(|load| set.contains(load)) } else { loads.iter().any(|load| set.contains(load)) }
         };
-        // Something comes from outside,
+        // First, the variables to which a value from the environment is written;
         let mut touched: HashSet<usize> = HashSet::new();
         loop {
             let more = writes.iter().filter(|(variable, written)| {
@@ -279,7 +280,7 @@ impl FromOutside {
             }
             touched.extend(more);
         }
-        // and all that is written does, or is computed from what does.
+        // then, those to which nothing else is written.
         let mut good = touched;
         loop {
             let bad: Vec<usize> = writes
@@ -300,7 +301,7 @@ impl FromOutside {
         FromOutside { variables: good }
     }
 
-    /// Whether a condition depends on the environment, and on nothing else.
+    /// Whether a condition depends on the environment alone.
     pub fn decides(&self, condition: &Expression) -> bool {
         let mut loads = Vec::new();
         loaded(condition, &mut loads) && !loads.is_empty() && loads.iter().all(|load| self.variables.contains(load))

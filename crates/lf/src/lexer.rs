@@ -1,12 +1,12 @@
-//! Text to tokens.
+//! Divides text into tokens.
 //!
-//! The lexical rules are those of the Oberon languages, which LF's syntax is based on: words in
-//! capitals are reserved, comments nest, a number with `H` behind it is hexadecimal and with `X` a
-//! character.
+//! The lexical rules are those of the Oberon languages, on which LF's syntax is based: words in
+//! capitals are reserved, comments nest, a number followed by `H` is hexadecimal, and followed by
+//! `X` a character.
 
 use source::{Diagnostic, FileId, Span};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Token {
     /// A name.
@@ -23,7 +23,7 @@ pub enum Token {
     End,
 }
 
-/// Words that are no names.
+/// Reserved words.
 const WORDS: &[&str] = &[
     "ACCEPT",
     "AND",
@@ -130,7 +130,7 @@ impl Lexer<'_> {
                 Some(Token::Sign(sign))
             } else {
                 self.at += c.len_utf8();
-                self.error(start, format!("`{c}` means nothing here"), "remove it, or put it in a comment (* … *)");
+                self.error(start, format!("`{c}` has no meaning here"), "remove it, or put it in a comment (* … *)");
                 None
             };
             if let Some(token) = token {
@@ -193,8 +193,8 @@ impl Lexer<'_> {
             _ => {
                 self.error(
                     start,
-                    format!("`{word}` is no number of this machine"),
-                    "numbers are decimal, like 767, or hexadecimal with H behind them, like 2FFH, and have at most 32 bits; a character is two digits and X, like 0AX",
+                    format!("`{word}` is not a valid number"),
+                    "numbers are decimal, like 767, or hexadecimal followed by H, like 2FFH, and have at most 32 bits; a character is two digits and X, like 0AX",
                 );
                 Token::Number(0)
             }
@@ -210,12 +210,12 @@ impl Lexer<'_> {
         if self.rest().starts_with(quote) {
             self.at += 1;
         } else {
-            self.error(start, "this text has no end on its line", "put the same quote behind it");
+            self.error(start, "this text has no end on its line", "add the same quote after it");
         }
         match (quote, inside.as_bytes()) {
             ('\'', [byte]) => Token::Char(*byte),
             ('\'', _) => {
-                self.error(start, "one character of one byte stands between single quotes", "a text stands between double quotes");
+                self.error(start, "single quotes contain one character of one byte", "a text is in double quotes");
                 Token::Char(0)
             }
             _ => Token::Text(inside),

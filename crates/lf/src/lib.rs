@@ -2,19 +2,18 @@
 //!
 //! LF is the language of E. Gerber, "A model checker for the LF system" (Stellenbosch, 2007):
 //! modules of processes that communicate by synchronous messages, with a syntax based on Oberon's.
-//! `docs/lf.md` has the grammar and the meaning. The way of a program through this crate, one
-//! module a station:
+//! `docs/lf.md` has the grammar and the meaning. A program passes through these modules:
 //!
 //! | module | takes | gives |
 //! |---|---|---|
-//! | `lexer`, `parser` | files | syntax trees, one a module |
-//! | `modules` | the main module | all that it imports, in the order of initialisation |
+//! | `lexer`, `parser` | files | syntax trees, one per module |
+//! | `modules` | the main module | all modules that it imports, in the order of initialisation |
 //! | `resolve` | syntax trees | program: names looked up, types checked |
 //! | `codegen` | program | byte-code in actions |
 //! | `property` | properties and formulas | automata and atoms |
 //!
-//! Nothing here reads files or prints: imported modules come through a [`Loader`], findings go out
-//! as [`Diagnostic`]s.
+//! This crate neither reads files nor prints: imported modules come from a [`Loader`], and findings
+//! are returned as [`Diagnostic`]s.
 
 #![forbid(unsafe_code)]
 
@@ -37,10 +36,10 @@ pub use library::names as library_names;
 use bytecode::{AtomId, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Formula, LabelKind, Program, PropertyBody, PropertyEntry};
 use source::{Diagnostic, FileId, SourceMap, Span};
 
-/// Where imported modules come from.
+/// The source of imported modules.
 pub trait Loader {
-    /// Name and text of the file `wanted`, for a module that the file `from` imports; or one
-    /// sentence why not.
+    /// The name and text of the file `wanted`, for a module that the file `from` imports; or one
+    /// sentence that says why it cannot be read.
     fn load(&mut self, wanted: &str, from: &str) -> Result<(String, String), String>;
 }
 
@@ -50,31 +49,31 @@ impl<F: FnMut(&str, &str) -> Result<(String, String), String>> Loader for F {
     }
 }
 
-/// What is to be compiled beside the file itself.
+/// The request of the caller in addition to the file itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
     /// Values for constants of the main module, as expressions.
     pub defines: &'a [(String, String)],
-    /// Formulas over variables of the main module, each by its name.
+    /// Formulas over variables of the main module, with their names.
     pub formulas: &'a [(String, String)],
-    /// Expressions over the same variables, each text a list with commas between them.
+    /// Expressions over the same variables; each text is a comma-separated list.
     pub expressions: &'a [String],
-    /// How to translate.
+    /// The options of the translation.
     pub options: Options,
 }
 
 /// A compiled program.
 #[derive(Debug)]
 pub struct Compiled {
-    /// The program; absent if something is wrong.
+    /// The program; `None` if there are errors.
     pub program: Option<Program>,
-    /// For each list of expressions the atoms that compute them.
+    /// The atoms that compute each list of expressions.
     pub values: Vec<Vec<AtomId>>,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Whether a text begins as a module does, to tell a file whose name says nothing.
+/// Whether a text begins like a module, to recognise a file whose name does not tell the language.
 pub fn is_program(text: &str) -> bool {
     let mut ignored = Vec::new();
     let head: String = text.chars().take(100_000).collect();
@@ -83,7 +82,7 @@ pub fn is_program(text: &str) -> bool {
     begins && matches!(tokens.get(1), Some((lexer::Token::Name(_), _))) && tokens.get(2).is_some_and(|(t, _)| *t == lexer::Token::Sign(";"))
 }
 
-/// What the text of formulas and definitions is called, which stand in no file.
+/// The names of the texts of formulas and definitions, which are in no file.
 const FORMULAS: &str = "--ltl";
 const DEFINES: &str = "-D";
 const EXPRESSIONS: &str = "expression";
@@ -118,7 +117,7 @@ fn program(
     if request.options.close.is_some() {
         match closed(map.name(file), map.text(file), loader, request.options) {
             Ok(text) => file = map.add(format!("{}, closed", map.name(file)), text),
-            // A program that is wrong is so without an environment, and there it has positions.
+            // An error in the program also occurs without an environment, where it has a position.
             Err(why) => {
                 open.extend(why.iter().filter(|d| d.is_error()).map(|d| Diagnostic::error(Span::point(file, 0), d.message.clone())))
             }
@@ -134,7 +133,8 @@ fn program(
         let tokens = lexer::tokens(map.text(file), file, diagnostics);
         defines.extend(parser::expression(&tokens, diagnostics).map(|value| (name.clone(), value)));
     }
-    // Names are not looked up in a text with mistakes: most of what would be said is their echo.
+    // Names are not looked up in a text with errors, because most of the messages would be
+    // consequences.
     if diagnostics.iter().any(Diagnostic::is_error) {
         return None;
     }
@@ -192,8 +192,8 @@ fn program(
     Some((program, values))
 }
 
-/// The main module of a program with processes for its environment, as LF text: for each message
-/// that the program receives and nobody sends, or sends and nobody receives.
+/// The main module of a program with processes for its environment, as LF text: one for each
+/// message that the program receives and no process sends, or sends and no process receives.
 pub fn closed(name: &str, text: &str, loader: &mut dyn Loader, options: Options) -> Result<String, Vec<Diagnostic>> {
     let (mut map, mut diagnostics) = (SourceMap::new(), Vec::new());
     let file = map.add(name, text);
@@ -209,7 +209,7 @@ pub fn closed(name: &str, text: &str, loader: &mut dyn Loader, options: Options)
     close::close(text, &modules, &tree, values, &mut diagnostics).ok_or(diagnostics)
 }
 
-/// The automaton of a property, its conditions as atoms of the program.
+/// The automaton of a property, with its conditions as atoms of the program.
 fn automaton(generator: &mut codegen::Generator<'_>, program: &mut Program, name: &str, watcher: &property::Watcher) -> Option<Automaton> {
     let state = |(number, accept): (usize, &bool)| AutomatonState {
         name: format!("S{number}"),
@@ -258,7 +258,7 @@ fn conditions(
     for (name, text) in formulas {
         let file = map.add(format!("{FORMULAS} {name}"), text.as_str());
         let mut found: Vec<String> = Vec::new();
-        // A first reading finds out which conditions there are.
+        // A first pass collects the conditions.
         let mut collect = |atom: &str| {
             let position = found.iter().position(|known| known == atom).unwrap_or_else(|| {
                 found.push(atom.to_owned());
@@ -267,7 +267,7 @@ fn conditions(
             AtomId::new(position)
         };
         if let Err(wrong) = Formula::parse(text, &mut collect) {
-            let hint = "conditions over variables stand in single quotes: [] 'x < 5'";
+            let hint = "conditions over variables are in single quotes: [] 'x < 5'";
             diagnostics.push(Diagnostic::error(Span::point(file, wrong.at), wrong.message).with_hint(hint));
             continue;
         }

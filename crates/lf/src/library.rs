@@ -1,12 +1,13 @@
-//! Modules that every program can import: written in LF, except what the machine itself does.
+//! Modules that every program can import. They are written in LF, except for parts that the machine
+//! provides.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// What the name of a file of the library ends with.
+/// The suffix of the name of a library file.
 pub const MARK: &str = " (library)";
 
-/// Name and text of each module of the library.
+/// The name and text of each module of the library.
 const MODULES: &[(&str, &str)] = &[
     ("In", include_str!("library/In.lf")),
     ("Out", include_str!("library/Out.lf")),
@@ -15,10 +16,10 @@ const MODULES: &[(&str, &str)] = &[
     ("Timer", include_str!("library/Timer.lf")),
 ];
 
-/// The module that stands for the machine.
+/// The module that represents the machine.
 pub const SYSTEM: &str = "SYSTEM";
 
-/// How many interrupt lines a run has.
+/// The number of interrupt lines of a run.
 const LINES: u32 = 4;
 
 /// The text of a module of the library.
@@ -31,10 +32,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     MODULES.iter().map(|(name, _)| *name)
 }
 
-/// The module `SYSTEM` of a program that runs: with processes that stand for the devices. One takes
-/// what is written to a port and answers what is read from one, with any byte; the others
-/// interrupt, one for each line that the program uses. The run time lets them do what its devices
-/// say.
+/// The module `SYSTEM` of a program that runs, with processes that represent the devices. One
+/// receives the values that are written to ports and answers reads with any byte. The others
+/// interrupt; there is one for each line that the program uses. The run time makes them do what its
+/// devices do.
 pub fn system_with_devices(uses: impl Fn(u32) -> bool) -> Cow<'static, str> {
     let Some((text, _)) = module(SYSTEM).and_then(|text| text.split_once("BEGIN\n")) else { return Cow::Borrowed("") };
     let mut text = text.to_owned();

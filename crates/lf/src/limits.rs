@@ -1,13 +1,13 @@
-//! Every bound of the front-end, in one place.
+//! All limits of the front-end, in one place.
 //!
-//! No input may make the compiler hang, overflow its stack or eat the machine. Each limit is far
-//! above what programs written by people need; running into one is an error at a position.
+//! No input may make the compiler hang, overflow its stack or exhaust the memory. Each limit is far
+//! above what programs written by people need. Exceeding a limit is an error with a position.
 
 /// Bytes of all modules together.
 pub const MAX_BYTES: usize = 16 << 20;
 /// Modules of one program.
 pub const MAX_MODULES: usize = 200;
-/// Statements, types and expressions within each other.
+/// Nested statements, types and expressions.
 pub const MAX_DEPTH: usize = 64;
 /// Diagnostics reported before the rest is left out.
 pub const MAX_DIAGNOSTICS: usize = 50;
@@ -15,19 +15,21 @@ pub const MAX_DIAGNOSTICS: usize = 50;
 pub const MAX_ELEMENTS: u32 = 1 << 16;
 /// Elements that one assignment or one parameter copies.
 pub const MAX_COPIED: u32 = 256;
-/// Values that one message carries: a place of the machine's message names the channel or partner.
+/// Values that one message carries: one field of the machine's message holds the channel or
+/// partner.
 pub const MAX_VALUES: usize = 24;
-/// Instructions of the whole program, calls written out.
+/// Instructions of the whole program, with calls expanded.
 pub const MAX_INSTRUCTIONS: usize = 400_000;
-/// Calls of recursive processes within each other in one process.
+/// Nested calls of recursive processes in one process.
 pub const CALL_DEPTH: u32 = 32;
 /// Calls of processes with different variables by reference, each with its own code.
 pub const MAX_FRAMES: usize = 2000;
-/// Kinds of processes, calls by other variables counted apart: the machine numbers them in a byte.
+/// Kinds of processes, where calls with different variables count separately: the machine numbers
+/// them in a byte.
 pub const MAX_KINDS: usize = 250;
-/// Processes that wait in one queue, where the order of waiting counts.
+/// Processes that wait in one queue, if the order of waiting matters.
 pub const MAX_QUEUE: u32 = 32;
 /// States of a property.
 pub const MAX_PROPERTY_STATES: usize = 1024;
-/// Ways through one action of a property.
+/// Paths through one action of a property.
 pub const MAX_PROPERTY_WAYS: usize = 1024;

@@ -1,7 +1,7 @@
 //! The modules of a program, in the order in which they are initialised.
 //!
-//! A module is initialised after those that it imports, and these in the order in which it names
-//! them; each one once. An import that leads back to the module is an error.
+//! A module is initialised after the modules that it imports, in the order of its imports; each one
+//! once. An import that leads back to the module is an error.
 
 use crate::ast::{Communication, Declaration, Module, Name, Statement, StatementKind};
 use crate::lexer::Token;
@@ -9,13 +9,13 @@ use crate::limits::{MAX_BYTES, MAX_MODULES};
 use crate::{Loader, lexer, library, parser};
 use source::{Diagnostic, FileId, SourceMap};
 
-/// Gives a program the processes that stand for the devices of a run, unless it has a model of
-/// them: a process that receives what drivers send to ports.
+/// Adds the processes that represent the devices of a run, unless the program has a model of them:
+/// a process that receives what drivers send to ports.
 pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], diagnostics: &mut Vec<Diagnostic>) {
     if modules.iter().any(|module| module.name.text != library::SYSTEM && serves_ports(module)) {
         return;
     }
-    // A line without a channel interrupts nobody: only those that a module names get a process.
+    // A line without a channel never interrupts, so only lines that a module names get a process.
     let named = |line: u32| {
         let name = Token::Name(format!("Interrupt{line}"));
         let others = modules.iter().filter(|module| module.name.text != library::SYSTEM).map(|module| module.name.span.file);
@@ -102,7 +102,7 @@ impl Reader<'_> {
             self.diagnostics.push(Diagnostic::error(import.span, message).with_hint(hint));
         };
         if self.open.contains(&import.text) {
-            return refuse(format!("`{}` is imported in a circle", import.text), "what both modules need belongs into a third one");
+            return refuse(format!("`{}` is imported in a cycle", import.text), "move the common parts to a third module");
         }
         if self.done.len() + self.open.len() >= MAX_MODULES {
             return refuse(format!("a program has at most {MAX_MODULES} modules"), "join some of them");
@@ -113,10 +113,8 @@ impl Reader<'_> {
                 Ok(loaded) => loaded,
                 Err(why) => {
                     let known: Vec<&str> = library::names().collect();
-                    let hint = format!(
-                        "a module stands in a file of its name beside the one that imports it; the library has {}",
-                        known.join(", ")
-                    );
+                    let hint =
+                        format!("a module is in a file of its name next to the one that imports it; the library has {}", known.join(", "));
                     return refuse(format!("the module `{}` cannot be read: {why}", import.text), &hint);
                 }
             },

@@ -1,11 +1,11 @@
-//! Properties: from a process that watches the others to an automaton over conditions.
+//! Properties: translates a process that watches the others into an automaton over conditions.
 //!
-//! A `PROPERTY` is a process of LF that moves in step with the program and states what must not
+//! A `PROPERTY` is a process of LF that moves together with the program and states what must not
 //! happen: if it can pass `ACCEPT` infinitely often, or if an assertion of its own is false, the
-//! program is wrong (Gerber, section 3.3). Its own variables are known while it is translated, so a
-//! state of the automaton is a place in the property together with the values of its variables.
-//! What it asks of the program becomes conditions on edges. The number of states is bounded, and so
-//! is the number of ways through one action.
+//! program is wrong (Gerber, section 3.3). Its own variables are known during the translation, so a
+//! state of the automaton is a position in the property together with the values of its variables.
+//! Its questions about the program become conditions on edges. The number of states is limited, and
+//! so is the number of paths through one action.
 
 use crate::limits::{MAX_PROPERTY_STATES, MAX_PROPERTY_WAYS};
 use crate::resolve::compute;
@@ -13,7 +13,7 @@ use crate::tree::{Action, Binary, Expression, Kind, Place, Process, Program, Sta
 use source::{Diagnostic, Span};
 use std::collections::HashMap;
 
-/// A condition of an edge: what must be true, and what must be false.
+/// A condition of an edge: a condition that must be true or false.
 #[derive(Clone, Debug)]
 pub(crate) struct Literal {
     pub condition: Expression,
@@ -24,7 +24,7 @@ pub(crate) struct Literal {
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
     pub from: usize,
-    /// None if an assertion of the property is false on the way.
+    /// `None` if an assertion of the property is false on the path.
     pub to: Option<usize>,
     pub literals: Vec<Literal>,
 }
@@ -37,15 +37,16 @@ pub(crate) struct Watcher {
     pub edges: Vec<Edge>,
 }
 
-/// What is left to do: statements, innermost last.
+/// The statements that are left to execute, innermost last.
 type Rest<'a> = Vec<&'a Statement>;
 
-/// A place in the property: what is left, in reverse order; values; whether it just accepted.
+/// A position in the property: the statements that are left, in reverse order; the values; whether
+/// it just accepted.
 type Position = (Vec<usize>, Vec<i32>, bool);
 
 struct Translator<'a> {
     process: &'a Process,
-    /// The numbers of the statements, by where they are.
+    /// The slots of the variables.
     slots: HashMap<usize, (usize, u32)>,
     states: HashMap<Position, usize>,
     open: Vec<(usize, Rest<'a>, Vec<i32>)>,
@@ -55,7 +56,7 @@ struct Translator<'a> {
     failed: bool,
 }
 
-/// Translates a property. Nothing comes out if it does what a property cannot.
+/// Translates a property. Returns `None` if it does something that a property cannot do.
 pub(crate) fn translate<'a>(program: &'a Program, process: &'a Process, diagnostics: &'a mut Vec<Diagnostic>) -> Option<Watcher> {
     let mut slots = HashMap::new();
     let mut size = 0_usize;
@@ -91,7 +92,7 @@ impl<'a> Translator<'a> {
         self.failed = true;
     }
 
-    /// The number of a state. What is left to do is known by where the statements are.
+    /// The number of a state. The addresses of the statements identify what is left to execute.
     fn state(&mut self, rest: Rest<'a>, values: Vec<i32>, accepting: bool) -> usize {
         let place: Vec<usize> = rest.iter().map(|statement| std::ptr::from_ref(*statement) as usize).collect();
         let position = (place, values.clone(), accepting);
@@ -113,7 +114,7 @@ impl<'a> Translator<'a> {
         number
     }
 
-    /// Follows an action to its end, in every way that the program's variables allow.
+    /// Follows an action to its end, on every path that the program's variables allow.
     #[allow(clippy::too_many_arguments)]
     fn walk(
         &mut self,
@@ -142,7 +143,7 @@ impl<'a> Translator<'a> {
                 return self.fail(self.process.span, "an action of the property has no end", "RESCHEDULE lets the program move");
             }
             let Some(statement) = rest.pop() else {
-                // A property that has ended watches no more.
+                // A property that has ended no longer watches.
                 let to = self.state(Vec::new(), vec![0; values.len()], accepting);
                 if to != from || fresh {
                     self.watcher.edges.push(Edge { from, to: Some(to), literals });
@@ -231,7 +232,7 @@ impl<'a> Translator<'a> {
                     );
                 }
             }
-            // What a property does before it first looks at the program takes no time.
+            // The part of a property before it first examines the program takes no time.
             fresh = fresh && from == 0 && literals.is_empty() && !accepting;
         }
     }
@@ -274,10 +275,10 @@ impl<'a> Translator<'a> {
         self.branch(from, rest, values, no, accepting, statement, at + 1, steps);
     }
 
-    /// Where the property keeps a number of its own.
+    /// The slot of a variable of the property.
     fn slot(&mut self, place: &Place, values: &[i32]) -> Option<usize> {
         let Some((start, elements)) = self.slots.get(&place.variable).copied() else {
-            self.fail(place.span, "a property changes nothing but its own variables", "declare the variable in the property");
+            self.fail(place.span, "a property can change only its own variables", "declare the variable in the property");
             return None;
         };
         let mut index = 0_usize;
@@ -286,7 +287,7 @@ impl<'a> Translator<'a> {
                 Step::Element(expression, length) => match self.reduce(expression, values).kind {
                     Kind::Constant(number) if (0..*length as i32).contains(&number) => index = index * *length as usize + number as usize,
                     _ => {
-                        self.fail(place.span, "this index is outside of the array, or depends on the program", "");
+                        self.fail(place.span, "this index is outside the array, or depends on the program", "");
                         return None;
                     }
                 },
@@ -384,7 +385,7 @@ pub(crate) fn conjunction(literals: &[Literal]) -> Option<Expression> {
     all
 }
 
-/// What distinguishes a condition from others.
+/// The text that identifies a condition.
 pub(crate) fn text(condition: &Expression) -> String {
     match &condition.kind {
         Kind::Constant(value) => value.to_string(),

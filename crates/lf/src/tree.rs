@@ -1,5 +1,5 @@
-//! The program after names and types are known: what the code generator and the translation of
-//! properties read.
+//! The program after names and types are known; the code generator and the translation of
+//! properties read it.
 
 use source::Span;
 use std::rc::Rc;
@@ -27,12 +27,12 @@ pub const INTEGERS: &[Integer] = &[
 ];
 
 impl Integer {
-    /// Whether a value is one of the type.
+    /// Whether a value belongs to the type.
     pub fn holds(self, value: i64) -> bool {
         (self.least..=self.greatest).contains(&value)
     }
 
-    /// Whether every value of the type is one of `other`.
+    /// Whether every value of the type belongs to `other`.
     pub fn is_within(self, other: Integer) -> bool {
         self.least >= other.least && self.greatest <= other.greatest
     }
@@ -49,25 +49,25 @@ pub enum Type {
     Set,
     /// An integer.
     Integer(Integer),
-    /// An array of so many elements.
+    /// An array with this many elements.
     Array(u32, Rc<Type>),
     /// A record, by its number.
     Record(usize),
     /// A port to channels of a type, by its number.
     Channel(usize),
-    /// A type that a mistake was made in; it fits everything, so that one mistake is told once.
+    /// A type with an error; it fits everything, so that one error is reported once.
     Unknown,
 }
 
 /// The type `INTEGER`.
 pub const INTEGER: Type = Type::Integer(INTEGERS[0]);
 
-/// The type `UINT32`. The machine's values are signed: one of this type is kept as the signed
+/// The type `UINT32`. The machine's values are signed: a value of this type is stored as the signed
 /// number with the same 32 bits.
 pub const UNSIGNED: Type = Type::Integer(INTEGERS[1]);
 
 impl Type {
-    /// Whether values of it are one number.
+    /// Whether its values are single numbers.
     pub fn is_scalar(&self) -> bool {
         !matches!(self, Type::Array(..) | Type::Record(_))
     }
@@ -76,7 +76,7 @@ impl Type {
 /// A record type.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// For messages.
+    /// Its name, for messages.
     pub name: String,
     /// Its fields.
     pub fields: Vec<(String, Type)>,
@@ -94,7 +94,7 @@ pub struct Message {
 /// A channel type.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    /// For messages, and in the names of the machine's channels.
+    /// Its name, for messages and in the names of the machine's channels.
     pub name: String,
     /// Its messages.
     pub messages: Vec<Message>,
@@ -112,13 +112,13 @@ pub struct Variable {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// The process it belongs to; none for one of a module.
+    /// The process it belongs to; `None` for a variable of a module.
     pub owner: Option<ProcessId>,
-    /// Whether it stands for another variable.
+    /// Whether it is bound to another variable.
     pub reference: bool,
     /// Its static address.
     pub address: Option<i32>,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub span: Span,
 }
 
@@ -133,15 +133,15 @@ pub struct Process {
     pub parameters: Vec<VariableId>,
     /// Parameters and other variables.
     pub variables: Vec<VariableId>,
-    /// How often it is to run, in milliseconds: its body is executed once a period.
+    /// Its period in milliseconds: its body is executed once per period.
     pub period: Option<u32>,
-    /// How long it may take until it waits, in milliseconds.
+    /// The time in milliseconds after which it must wait.
     pub deadline: Option<u32>,
-    /// What it does.
+    /// Its body.
     pub body: Vec<Statement>,
-    /// Where it begins.
+    /// The position of its beginning.
     pub span: Span,
-    /// Where it ends.
+    /// The position of its end.
     pub end: Span,
 }
 
@@ -156,7 +156,7 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// Processes and properties.
     pub processes: Vec<Process>,
-    /// Which of them are properties, in the order of the text.
+    /// The properties among them, in the order of the text.
     pub properties: Vec<ProcessId>,
     /// The process that executes the bodies of all modules in order.
     pub main: ProcessId,
@@ -167,11 +167,11 @@ pub struct Program {
 pub struct Place {
     /// The variable.
     pub variable: VariableId,
-    /// The way to the part.
+    /// The path to the part.
     pub steps: Vec<Step>,
     /// The type of the part.
     pub ty: Type,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
@@ -180,7 +180,7 @@ pub struct Place {
 pub enum Step {
     /// A field of a record, by its position.
     Field(usize),
-    /// An element of an array of so many.
+    /// An element of an array with this many elements.
     Element(Box<Expression>, u32),
 }
 
@@ -214,22 +214,22 @@ pub enum Binary {
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its type.
     pub ty: Type,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Kind {
     Constant(i32),
     Load(Place),
     Not(Box<Expression>),
-    /// Of a set: what is not in it.
+    /// The complement of a set.
     Complement(Box<Expression>),
     Negate(Box<Expression>),
     Absolute(Box<Expression>),
@@ -248,12 +248,12 @@ pub enum Argument {
     Reference(Place),
 }
 
-/// What a receive does with a value of a message.
+/// The use of a value of a message by a receive.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Target {
     Store(Place),
-    /// The value must be this one.
+    /// The value must equal this one.
     Match(Expression),
 }
 
@@ -264,13 +264,13 @@ pub struct Communication {
     pub port: Place,
     /// The channel type, and the message's position in it.
     pub message: (usize, usize),
-    /// What is sent or received.
+    /// The values that are sent or received.
     pub what: Direction,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
-/// What is sent or received.
+/// The values that are sent or received.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Direction {
@@ -290,13 +290,13 @@ pub struct Clause {
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What it is.
+    /// Its kind.
     pub kind: Action,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
-/// What a statement is.
+/// The kind of a statement.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Action {
@@ -318,7 +318,7 @@ pub enum Action {
 }
 
 impl Program {
-    /// How a type is called in messages.
+    /// The name of a type in messages.
     pub fn type_name(&self, ty: &Type) -> String {
         match ty {
             Type::Boolean => "BOOLEAN".to_owned(),
@@ -332,7 +332,7 @@ impl Program {
         }
     }
 
-    /// How many numbers a value of the type is.
+    /// The number of numbers in a value of the type.
     pub fn elements(&self, ty: &Type) -> u64 {
         match ty {
             Type::Array(length, element) => u64::from(*length).saturating_mul(self.elements(element)),

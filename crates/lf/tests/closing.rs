@@ -5,7 +5,7 @@ mod common;
 use common::{compile, explore};
 use lf::{Options, Values};
 
-/// A door that opens for whoever has the number, and closes when it is told to. Nobody uses it.
+/// A door that opens for the right number and closes on request. No process uses it.
 const DOOR: &str = "MODULE Door;
 TYPE Panel = [key(INT8), close, lamp(BOOLEAN)];
 PORT panel : Panel;
@@ -32,7 +32,7 @@ fn closed(text: &str, close: Values) -> String {
 }
 
 fn reaches(text: &str, close: Option<Values>) -> bool {
-    // An assertion that is false tells that the door was opened.
+    // A false assertion shows that the door was opened.
     let text = text.replace("open := TRUE", "open := TRUE; ASSERT FALSE");
     let program = compile(&text, &[], Options { close, ..Options::default() }).expect("it compiles");
     !explore(&program).faults.is_empty()
@@ -64,7 +64,8 @@ fn the_environment_is_text_that_compiles_to_the_same() {
 fn values_are_tried_or_decide_nothing() {
     assert!(!reaches(DOOR, Some(Values::Some(2))), "the number 3 is not among the first two");
     assert!(reaches(DOOR, Some(Values::Some(4))));
-    // What depends on the environment alone can be anything, without trying values.
+    // A condition that depends on the environment alone can be true and false, without trying
+    // values.
     assert!(reaches(DOOR, Some(Values::Any)));
     // A condition over a variable that also depends on one of the program's own is computed.
     let own = DOOR.replace("IF n = 3", "IF n + m = 3").replace("VAR n : INT8;", "VAR n, m : INT8;");

@@ -23,7 +23,7 @@ BEGIN
   CREATE Receiver
 END Queue.";
 
-/// Table 3 of the thesis: sorted queues, every partner.
+/// Table 3 of the thesis: sorted queues, with every partner.
 #[test]
 fn sorted_queues() {
     for (n, states, transitions) in [("4", 113, 465), ("5", 307, 1563), ("6", 857, 5201)] {
@@ -32,7 +32,7 @@ fn sorted_queues() {
     }
 }
 
-/// First in, first out, without anything left behind in those that have gone on.
+/// First in, first out, without stale data in processes that have continued.
 #[test]
 fn first_in_first_out() {
     for (n, states, transitions) in [("4", 249, 661), ("5", 1230, 3358), ("6", 7317, 20051)] {
@@ -42,8 +42,8 @@ fn first_in_first_out() {
     }
 }
 
-/// Independent processes of k actions: k^n states, and the one before they exist. The first action
-/// is at a location of its own.
+/// Independent processes of k actions have k^n states, plus the state before they exist. The first
+/// action is at a location of its own.
 #[test]
 fn independent_processes() {
     for n in 1..=4_u32 {
@@ -59,7 +59,8 @@ fn independent_processes() {
     }
 }
 
-/// The asynchronous product of two processes of three states has nine, each with two ways on.
+/// The asynchronous product of two processes of three states has nine states, each with two
+/// successors.
 #[test]
 fn product() {
     let text = "MODULE Product;
@@ -68,9 +69,8 @@ fn product() {
     assert_eq!(counts(text), (9 + 1, 18 + 1));
 }
 
-/// The senders and the receiver of table 3 by hand, with three things that may or may not be so:
-/// queues are sorted, every partner is tried, and a link to the next in the queue stays behind in a
-/// process that has left it.
+/// The senders and the receiver of table 3, modelled by hand with three options: queues are sorted,
+/// every partner is tried, and a link to the next in the queue stays in a process that has left it.
 fn by_hand(n: usize, sorted: bool, every: bool, stale: bool) -> (usize, usize) {
     #[derive(Clone, PartialEq, Eq, Hash)]
     struct State {
@@ -122,7 +122,7 @@ fn by_hand(n: usize, sorted: bool, every: bool, stale: bool) -> (usize, usize) {
     let first = State { senders: vec![0; n], receiver: 0, queue: Vec::new(), links: vec![0; n] };
     let mut seen = HashSet::from([first.clone()]);
     let mut open = vec![first];
-    // The state before they exist, and the way from it.
+    // The state before they exist, and the step from it.
     let mut transitions = 1;
     while let Some(state) = open.pop() {
         for next in successors(&state) {
@@ -135,8 +135,8 @@ fn by_hand(n: usize, sorted: bool, every: bool, stale: bool) -> (usize, usize) {
     (seen.len() + 1, transitions)
 }
 
-/// All eight variants for four, five and six senders, the largest but one left out; the two that
-/// programs can be checked with are those of the compiled program.
+/// All eight variants for four, five and six senders, except the second largest; the two variants
+/// that the compiler offers must agree with the compiled program.
 #[test]
 fn eight_variants() {
     let expected = [

@@ -1,4 +1,4 @@
-//! What users read when something is wrong: a place, what is wrong, and often what to do.
+//! The error messages: a position, the error, and often a hint.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn says(text: &str, parts: &[&str]) {
     }
 }
 
-/// The same for statements in a small module.
+/// Like `says`, for statements in a small module.
 fn body(statements: &str, parts: &[&str]) {
     let text = format!(
         "MODULE M;\nTYPE C = [s, v(INT8)]; R = RECORD x : INT8 END;\nPORT c : C;\nVAR a : INT8; n : INTEGER; b : BOOLEAN; t : ARRAY 3 OF INT8; r : R;\n\
@@ -51,7 +51,7 @@ fn types_are_checked() {
     body("r.y := 1", &["no field `y`"]);
     body("n := 1 DIV 0", &["has no value"]);
     body("n := 6 / 2", &["DIV"]);
-    body("ACCEPT", &["stand in properties only"]);
+    body("ACCEPT", &["only allowed in properties"]);
     body("nn := 1", &["`nn` is not declared", "did you mean `n`"]);
     body("PORTIN(1, n)", &["SYSTEM"]);
 }
@@ -67,7 +67,7 @@ fn mistakes_in_the_text() {
     says("", &["expected `MODULE`"]);
 }
 
-/// One run finds several mistakes.
+/// One run finds several errors.
 #[test]
 fn reading_goes_on() {
     says(
@@ -85,15 +85,15 @@ fn what_created_processes_cannot_do() {
     );
 }
 
-/// What the compiler accepts, the verifier accepts.
+/// The verifier accepts every program that the compiler accepts.
 fn well_formed(text: &str) {
     if let Err(why) = compile(text, &[], Options::default()) {
         assert!(!why.contains("not verified"), "{why}\n{text}");
     }
 }
 
-/// Nothing makes the compiler panic, hang or use much memory: texts cut off anywhere, with parts
-/// missing or doubled, and things within things.
+/// No input makes the compiler panic, hang or use much memory: texts cut off anywhere, with parts
+/// missing or doubled, and deeply nested ones.
 #[test]
 fn damaged_texts() {
     let mut texts = Vec::new();
@@ -121,7 +121,7 @@ fn damaged_texts() {
     well_formed(&format!("MODULE M; VAR x : INTEGER; BEGIN x := {parentheses} END M."));
     well_formed(&format!("MODULE M; VAR x : INTEGER; BEGIN x := {}1 END M.", "1 + ".repeat(50_000)));
     well_formed(&format!("MODULE M; VAR x : {} INTEGER; BEGIN END M.", "ARRAY 60000 OF ".repeat(50)));
-    // Calls that double with each process.
+    // The calls double with each process.
     let mut doubling = String::from("MODULE M; VAR g : INTEGER; PROCESS P0; BEGIN INC(g) END P0;\n");
     for number in 1..60 {
         doubling.push_str(&format!("PROCESS P{number}; BEGIN P{0}; P{0} END P{number};\n", number - 1));

@@ -1,11 +1,11 @@
-//! What statements and types mean, by programs that assert it.
+//! The meaning of statements and types, tested by programs with assertions.
 
 mod common;
 
 use common::{Graph, counts, graph_of};
 use lf::Options;
 
-/// The program runs without fault and without deadlock, in every order.
+/// The program runs without faults and deadlocks, in every order.
 fn good(text: &str) -> Graph {
     let graph = graph_of(text, &[], Options::default());
     assert!(graph.faults.is_empty(), "{:?} in {text}", graph.faults);
@@ -13,12 +13,12 @@ fn good(text: &str) -> Graph {
     graph
 }
 
-/// A module with these declarations and this body does so.
+/// Like `good`, for a module with these declarations and this body.
 fn holds(declarations: &str, body: &str) -> Graph {
     good(&format!("MODULE M;\n{declarations}\nBEGIN\n{body}\nEND M."))
 }
 
-/// It has exactly these faults.
+/// The module has exactly these faults.
 fn faults(declarations: &str, body: &str, expected: &[&str]) {
     let text = format!("MODULE M;\n{declarations}\nBEGIN\n{body}\nEND M.");
     assert_eq!(graph_of(&text, &[], Options::default()).faults, expected, "{text}");
@@ -43,7 +43,7 @@ fn sets_characters_and_booleans() {
         "i := 3; s := {1, i..5}; t := {5, 6}; ASSERT s = {1, 3, 4, 5}; ASSERT s * t = {5}; ASSERT s - t = {1, 3, 4}; ASSERT s / t = {1, 3, 4, 6}; ASSERT ~(2 IN s); INCL(s, i - 1); ASSERT 2 IN s; EXCL(s, 1); ASSERT s + {} = {2..5}; ASSERT 0 IN -s",
     );
     holds("VAR c : CHAR;", "c := 'a'; ASSERT ORD(c) = 61H; c := CHR(ORD(c) + 1); ASSERT c = 'b'; ASSERT c > 0AX");
-    // The right side is not evaluated if the left one decides.
+    // The right side is not evaluated if the left side decides.
     holds("VAR a : ARRAY 2 OF INTEGER; i : INTEGER;", "i := 5; ASSERT ~((i < 2) & (a[i] = 0)); ASSERT (i > 2) OR (a[i] = 0)");
 }
 
@@ -75,7 +75,7 @@ fn calls_run_to_completion() {
         PROCESS Add(a, b : INTEGER; VAR r : INTEGER); BEGIN r := a + b END Add;
         PROCESS Twice(VAR r : INTEGER); BEGIN Add(r, r, r) END Twice;";
     holds(processes, "Add(1, 2, g[1]); ASSERT g[1] = 3; Twice(g[1]); ASSERT g[1] = 6; ASSERT g[0] = 0");
-    // A call ends no action, and leaves nothing behind.
+    // A call does not end an action, and leaves no data behind.
     assert_eq!(counts(&format!("MODULE M; {processes} BEGIN Add(1, 2, g[0]); g[0] := 0 END M.")), (2, 1));
     let outer = "VAR r : INTEGER;
         PROCESS Outer(k : INTEGER; VAR done : INTEGER);
@@ -118,18 +118,18 @@ fn recursion_across_actions() {
 
 #[test]
 fn created_processes() {
-    // A process that is created reads the variables around it.
+    // A created process reads the variables around it.
     let outer = "PROCESS Outer(k : INTEGER);
         VAR count : INTEGER;
           PROCESS Watcher; BEGIN ASSERT (count = k) OR (count = k + 1) END Watcher;
         BEGIN count := k; CREATE Watcher; RESCHEDULE; INC(count) END Outer;";
     holds(outer, "CREATE Outer(3); CREATE Outer(5)");
-    // It creates others like itself.
+    // A process creates others like itself.
     holds(
         "VAR n : INTEGER; PROCESS P(k : INTEGER); BEGIN INC(n); IF k > 0 THEN CREATE P(k - 1) ELSE ASSERT n = 4 END END P;",
         "CREATE P(3)",
     );
-    // A parameter by reference stands for the variable while both run.
+    // A parameter by reference denotes the variable while both processes run.
     holds(
         "VAR a, b : INTEGER; PROCESS P(VAR x : INTEGER; y : INTEGER); BEGIN x := y; RESCHEDULE; ASSERT x = y END P;",
         "CREATE P(a, 1); CREATE P(b, 2)",
@@ -143,7 +143,7 @@ fn messages() {
     let receive = "PROCESS R(in : C); VAR p : P; n : INTEGER; BEGIN in?put(n, p); ASSERT n = 300; ASSERT p.x = 5; ASSERT p.b[1] & ~p.b[0]; in?done END R;";
     holds(&format!("{types} {receive}"), "NEW(c); CREATE S(c); CREATE R(c)");
     holds(&format!("{types} {receive}"), "NEW(c); CREATE R(c); CREATE S(c)");
-    // What is sent is what it was when the sender came to the statement.
+    // The values sent are those at the time when the sender reached the statement.
     holds(
         "TYPE C = [v(INTEGER)]; PORT c : C; VAR g : INTEGER; PROCESS S; BEGIN g := 1; c!v(g) END S;
          PROCESS R; VAR x : INTEGER; BEGIN RESCHEDULE; IF g = 1 THEN g := 2; c?v(x); ASSERT x = 1 ELSE c?v(x) END END R;",
@@ -183,7 +183,7 @@ fn guards_are_evaluated_after_the_communication() {
     for order in ["CREATE S(1); CREATE S(2); CREATE R", "CREATE R; CREATE S(1); CREATE S(2)"] {
         holds(select, &format!("NEW(c); {order}"));
     }
-    // A guard that another process makes true later.
+    // Another process makes the guard true later.
     holds(
         "TYPE C = [s]; PORT c : C; VAR open : BOOLEAN; PROCESS S; BEGIN c!s END S; PROCESS R; BEGIN SELECT WHEN c?s & open THEN ASSERT open END END R; PROCESS O; BEGIN open := TRUE END O;",
         "NEW(c); CREATE S; CREATE R; CREATE O",
@@ -195,7 +195,7 @@ fn guards_are_evaluated_after_the_communication() {
          PROCESS T; VAR x : INTEGER; BEGIN c?v(x); ASSERT x = 0; c?v(x); ASSERT x = 1 END T;",
         "NEW(c); CREATE B; CREATE T",
     );
-    // A constant in the place of a variable is a value that the message must have.
+    // A constant in place of a variable is a value that the message must have.
     holds(
         "TYPE C = [v(INTEGER, INTEGER)]; PORT c : C; PROCESS S(n : INTEGER); BEGIN c!v(n, 10 * n) END S; PROCESS R; VAR x : INTEGER; BEGIN c?v(2, x); ASSERT x = 20; c?v(1, x); ASSERT x = 10 END R;",
         "NEW(c); CREATE S(1); CREATE S(2); CREATE R",
@@ -272,7 +272,7 @@ fn numbers_without_sign() {
     faults(v, "a := 80000000H; t[a] := 1", &["IndexOutOfRange"]);
 }
 
-/// Every operation on numbers that are at the edges, and on random ones.
+/// Tests every operation on extreme numbers and on random ones.
 #[test]
 fn arithmetic_without_sign() {
     let mut numbers: Vec<u32> = vec![0, 1, 2, 3, 7, 65535, 65536, 65537, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, u32::MAX];

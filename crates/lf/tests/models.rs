@@ -1,5 +1,5 @@
-//! The programs in `models/lf`, explored with the reference interpreter: their headers tell states
-//! and transitions.
+//! The programs in `models/lf`, explored with the reference interpreter: their headers contain the
+//! numbers of states and transitions.
 
 mod common;
 

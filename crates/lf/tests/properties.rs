@@ -1,4 +1,4 @@
-//! Properties become automata.
+//! Properties are translated into automata.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn figure_7() {
     );
     let accepting: Vec<bool> = found.states.iter().map(|state| state.kind.accept).collect();
     assert_eq!(accepting.iter().filter(|accept| **accept).count(), 1, "{found:?}");
-    // Once p was seen, the accepting state is left for the one where it is awaited again.
+    // After p was seen, the accepting state is left for the one in which p is awaited again.
     let accept = accepting.iter().position(|accept| *accept).expect("an accepting state") as u32;
     let leaving: Vec<_> = found.edges.iter().filter(|edge| edge.source == accept).collect();
     assert!(leaving.iter().all(|edge| edge.label == EdgeLabel::True && edge.target != Some(accept)), "{found:?}");
@@ -49,7 +49,7 @@ fn no_move_ends_a_way_and_an_assertion_is_a_violation() {
 fn what_properties_cannot_do() {
     for (property, part) in [
         ("VAR x : INTEGER; BEGIN x := n END", "keeps no values"),
-        ("BEGIN n := 1 END", "nothing but its own"),
+        ("BEGIN n := 1 END", "only its own"),
         ("BEGIN WHILE TRUE DO END END", "has no end"),
         ("VAR x : INTEGER; BEGIN WHILE TRUE DO INC(x); RESCHEDULE END END", "states"),
         ("BEGIN c!s END", "cannot do this"),

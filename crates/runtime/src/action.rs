@@ -1,9 +1,9 @@
-//! One action: what a process does until somebody else may run, its partners included.
+//! One action: the part of a process that runs without interruption, including its partners.
 //!
 //! An action is a transition of the checked graph. The process runs to the end of a step. If the
-//! step sends to nobody who has room, one of those that wait for the message takes it and goes on
-//! from there; after an invisible step the same process goes on. A process that finds no partner
-//! rests where it is.
+//! step sends a message on a channel without room, one of the processes that wait for the message
+//! receives it and continues from there; after an invisible step the same process continues. A
+//! process that finds no partner waits where it is.
 
 use crate::execute::{Choose, Path, PathEnd, Untried};
 use crate::insn::{Code, Insn};
@@ -14,42 +14,42 @@ use crate::rests::{Half, Rest};
 use bytecode::{Fault, FaultKind, Mode, Type};
 use std::rc::Rc;
 
-/// What an action did.
+/// The result of an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Acted {
     /// The state may have changed.
     Moved,
-    /// Nothing is possible.
+    /// No step is possible.
     Blocked,
-    /// The action failed, as [`Machine::failed`] says, and leads nowhere.
+    /// The action failed with the fault [`Machine::failed`]; it has no successor state.
     Failed,
-    /// The caller wanted it to stop.
+    /// The caller asked it to stop.
     Stopped,
 }
 
-/// Decides what the program and its processes leave open.
+/// Makes the choices that the program and its processes leave open.
 pub(crate) trait Decide: Choose {
-    /// Which of those that wait is asked first.
+    /// The index of the waiting process that is tried first.
     fn partner(&mut self, waiting: &[u8]) -> usize;
 
     /// Whether a long action is to stop.
     fn is_over(&mut self) -> bool;
 
-    /// A message went from one process to another.
+    /// Reports a message from one process to another.
     fn passed(&mut self, channel: u32, fields: &[i32], from: usize, to: usize);
 }
 
-/// What a run keeps from action to action, so that it need not be made anew.
+/// Data that is reused from action to action.
 pub(crate) struct Workspace {
-    /// The machine's code, at hand while the machine is changed.
+    /// The machine's code, kept here while the machine is changed.
     code: Rc<Code>,
     untried: Vec<Untried>,
     candidates: Vec<u8>,
-    /// Processes that rest elsewhere now, or are new.
+    /// Processes that are at another location now, or are new.
     pub touched: Vec<u8>,
-    /// Communications so far.
+    /// The number of communications so far.
     pub communications: u64,
-    /// To find out whether an action comes back to where it was: a state, and when it is replaced.
+    /// For finding out whether an action repeats a state: a state, and when it is replaced.
     seen: Vec<u8>,
 }
 
@@ -60,17 +60,17 @@ impl Workspace {
     }
 }
 
-/// How many invisible steps are made before the caller is asked whether to stop.
+/// The number of invisible steps after which the caller is asked whether to stop.
 pub(crate) const STRETCH: u32 = 4096;
 
 impl Machine {
-    /// Executes one action of a process, or what is left of one.
+    /// Executes one action of a process, or the rest of one.
     pub fn act(&mut self, process: usize, begun: Quick, work: &mut Workspace, decide: &mut dyn Decide) -> Acted {
         work.touched.clear();
         self.created = 0;
         let acted = self.follow(process, begun, work, decide);
         if self.created > 0 && acted == Acted::Moved {
-            // New ones come last; the oldest of them is the first to run.
+            // New processes come last; the oldest of them runs first.
             let count = self.processes.len();
             let created = (self.created as usize).min(count);
             work.touched.extend((count - created..count).map(|number| number as u8));
@@ -96,8 +96,8 @@ impl Machine {
         }
         let (mut stretches, mut renew) = (0_u64, 1_u64);
         loop {
-            // Here the process stands at a resting place, nothing is pending, and all before is
-            // done.
+            // Here the process is at a resting place, no message is pending, and everything before
+            // is complete.
             if self.logging {
                 work.untried.clear();
                 self.log.clear();
@@ -146,7 +146,7 @@ impl Machine {
                 if decide.is_over() {
                     return Acted::Stopped;
                 }
-                // An action that comes back to a state it was in never ends.
+                // An action that repeats a state never ends.
                 self.fuel = STRETCH;
                 stretches += 1;
                 if stretches >= renew {
@@ -160,8 +160,8 @@ impl Machine {
         }
     }
 
-    /// A process that goes on by itself and cannot be blocked executes a step, and those behind it
-    /// that belong to the same action.
+    /// Executes a step of a process that continues by itself and cannot be blocked, and the steps
+    /// after it that belong to the same action.
     #[inline]
     fn compute(&mut self, process: usize, mut pc: u32, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
         if let Some(native) = &self.native {
@@ -175,13 +175,13 @@ impl Machine {
         self.go(process, pc, work, decide)
     }
 
-    /// The fault of an action that never ends: it is where the action began.
+    /// The fault of an action that never ends; its position is where the action began.
     fn endless(&self) -> Fault {
         let (ty, location) = self.began;
         Fault { kind: FaultKind::Endless, addr: crate::rests::address(&self.verified, ty, location) }
     }
 
-    /// A process that goes on by itself executes a step.
+    /// Executes a step of a process that continues by itself.
     #[inline]
     fn go(&mut self, process: usize, pc: u32, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
         let mut path = Path { process, answering: false, untried: &mut work.untried, code: &work.code, chooser: decide as &mut dyn Choose };
@@ -193,7 +193,7 @@ impl Machine {
         }
     }
 
-    /// The same when the step has ended with a message that somebody must take.
+    /// Like `go`, after the step has ended with a message that a process must receive.
     fn go_with_partner(&mut self, process: usize, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
         loop {
             let ended = self.complete(process, work, decide);
@@ -211,7 +211,7 @@ impl Machine {
         }
     }
 
-    /// A process that needs a partner looks for one.
+    /// Looks for a partner of a process that needs one.
     fn offer(&mut self, process: usize, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
         let rests = std::rc::Rc::clone(&self.rests);
         let Rest::Wait { offers, answers } = &rests.places[self.processes[process].place as usize].rest else { return Ended::Blocked };
@@ -235,8 +235,7 @@ impl Machine {
                 }
                 return Ended::Terminated;
             }
-            // What it does need not be undone if somebody is there who takes the message for
-            // certain.
+            // The effects need not be logged if a waiting process certainly receives the message.
             self.logging = !self.is_sure(process, half.channel, key);
             let ended = self.go(process, half.pc, work, decide);
             if ended != Ended::Blocked {
@@ -247,8 +246,8 @@ impl Machine {
         Ended::Blocked
     }
 
-    /// Makes a communication of two halves that only move values; gives sender and receiver.
-    /// Nothing happens if these do more.
+    /// Executes a communication of two halves that only move values; returns sender and receiver.
+    /// Does nothing if they do more.
     #[inline]
     pub fn move_values(&mut self, process: usize, half: &Half, answers: &[Half], partner: usize) -> Option<(usize, usize)> {
         let transfer = self.transfer(half, answers, partner)?;
@@ -270,7 +269,7 @@ impl Machine {
         }
         self.rests_at(sender, given.location);
         self.rests_at(receiver, taken.location);
-        // The one that came is in no table yet, unless it waited before.
+        // The arriving process is in no table yet, unless it waited before.
         self.unlist(partner);
         self.unlist(process);
         if self.tells {
@@ -279,7 +278,7 @@ impl Machine {
         Some((sender, receiver))
     }
 
-    /// What comes of a half and a process that waits, if only values are moved.
+    /// The transfer for a half and a waiting process, if only values are moved.
     #[inline]
     fn transfer(&mut self, half: &Half, answers: &[Half], partner: usize) -> Option<Rc<Transfer>> {
         let place = self.processes[partner].place;
@@ -291,7 +290,7 @@ impl Machine {
         self.find_transfer(half, answers, place)
     }
 
-    /// The same for a place that was not the last one.
+    /// Like `transfer`, for a place that was not the last one.
     #[inline(never)]
     fn find_transfer(&mut self, half: &Half, answers: &[Half], place: u32) -> Option<Rc<Transfer>> {
         let known = &mut self.transfers[half.number as usize];
@@ -317,7 +316,7 @@ impl Machine {
         }
     }
 
-    /// Whether somebody who waits takes a message whatever is in it.
+    /// Whether a waiting process receives the message whatever its contents.
     fn is_sure(&self, sender: usize, channel: u32, key: i32) -> bool {
         let takes = |other: &u8| {
             let answers = self.halves(*other as usize).1;
@@ -326,7 +325,7 @@ impl Machine {
         (0..=255).contains(&key) && self.answerers(channel, key).iter().any(takes)
     }
 
-    /// A step has ended.
+    /// Handles the end of a step.
     #[inline]
     fn finish(&mut self, process: usize) -> Ended {
         let (mode, location) = self.stepped;
@@ -342,7 +341,7 @@ impl Machine {
         Ended::Rested
     }
 
-    /// Finds somebody who takes the pending message of a process whose step has ended.
+    /// Finds a process that receives the pending message of a process whose step has ended.
     fn complete(&mut self, sender: usize, work: &mut Workspace, decide: &mut dyn Decide) -> Ended {
         let location = self.stepped.1;
         let pending = self.pending;
@@ -360,13 +359,13 @@ impl Machine {
             let receiver = receiver as usize;
             ended = self.answer(receiver, &pending, decide);
             if ended != Ended::Blocked {
-                // A receiver that asks for a message gets it with the answer.
+                // A receiver that requests a message gets it with the reply.
                 work.communications += u64::from(ended != Ended::GoesOn);
                 decide.passed(pending.channel, &pending.fields[..pending.count], sender, receiver);
                 self.unlist(sender);
                 match ended {
                     Ended::Fault => {}
-                    // The sender rests where its step ended; it may be the one that answers next.
+                    // The sender waits where its step ended; it may be the one that replies next.
                     Ended::GoesOn => {
                         self.list(sender);
                         work.touched.push(sender as u8);
@@ -389,7 +388,7 @@ impl Machine {
         ended
     }
 
-    /// A process answers the pending message, if it can.
+    /// Lets a process receive the pending message, if it can.
     fn answer(&mut self, receiver: usize, pending: &Pending, decide: &mut dyn Decide) -> Ended {
         let rests = std::rc::Rc::clone(&self.rests);
         let Rest::Wait { answers, .. } = &rests.places[self.processes[receiver].place as usize].rest else { return Ended::Blocked };
@@ -412,16 +411,16 @@ impl Machine {
     }
 }
 
-/// How a step ends for an action.
+/// The result of a step for an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ended {
-    /// The action is over; the process is where it is now.
+    /// The action is over; the process is at its new location.
     Rested,
-    /// The action is over, and nothing more is to be said of the process.
+    /// The action is over, and the process has ended.
     Terminated,
-    /// A process goes on within the action, as [`Machine::goes_on`] says.
+    /// The process [`Machine::goes_on`] continues within the action.
     GoesOn,
     Blocked,
-    /// As [`Machine::failed`] says.
+    /// The fault is [`Machine::failed`].
     Fault,
 }

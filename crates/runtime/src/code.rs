@@ -1,7 +1,7 @@
-//! From byte-code to instructions over the slots of a frame.
+//! Translates byte-code to instructions over the slots of a frame.
 //!
-//! The run time executes the same verified byte-code as the searches, but in a form that is made
-//! for speed: the stack is gone. A value that is pushed and popped again is read where it lies. The
+//! The run time executes the same verified byte-code as the searches, but in a form made for speed,
+//! without a stack. A value that is pushed and popped again is read from its original slot. The
 //! depth of the stack is known at each instruction (rule V-STACK), so this is one pass over the
 //! code.
 
@@ -13,9 +13,9 @@ use std::fmt;
 /// An instruction that the run time does not execute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotRunnable {
-    /// Where it is.
+    /// Its address.
     pub addr: Addr,
-    /// What the run time does not have.
+    /// The unsupported feature.
     pub what: &'static str,
 }
 
@@ -87,16 +87,16 @@ struct Translation<'a> {
     code: &'a mut Code,
     verified: &'a Verified,
     ty: usize,
-    /// Whether somebody jumps to an address, or a process rests there.
+    /// Whether an address is a jump target or a resting place.
     is_label: Vec<bool>,
-    /// The depth of the stack at addresses that are jumped to.
+    /// The depth of the stack at jump targets.
     depths: HashMap<usize, usize>,
     constants: HashMap<i32, Slot>,
-    /// Where each value on the stack lies.
+    /// The slot of each value on the stack.
     stack: Vec<Slot>,
-    /// Jumps whose targets are byte-code addresses so far.
+    /// Jumps whose targets are still byte-code addresses.
     jumps: Vec<usize>,
-    /// Whether the last instruction may be changed: nobody jumps behind it.
+    /// Whether the last instruction may be changed: no jump leads to the address after it.
     joined: bool,
     origin: Addr,
     start: usize,
@@ -130,7 +130,7 @@ impl<'a> Translation<'a> {
             }
         }
         self.verified.locations().addresses(ProcessId(self.ty as u8)).iter().for_each(|addr| label(*addr));
-        // An instruction that nothing leads to may have any depth; it becomes one that blocks.
+        // An unreachable instruction may have any depth; it is replaced by one that blocks.
         let mut falls_through = false;
         for at in range.clone() {
             let (op, addr) = (program.code[at as usize], Addr(at));
@@ -201,7 +201,7 @@ impl<'a> Translation<'a> {
     }
 
     fn pop(&mut self) -> Slot {
-        // The verifier has seen to it that there is one.
+        // The verifier guarantees that there is a value.
         self.stack.pop().unwrap_or_default()
     }
 
@@ -210,7 +210,7 @@ impl<'a> Translation<'a> {
         self.temp(self.stack.len())
     }
 
-    /// Every value of the stack lies in the slot of its place, as it must where ways meet.
+    /// Moves every value of the stack to the slot of its position, as required where paths join.
     fn settle_stack(&mut self) {
         self.settle_from(0);
     }
@@ -226,7 +226,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// A slot is about to be written: values that still lie there are moved away.
+    /// Prepares writing some slots: values that are still there are moved away.
     fn about_to_write(&mut self, slots: std::ops::Range<Slot>) {
         for place in 0..self.stack.len() {
             if slots.contains(&self.stack[place]) {
@@ -258,8 +258,8 @@ impl<'a> Translation<'a> {
         self.stack.push(d);
     }
 
-    /// Emits a jump. All ways to an address come with the same depth of the stack; the first one
-    /// says which.
+    /// Emits a jump. All paths to an address have the same depth of the stack; the first one
+    /// determines it.
     fn jump_to(&mut self, target: Addr, insn: Insn) -> Result<(), NotRunnable> {
         let depth = self.stack.len();
         if *self.depths.entry(target.index()).or_insert(depth) != depth {
@@ -270,7 +270,7 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
-    /// A jump on a condition; a comparison that was just made becomes part of it.
+    /// A conditional jump; a comparison directly before it becomes part of it.
     fn jump_if(&mut self, target: Addr, if_true: bool) -> Result<(), NotRunnable> {
         let a = self.pop();
         let fused = match self.code.insns.last() {
@@ -279,7 +279,7 @@ impl<'a> Translation<'a> {
             }
             _ => None,
         };
-        // What is read must not be moved by settling the rest of the stack.
+        // The operands must not be moved when the rest of the stack is settled.
         let (a, b, how) = match fused {
             Some(found) => {
                 self.code.insns.pop();
@@ -298,7 +298,7 @@ impl<'a> Translation<'a> {
             self.emit(Insn::Cut { d: var.first, a, ty: var.ty });
             return;
         }
-        // A result that was made for the stack goes where it is stored.
+        // A result that was computed for the stack is written directly to its destination.
         if self.joined
             && self.is_temp(a)
             && let Some(d) = self.code.insns.last_mut().and_then(destination)
@@ -310,7 +310,7 @@ impl<'a> Translation<'a> {
         self.emit(Insn::Move { d: var.first, a });
     }
 
-    /// How many alternatives begin at an address.
+    /// The number of alternatives that begin at an address.
     fn alternatives(&self, mut at: Addr) -> u32 {
         let mut count = 1;
         while let Some(Op::Ndet { target }) = self.verified.program().code.get(at.index()) {
@@ -427,8 +427,8 @@ impl<'a> Translation<'a> {
             Op::Ge {} => self.compare(Comparison::GreaterOrEqual),
             Op::Jmp { target } => {
                 self.settle_stack();
-                // The end of a loop decides at once whether to go round again. The jump out of the
-                // loop is still by its address in the byte-code.
+                // The end of a loop decides at once whether to repeat it. The jump out of the loop
+                // still has its byte-code address.
                 let top = self.code.starts[target.index()] as usize;
                 if target < self.origin
                     && self.stack.is_empty()
@@ -525,7 +525,7 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// The slot that an instruction writes, if it is a single one that is known before.
+/// The slot that an instruction writes, if it is a single slot that is known before.
 pub(crate) fn written(insn: &Insn) -> Option<Slot> {
     let mut insn = *insn;
     match insn {
@@ -535,7 +535,7 @@ pub(crate) fn written(insn: &Insn) -> Option<Slot> {
     }
 }
 
-/// Where the result of an instruction goes, if another slot does as well.
+/// The destination of the result of an instruction, if it can be another slot.
 fn destination(insn: &mut Insn) -> Option<&mut Slot> {
     match insn {
         Insn::Move { d, .. }

@@ -1,28 +1,28 @@
-//! Devices, as a program sees them: ports that are written and read, and lines that interrupt.
+//! Devices as a program sees them: ports that are written and read, and lines that interrupt.
 //!
-//! The run time provides one process of the program with what the devices say: the process of the
-//! library's module `SYSTEM` that takes what drivers write to ports and answers what they read. So
-//! a run with devices is still a path of that program's graph.
+//! One process of the program represents the devices: the process of the library's module `SYSTEM`
+//! that receives what drivers write to ports and answers what they read. The run time provides its
+//! answers. So a run with devices is still a path of that program's graph.
 
 use std::time::Duration;
 
 /// The devices of a run.
 pub trait Devices: Send {
-    /// A driver writes a value to a port.
+    /// Writes a value to a port, for a driver.
     fn output(&mut self, port: i32, value: i32);
 
-    /// A driver reads a port.
+    /// Reads a port, for a driver.
     fn input(&mut self, port: i32) -> u8;
 
-    /// The interrupt lines that are raised now, a bit for each. It is asked after each action, so
-    /// it must be quick.
+    /// The interrupt lines that are raised now, one bit each. It is called after each action, so it
+    /// must be fast.
     fn raised(&mut self) -> u32;
 
-    /// A driver has got the interrupt of a line.
+    /// Reports that a driver has received the interrupt of a line.
     fn acknowledge(&mut self, line: u32);
 
-    /// Waits until a line may be raised, but not much longer than `most`. False if no line will
-    /// ever be raised again unless a driver does something.
+    /// Waits until a line may be raised, but not much longer than `most`. Returns `false` if no
+    /// line will ever be raised again unless a driver acts.
     fn wait(&mut self, most: Duration) -> bool;
 }
 

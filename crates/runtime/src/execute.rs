@@ -1,24 +1,24 @@
 //! The instruction loop.
 //!
-//! It executes one path: from a place in the code to the end of a step, to a fault, or to where the
-//! process is blocked. Of several alternatives one is tried first, and the others if it turns out
-//! to be impossible.
+//! It executes one path: from a position in the code to the end of a step, to a fault, or to a
+//! point where the process is blocked. One alternative is tried first, and the others if it is
+//! impossible.
 
 use crate::insn::{Code, Insn, NOWHERE};
 use crate::machine::{Before, Machine, Printed};
 use bytecode::{Fault, FaultKind, Mode};
 
-/// How a path ends. What more is to be said is left in the machine: a small result is handed over
-/// in a register.
+/// How a path ends. Further data is left in the machine, because a small result is returned in a
+/// register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathEnd {
-    /// A step has ended, as [`Machine::stepped`] says.
+    /// A step has ended; see [`Machine::stepped`].
     Step,
-    /// The same, with a message that somebody must take.
+    /// A step has ended with a message that a process must receive.
     Offered,
     /// No alternative is possible.
     Blocked,
-    /// Something went wrong, as [`Machine::failed`] says.
+    /// A fault occurred; see [`Machine::failed`].
     Fault,
 }
 
@@ -29,16 +29,16 @@ pub(crate) struct Untried {
     mark: usize,
 }
 
-/// Decides what the program leaves open.
+/// Makes the choices that the program leaves open.
 pub(crate) trait Choose {
-    /// Which of `count` alternatives a process tries first.
+    /// The alternative, out of `count`, that a process tries first.
     fn alternative(&mut self, process: usize, count: u32) -> u32;
 }
 
-/// A path under way.
+/// A path that is being executed.
 pub(crate) struct Path<'a> {
     pub process: usize,
-    /// Whether the process answers the pending message, and has not taken it yet.
+    /// Whether the process receives the pending message, and has not received it yet.
     pub answering: bool,
     pub untried: &'a mut Vec<Untried>,
     pub code: &'a Code,
@@ -46,7 +46,7 @@ pub(crate) struct Path<'a> {
 }
 
 impl Machine {
-    /// Tries the next alternative of a path that turned out to be impossible.
+    /// Tries the next alternative of a path that was impossible.
     pub fn try_next(&mut self, path: &mut Path<'_>, base: usize, answering: bool) -> PathEnd {
         while path.untried.len() > base
             && let Some(Untried { pc, mark }) = path.untried.pop()
@@ -61,7 +61,7 @@ impl Machine {
         PathEnd::Blocked
     }
 
-    /// Executes a path, its alternatives included.
+    /// Executes a path with its alternatives.
     #[inline(always)]
     pub fn execute_all(&mut self, path: &mut Path<'_>, pc: u32) -> PathEnd {
         let (base, answering) = (path.untried.len(), path.answering);
@@ -75,7 +75,7 @@ impl Machine {
     #[inline(always)]
     fn execute(&mut self, path: &mut Path<'_>, pc: u32) -> PathEnd {
         let process = path.process;
-        // The frame is taken out, so that the rest of the machine can be used beside it.
+        // The frame is taken out, so that the rest of the machine can be used at the same time.
         let mut frame = std::mem::take(&mut self.processes[process].frame);
         let end = self.run(path, pc, &mut frame);
         self.processes[process].frame = frame;
@@ -113,7 +113,8 @@ impl Machine {
         }
         macro_rules! fail {
             ($kind:ident) => {{
-                // An answer that fails before it has the message is no answer.
+                // If the path fails before it has received the message, it does not count as a
+                // receive.
                 if path.answering {
                     return PathEnd::Blocked;
                 }
@@ -202,7 +203,8 @@ impl Machine {
                     self.logging = true;
                 }
                 Insn::Step { mode, location, onward } => {
-                    // The action goes on here if nothing is pending and nothing may be undone.
+                    // The action continues here if no message is pending and nothing may have to be
+                    // undone.
                     if onward != NOWHERE && self.fuel > 1 && !(path.answering || self.offered || self.answered || self.logging) {
                         self.fuel -= 1;
                         pc = onward as usize;
@@ -241,8 +243,8 @@ impl Machine {
         }
     }
 
-    /// The instructions that are rare, or long, apart from the others: the loop over those needs
-    /// few registers then.
+    /// The rare or long instructions, separate from the others, so that the main loop needs few
+    /// registers.
     #[inline(never)]
     fn rare(&mut self, code: &Code, path: &mut Path<'_>, pc: usize, frame: &mut [i32]) -> Option<PathEnd> {
         let process = path.process;
@@ -262,7 +264,8 @@ impl Machine {
         }
         macro_rules! fail {
             ($kind:ident) => {{
-                // An answer that fails before it has the message is no answer.
+                // If the path fails before it has received the message, it does not count as a
+                // receive.
                 if path.answering {
                     return Some(PathEnd::Blocked);
                 }
@@ -313,7 +316,8 @@ impl Machine {
                 let channel = get!(first) as usize;
                 let values = &frame[first as usize + 1..(first + 1 + fields) as usize];
                 let Some(buffer) = self.buffers.get_mut(channel).filter(|_| channel > 0) else { fail!(Channel) };
-                // One who answers sends nothing, neither before it has the message nor after.
+                // A process that receives a pending message sends nothing, neither before nor
+                // after.
                 let full = buffer.capacity > 0 && buffer.messages.len() >= buffer.capacity;
                 if path.answering || full || (buffer.capacity == 0 && (self.offered || self.answered)) {
                     return Some(PathEnd::Blocked);

@@ -1,17 +1,17 @@
 //! The instructions of a run: operations over the slots of a frame.
 //!
 //! A process has one frame of slots, which holds its variables, the registers, a slot for each
-//! place of the byte-code's stack and the constants of its code. An instruction names the slots it
-//! reads and writes. The instruction loop executes them, and native code is made from them; whoever
-//! executes an instruction, the next one can be executed by the other.
+//! position of the byte-code's stack and the constants of its code. An instruction names the slots
+//! it reads and writes. The instruction loop executes the instructions, and native code is made
+//! from them. The two can alternate at any instruction.
 
 use bytecode::{Addr, FormatId, Mode, Receive, Type};
 
 /// A position in a frame.
 pub type Slot = u32;
 
-/// An instruction. `d` is where the result goes, `a` and `b` are what it reads, `i` is an index,
-/// `to` is where it jumps, `var` a place among the globals.
+/// An instruction. `d` is the slot of the result, `a` and `b` are the slots it reads, `i` is an
+/// index, `to` is the jump target, `var` is a position among the globals.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub enum Insn {
@@ -19,7 +19,7 @@ pub enum Insn {
         d: Slot,
         a: Slot,
     },
-    /// Stores what the type keeps of a value.
+    /// Stores a value truncated to a type.
     Cut {
         d: Slot,
         a: Slot,
@@ -156,7 +156,8 @@ pub enum Insn {
         process: Slot,
         remote: u32,
     },
-    /// An element of an array of another process; its index lies behind the process's number.
+    /// An element of an array of another process; the slot of its index follows that of the process
+    /// number.
     LoadOfAt {
         d: Slot,
         process: Slot,
@@ -171,17 +172,18 @@ pub enum Insn {
         how: Comparison,
         to: u32,
     },
-    /// Alternatives: here, and at the target. `count` is how many there are in a row.
+    /// Alternatives: the next instruction, and the target. `count` is the number of consecutive
+    /// ones.
     Either {
         to: u32,
         count: u32,
     },
-    /// The target only if nothing here goes on.
+    /// Continues at the target only if no path from here succeeds.
     Else {
         to: u32,
     },
-    /// The end of a step. `onward` is where an action goes on that may go on from here by itself
-    /// and cannot be blocked there; [`NOWHERE`] if there is no such place.
+    /// The end of a step. `onward` is where the action continues if it can continue by itself and
+    /// cannot be blocked there; [`NOWHERE`] otherwise.
     Step {
         mode: Mode,
         location: u16,
@@ -207,12 +209,12 @@ pub enum Insn {
         d: Slot,
         a: Slot,
     },
-    /// Channel and fields lie in a row.
+    /// The channel and the fields are in consecutive slots.
     Send {
         first: Slot,
         fields: u32,
     },
-    /// Channel and what must match lie in a row.
+    /// The channel and the values to match are in consecutive slots.
     Receive {
         first: Slot,
         fields: u32,
@@ -232,7 +234,7 @@ pub enum Insn {
 /// No instruction.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// How two values are compared.
+/// A comparison of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Comparison {
@@ -269,7 +271,7 @@ impl Comparison {
     }
 }
 
-/// An array: where it begins, how many elements it has, and of which type.
+/// An array: its start, its number of elements, and their type.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Array {
@@ -281,13 +283,13 @@ pub struct Array {
 /// The frame of a process type.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameShape {
-    /// Where each variable begins, with its elements and type; they come first in the frame.
+    /// Each variable with its start, elements and type; variables come first in the frame.
     pub(crate) locals: Vec<Array>,
-    /// Where the registers begin.
+    /// The first slot of the registers.
     pub(crate) registers: Slot,
-    /// Where the places of the stack begin,
+    /// The first slot of the stack positions.
     pub(crate) temps: Slot,
-    /// and the constants.
+    /// The first slot of the constants.
     pub(crate) constants: Slot,
     /// A new frame: initial values, zeros, constants.
     pub(crate) initial: Vec<i32>,
@@ -311,13 +313,13 @@ impl FrameShape {
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) insns: Vec<Insn>,
-    /// For each instruction the byte-code address it comes from.
+    /// The byte-code address of each instruction.
     pub(crate) origins: Vec<Addr>,
-    /// For each byte-code address where its code begins.
+    /// The first instruction of each byte-code address.
     pub(crate) starts: Vec<u32>,
-    /// For each process type where its code begins and ends.
+    /// The range of the code of each process type.
     pub(crate) ranges: Vec<(u32, u32)>,
-    /// Where actions begin that compute before they communicate.
+    /// The beginnings of actions that compute before they communicate.
     pub(crate) begins: Vec<u32>,
     pub(crate) frames: Vec<FrameShape>,
     pub(crate) globals: Vec<Array>,
@@ -333,33 +335,33 @@ impl Code {
         &self.insns
     }
 
-    /// Where actions begin that compute before they communicate.
+    /// The beginnings of actions that compute before they communicate.
     pub fn begins(&self) -> &[u32] {
         &self.begins
     }
 
-    /// The process type whose code an instruction is part of.
+    /// The process type to which an instruction belongs.
     pub fn type_of(&self, pc: u32) -> usize {
         self.ranges.partition_point(|(_, end)| *end <= pc)
     }
 
-    /// The value of a slot of this type's frames, if it is always the same.
+    /// The value of a slot of this type's frames, if it is constant.
     pub fn constant(&self, ty: usize, slot: Slot) -> Option<i32> {
         let frame = self.frames.get(ty)?;
         frame.initial.get(slot as usize).copied().filter(|_| frame.is_constant(slot))
     }
 
-    /// Whether a slot is a place of the stack: nobody reads it behind the end of a step.
+    /// Whether a slot is a position of the stack, which is not read after the end of a step.
     pub fn is_temp(&self, ty: usize, slot: Slot) -> bool {
         self.frames.get(ty).is_some_and(|frame| (frame.temps..frame.constants).contains(&slot))
     }
 
-    /// How many slots the frames of a type have.
+    /// The number of slots of a type's frames.
     pub fn frame_length(&self, ty: usize) -> usize {
         self.frames.get(ty).map_or(0, |frame| frame.initial.len())
     }
 
-    /// How many slots the globals have.
+    /// The number of slots of the globals.
     pub fn globals_length(&self) -> usize {
         self.initial_globals.len()
     }
@@ -370,9 +372,10 @@ impl Code {
     }
 }
 
-/// Executes instructions in another way than the loop does, as far as it can.
+/// Executes instructions other than by the loop, as far as possible.
 pub trait Native {
-    /// Executes instructions of a process from `pc` on, and stops before one that is left to the
-    /// loop. At most `fuel` steps are passed. Gives where it stopped and the fuel that is left.
+    /// Executes instructions of a process from `pc` on, and stops before an instruction that the
+    /// loop must execute. It executes at most `fuel` steps. Returns the position at which it
+    /// stopped and the remaining fuel.
     fn run(&self, pc: u32, process: i32, frame: &mut [i32], globals: &mut [i32], fuel: u32) -> (u32, u32);
 }

@@ -1,7 +1,7 @@
-//! The run time: executes a program for real, once, instead of trying everything it could do.
+//! The run time: executes a program once, instead of trying all its possible runs.
 //!
 //! It takes the same verified byte-code as the searches. There is one state, which is changed in
-//! place. The way of a program through this crate, one module a station:
+//! place. A program passes through these modules:
 //!
 //! | module | what it is |
 //! |---|---|
@@ -20,9 +20,9 @@
 //! | `monitor` | properties, watched during the run |
 //! | `record` | the run as a trace that `everypath replay` shows |
 //!
-//! (Gerber, "A model checker for the LF system", 2007, section 2.2, describes the run time whose
-//! rules these are: actions run to their end, interrupts are served between them, partners are
-//! found in the order in which they came.)
+//! (Gerber, "A model checker for the LF system", 2007, section 2.2, describes the run time with
+//! these rules: actions run to their end, interrupts are handled between them, and partners are
+//! paired in the order in which they arrived.)
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! The one state that a run changes, and how it is read as a state of the checked graph.
+//! The single state that a run changes, and its conversion to a state of the checked graph.
 //!
-//! Variables are whole numbers here, one to a slot, so that instructions need not cut them out of
-//! bytes. [`Machine::state`] packs them as the layout of the byte-code says: the string is the
-//! state that a search would have stored. What an alternative has done is undone from a log if the
-//! alternative turns out to be impossible.
+//! Variables are whole numbers here, one per slot, so that instructions need not extract them from
+//! bytes. [`Machine::state`] packs them according to the layout of the byte-code: the result is the
+//! state that a search would have stored. If an alternative is impossible, its changes are undone
+//! with a log.
 
 use crate::code::NotRunnable;
 use crate::insn::{Code, Native};
@@ -22,9 +22,10 @@ pub(crate) struct Process {
     /// The number of its resting place.
     pub place: u32,
     pub frame: Vec<i32>,
-    /// Where it stands in the tables of those that wait: those who answer, then those who offer.
+    /// Its positions in the tables of waiting processes: first those that answer, then those that
+    /// offer.
     pub listed: Vec<u32>,
-    /// How many of these places are in the first table.
+    /// The number of positions in the first table.
     pub answering: u32,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct Buffer {
     pub messages: VecDeque<Vec<i32>>,
 }
 
-/// What was there before it was changed.
+/// A value before it was changed.
 pub(crate) enum Before {
     Slot(u32, u32, i32),
     Global(u32, i32),
@@ -63,45 +64,45 @@ pub(crate) struct Pending {
 
 pub(crate) struct Machine {
     pub verified: Arc<Verified>,
-    // A run is one thread's, and these are shared within it only.
+    // A run uses a single thread, so these are shared within it only.
     pub code: Rc<Code>,
     pub rests: Rc<Rests>,
-    /// Executes what only computes, if there is native code.
+    /// Executes pure computations, if there is native code.
     pub native: Option<Box<dyn Native>>,
-    /// How many more steps an action may pass before somebody looks whether it goes on for ever.
+    /// The number of further steps after which an action is checked for an endless loop.
     pub fuel: u32,
-    /// Where the process of the action rested when it began: its type, and the location.
+    /// The type and location of the process when the action began.
     pub began: (u8, u16),
-    /// For each half that offers: by the place of the partner, what comes of the two.
+    /// For each half that offers, by the place of the partner: the transfer of the two.
     pub transfers: Vec<Vec<(u32, Option<Rc<Transfer>>)>>,
     pub globals: Vec<i32>,
     pub processes: Vec<Process>,
     pub buffers: Vec<Buffer>,
-    /// By channel and key: who waits to answer there, longest first.
+    /// By channel and key: the processes that wait to answer there, longest first.
     waiting: Vec<Vec<u8>>,
-    /// By channel and key: who offers something there, longest first.
+    /// By channel and key: the processes that offer there, longest first.
     offering: Vec<Vec<u8>>,
     pub log: Vec<Before>,
     pub logging: bool,
     pub pending: Pending,
-    /// The mode with which the last path ended, and where it leads.
+    /// The mode with which the last path ended, and its target location.
     pub stepped: (Mode, u16),
     /// The last fault that ended a path.
     pub failed: Fault,
-    /// Whether the present path has sent a message that nobody has taken yet,
+    /// Whether the current path has sent a message that no process has received yet.
     pub offered: bool,
-    /// or has taken one.
+    /// Whether the current path has received a message.
     pub answered: bool,
-    /// The process that goes on within the action.
+    /// The process that continues within the action.
     pub goes_on: usize,
     /// The first fault that did not end the action.
     pub carried: Option<Fault>,
     pub printed: Vec<Printed>,
-    /// Processes that were created in the action.
+    /// The number of processes that were created in the action.
     pub created: u32,
-    /// Whether somebody wants to know of messages that only moved values,
+    /// Whether messages that only moved values must be reported.
     pub tells: bool,
-    /// and the last of these: channel, fields, how many.
+    /// The last of these messages: channel, fields, number of fields.
     pub told: (u32, [i32; pairs::MOST], usize),
 }
 
@@ -155,7 +156,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Appends a process; gives its number.
+    /// Appends a process; returns its number.
     pub fn create(&mut self, ty: u8, parameters: &[i32]) -> usize {
         let shape = &self.code.frames[ty as usize];
         let mut frame = shape.initial.clone();
@@ -182,7 +183,7 @@ impl Machine {
         &self.rests.places[self.processes[process].place as usize]
     }
 
-    /// A process rests elsewhere.
+    /// Moves a process to another resting place.
     #[inline]
     pub fn rests_at(&mut self, process: usize, location: u16) {
         let process = &mut self.processes[process];
@@ -205,23 +206,23 @@ impl Machine {
         channel as usize * KEYS + (key & 255) as usize
     }
 
-    /// Who waits to answer on a channel with this key, longest first; others may be among them if
-    /// keys are no bytes.
+    /// The processes that wait to answer on a channel with this key, longest first; others may be
+    /// among them if keys are not bytes.
     #[inline]
     pub fn answerers(&self, channel: u32, key: i32) -> &[u8] {
         &self.waiting[Self::bucket(channel, key)]
     }
 
-    /// Who offers on a channel with this key.
+    /// The processes that offer on a channel with this key.
     pub fn offerers(&self, channel: u32, key: i32) -> &[u8] {
         &self.offering[Self::bucket(channel, key)]
     }
 
-    /// A process that needs a partner waits for one, if it does not already.
+    /// Enters a process that needs a partner into the tables, unless it is there already.
     #[inline]
     pub fn list(&mut self, number: usize) {
         let place = &self.rests.places[self.processes[number].place as usize];
-        // Most wait for one message alone.
+        // Most processes wait for one message only.
         match place.single {
             Some((channel, key)) => {
                 let bucket = Self::bucket(channel, self.key(number, key));
@@ -259,7 +260,7 @@ impl Machine {
         }
     }
 
-    /// A process that waited goes on.
+    /// Removes a process that waited from the tables.
     #[inline]
     pub fn unlist(&mut self, number: usize) {
         let process = &mut self.processes[number];
@@ -289,7 +290,7 @@ impl Machine {
         process.listed.clear();
     }
 
-    /// The halves that a process waits with.
+    /// The halves with which a process waits.
     #[inline]
     pub fn halves(&self, process: usize) -> (&[Half], &[Half]) {
         match &self.rest(process).rest {
@@ -298,7 +299,7 @@ impl Machine {
         }
     }
 
-    /// Undoes what was done since the log had this length.
+    /// Undoes the changes made since the log had this length.
     pub fn undo(&mut self, mark: usize) {
         while self.log.len() > mark
             && let Some(before) = self.log.pop()

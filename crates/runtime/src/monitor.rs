@@ -1,9 +1,9 @@
 //! Watches the properties of a program during a run.
 //!
-//! A property comes as an automaton that accepts the runs that violate it. The monitor keeps the
-//! states in which the automaton can be. It knows a violation when the automaton has accepted
-//! whatever comes, and when the run has ended and the automaton can go on accepting in its last
-//! state for ever. That something never happens a run without end cannot show.
+//! A property is given as an automaton that accepts the runs that violate it. The monitor keeps the
+//! states in which the automaton can be. It reports a violation when the automaton accepts every
+//! continuation, and when the run has ended and the automaton can accept in its last state for
+//! ever. A run without end cannot show that something never happens.
 
 use bytecode::Verified;
 use contract::System;
@@ -12,24 +12,24 @@ use std::sync::Arc;
 /// An edge of an automaton over propositions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchedEdge {
-    /// The propositions that must hold in the state that is left, a bit each,
+    /// The propositions that must hold in the source state, one bit each.
     pub required: u64,
-    /// and those that must not.
+    /// The propositions that must not hold.
     pub forbidden: u64,
-    /// The acceptance sets it is in, a bit each.
+    /// The acceptance sets it is in, one bit each.
     pub marks: u64,
-    /// Where it leads; nothing if the run is accepted whatever comes.
+    /// The target; `None` if every continuation of the run is accepted.
     pub target: Option<u16>,
 }
 
-/// A property: an automaton that accepts what violates it.
+/// A property: an automaton that accepts the runs that violate it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// Its name.
     pub name: String,
     /// The atoms of the program that are its propositions.
     pub atoms: Vec<u32>,
-    /// Where it begins.
+    /// The initial state.
     pub initial: u16,
     /// The edges of each state.
     pub edges: Vec<Vec<WatchedEdge>>,
@@ -50,11 +50,13 @@ impl Monitor {
         Monitor { system: vm::Interpreter::new(Arc::clone(program)), watched, values: Vec::new() }
     }
 
-    /// A state is left, or the run ends in it. The name of a property that is violated.
+    /// Records a state that is left, or in which the run ends. Returns the name of a violated
+    /// property.
     pub fn sees(&mut self, state: &[u8], is_last: bool) -> Option<String> {
         for (watched, at) in &mut self.watched {
             self.values.clear();
-            // What cannot be computed is false, as for a search that ignores the fault.
+            // A proposition that cannot be evaluated is false, as for a search that ignores the
+            // fault.
             if self.system.values(state, &watched.atoms, &mut self.values).is_err() {
                 self.values.clear();
             }
@@ -79,7 +81,7 @@ impl Monitor {
     }
 }
 
-/// Whether the automaton can accept if the propositions stay as they are.
+/// Whether the automaton can accept if the propositions do not change.
 fn goes_on(watched: &Watched, from: &[u16], bits: u64) -> bool {
     let count = watched.edges.len();
     let next = |state: usize| {
@@ -98,7 +100,7 @@ fn goes_on(watched: &Watched, from: &[u16], bits: u64) -> bool {
     };
     let ahead = reach(from.iter().map(|state| usize::from(*state)).collect());
     (0..count).filter(|state| ahead[*state]).any(|state| {
-        // The component of a state: what it reaches and what reaches it.
+        // The component of a state: the states that it reaches and that reach it.
         let mine = reach(next(state).filter_map(|edge| edge.target.map(usize::from)).collect());
         if !mine[state] {
             return next(state).any(|edge| edge.target.is_none());
@@ -134,7 +136,7 @@ mod tests {
         assert!(!goes_on(&watched, &[0], 1));
         assert!(!goes_on(&watched, &[1], 1));
         assert!(!goes_on(&watched, &[], 0));
-        // Two sets, of which the cycle has one.
+        // There are two sets, and the cycle has one of them.
         let half = Watched { all_marks: 3, ..watched.clone() };
         assert!(!goes_on(&half, &[0], 0));
     }

@@ -1,29 +1,29 @@
 //! Communications that need no instruction loop.
 //!
 //! Most halves of a communication only move values: they read the fields of a message from
-//! variables, or store them in variables, and then reset what was kept while waiting. Such a half
-//! is read off the code once. Two of them make a communication of a few moves.
+//! variables, or store them in variables, and then reset the values that were kept while waiting.
+//! Such a half is derived from the code once. Two of them make a communication of a few moves.
 //!
-//! A receiver that comes to a sender that waits asks for the message and gets it with the answer,
-//! in two communications of the machine (`crates/lf/src/codegen/communication.rs`). The result is
-//! that of the one communication in which the sender offers the message itself. Where the code
-//! shows that this is so, the run time makes that one instead.
+//! A receiver that reaches a waiting sender requests the message and gets it with the reply, in two
+//! communications of the machine (`crates/lf/src/codegen/communication.rs`). The result is the same
+//! as if the sender offered the message itself, in one communication. If the code shows this, the
+//! run time executes the single communication instead.
 
 use crate::insn::{Code, Insn, Slot};
 use crate::rests::{Half, Key, Place, Rest};
 use bytecode::{Mode, Type, Verified};
 use std::collections::HashMap;
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A field of the message.
     Field(u32),
-    /// Something that is read where the process is.
+    /// A value of the process itself.
     Own(Key),
 }
 
-/// Where a value goes.
+/// The destination of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Slot(Slot),
@@ -41,11 +41,11 @@ pub(crate) struct Store {
 /// A half that only moves values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Moves {
-    /// Of an offer: the fields of the message, the key first.
+    /// For an offer: the fields of the message, the key first.
     pub fields: Vec<(Key, Type)>,
-    /// What is stored then, in order.
+    /// The values that are stored afterwards, in order.
     pub stores: Vec<Store>,
-    /// Where the process rests afterwards.
+    /// The location of the process afterwards.
     pub location: u16,
     mode: Mode,
 }
@@ -60,7 +60,7 @@ impl Moves {
 /// The most fields of a message that is moved in this way.
 pub(crate) const MOST: usize = 8;
 
-/// Reads a half off the code, if it only moves values.
+/// Derives the moves of a half from the code, if it only moves values.
 pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) -> Option<Moves> {
     let shape = &code.frames[ty];
     let mut sources: HashMap<Slot, Source> = HashMap::new();
@@ -74,7 +74,7 @@ pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) ->
             _ => true,
         };
         let mut store = |to: Target, ty: Type, from: Source| {
-            // A value that was moved before is a variable now; what it came from may have changed.
+            // A value that was moved before is a variable now; its source may have changed.
             let fresh = !matches!(from, Source::Own(Key::Slot(slot)) if stores.iter().any(|store: &Store| store.to == Target::Slot(slot)));
             let known =
                 !matches!(from, Source::Own(Key::Global(var)) if stores.iter().any(|store: &Store| store.to == Target::Global(var)));
@@ -106,7 +106,7 @@ pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) ->
                 let from = source(a, &sources);
                 sources.insert(d, from);
             }
-            // Behind stores, a variable may be another than before.
+            // After stores, a variable may have another value.
             Insn::LoadGlobal { d, var } if stores.is_empty() => {
                 sources.insert(d, Source::Own(Key::Global(var)));
             }
@@ -146,14 +146,14 @@ pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) ->
     None
 }
 
-/// For the halves of a place that ask for a message, or are asked for one: the half of the same
-/// place that comes to the same.
+/// For the halves of a place that request a message, or are requested for one: the half of the same
+/// place that has the same effect.
 pub(crate) fn twins(code: &Code, places: &[Place], ty: usize, place: &Place) -> Vec<(bool, usize, usize)> {
     let Rest::Wait { offers, answers } = &place.rest else { return Vec::new() };
     let mut found = Vec::new();
     let only = |halves: &[Half]| if let [half] = halves { half.moves.clone() } else { None };
     for (number, ask) in offers.iter().enumerate() {
-        // It asks, and then waits for the answer alone.
+        // It sends a request, and then waits only for the reply.
         let Some(asking) = ask.moves.as_ref().filter(|asking| asking.mode == Mode::Invisible && asking.stores.is_empty()) else { continue };
         let Some(Rest::Wait { offers: none, answers: replies }) = places.get(asking.location as usize).map(|place| &place.rest) else {
             continue;
@@ -163,14 +163,14 @@ pub(crate) fn twins(code: &Code, places: &[Place], ty: usize, place: &Place) -> 
         found.extend(answers.iter().position(same).map(|answer| (true, number, answer)));
     }
     for (number, asked) in answers.iter().enumerate() {
-        // It notes who asked, and then sends the answer alone.
+        // It stores who requested, and then only sends the reply.
         let Some(noting) = asked.moves.as_ref().filter(|noting| noting.mode == Mode::Invisible) else { continue };
         let [Store { to: Target::Slot(partner), from: Source::Field(1), .. }] = noting.stores[..] else { continue };
         let Some(Rest::Wait { offers: replies, answers: none }) = places.get(noting.location as usize).map(|place| &place.rest) else {
             continue;
         };
         let Some(mut reply) = only(replies).filter(|_| none.is_empty()) else { continue };
-        // Afterwards the note is as it was before, if it is nothing but a note.
+        // Afterwards the stored number is reset, if it is used for nothing else.
         let zero = |store: &Store| {
             let constant = |slot: Slot| code.frames[ty].is_constant(slot) && code.frames[ty].initial[slot as usize] == 0;
             store.to == Target::Slot(partner) && matches!(store.from, Source::Own(Key::Slot(slot)) if constant(slot))
@@ -191,7 +191,7 @@ pub(crate) fn twins(code: &Code, places: &[Place], ty: usize, place: &Place) -> 
     found
 }
 
-/// Whether a variable is 0 at first and gets only what a register has, or 0.
+/// Whether a variable is initially 0 and is only set to the value of a register, or to 0.
 fn is_note(code: &Code, ty: usize, note: Slot) -> bool {
     let shape = &code.frames[ty];
     let fine = |a: Slot| shape.is_register(a) || (shape.is_constant(a) && shape.initial[a as usize] == 0);
@@ -208,10 +208,10 @@ fn is_note(code: &Code, ty: usize, note: Slot) -> bool {
         })
 }
 
-/// What comes of two halves that only move values.
+/// The combination of two halves that only move values.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfer {
-    /// Whether the process that came sends; else the one that waited does.
+    /// Whether the arriving process sends; otherwise the waiting one does.
     pub sends: bool,
     pub channel: u32,
     /// The key that the receiver waits for.
@@ -221,13 +221,13 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// What comes of a half with which a process comes to another one, and of the place where that
-    /// one waits. Nothing if more happens than that values are moved.
+    /// The combination of a half with which a process reaches another one, and of the place where
+    /// that one waits. `None` if more happens than moving values.
     pub fn of(half: &Half, own_answers: &[Half], partner: &Place) -> Option<Transfer> {
         let Rest::Wait { offers: theirs, answers: answering } = &partner.rest else { return None };
         let mut fitting = answering.iter().filter(|answer| answer.channel == half.channel);
         let (Some(answer), None) = (fitting.next(), fitting.next()) else { return None };
-        // Who asks for a message gets it from the one that offers it.
+        // A process that requests a message gets it from the process that offers it.
         let (sends, offer, answer) = match (half.twin, answer.twin) {
             (Some(own), Some(other)) => (false, &theirs[other], &own_answers[own]),
             _ => (true, half, answer),

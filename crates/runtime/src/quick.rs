@@ -1,9 +1,9 @@
-//! The usual action, without detours.
+//! The usual action, without unnecessary work.
 //!
-//! Most actions compute something in native code, come to a communication, and either find a
-//! partner with which only values are moved, or wait. This is that action alone, for runs that
-//! nobody watches: no trace, no monitor, no devices, no deadlines. Whatever else turns up goes on
-//! in `action`, which defines what happens; a test compares the two.
+//! Most actions compute something in native code, reach a communication, and either find a partner
+//! with which only values are moved, or wait. This module handles only that action, for runs
+//! without observers: no trace, no monitor, no devices, no deadlines. All other cases continue in
+//! `action`, which defines the behaviour; a test compares the two.
 
 use crate::action::STRETCH;
 use crate::insn::Insn;
@@ -11,16 +11,16 @@ use crate::rests::Rest;
 use crate::run::Runner;
 use bytecode::Mode;
 
-/// How far a quick action came.
+/// The progress of a quick action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Quick {
-    /// It is done.
+    /// The action is complete.
     Done,
-    /// Nothing has happened.
+    /// Nothing was executed.
     Not,
-    /// The process goes on at this instruction.
+    /// The process continues at this instruction.
     At(u32),
-    /// It has passed a step, and goes on where it rests now.
+    /// The process has executed a step, and continues at its new location.
     Moved,
 }
 
@@ -53,14 +53,14 @@ impl Runner {
         }
     }
 
-    /// A process that has come to a communication pairs with the one that waits for it, or waits.
+    /// Pairs a process that has reached a communication with a waiting partner, or lets it wait.
     #[inline]
     fn offer_quickly(&mut self, process: usize) -> Quick {
         let machine = &mut self.machine;
         let rests = std::rc::Rc::clone(&machine.rests);
         let place = &rests.places[machine.processes[process].place as usize];
         let Rest::Wait { offers, answers } = &place.rest else { return Quick::Moved };
-        // One without offers wakes others.
+        // A process without offers wakes others.
         if offers.is_empty() {
             return Quick::Moved;
         }
@@ -83,7 +83,7 @@ impl Runner {
         Quick::Done
     }
 
-    /// A process rests: it is scheduled if it can go on by itself.
+    /// Handles a process at its resting place: it is scheduled if it can continue by itself.
     #[inline]
     fn rest_quickly(&mut self, process: usize) {
         if self.machine.rest(process).plain { self.schedule(process) } else { self.settle(process) }

@@ -1,8 +1,8 @@
 //! Records a run as a trace of the checked graph.
 //!
 //! Each action of the run is looked up among the transitions that the reference interpreter finds
-//! in the state before. So a recorded run is not only written down but confirmed: an action that
-//! the graph does not have would be found here.
+//! in the state before. So a recorded run is also confirmed: an action that the graph does not have
+//! is found here.
 
 use bytecode::{Fault, Verified};
 use contract::{Action, FaultCode, Successors, System, Trace, TraceStep};
@@ -24,12 +24,12 @@ impl Recorder {
         Recorder { system, out: Successors::new(), trace: Trace { initial, ..Trace::default() }, most, strayed: false }
     }
 
-    /// Whether nothing more is recorded.
+    /// Whether recording has ended.
     pub fn is_full(&self) -> bool {
         self.strayed || self.trace.steps.len() >= self.most
     }
 
-    /// An action of a process led to a state, or failed.
+    /// Adds an action of a process that led to a state, or failed.
     pub fn add(&mut self, process: usize, state: Option<Vec<u8>>, fault: Option<Fault>) {
         if self.is_full() {
             return;
@@ -49,7 +49,7 @@ impl Recorder {
         }
     }
 
-    /// The trace, and whether all of it is in the graph.
+    /// The trace; it is an error if an action is not in the graph.
     pub fn into_trace(self) -> Result<Trace, Trace> {
         if self.strayed { Err(self.trace) } else { Ok(self.trace) }
     }

@@ -1,11 +1,11 @@
-//! Where processes rest between actions, and what they wait for there.
+//! The places where processes rest between actions, and what they wait for there.
 //!
-//! At a resting place every alternative may be one that needs a partner: an *offer*, which sends on
-//! a channel without room, or an *answer*, which receives from one. Such a place is found by
-//! reading on from it to the first communication. The channel is a constant there, and the first
-//! field of the message, the *key*, is a variable that stays the same while the process waits: LF's
-//! channel number, or the number of the process that asked. So who waits for a message is found in
-//! a table, without running anybody.
+//! At a resting place every alternative may need a partner: it may be an *offer*, which sends on a
+//! channel without room, or an *answer*, which receives from one. Such a place is found by
+//! following the code to the first communication. The channel is a constant there. The first field
+//! of the message, the *key*, is a variable that does not change while the process waits: LF's
+//! channel number, or the number of the process that sent a request. So the processes that wait for
+//! a message are found in a table, without executing them.
 
 use crate::code::NotRunnable;
 use crate::insn::{Code, Insn, Slot};
@@ -13,7 +13,7 @@ use crate::pairs::{self, Moves};
 use bytecode::{Addr, Location, Mode, ProcessId, Verified};
 use std::collections::{HashMap, HashSet};
 
-/// Where the key of a communication comes from.
+/// The source of the key of a communication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Slot(Slot),
@@ -25,30 +25,30 @@ pub(crate) enum Key {
 /// An alternative that needs a partner.
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
-    /// Where its code begins.
+    /// The beginning of its code.
     pub pc: u32,
     /// The machine's channel.
     pub channel: u32,
     pub key: Key,
-    /// Whether it may turn out to be impossible when the partner is there: it has a guard.
+    /// Whether it may be impossible when the partner is there, because it has a guard.
     pub may_fail: bool,
-    /// What it does, if it only moves values.
+    /// Its moves, if it only moves values.
     pub moves: Option<Moves>,
-    /// Of one that asks for a message, or is asked for one: the half on the other side of the same
-    /// place that comes to the same.
+    /// For a half that requests a message, or is requested for one: the half on the other side of
+    /// the same place that has the same effect.
     pub twin: Option<usize>,
-    /// Its number among all that offer.
+    /// Its number among all halves that offer.
     pub number: u32,
 }
 
 /// A resting place.
 #[derive(Clone, Debug)]
 pub(crate) enum Rest {
-    /// The process can go on by itself.
+    /// The process can continue by itself.
     Go,
-    /// It needs a partner.
+    /// The process needs a partner.
     Wait { offers: Vec<Half>, answers: Vec<Half> },
-    /// It can only end, and does so when it is the youngest.
+    /// The process can only end, and does so when it is the youngest.
     End,
 }
 
@@ -56,40 +56,41 @@ pub(crate) enum Rest {
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub rest: Rest,
-    /// Where its code begins.
+    /// The beginning of its code.
     pub pc: u32,
-    /// The channel and the key of the only message it waits for, if it is the only one and no
-    /// `SELECT` can take what is offered here.
+    /// The channel and the key of the only message it waits for, if there is only one and no
+    /// `SELECT` can receive what is offered here.
     pub single: Option<(u32, Key)>,
     /// Whether its step may be blocked after it has changed something.
     pub careful: bool,
-    /// Whether the process goes on by itself from here and cannot be blocked.
+    /// Whether the process continues by itself from here and cannot be blocked.
     pub plain: bool,
 }
 
 /// All resting places of a program.
 pub(crate) struct Rests {
-    /// Those of the first process type in the order of locations, then those of the next.
+    /// The places of the first process type in the order of locations, then those of the next.
     pub places: Vec<Place>,
-    /// For each process type, where its places begin.
+    /// The number of the first place of each process type.
     bases: Vec<u32>,
-    /// For each channel, whether a process that offers nothing itself may answer on it: `SELECT`.
+    /// For each channel, whether a process that offers nothing itself may answer on it, by
+    /// `SELECT`.
     pub selectable: Vec<bool>,
     /// Whether a guard depends on more than the variables of its own process.
     pub restless: bool,
-    /// How many halves offer something.
+    /// The number of halves that offer.
     pub halves: u32,
 }
 
 struct Scan<'a> {
     code: &'a Code,
     verified: &'a Verified,
-    /// Receives that were met on the way.
+    /// The receives found so far.
     met: HashSet<u32>,
     restless: bool,
 }
 
-/// What one alternative turned out to be.
+/// The kind of an alternative.
 enum Found {
     Offer(Half),
     Answer(Half),
@@ -141,7 +142,7 @@ impl Rests {
                 place.single = Some((answer.channel, answer.key));
             }
         }
-        // A receive that no resting place begins with would be overlooked.
+        // A receive with which no resting place begins would be missed.
         for (pc, insn) in code.insns.iter().enumerate() {
             if matches!(insn, Insn::Receive { .. }) && !scan.met.contains(&(pc as u32)) {
                 return Err(NotRunnable { addr: code.origins[pc], what: "a receive is not the first thing that its step does" });
@@ -150,7 +151,7 @@ impl Rests {
         Ok(Rests { places, bases, selectable, restless: scan.restless, halves: 0 })
     }
 
-    /// Notes in the code where actions go on without a partner and without being blocked, and
+    /// Records in the code where actions continue without a partner and without being blocked, and
     /// numbers the halves.
     pub fn link(&mut self, code: &mut Code) {
         code.begins = self.places.iter().filter(|place| place.plain).map(|place| place.pc).collect();
@@ -183,8 +184,8 @@ impl Rests {
     }
 }
 
-/// For each instruction, whether a path from there may end in nothing. Within a step jumps
-/// backwards are rare, so few passes from the end to the beginning are enough.
+/// For each instruction, whether a path from there may be blocked. Backward jumps within a step are
+/// rare, so a few passes from the end to the beginning are enough.
 fn may_block(code: &Code) -> Vec<bool> {
     let mut blocks = vec![false; code.insns.len() + 1];
     loop {
@@ -244,7 +245,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads an alternative up to the end of its step.
+    /// Follows an alternative up to the end of its step.
     fn alternative(&mut self, start: u32, ty: usize) -> Result<Found, NotRunnable> {
         let shape = &self.code.frames[ty];
         let mut sources: HashMap<Slot, Key> = HashMap::new();
@@ -306,14 +307,14 @@ impl Scan<'_> {
                             twin: None,
                             number: 0,
                         };
-                        // A message may have other values than those that must match.
+                        // A message may have values that do not match.
                         may_fail |= matches!(insn, Insn::Receive { mask, .. } if *mask != 1);
                         let keyed = !matches!(insn, Insn::Receive { mask, .. } if mask & 1 == 0);
                         if receives && !keyed {
                             return Err(NotRunnable { addr: self.code.origins[pc as usize], what: "a receive does not say from whom" });
                         }
-                        // A guard sees the state after the communication; what was read before it
-                        // stays.
+                        // A guard sees the state after the communication; values read before it do
+                        // not change.
                         shared = false;
                         found = if receives { Found::Answer(half) } else { Found::Offer(half) };
                     } else {
@@ -331,7 +332,7 @@ impl Scan<'_> {
                 Insn::Nex => return Ok(finish(found, true)),
                 Insn::Nexz { .. } => may_fail = true,
                 Insn::JumpIf { .. } | Insn::Either { .. } | Insn::Else { .. } => {
-                    // Whatever comes may fail, and may depend on anything.
+                    // Any other instruction may fail, and may depend on anything.
                     if matches!(found, Found::Answer(_)) {
                         self.restless = true;
                     }

@@ -1,8 +1,8 @@
-//! A run: actions, one after the other, as a scheduler and the devices want them.
+//! A run: a sequence of actions, chosen by a scheduler and the devices.
 //!
-//! Processes that can go on are with the scheduler. Those that need a partner are in the machine's
-//! tables and are found there by whoever comes. A process in `SELECT` begins nothing itself, so
-//! when one comes to rest, those that offer what it takes are scheduled to try again.
+//! Processes that can continue are with the scheduler. Processes that need a partner are in the
+//! machine's tables, where an arriving process finds them. A process in `SELECT` begins nothing
+//! itself. So when one waits, the processes that offer what it receives are scheduled to try again.
 
 use crate::action::{Acted, Decide, Workspace};
 use crate::code::NotRunnable;
@@ -21,20 +21,20 @@ use contract::{Cancel, FaultCode, Trace};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a run may be, and what is kept of it.
+/// The limits of a run, and the recording.
 #[derive(Clone, Debug, Default)]
 pub struct RunLimits {
-    /// Actions.
+    /// The most actions.
     pub actions: Option<u64>,
-    /// Time.
+    /// The most time.
     pub time: Option<Duration>,
     /// Ends the run from outside.
     pub cancel: Cancel,
-    /// How many actions are recorded; none if 0.
+    /// The number of actions that are recorded; 0 for none.
     pub recorded: usize,
 }
 
-/// A process that waits, and for what.
+/// A waiting process, and what it waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// The process's number.
@@ -43,7 +43,7 @@ pub struct Stuck {
     pub name: String,
     /// The statement at which it waits, as the user wrote it.
     pub statement: String,
-    /// Where that is.
+    /// The position of that statement.
     pub position: Option<contract::Position>,
     /// What it waits for, as in "a receiver of Fork.take on channel 2".
     pub needs: Vec<String>,
@@ -54,43 +54,43 @@ pub struct Stuck {
 pub enum RunEnd {
     /// Every process has ended, or may wait for ever.
     Finished,
-    /// No process can go on, and no device will change that.
+    /// No process can continue, and no device will change that.
     Deadlock(Vec<Stuck>),
-    /// An assertion was false, or something else went wrong.
+    /// An assertion was false, or another fault occurred.
     Fault(contract::Fault),
-    /// As many actions as wanted.
+    /// The limit on actions was reached.
     Actions,
-    /// As long as wanted.
+    /// The limit on time was reached.
     Time,
-    /// Somebody wanted it to end.
+    /// The run was cancelled.
     Cancelled,
 }
 
 /// Figures of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunFigures {
-    /// Actions that were executed.
+    /// The number of executed actions.
     pub actions: u64,
-    /// Messages that went from one process to another.
+    /// The number of messages from one process to another.
     pub communications: u64,
-    /// Times that a process rested later than its deadline.
+    /// The number of times that a process waited later than its deadline.
     pub missed: u64,
-    /// How long it took.
+    /// The elapsed time.
     pub elapsed: Duration,
 }
 
-/// What decides everything that the program leaves open.
+/// Makes all choices that the program leaves open.
 struct Policy {
     scheduler: Box<dyn Scheduler>,
     numbers: u64,
     devices: Box<dyn Devices>,
-    /// The process that speaks for the devices,
+    /// The process that represents the devices.
     host: Option<usize>,
-    /// and those that speak for the interrupt lines.
+    /// The processes that represent the interrupt lines.
     lines: Vec<(usize, u32)>,
     portin: u32,
     portout: u32,
-    /// What the last port that was read said.
+    /// The value of the port that was read last.
     answer: u8,
     cancel: Cancel,
     until: Option<Instant>,
@@ -134,14 +134,14 @@ pub struct Runner {
     pub(crate) machine: Machine,
     pub(crate) work: Workspace,
     policy: Policy,
-    /// Which processes are with the scheduler.
+    /// The processes that are with the scheduler.
     scheduled: Box<[bool; 256]>,
-    /// Those that could not go on and may be able to when something else has changed.
+    /// Processes that could not continue and may be able to after another change.
     stalled: Vec<u8>,
     times: Times,
-    /// Whether the program has processes that speak for devices.
+    /// Whether the program has processes that represent devices.
     devices: bool,
-    /// Whether nobody watches: no trace, no monitor, no devices, no deadlines.
+    /// Whether there are no observers: no trace, no monitor, no devices, no deadlines.
     unwatched: bool,
     recorder: Option<Recorder>,
     monitor: Option<Monitor>,
@@ -150,18 +150,18 @@ pub struct Runner {
     begun: Instant,
 }
 
-/// The processes of the library's module SYSTEM that speak for the devices and for the lines.
+/// The processes of the library's module SYSTEM that represent the devices and the lines.
 const HOST: &str = "SYSTEM.Devices";
 const LINE: &str = "SYSTEM.Line";
 
-/// How many actions are executed between two looks at the clock.
+/// The number of actions between two checks of the clock.
 const ROUND: u64 = 64;
 
-/// How long a run waits for devices before it looks whether it is to end.
+/// The time that a run waits for devices before it checks whether to end.
 const NAP: Duration = Duration::from_millis(20);
 
 impl Runner {
-    /// A run of a program that has not begun. Random choices of the program come from the seed.
+    /// A run of a program that has not begun. Random choices of the program depend on the seed.
     pub fn new(
         program: &Arc<Verified>,
         scheduler: Box<dyn Scheduler>,
@@ -207,7 +207,7 @@ impl Runner {
         Ok(runner)
     }
 
-    /// Executes what only computes in another way, as native code does.
+    /// Executes pure computations in another way, such as native code.
     pub fn accelerate(&mut self, make: impl FnOnce(&Code) -> Option<Box<dyn Native>>) {
         self.machine.native = make(&self.machine.code);
     }
@@ -221,7 +221,7 @@ impl Runner {
     pub fn run(&mut self, print: &mut dyn FnMut(&str)) -> RunEnd {
         self.unwatched = !(self.devices || self.times.is_needed() || self.recorder.is_some() || self.monitor.is_some());
         let mut end = self.seen(false).unwrap_or_else(|| self.actions(print));
-        // Where nothing more happens, the last state stays.
+        // If nothing more happens, the last state is repeated.
         if matches!(end, RunEnd::Finished | RunEnd::Deadlock(_)) {
             end = self.seen(true).unwrap_or(end);
         }
@@ -236,13 +236,13 @@ impl Runner {
         self.figures
     }
 
-    /// The state in which the run is.
+    /// The current state.
     pub fn state(&self) -> Vec<u8> {
         self.machine.state()
     }
 
-    /// The recorded actions as a trace; an error with what was recorded before if an action was not
-    /// one of the graph's.
+    /// The recorded actions as a trace; an error with the actions before it if an action is not in
+    /// the graph.
     pub fn into_trace(self) -> Option<Result<Trace, Trace>> {
         self.recorder.map(Recorder::into_trace)
     }
@@ -294,8 +294,8 @@ impl Runner {
         match self.machine.act(process, begun, &mut self.work, &mut self.policy) {
             Acted::Stopped => return Some(if self.policy.cancel.is_cancelled() { RunEnd::Cancelled } else { RunEnd::Time }),
             Acted::Blocked => {
-                // A guard over its own variables changes only when its process moves, which wakes
-                // those that wait for it.
+                // A guard over the process's own variables changes only when the process moves,
+                // which wakes the processes that wait for it.
                 if self.machine.rests.restless || !matches!(self.machine.rest(process).rest, Rest::Wait { .. }) {
                     self.stalled.push(process as u8);
                 }
@@ -333,7 +333,7 @@ impl Runner {
                 self.settle(touched);
             }
         }
-        // The youngest may have waited to be the youngest.
+        // The youngest process may have waited until it was the youngest.
         let now = self.machine.processes.len();
         if now < count && now > 0 && matches!(self.machine.rest(now - 1).rest, Rest::End) {
             self.schedule(now - 1);
@@ -342,7 +342,7 @@ impl Runner {
         None
     }
 
-    /// Something has changed: those that could not go on try again.
+    /// Lets the processes that could not continue try again after a change.
     #[inline]
     fn retry(&mut self, count: usize) {
         if self.stalled.is_empty() {
@@ -355,7 +355,7 @@ impl Runner {
         }
     }
 
-    /// Shows the present state to those who watch.
+    /// Passes the current state to the monitor.
     fn seen(&mut self, is_last: bool) -> Option<RunEnd> {
         let name = self.monitor.as_mut()?.sees(&self.machine.state(), is_last)?;
         let message = format!("the run violates the property `{name}`");
@@ -369,7 +369,7 @@ impl Runner {
         }
     }
 
-    /// Prints what the last action wanted to be printed.
+    /// Prints the output of the last action.
     fn tell(&mut self, print: &mut dyn FnMut(&str)) {
         let program = self.machine.verified.program();
         for printed in self.machine.printed.drain(..) {
@@ -380,7 +380,7 @@ impl Runner {
         }
     }
 
-    /// A process rests somewhere: it is scheduled, or it waits.
+    /// Schedules a process at its resting place, or lets it wait.
     pub(crate) fn settle(&mut self, process: usize) {
         let resting = &self.machine.processes[process];
         if self.times.is_needed() {
@@ -419,7 +419,8 @@ impl Runner {
 
     fn wake_others(&mut self, process: usize) {
         let answers = self.machine.halves(process).1;
-        // It begins nothing itself: those that could begin something with it try.
+        // The process begins nothing itself, so the processes that could begin a communication with
+        // it try.
         let mut awake = Vec::new();
         for half in answers {
             awake.extend_from_slice(self.machine.offerers(half.channel, self.machine.key(process, half.key)));
@@ -437,7 +438,7 @@ impl Runner {
         }
     }
 
-    /// Finds out whether a process speaks for a device or an interrupt line.
+    /// Determines whether a process represents a device or an interrupt line.
     fn recognise(&mut self, process: usize) {
         let ty = self.machine.processes[process].ty;
         let program = self.machine.verified.program();
@@ -451,8 +452,8 @@ impl Runner {
         }
     }
 
-    /// Interrupts that came during the last action are served, and processes whose time has come
-    /// are scheduled.
+    /// Handles interrupts that came during the last action, and schedules processes whose period
+    /// begins.
     fn serve(&mut self) {
         if self.policy.lines.is_empty() {
             return;
@@ -469,7 +470,7 @@ impl Runner {
         }
     }
 
-    /// Processes whose period begins are scheduled.
+    /// Schedules processes whose period begins.
     fn release(&mut self) {
         while let Some(process) = self.times.released() {
             if process < self.machine.processes.len() {
@@ -478,7 +479,7 @@ impl Runner {
         }
     }
 
-    /// Nobody can run: waits for a device or a period, or ends the run.
+    /// Waits for a device or a period if no process can run, or ends the run.
     fn idle(&mut self) -> Option<RunEnd> {
         if self.policy.cancel.is_cancelled() {
             return Some(RunEnd::Cancelled);
@@ -503,12 +504,12 @@ impl Runner {
         Some(if stuck.is_empty() { RunEnd::Finished } else { RunEnd::Deadlock(stuck) })
     }
 
-    /// What a process waits for, unless it has ended or may wait for ever.
+    /// What a process waits for; `None` if it has ended or may wait for ever.
     fn stuck(&self, number: usize) -> Option<Stuck> {
         let process = &self.machine.processes[number];
         let program = self.machine.verified.program();
         let at = address(&self.machine.verified, process.ty, process.location);
-        // The processes of the interrupt lines can go on, and wait for their devices only.
+        // The processes of the interrupt lines can continue, and wait only for their devices.
         if program.may_end_at(at) || self.policy.lines.iter().any(|(line, _)| *line == number) {
             return None;
         }
@@ -522,7 +523,7 @@ impl Runner {
         for half in self.machine.halves(number).1 {
             let name = &program.channels[half.channel as usize - 1].name;
             let key = self.machine.key(number, half.key);
-            // Who is asked for a message is the one that sends it.
+            // The process that is requested for a message is the sender.
             let (who, message) = match name.strip_suffix('?') {
                 Some(message) => ("a receiver", message),
                 None => ("a sender", name.strip_suffix('=').unwrap_or(name)),

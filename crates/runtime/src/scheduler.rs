@@ -1,8 +1,8 @@
-//! Who runs next.
+//! Chooses the process that runs next.
 //!
-//! A scheduler keeps the processes that can run and names one of them after each action. It sees
-//! numbers and deadlines, nothing of the program: any order is allowed, because the checked graph
-//! has all of them.
+//! A scheduler keeps the processes that can run and chooses one of them after each action. It sees
+//! numbers and deadlines, and nothing of the program. Any order is allowed, because the checked
+//! graph contains all of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 /// A process that can run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Ready {
-    /// When it should have rested again, in nanoseconds since the run began; the largest number if
-    /// it has no deadline.
+    /// The time at which it should wait again, in nanoseconds since the run began; the largest
+    /// number if it has no deadline.
     pub deadline: u64,
     /// Its number.
     pub process: u8,
@@ -19,24 +19,24 @@ pub struct Ready {
 
 /// Chooses the process whose action is next, and its partner.
 pub trait Scheduler: Send {
-    /// A process can run now. It is not among those that wait for their turn.
+    /// Adds a process that can run now. It has not been added already.
     fn add(&mut self, ready: Ready);
 
     /// The process that runs next.
     fn next(&mut self) -> Option<u8>;
 
-    /// Which of several processes that wait for the same message gets it; they are in the order in
-    /// which they came.
+    /// The index of the process that receives a message, among several that wait for it in the
+    /// order of their arrival.
     fn partner(&mut self, waiting: &[u8]) -> usize {
         let _ = waiting;
         0
     }
 }
 
-/// Each in its turn.
+/// Round-robin.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
-    // A ring with room for all processes: none is in it twice.
+    // A ring with room for all processes: no process is in it twice.
     ring: Box<[u8; 256]>,
     first: u8,
     count: u16,
@@ -62,7 +62,7 @@ impl Scheduler for RoundRobin {
     }
 }
 
-/// The one whose deadline is earliest; among equals, the one that has waited longest.
+/// The process with the earliest deadline; among equals, the one that has waited longest.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestDeadline {
     queue: BinaryHeap<Reverse<(u64, u64, u8)>>,
@@ -80,7 +80,7 @@ impl Scheduler for EarliestDeadline {
     }
 }
 
-/// Any, and any partner, by pseudo-random numbers.
+/// Any process and any partner, by pseudo-random numbers.
 #[derive(Clone, Debug)]
 pub struct Shuffled {
     queue: Vec<u8>,
@@ -88,7 +88,7 @@ pub struct Shuffled {
 }
 
 impl Shuffled {
-    /// The order that belongs to a seed.
+    /// The order of a seed.
     pub fn new(seed: u64) -> Self {
         Shuffled { queue: Vec::new(), numbers: seed }
     }

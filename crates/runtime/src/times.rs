@@ -1,27 +1,28 @@
 //! Periods and deadlines.
 //!
-//! They are written at the head of a process and come with the byte-code as labels. `deadline_N`:
-//! the process is to rest N milliseconds after it could go on. `period_N`: a process that rests
-//! there goes on when N milliseconds have passed since it was to go on last. Neither changes what a
-//! program can do, only what a run does: a search tries every order, and all times are among them.
+//! They are declared at the head of a process and stored in the byte-code as labels. `deadline_N`:
+//! the process must wait again N milliseconds after it could continue. `period_N`: a process that
+//! rests there continues N milliseconds after its last release. Neither changes the possible
+//! behaviour of a program, only that of a run: a search tries every order, which includes all
+//! timings.
 
 use bytecode::{ProcessId, Verified};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
-/// Whether a process may go on from where it rests.
+/// Whether a process may continue from its resting place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gate {
     Open,
-    /// It is released later.
+    /// The process is released later.
     Closed,
 }
 
-/// What the process type says.
+/// The timing of a process type.
 #[derive(Clone, Debug, Default)]
 struct Timing {
-    /// Where a new process begins.
+    /// The location at which a new process begins.
     entry: u16,
     deadline: Option<Duration>,
     /// Locations at which it waits for its next period.
@@ -30,9 +31,9 @@ struct Timing {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Job {
-    /// When it was released, for those with periods.
+    /// The time of its release, for processes with periods.
     released: Duration,
-    /// When it has to rest, once it can go on.
+    /// The time by which it must wait, once it can continue.
     due: Option<Duration>,
 }
 
@@ -81,7 +82,7 @@ impl Times {
         self.begun.elapsed()
     }
 
-    /// A process rests; whether it waits for a partner there.
+    /// Records that a process rests; `waits` says whether it waits for a partner there.
     pub fn rests(&mut self, process: usize, ty: u8, location: u16, waits: bool) -> Gate {
         if self.jobs.len() <= process {
             self.jobs.resize(process + 1, Job::default());
@@ -105,7 +106,7 @@ impl Times {
         }
         let Some(period) = period else { return Gate::Open };
         let job = &mut self.jobs[process];
-        // One that is late is released at once, and the periods that it lost are not made up for.
+        // A late process is released at once, and lost periods are not made up for.
         job.released = (job.released + period).max(now.saturating_sub(period));
         if job.released <= now {
             job.due = deadline.map(|deadline| now + deadline);
@@ -126,12 +127,12 @@ impl Times {
         Some(process)
     }
 
-    /// How long it is until a process is released.
+    /// The time until a process is released.
     pub fn next_release(&self) -> Option<Duration> {
         self.asleep.peek().map(|Reverse((when, _))| when.saturating_sub(self.now()))
     }
 
-    /// When a process that can go on has to rest, in nanoseconds.
+    /// The time by which a process that can continue must wait, in nanoseconds.
     pub fn deadline(&mut self, process: usize) -> u64 {
         self.jobs.get(process).and_then(|job| job.due).map_or(u64::MAX, |due| due.as_nanos() as u64)
     }

@@ -32,7 +32,7 @@ fn scheduler(seed: u64) -> Box<dyn Scheduler> {
     }
 }
 
-/// Runs a program and compares where it goes with the reference interpreter.
+/// Runs a program and compares its path with the reference interpreter.
 fn run(program: &Arc<Verified>, seed: u64, text: &str) -> RunEnd {
     let limits = RunLimits { actions: Some(120), recorded: 120, ..RunLimits::default() };
     let mut runner = Runner::new(program, scheduler(seed), seed, Box::new(NoDevices), limits).unwrap_or_else(|why| panic!("{text}\n{why}"));
@@ -90,8 +90,8 @@ fn every_model_runs() {
     }
 }
 
-/// Texts that were damaged at random: whatever still compiles runs without harm, within its limits,
-/// and each of its actions is in the graph.
+/// Randomly damaged texts: programs that still compile run within their limits, and each action is
+/// in the graph.
 #[test]
 fn damaged_programs_run_within_their_limits() {
     let mut state = 11_u64;
@@ -104,7 +104,7 @@ fn damaged_programs_run_within_their_limits() {
         let path = entry.expect("an entry").path();
         let text = std::fs::read_to_string(&path).expect("a text");
         let body = text.split_once("*)").map_or(text.as_str(), |(_, body)| body);
-        // Words and signs, with the blanks behind them.
+        // Words and signs, with the blanks after them.
         let words: Vec<&str> = body.split_inclusive(|c: char| !c.is_alphanumeric()).collect();
         for _ in 0..40 {
             let mut damaged: Vec<&str> = words.clone();

@@ -1,9 +1,9 @@
 //! Calls and creation of processes.
 //!
-//! A call that runs to completion is written out where it stands: the called process's code becomes
-//! part of its caller, and its variables are locals of the caller that are 0 outside of the call.
-//! So a call ends no action by itself. The code of a process that calls itself is written once; the
-//! depth of the call is an index of its variables, and each call says where it returns to.
+//! A call that runs to completion is expanded in place: the code of the called process becomes part
+//! of its caller, and its variables are locals of the caller that are 0 outside the call. So a call
+//! does not end an action. The code of a recursive process is generated once; the depth of the call
+//! is an index of its variables, and each call stores its return position.
 
 use super::storage::FrameKey;
 use super::{Generator, Mark, SPARE};
@@ -97,7 +97,7 @@ impl Generator<'_> {
     /// A call that runs to completion.
     pub(super) fn call(&mut self, process: usize, arguments: &[Argument], span: Span, frame: usize) {
         if self.calls_open > MAX_DEPTH {
-            self.fail(span, "too many calls stand within each other here", "make some of these processes one");
+            self.fail(span, "too many calls are nested here", "make some of these processes one");
             return;
         }
         if self.program.processes[process].period.is_some() {
@@ -130,8 +130,8 @@ impl Generator<'_> {
                 callee
             }
         };
-        // All arguments are computed before a parameter changes: in a recursive call the
-        // parameters of the caller are those of the same names.
+        // All arguments are computed before a parameter changes: in a recursive call the parameters
+        // of the caller are the same variables.
         let parameters = self.program.processes[process].parameters.clone();
         let mut stores = Vec::new();
         for ((parameter, argument), spot) in parameters.iter().zip(arguments).zip(&spots) {
@@ -205,7 +205,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Goes to the code of a recursive process, and comes back here.
+    /// Jumps to the code of a recursive process, and returns here.
     fn enter_routine(&mut self, frame: usize) {
         let position = match self.routines.iter().position(|routine| routine.frame == frame) {
             Some(position) => position,
@@ -257,7 +257,8 @@ impl Generator<'_> {
             self.constant(1);
             self.emit(Op::Sub {});
             self.emit(Op::Stl { var: depth });
-            // Calls found later add ways back, so the way back is chosen at the end of the code.
+            // Calls found later add return positions, so the position is chosen at the end of the
+            // code.
             let dispatch = self.mark();
             dispatches.push((position, dispatch));
             self.jump(dispatch);
@@ -275,7 +276,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The variables of a frame are 0 again.
+    /// Resets the variables of a frame to 0.
     fn clear_frame(&mut self, frame: usize) {
         let mut homes: Vec<(usize, _)> = self.frames[frame].homes.iter().map(|(id, home)| (*id, home.clone())).collect();
         homes.sort_by_key(|(id, _)| *id);
@@ -335,8 +336,8 @@ impl Generator<'_> {
         self.emit(Op::Stl { var: counter });
     }
 
-    /// The end of a process. It goes at once if it is the youngest; else it waits, done, until the
-    /// younger ones are gone, because the machine numbers processes by their position.
+    /// The end of a process. A process is removed at once if it is the youngest. Otherwise it waits
+    /// until the younger ones are gone, because the machine numbers processes by their position.
     pub(super) fn end_of_process(&mut self, frame: usize) {
         let later = self.mark();
         if !self.is_looked_at(frame) {
@@ -354,7 +355,7 @@ impl Generator<'_> {
         self.step(Mode::Terminate);
     }
 
-    /// Whether other processes may use the variables of a process.
+    /// Whether other processes may read the variables of a process.
     fn is_looked_at(&self, frame: usize) -> bool {
         let process = self.frames[frame].process;
         let is_inside = |mut other: usize| {

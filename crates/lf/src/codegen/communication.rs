@@ -1,23 +1,23 @@
 //! Communication: blocking in queues, pairing with any waiting partner, `SELECT`.
 //!
 //! A process that reaches a communication takes a partner that waits for it, if there is one,
-//! within the same action; otherwise it blocks, and the state shows it waiting. The machine's
-//! rendezvous does the pairing: for each message of a channel type there is
+//! within the same action. Otherwise it blocks, and the state shows that it waits. The machine's
+//! rendezvous does the pairing. For each message of a channel type there is
 //!
-//! - *data*, which carries the channel's number and the values from a sender to a receiver that
-//!   waits,
-//! - *request*, which a receiver sends to a sender that waits, and
-//! - *reply*, which carries the values back to the one who asked.
+//! - *data*, which carries the channel's number and the values from a sender to a waiting receiver,
+//! - *request*, which a receiver sends to a waiting sender, and
+//! - *reply*, which carries the values back to the receiver.
 //!
-//! Request and reply are invisible steps of one transition, so nothing half-done is ever seen. Who
-//! waits is said by the locations of the processes: a queue that is sorted by process is no data of
-//! its own. Where the order of waiting counts, the machine's channels *senders* and *receivers*
+//! Request and reply are invisible steps of one transition, so no intermediate state is visible.
+//! The locations of the processes show which of them wait, so a queue that is sorted by process is
+//! not stored. If the order of waiting matters, the machine's channels *senders* and *receivers*
 //! hold it.
 //!
 //! A process in `SELECT` waits for both kinds and begins nothing itself: the guard is part of the
-//! step with which it answers, and a step whose guard is false has not happened. Whoever waits in a
-//! plain communication goes on offering it, so it finds processes that come to a `SELECT` later.
-//! Two processes in `SELECT` never meet, as in the original system.
+//! step with which it answers, and a step whose guard is false does not happen. A process that
+//! waits in a plain communication continues to offer it, so it finds processes that reach a
+//! `SELECT` later. Two processes in `SELECT` never communicate with each other, as in the original
+//! system.
 
 use super::{Generator, NUMBER, machine_type};
 use crate::limits::MAX_QUEUE;
@@ -32,19 +32,19 @@ use source::Span;
 pub(super) struct MessageChannels {
     data: i32,
     request: i32,
-    /// None for a signal, which carries nothing back.
+    /// `None` for a signal, which carries no values back.
     reply: Option<i32>,
-    /// Who waits, where the order counts.
+    /// The queues of waiting processes, if the order matters.
     senders: i32,
     receivers: i32,
 }
 
-/// Values that must not change while a process waits, and where they lie.
+/// A value that must not change while a process waits, and its storage.
 #[derive(Clone)]
 enum Held {
-    /// As they are.
+    /// The expression, which is evaluated again.
     Again(Expression, Type),
-    /// In a hidden local.
+    /// A hidden local.
     Local(LocalId),
 }
 
@@ -105,7 +105,7 @@ impl Generator<'_> {
         self.channels.len() as i32
     }
 
-    /// Makes sure that a value is the same for as long as the process waits.
+    /// Makes sure that a value does not change while the process waits.
     fn hold(&mut self, value: &Expression, ty: &Type, name: &str, frame: usize) -> Held {
         let stays = match &value.kind {
             Kind::Constant(_) => true,
@@ -121,7 +121,7 @@ impl Generator<'_> {
         Held::Local(local)
     }
 
-    /// Whether nobody can change a place while the process waits, nor a fault come of reading it.
+    /// Whether a place cannot change while the process waits, and reading it cannot cause a fault.
     fn stays(&self, place: &Place, frame: usize) -> bool {
         let variable = &self.program.variables[place.variable];
         match variable.owner {
@@ -170,8 +170,8 @@ impl Generator<'_> {
         }
     }
 
-    /// The port of a communication, kept for as long as the process waits. A port without a channel
-    /// is a fault.
+    /// Stores the port of a communication while the process waits. A port without a channel is a
+    /// fault.
     fn hold_port(&mut self, port: &Place, name: &str, frame: usize) -> Held {
         let value = Expression { kind: Kind::Load(port.clone()), ty: port.ty.clone(), span: port.span };
         let held = self.hold(&value, &port.ty, name, frame);
@@ -193,8 +193,8 @@ impl Generator<'_> {
     pub(super) fn communicate(&mut self, communication: &Communication, frame: usize) {
         match &communication.what {
             Direction::Send(values) => self.send(communication, values, frame),
-            // What must equal a constant is known when the message is there, so this waits as a
-            // SELECT does.
+            // Whether a value equals a constant is known only when the message is there, so this
+            // waits as a SELECT does.
             Direction::Receive(targets) if targets.iter().any(|target| matches!(target, Target::Match(_))) => {
                 let clause = Clause { communication: communication.clone(), guard: None, body: Vec::new() };
                 self.select(&[clause], frame);
@@ -203,7 +203,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The values of a message, kept for as long as the process waits.
+    /// Stores the values of a message while the process waits.
     fn hold_values(&mut self, communication: &Communication, values: &[Expression], prefix: &str, frame: usize) -> Vec<Held> {
         let types = self.program.channels[communication.message.0].messages[communication.message.1].values.clone();
         let mut held = Vec::new();
@@ -244,7 +244,7 @@ impl Generator<'_> {
         } else {
             self.step(Mode::Invisible);
         }
-        // Here it waits.
+        // The process waits here.
         let answer = self.mark();
         self.or_at(answer);
         self.leave_queue(channels.senders, &port, frame, false);
@@ -269,14 +269,14 @@ impl Generator<'_> {
         self.emit(Op::Send { fields: held.len() as u32 + 1 });
     }
 
-    /// The communication is done, and the action with it.
+    /// Ends the communication and the action.
     fn finish(&mut self, held: &[Held]) {
         self.let_go(held);
         self.step(Mode::Normal);
     }
 
-    /// Takes the request of a receiver; gives the local that holds the receiver's number, if it
-    /// waits for values.
+    /// Receives the request of a receiver; returns the local that holds the receiver's number, if
+    /// it waits for values.
     fn take_request(&mut self, channels: MessageChannels, port: &Held, frame: usize) -> Option<LocalId> {
         self.constant(channels.request);
         self.push_held(port, frame);
@@ -317,7 +317,7 @@ impl Generator<'_> {
         } else {
             self.step(Mode::Invisible);
         }
-        // Here it waits.
+        // The process waits here.
         let answer = self.mark();
         self.or_at(answer);
         self.leave_queue(channels.receivers, &port, frame, false);
@@ -339,7 +339,7 @@ impl Generator<'_> {
         self.place_mark(after);
     }
 
-    /// Asks a sender that waits for its message.
+    /// Requests the message of a waiting sender.
     fn ask(&mut self, channels: MessageChannels, port: &Held, frame: usize, after: super::Mark, replied: super::Mark) {
         self.constant(channels.request);
         self.push_held(port, frame);
@@ -355,7 +355,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Takes a message of the port's channel into the registers; gives how many fields it has.
+    /// Receives a message of the port's channel into the registers; returns the number of its
+    /// fields.
     fn take_message(&mut self, channel: i32, communication: &Communication, targets: &[Target], port: &Held, frame: usize) -> u32 {
         let types = self.program.channels[communication.message.0].messages[communication.message.1].values.clone();
         self.constant(channel);
@@ -373,7 +374,7 @@ impl Generator<'_> {
         field
     }
 
-    /// Stores what the registers hold of a message.
+    /// Stores the fields of a message from the registers.
     fn store_message(&mut self, targets: &[Target], frame: usize) {
         let mut field = 1_u8;
         for target in targets {
@@ -441,7 +442,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Waits behind those that came before.
+    /// Waits after the processes that came before.
     fn join_queue(&mut self, queue: i32, port: &Held, frame: usize) {
         self.constant(queue);
         self.emit(Op::Len {});
@@ -454,8 +455,8 @@ impl Generator<'_> {
         self.step(Mode::Normal);
     }
 
-    /// Leaves the queue, which only the first of the port's channel may do. A message whose first
-    /// value is in a register stays there.
+    /// Leaves the queue, which only the first process of the port's channel may do. If the first
+    /// value of the message is in a register, it stays there.
     fn leave_queue(&mut self, queue: i32, port: &Held, frame: usize, value_in_register: bool) {
         if self.options.queues != super::Queues::Fifo {
             return;

@@ -1,7 +1,7 @@
 //! Code for expressions.
 //!
-//! Each pushes one value. Arithmetic is in 32 bits and checked: a result that does not fit is a
-//! fault, and so is a value that does not fit the type it is stored or cast to.
+//! Each expression pushes one value. Arithmetic is in 32 bits and checked: a result that does not
+//! fit is a fault, and so is a value that does not fit the type it is stored or cast to.
 
 use super::{Generator, SPARE};
 use crate::resolve::range;
@@ -21,7 +21,7 @@ impl Generator<'_> {
                     self.fail(
                         expression.span,
                         "this variable cannot be reached from here",
-                        "formulas and properties speak of variables of modules",
+                        "formulas and properties can use variables of modules",
                     );
                 }
             }
@@ -101,7 +101,7 @@ impl Generator<'_> {
                     self.emit(Op::Chk { length: 32 });
                     self.emit(Op::Shl {});
                 }
-                // All from the first on, without all behind the last.
+                // All elements from the first on, minus all elements after the last.
                 Some(last) => {
                     self.constant(-1);
                     self.value(first, frame);
@@ -121,7 +121,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A fault if the value on top does not fit a type that it may not fit.
+    /// Raises a fault if the value on top may not fit a type and does not.
     pub(super) fn check_range(&mut self, value: &Expression, ty: &Type) {
         let (least, greatest) = range(ty);
         let fits = match &value.kind {
@@ -129,7 +129,7 @@ impl Generator<'_> {
             // A set and a number of 32 bits have the same bits.
             _ if *ty == UNSIGNED => value.ty == UNSIGNED || value.ty == Type::Set || is_stored(value) && range(&value.ty).0 >= 0,
             _ if value.ty == UNSIGNED => *ty == Type::Set,
-            // What is stored somewhere fits there; what is computed may be anything.
+            // A stored value fits its type; a computed value may be anything.
             _ if is_stored(value) => {
                 let (a, b) = range(&value.ty);
                 a >= least && b <= greatest
@@ -137,22 +137,22 @@ impl Generator<'_> {
             _ => (least, greatest) == (i32::MIN.into(), i32::MAX.into()),
         };
         if !fits {
-            // A UINT32 above the largest number with sign is a negative one to the machine. It is
-            // outside of every other type, and so is a negative number outside of UINT32.
+            // A UINT32 above the largest signed number is negative for the machine. It is outside
+            // every other type, and a negative number is outside UINT32.
             let least = if value.ty == UNSIGNED { least.max(0) } else { least };
             let signed = |bound: i64| bound.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
             self.emit(Op::Range { least: signed(least), greatest: signed(greatest) });
         }
     }
 
-    /// Pushes a value that is to be stored as one of a type.
+    /// Pushes a value that is to be stored with a type.
     pub(super) fn value_for(&mut self, value: &Expression, ty: &Type, frame: usize) {
         self.value(value, frame);
         self.check_range(value, ty);
     }
 }
 
-/// Whether a value was stored as one of its type, or cast to it.
+/// Whether a value was stored with its type, or cast to it.
 fn is_stored(value: &Expression) -> bool {
     matches!(value.kind, Kind::Load(_) | Kind::Cast(_) | Kind::Set(_) | Kind::Not(_) | Kind::Complement(_))
         || matches!(value.kind, Kind::Binary(..)) && !matches!(value.ty, Type::Integer(_))

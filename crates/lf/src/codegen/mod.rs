@@ -1,13 +1,13 @@
-//! Program to byte-code, in actions.
+//! Generates byte-code from a program, in actions.
 //!
-//! A process of LF is one of the machine's; what it calls is part of it. An *action* is what a
-//! process executes without anybody else running: it ends where the process communicates, at
-//! `RESCHEDULE`, `CHOICE` and `SELECT`. Loops inside an action are invisible steps of the machine,
-//! so an action is one transition however long it is. (Gerber, "A model checker for the LF system",
-//! sections 2.2.2 and 4.2.)
+//! A process of LF is a process of the machine; the processes that it calls are part of it. An
+//! *action* is a part of a process that is executed without interruption: it ends where the process
+//! communicates, and at `RESCHEDULE`, `CHOICE` and `SELECT`. Loops inside an action are invisible
+//! steps of the machine, so an action is one transition, however long it is. (Gerber, "A model
+//! checker for the LF system", sections 2.2.2 and 4.2.)
 //!
-//! A process type of the machine is made for each *kind*: a process of LF together with the
-//! variables that its parameters by reference and its surroundings stand for.
+//! There is one process type of the machine for each *kind*: a process of LF together with the
+//! variables to which its parameters by reference and its surroundings are bound.
 
 mod calls;
 mod communication;
@@ -31,41 +31,42 @@ use storage::{Frame, FrameKey, Home};
 /// How waiting processes are paired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Queues {
-    /// With every partner that waits; who came first is no part of the state.
+    /// A process is paired with every partner that waits; the order of arrival is not part of the
+    /// state.
     #[default]
     Sorted,
-    /// With the one that has waited longest.
+    /// A process is paired with the partner that has waited longest.
     Fifo,
 }
 
-/// What a user can choose about the translation.
+/// The options of the translation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// How waiting processes are paired.
     pub queues: Queues,
     /// Whether an action ends after each statement.
     pub fine: bool,
-    /// Whether a program without a model of its devices gets one that stands for the devices of a
+    /// Whether a program without a model of its devices gets one that represents the devices of a
     /// run: any byte can be read from any port, and any line interrupts at any time.
     pub host: bool,
     /// Whether an open program is closed by an environment, and with which values.
     pub close: Option<Values>,
 }
 
-/// A kind of process: what becomes a process type of the machine.
+/// A kind of process, which becomes a process type of the machine.
 pub(crate) struct Kind {
     name: String,
     /// The frame of the process itself.
     frame: usize,
     params: u16,
     locals: Vec<Variable>,
-    /// For the kinds of the processes around it: the local that holds the number of the process.
+    /// For each kind of surrounding process, the local that holds the number of the process.
     outer: Vec<(usize, LocalId)>,
     /// Hidden locals, by their use.
     hidden: HashMap<String, LocalId>,
 }
 
-/// A place in the code that is not known yet.
+/// A position in the code that is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Mark(u32);
 
@@ -74,15 +75,15 @@ pub(crate) struct Generator<'a> {
     pub program: &'a tree::Program,
     options: Options,
     diagnostics: &'a mut Vec<Diagnostic>,
-    /// Too much was asked for; no program comes out.
+    /// A limit was exceeded; no program is generated.
     failed: bool,
-    /// Processes that call themselves, directly or not.
+    /// Processes that call themselves, directly or indirectly.
     recursive: Vec<bool>,
-    /// Ports of modules that get their channel once, before anybody uses them.
+    /// Ports of modules that get their channel once, before any process uses them.
     fixed_ports: HashSet<usize>,
-    /// Those of them that have it before anything else happens.
+    /// The fixed ports that have their channel before anything else happens.
     early_ports: HashSet<usize>,
-    /// What comes from the environment, if conditions over it can be anything.
+    /// The variables from the environment, if conditions over them can be true and false.
     outside: FromOutside,
     globals: Vec<Variable>,
     global_homes: HashMap<usize, Home>,
@@ -96,23 +97,24 @@ pub(crate) struct Generator<'a> {
     frame_index: HashMap<(usize, usize, FrameKey), usize>,
     formats: Vec<String>,
     files: Vec<String>,
-    // The kind whose code is being made.
+    // The kind whose code is being generated.
     kind: usize,
     code: Vec<Op>,
-    /// For each mark the address it stands for.
+    /// The address of each mark.
     marks: Vec<Option<Addr>>,
     spans: Vec<bytecode::Span>,
-    /// Recursive calls of this kind: frame, where its code begins, where it returns to.
+    /// Recursive calls of this kind: the frame, the beginning of its code, and the return
+    /// positions.
     routines: Vec<calls::Routine>,
     /// Names of addresses of this kind.
     labels: Vec<(Mark, String, bytecode::LabelKind)>,
-    /// How many calls are being written out.
+    /// The number of calls being expanded.
     calls_open: usize,
-    /// Where the code being made comes from.
+    /// The source position of the code being generated.
     now: Span,
 }
 
-/// Makes byte-code. There is a program only if nothing is wrong.
+/// Generates byte-code. There is a program only if there are no errors.
 pub(crate) fn generate<'a>(
     map: &'a SourceMap,
     name: &str,
@@ -199,13 +201,13 @@ impl<'a> Generator<'a> {
                 self.fail(
                     Span::default(),
                     "the program is too large",
-                    "calls are written out where they stand; make them fewer, or their processes smaller",
+                    "calls are expanded in place; use fewer calls, or smaller processes",
                 );
                 return None;
             }
             self.kind += 1;
         }
-        // Kinds that were found late may have used locals of ones made before.
+        // Kinds that were found late may have used locals of kinds made before.
         Some(Program {
             name: name.to_owned(),
             globals: std::mem::take(&mut self.globals),
@@ -231,7 +233,7 @@ impl<'a> Generator<'a> {
         self.routines.clear();
         let frame = self.kinds[self.kind].frame;
         let process = &self.program.processes[self.frames[frame].process];
-        // A process that has not begun is at a location of its own, which no loop leads to.
+        // A process that has not begun is at a location of its own, to which no loop leads.
         self.at(process.span);
         let entry = self.mark();
         self.place_mark(entry);
@@ -245,7 +247,8 @@ impl<'a> Generator<'a> {
         self.statements(&process.body, frame);
         self.at(process.end);
         if let Some(period) = process.period {
-            // Once a period: when that is, is the run time's business. A search tries every order.
+            // The body is executed once per period. The run time decides when; a search tries every
+            // order.
             self.labels.push((top, format!("period_{period}"), bytecode::LabelKind::default()));
             self.step(Mode::Normal);
             self.jump(top);
@@ -256,7 +259,7 @@ impl<'a> Generator<'a> {
         self.label_servers(process.span);
     }
 
-    /// A process of the library serves whoever is there; it may wait for ever, wherever it is.
+    /// A process of the library is a server; it may wait for ever at any location.
     fn label_servers(&mut self, span: Span) {
         let is_environment = self.options.close.is_some() && self.kinds[self.kind].name.starts_with(PREFIX);
         if !self.map.name(span.file).ends_with(crate::library::MARK) && !is_environment {
@@ -267,7 +270,7 @@ impl<'a> Generator<'a> {
         let mut known = HashSet::new();
         for at in ends {
             let mut target = at + 1;
-            // As far as the machine follows jumps.
+            // The same number of jumps is followed as in the machine.
             for _ in 0..self.code.len() {
                 match self.code.get(target) {
                     Some(Op::Jmp { target: mark }) => match self.marks[mark.index()] {
@@ -286,8 +289,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Code that nothing leads to becomes code that does nothing: the verifier wants no resumption
-    /// point that is never reached.
+    /// Replaces unreachable code by code that does nothing: the verifier refuses resumption points
+    /// that are never reached.
     fn close(&mut self) {
         let mut reached = vec![false; self.code.len()];
         let mut open = vec![0_usize];
@@ -316,18 +319,14 @@ impl<'a> Generator<'a> {
         Mark(self.marks.len() as u32 - 1)
     }
 
-    /// The mark stands for what follows.
+    /// Places the mark at the current address.
     fn place_mark(&mut self, mark: Mark) {
         self.marks[mark.0 as usize] = Some(Addr(self.code.len() as u32));
     }
 
     fn emit(&mut self, op: Op) {
         if self.code.len() > MAX_INSTRUCTIONS {
-            self.fail(
-                Span::default(),
-                "the program is too large",
-                "calls are written out where they stand; make them fewer, or their processes smaller",
-            );
+            self.fail(Span::default(), "the program is too large", "calls are expanded in place; use fewer calls, or smaller processes");
             return;
         }
         self.code.push(op);
@@ -357,7 +356,7 @@ impl<'a> Generator<'a> {
         self.emit(Op::Step { mode });
     }
 
-    /// What follows comes from here.
+    /// Sets the source position of the following code.
     fn at(&mut self, span: Span) {
         self.now = span;
         let addr = Addr(self.code.len() as u32);
@@ -378,7 +377,7 @@ impl<'a> Generator<'a> {
         FormatId::new(position).unwrap_or_default()
     }
 
-    /// A hidden local of the present kind, by its use.
+    /// A hidden local of the current kind, by its use.
     fn hidden(&mut self, name: &str, ty: Type) -> LocalId {
         let kind = &mut self.kinds[self.kind];
         if let Some(local) = kind.hidden.get(name) {
@@ -389,7 +388,7 @@ impl<'a> Generator<'a> {
         local
     }
 
-    /// A new kind, or the one there is.
+    /// The kind for a process and key; it is added if it is new.
     fn kind_for(&mut self, process: usize, key: FrameKey, parent: Option<usize>, span: Span) -> usize {
         if let Some(kind) = self.kind_index.get(&(process, key.clone())) {
             return *kind;
@@ -398,7 +397,7 @@ impl<'a> Generator<'a> {
             self.fail(
                 span,
                 "the program has too many kinds of processes",
-                "processes that are created with other variables by reference, or in other surroundings, are kinds of their own",
+                "a process that is created with different variables by reference, or in different surroundings, is a separate kind",
             );
             return 0;
         }
@@ -439,7 +438,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// A local more for a kind.
+/// Adds a local to a kind.
 pub(crate) fn new_local(kind: &mut Kind, name: &str, ty: Type, length: Option<u32>, shown: Shown) -> LocalId {
     let mut unique = name.to_owned();
     let mut number = 2;
@@ -461,7 +460,7 @@ fn statement_text(text: &str) -> String {
     line
 }
 
-/// The instruction with its mark replaced by the address it stands for.
+/// The instruction with its mark replaced by the address.
 fn relocate(op: Op, marks: &[Option<Addr>], start: u32) -> Op {
     let there = |mark: Addr| Addr(marks.get(mark.index()).copied().flatten().map_or(start, |addr| addr.0 + start));
     match op {
@@ -475,12 +474,13 @@ fn relocate(op: Op, marks: &[Option<Addr>], start: u32) -> Op {
 }
 
 /// Ports of modules that get their channel by one `NEW` at the outermost level of a module's body,
-/// and by nothing else. A process that waits at one finds the same channel there when it goes on.
+/// and by nothing else. A process that waits at such a port finds the same channel there when it
+/// continues.
 fn fixed_ports(program: &tree::Program) -> HashSet<usize> {
     let mut given: HashMap<usize, usize> = HashMap::new();
     for process in &program.processes {
         each_statement(&process.body, &mut |statement| match &statement.kind {
-            // Twice, so that it is not once.
+            // An assignment counts twice, so that the port does not count as set once.
             Action::Assign(place, _) => *given.entry(place.variable).or_default() += 2,
             Action::New(place) => *given.entry(place.variable).or_default() += 1,
             Action::Communicate(communication) => count_received(&communication.what, &mut given),
@@ -502,8 +502,8 @@ fn fixed_ports(program: &tree::Program) -> HashSet<usize> {
     outermost.filter(|variable| program.variables[*variable].owner.is_none() && given.get(variable) == Some(&1)).collect()
 }
 
-/// Ports of modules that get their channel before the first statement that another process or a
-/// communication could come from: nobody meets them without one.
+/// Ports of modules that get their channel before the first statement that creates a process or
+/// communicates, so no process finds them without a channel.
 fn early_ports(program: &tree::Program) -> HashSet<usize> {
     let body = program.processes[program.main].body.iter();
     let quiet =
@@ -525,7 +525,7 @@ fn count_received(what: &Direction, given: &mut HashMap<usize, usize>) {
     }
 }
 
-/// Every statement, those within others included.
+/// Visits every statement, including nested ones.
 pub(crate) fn each_statement(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
     for statement in statements {
         visit(statement);

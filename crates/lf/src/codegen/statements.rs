@@ -11,7 +11,7 @@ impl Generator<'_> {
                 return;
             }
             self.statement(statement, frame);
-            // A fine action ends after each statement that has not ended it itself.
+            // A fine action ends after each statement that does not end it itself.
             let simple =
                 matches!(statement.kind, Action::Assign(..) | Action::New(_) | Action::Print(..) | Action::Assert(_) | Action::Create(..));
             if self.options.fine && simple {
@@ -108,13 +108,13 @@ impl Generator<'_> {
                 self.emit(Op::Assert {});
             }
             Action::Reschedule => self.step(Mode::Normal),
-            // The resolver has refused them outside of properties, which have no code.
+            // The resolver has refused these outside properties, which have no code.
             Action::Accept | Action::Nomove => {}
         }
     }
 
-    /// Goes elsewhere if a condition is false. One that depends on an environment of which nothing
-    /// is known can be both.
+    /// Jumps if a condition is false. A condition that depends on an unknown environment can be
+    /// true and false.
     fn leave_unless(&mut self, condition: &Expression, elsewhere: Mark, frame: usize) {
         if self.outside.decides(condition) {
             self.or_at(elsewhere);
@@ -124,9 +124,9 @@ impl Generator<'_> {
         self.jump_if_zero(elsewhere);
     }
 
-    /// The beginning of a loop. Every loop of the code passes the end of a step; if its body has
-    /// none on all ways, an invisible one is made. It stands at the beginning, so that a process
-    /// that is to go on with the loop is at one location wherever it comes from.
+    /// The beginning of a loop. Every loop of the code must contain the end of a step. If some path
+    /// through its body has none, an invisible one is added. It is at the beginning, so that a
+    /// process that continues the loop is at the same location wherever it comes from.
     fn pass_step(&mut self, body: &[Statement]) {
         let ends = |statement: &Statement| {
             matches!(statement.kind, Action::Communicate(_) | Action::Select(_) | Action::Choice(_) | Action::Reschedule)
@@ -146,8 +146,7 @@ impl Generator<'_> {
         self.copy(source, place, frame);
     }
 
-    /// Copies an array or a record, element by element: what both parts share is the same element
-    /// of both.
+    /// Copies an array or a record, element by element.
     fn copy(&mut self, source: &Place, place: &Place, frame: usize) {
         let (from, to) = (self.spot(source, frame), self.spot(place, frame));
         let (sources, targets) = (self.leaves(&from), self.leaves(&to));

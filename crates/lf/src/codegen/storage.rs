@@ -1,10 +1,10 @@
-//! Where variables of LF lie in the machine's state, and how code reaches them.
+//! The storage of variables of LF in the machine's state, and the code that accesses them.
 //!
-//! The machine has numbers and arrays of numbers. A variable of LF becomes one of those for each
-//! *leaf*: each way from the variable through fields of records to numbers. The arrays on the way
+//! The machine has numbers and arrays of numbers. A variable of LF becomes one of these for each
+//! *leaf*: each path from the variable through fields of records to numbers. The arrays on the path
 //! are dimensions of the leaf, so an element is found by one index computed from all of them.
 //!
-//! A *frame* holds the variables of one process of LF inside one of the machine's: those of the
+//! A *frame* holds the variables of one process of LF inside a process of the machine: those of the
 //! process itself, or of one that it calls. The variables of a recursive process have one more
 //! dimension, the depth of the call.
 
@@ -15,7 +15,7 @@ use bytecode::{GlobalId, LocalId, Op, ProcessId, Shown, Type, Variable};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A leaf of a type: fields to it, lengths of the arrays on the way, type.
+/// A leaf of a type: the fields that lead to it, the lengths of the arrays on the path, the type.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub path: Vec<usize>,
@@ -54,28 +54,28 @@ pub(crate) enum Cell {
     Local(LocalId),
 }
 
-/// Where a variable lies: in the state's globals or in a process of a kind.
+/// The storage of a variable: in the globals of the state or in a process of a kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Home {
     pub leaves: Rc<Vec<(Leaf, Cell)>>,
-    /// The kind whose locals they are; none for globals.
+    /// The kind that has these locals; `None` for globals.
     pub kind: Option<usize>,
 }
 
-/// What a parameter by reference stands for.
+/// The variable to which a parameter by reference is bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
     home: Home,
     path: Vec<usize>,
-    /// Where the number of the process lies whose variable it is, if it is another process.
+    /// The local with the number of the process that has the variable, if it is another process.
     process: Option<LocalId>,
-    /// Where the index lies that has been computed so far, if there is one; with its frame.
+    /// The cell with the part of the index that has been computed, if there is one, and its frame.
     base: Option<(Cell, usize)>,
-    /// How many dimensions that index stands for.
+    /// The number of dimensions that this index covers.
     used: usize,
 }
 
-/// What a parameter by reference stands for, as far as code depends on it.
+/// The part of a binding on which code depends.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Shape {
     kind: Option<usize>,
@@ -85,14 +85,14 @@ pub(crate) struct Shape {
     used: usize,
 }
 
-/// What distinguishes frames of one process.
+/// The part of a frame that distinguishes it from other frames of the process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct FrameKey {
     pub parent: Option<usize>,
     pub shapes: Vec<Shape>,
 }
 
-/// The variables of a process of LF inside one of the machine's.
+/// The variables of a process of LF inside a process of the machine.
 pub(crate) struct Frame {
     pub process: usize,
     pub kind: usize,
@@ -101,11 +101,11 @@ pub(crate) struct Frame {
     pub bindings: HashMap<usize, Binding>,
     /// For a recursive process that is called: the local that holds the depth of the call.
     pub depth: Option<LocalId>,
-    /// For such a process: the local that holds where each call returns to.
+    /// For such a process: the local that holds the return position of each call.
     pub returns: Option<LocalId>,
 }
 
-/// A place that code is to reach.
+/// A place that code accesses.
 #[derive(Clone)]
 pub(crate) struct Spot {
     home: Home,
@@ -113,7 +113,7 @@ pub(crate) struct Spot {
     indices: Vec<Index>,
     /// The local that holds the number of the process, for a parameter by reference.
     process: Option<LocalId>,
-    /// How many dimensions an index that was computed before stands for.
+    /// The number of dimensions that an earlier computed index covers.
     used: usize,
 }
 
@@ -122,26 +122,26 @@ pub(crate) struct Spot {
 enum Index {
     /// The depth of a recursive call.
     Depth(LocalId),
-    /// What has been computed before; the cell belongs to a frame.
+    /// An index computed before; the cell belongs to a frame.
     Base(Cell, Option<LocalId>),
     /// An index that the program computes.
     Expression(tree::Expression, u32, usize),
 }
 
 impl Spot {
-    /// Whether it lies in a process.
+    /// Whether it is in a process.
     pub(super) fn is_of_process(&self) -> bool {
         self.home.kind.is_some()
     }
 
-    /// Whether an index leads to it.
+    /// Whether it is accessed by an index.
     pub(super) fn is_indexed(&self) -> bool {
         !self.indices.is_empty()
     }
 }
 
 impl Generator<'_> {
-    /// Variables of modules become globals. Those with the same address are one.
+    /// Makes variables of modules globals. Variables with the same address are one global.
     pub(super) fn declare_globals(&mut self) {
         let mut by_address: HashMap<i32, (Home, tree::Type)> = HashMap::new();
         for (id, variable) in self.program.variables.iter().enumerate().filter(|(_, variable)| variable.owner.is_none()) {
@@ -183,8 +183,8 @@ impl Generator<'_> {
     pub(super) fn new_frame(&mut self, process: usize, kind: usize, parent: Option<usize>, called: bool) -> usize {
         let declared = &self.program.processes[process];
         let recursive = called && self.recursive[process];
-        // A recursive process has one set of variables in a kind, whatever its parameters stand
-        // for: it may pass them to itself by reference.
+        // A recursive process has one set of variables in a kind, whatever its parameters are bound
+        // to: it may pass them to itself by reference.
         let same = |frame: &&Frame| recursive && frame.process == process && frame.kind == kind && frame.parent == parent;
         if let Some(Frame { homes, depth, returns, .. }) = self.frames.iter().find(same) {
             let (homes, depth, returns) = (homes.clone(), *depth, *returns);
@@ -218,7 +218,8 @@ impl Generator<'_> {
         self.frames.len() - 1
     }
 
-    /// A kind for a process that is created: its frame, and parameters for what lies outside of it.
+    /// A kind for a process that is created: its frame, and parameters for the variables outside
+    /// it.
     pub(super) fn new_kind(&mut self, process: usize, key: FrameKey, parent: Option<usize>) -> usize {
         let number = self.kinds.len();
         let mut name = self.program.processes[process].name.clone();
@@ -233,7 +234,7 @@ impl Generator<'_> {
         let parameters = &self.program.processes[process].parameters;
         let values = parameters.iter().filter(|id| !self.program.variables[**id].reference).count();
         let mut params = values;
-        // Other locals than parameters must stand behind all parameters.
+        // Locals that are not parameters must come after all parameters.
         let rest = self.kinds[number].locals.split_off(values);
         let references = parameters.iter().filter(|id| self.program.variables[**id].reference);
         for (id, shape) in references.zip(&key.shapes) {
@@ -287,7 +288,7 @@ impl Generator<'_> {
         found.next().cloned().unwrap_or(Home { leaves: Rc::new(Vec::new()), kind: None })
     }
 
-    /// The spot that a place of the program stands for, seen from a frame.
+    /// The spot of a place of the program, seen from a frame.
     pub(super) fn spot(&self, place: &tree::Place, frame: usize) -> Spot {
         let variable = &self.program.variables[place.variable];
         let mut spot = match variable.owner {
@@ -340,7 +341,7 @@ impl Generator<'_> {
         spot
     }
 
-    /// The leaves of a spot: for each, its cell and how many elements the part has there.
+    /// The leaves of a spot, each with its cell and the number of its elements.
     pub(super) fn leaves(&self, spot: &Spot) -> Vec<(Cell, u32, Leaf)> {
         let parts = spot.home.leaves.iter().filter(|(leaf, _)| leaf.path.starts_with(&spot.path));
         let rest = |leaf: &Leaf| {
@@ -351,16 +352,16 @@ impl Generator<'_> {
         parts.map(|(leaf, cell)| (*cell, rest(leaf), leaf.clone())).collect()
     }
 
-    /// How many dimensions the indices of a spot stand for. What was computed before stands for
-    /// those that were used then.
+    /// The number of dimensions that the indices of a spot cover. An index computed before covers
+    /// the dimensions that were used then.
     fn dimensions_used(&self, spot: &Spot) -> usize {
         let expressions = spot.indices.iter().filter(|index| matches!(index, Index::Expression(..))).count();
         let depth = spot.indices.iter().filter(|index| matches!(index, Index::Depth(_))).count();
         expressions + depth + spot.used
     }
 
-    /// Pushes the index of element `element` of `of` of the part, if there is one; says whether it
-    /// did.
+    /// Pushes the index of element `element` of `of` of the part, if it has an index; returns
+    /// whether it did.
     fn push_index(&mut self, spot: &Spot, element: u32, of: u32) -> bool {
         let mut pushed = false;
         for index in &spot.indices {
@@ -400,8 +401,7 @@ impl Generator<'_> {
         pushed
     }
 
-    /// Pushes the number of the process that a spot lies in, if it is not the present one; gives
-    /// its kind.
+    /// Pushes the number of the process of a spot, if it is not the current one; returns its kind.
     fn push_process(&mut self, spot: &Spot) -> Option<usize> {
         let kind = spot.home.kind?;
         if let Some(local) = spot.process {
@@ -474,8 +474,8 @@ impl Generator<'_> {
         Shape { kind: spot.home.kind, first, path: spot.path.clone(), indexed: !spot.indices.is_empty(), used: self.dimensions_used(spot) }
     }
 
-    /// Pushes what a new process needs to reach a spot: process number and index, as its shape
-    /// says.
+    /// Pushes the data that a new process needs to access a spot: process number and index,
+    /// depending on its shape.
     pub(super) fn push_reference(&mut self, spot: &Spot) {
         if spot.home.kind.is_some() && self.push_process(spot).is_none() {
             self.emit(Op::Pid {});
@@ -501,7 +501,7 @@ impl Generator<'_> {
         self.frames[frame].bindings.insert(parameter, binding);
     }
 
-    /// Where the index of a bound parameter lies.
+    /// The local that holds the index of a bound parameter.
     pub(super) fn bound_index(&self, frame: usize, parameter: usize) -> Option<LocalId> {
         match self.frames[frame].bindings.get(&parameter)?.base? {
             (Cell::Local(local), _) => Some(local),

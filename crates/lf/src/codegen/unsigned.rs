@@ -1,10 +1,10 @@
-//! Arithmetic without sign, of operations that have one.
+//! Unsigned arithmetic by signed operations.
 //!
-//! The machine's values are signed numbers of 32 bits, and a `UINT32` is kept as the one with the
-//! same bits. Sums, differences and products of these are the same bits with and without sign; what
-//! differs is which of them do not fit, what is less than what, and division. Each piece of code
-//! here finds its operands on the stack and leaves its result there. Operands are in registers
-//! meanwhile, and nothing else is evaluated before they are read again.
+//! The machine's values are signed numbers of 32 bits, and a `UINT32` is stored as the signed
+//! number with the same bits. Sums, differences and products have the same bits with and without
+//! sign. Overflow, comparison and division differ. Each piece of code here finds its operands on
+//! the stack and leaves its result there. The operands are in registers meanwhile, and nothing else
+//! is evaluated before they are read again.
 
 use super::{Generator, SPARE};
 use crate::tree::Binary;
@@ -31,7 +31,7 @@ impl Generator<'_> {
                 self.take_operands();
                 self.both(Op::Add {});
                 self.emit(Op::Pop { reg: RESULT });
-                // A sum that is less than a part of it was too large.
+                // A sum that is less than one of its operands has overflowed.
                 self.compare_without_sign(RESULT, LEFT, Op::Lt {});
                 self.fail_if_one();
                 self.emit(Op::Push { reg: RESULT });
@@ -53,7 +53,7 @@ impl Generator<'_> {
                 self.emit(Op::Pop { reg: RESULT });
                 self.rest();
             }
-            // Conditions and sets are no numbers.
+            // Conditions and sets are not numbers.
             _ => self.emit(super::expressions::operation(op)),
         }
     }
@@ -63,15 +63,15 @@ impl Generator<'_> {
         self.emit(Op::Pop { reg: LEFT });
     }
 
-    /// Pushes both operands, and joins them.
+    /// Pushes both operands, and combines them.
     fn both(&mut self, op: Op) {
         self.emit(Op::Push { reg: LEFT });
         self.emit(Op::Push { reg: RIGHT });
         self.emit(op);
     }
 
-    /// Compares two registers: with their first bits turned round, numbers without sign are in the
-    /// order of those with sign.
+    /// Compares two registers: with their first bits inverted, unsigned numbers have the order of
+    /// signed ones.
     fn compare_without_sign(&mut self, a: Register, b: Register, op: Op) {
         for reg in [a, b] {
             self.emit(Op::Push { reg });
@@ -81,7 +81,7 @@ impl Generator<'_> {
         self.emit(op);
     }
 
-    /// A number that is too large is a fault: the value on top is 1.
+    /// Raises a fault if the value on top is 1, because the number is too large.
     fn fail_if_one(&mut self) {
         self.emit(Op::Range { least: 0, greatest: 0 });
         self.emit(Op::Drop {});
@@ -98,7 +98,8 @@ impl Generator<'_> {
         self.emit(Op::And {});
     }
 
-    /// The product, from those of halves: at most one of the upper halves may be more than 0.
+    /// The product, from the products of halves: at most one of the upper halves may be greater
+    /// than 0.
     fn multiply(&mut self) {
         self.take_operands();
         for reg in [LEFT, RIGHT] {
@@ -150,7 +151,8 @@ impl Generator<'_> {
         }
         self.both(Op::Div {});
         self.jump(end);
-        // Half of it is divided, and doubled; the quotient may be 1 more than that.
+        // Half of the dividend is divided, and the result doubled; the quotient may be 1 more than
+        // that.
         self.place_mark(large);
         self.emit(Op::Push { reg: LEFT });
         self.constant(1);
@@ -171,13 +173,13 @@ impl Generator<'_> {
         self.emit(Op::Add {});
         self.place_mark(exact);
         self.jump(end);
-        // A divisor with the first bit goes in once or not at all.
+        // If the first bit of the divisor is set, the quotient is 0 or 1.
         self.place_mark(large_divisor);
         self.compare_without_sign(LEFT, RIGHT, Op::Ge {});
         self.place_mark(end);
     }
 
-    /// Pushes what the product of result and divisor leaves.
+    /// Pushes the remainder after subtracting the product of result and divisor.
     fn rest(&mut self) {
         self.emit(Op::Push { reg: LEFT });
         self.emit(Op::Push { reg: RESULT });

@@ -18,7 +18,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An expression that something else than the end of a statement follows.
+    /// An expression that is not followed by the end of a statement.
     pub(super) fn condition(&mut self) -> Parsed<Expression> {
         let outer = std::mem::replace(&mut self.or_ends, false);
         let read = self.expression();
@@ -46,7 +46,8 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Operators of one precedence, grouped to the left. Each makes the tree one deeper.
+    /// Operators of one precedence, grouped to the left. Each operator makes the tree one level
+    /// deeper.
     fn row(&mut self, signs: &[&'static str], left: &mut Expression, next: fn(&mut Self) -> Parsed<Expression>) -> Parsed<()> {
         for _ in 0..4 * crate::limits::MAX_DEPTH {
             let Some(sign) = signs.iter().find(|sign| self.is(sign)) else { return Ok(()) };
@@ -154,7 +155,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The name of what is called.
+    /// The name of the called process or function.
     pub(super) fn as_call(&mut self, designator: &Designator) -> Parsed<Qualified> {
         match designator.selectors.as_slice() {
             [] => Ok(Qualified { module: None, name: designator.name.clone() }),

@@ -1,8 +1,8 @@
-//! Tokens to a syntax tree, going on behind mistakes.
+//! Parses tokens into a syntax tree, and continues after errors.
 //!
-//! Recursive descent. After a mistake in a statement the parser goes on at the next `;` or word
-//! that begins or ends statements; after one in a declaration at the next word that begins a
-//! declaration. So one run finds the mistakes of a whole module.
+//! The parser is a recursive descent. After an error in a statement it continues at the next `;` or
+//! word that begins or ends statements; after an error in a declaration, at the next word that
+//! begins a declaration. So one run finds the errors of a whole module.
 
 mod expressions;
 mod statements;
@@ -12,7 +12,7 @@ use crate::lexer::Token;
 use crate::limits::{MAX_DEPTH, MAX_DIAGNOSTICS};
 use source::{Diagnostic, Span};
 
-/// A mistake has been reported; whoever can go on does.
+/// An error has been reported; the caller continues if it can.
 pub(crate) struct Failed;
 
 type Parsed<T> = Result<T, Failed>;
@@ -21,18 +21,18 @@ pub(crate) struct Parser<'a> {
     tokens: &'a [(Token, Span)],
     at: usize,
     depth: usize,
-    /// Whether an `OR` that stands in no parentheses ends a block of `CHOICE`.
+    /// Whether an `OR` outside parentheses ends a block of `CHOICE`.
     or_ends: bool,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
-/// Reads a module. There is a tree even after mistakes, as far as it could be read.
+/// Reads a module. After errors, the tree contains the parts that could be read.
 pub fn module(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) -> Option<Module> {
     let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, diagnostics };
     parser.module().ok()
 }
 
-/// Reads one expression, which is all there is.
+/// Reads a single expression, up to the end of the tokens.
 pub fn expression(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) -> Option<crate::ast::Expression> {
     let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, diagnostics };
     let expression = parser.expression().ok()?;
@@ -42,7 +42,7 @@ pub fn expression(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) -
     Some(expression)
 }
 
-/// Reads expressions with commas between them, which are all there is.
+/// Reads a comma-separated list of expressions, up to the end of the tokens.
 pub fn expressions(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) -> Vec<crate::ast::Expression> {
     let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, diagnostics };
     let mut all = Vec::new();
@@ -58,7 +58,7 @@ pub fn expressions(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) 
     all
 }
 
-/// How a token is called in a message.
+/// The name of a token in messages.
 fn describe(token: &Token) -> String {
     match token {
         Token::Name(name) => format!("`{name}`"),
@@ -136,7 +136,7 @@ impl Parser<'_> {
             }
             Token::Sign(word) if word.chars().all(char::is_alphabetic) => {
                 let message = format!("expected {what}, found the reserved word `{word}`");
-                self.error(span, message, Some("words in capitals that the language uses are no names"))
+                self.error(span, message, Some("reserved words in capitals cannot be names"))
             }
             _ => self.expected(what),
         }
@@ -156,11 +156,11 @@ impl Parser<'_> {
         Ok(Qualified { module: None, name: first })
     }
 
-    /// Keeps what stands within other things within bounds.
+    /// Limits the nesting.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
             let span = self.span();
-            return self.error(span, format!("more than {MAX_DEPTH} things stand within each other here"), Some("name a part of it"));
+            return self.error(span, format!("more than {MAX_DEPTH} levels are nested here"), Some("name a part of it"));
         }
         self.depth += 1;
         let result = read(self);
@@ -189,7 +189,7 @@ impl Parser<'_> {
         Ok(Module { name, imports, declarations, body, end, begin })
     }
 
-    /// A `;` that must stand here; what follows is read in any case.
+    /// A `;` that is required here; parsing continues in any case.
     fn separator(&mut self) {
         if !self.take(";") {
             let after = self.last_span().after();
@@ -197,7 +197,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `END name` and the sign behind it.
+    /// `END name` and the sign after it.
     fn end_of(&mut self, name: &Name, sign: &'static str) -> Span {
         let end = self.span();
         if self.expect("END").is_err() {
@@ -217,7 +217,8 @@ impl Parser<'_> {
                 }
             }
             _ => {
-                let _: Parsed<()> = self.error(end, format!("`{}` ends without its name", name.text), Some("write the name behind `END`"));
+                let _: Parsed<()> =
+                    self.error(end, format!("`{}` has no name after its END", name.text), Some("write the name after `END`"));
             }
         }
         if !self.take(sign) {
@@ -346,7 +347,7 @@ impl Parser<'_> {
             }
         }
         let (mut period, mut deadline) = (None, None);
-        // These words are not reserved: nothing else stands between the head and its `;`.
+        // These words are not reserved, because nothing else occurs between the head and its `;`.
         while let Token::Name(word) = self.peek() {
             let timing = match word.as_ref() {
                 "PERIOD" => &mut period,

@@ -13,8 +13,8 @@ impl Parser<'_> {
         self.block(false)
     }
 
-    /// Statements up to the word that ends them. In a block of `CHOICE` itself, and not in what
-    /// stands within its statements, an `OR` is the beginning of the next block.
+    /// Statements up to the word that ends them. In a block of `CHOICE` itself, but not inside its
+    /// nested statements, an `OR` begins the next block.
     fn block(&mut self, of_choice: bool) -> Vec<Statement> {
         let outer = std::mem::replace(&mut self.or_ends, of_choice);
         let all = self.block_inside();
@@ -205,7 +205,7 @@ impl Parser<'_> {
             StatementKind::Communicate(self.communication(designator)?)
         } else if self.is("=") {
             let span = self.span();
-            return self.error(span, "`=` compares and is no statement".to_owned(), Some("an assignment is written `:=`"));
+            return self.error(span, "`=` compares and is not a statement".to_owned(), Some("an assignment is written `:=`"));
         } else {
             let name = self.as_call(&designator)?;
             let arguments = if self.is("(") { self.arguments()? } else { Vec::new() };

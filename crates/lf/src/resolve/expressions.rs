@@ -1,9 +1,9 @@
 //! Types and constants in expressions.
 //!
-//! Numbers of all integer types may meet in an expression, which is computed in 32 bits: with sign,
-//! or without if an operand is a `UINT32`, to which the other one is cast then. Where a value is
-//! stored its type must fit: a number that could be too large for its place needs a cast, which
-//! says that the programmer knows, and is checked when the program runs.
+//! Numbers of all integer types may be combined in an expression, which is computed in 32 bits:
+//! signed, or unsigned if an operand is a `UINT32`; then the other operand is cast to it. If a
+//! value is stored its type must fit: a number that could be too large needs a cast, which shows
+//! that the programmer knows this, and is checked when the program runs.
 
 use super::{Entity, Resolver};
 use crate::ast::{self, Designator, ExpressionKind, Selector};
@@ -38,7 +38,7 @@ impl Resolver<'_> {
             ExpressionKind::Char(byte) => constant(i32::from(*byte), Type::Char),
             ExpressionKind::Boolean(value) => constant(i32::from(*value), Type::Boolean),
             ExpressionKind::Text(_) => {
-                self.error(span, "a text is no value", Some("texts are printed by Out.String; a character stands in single quotes"));
+                self.error(span, "a text is not a value", Some("texts are printed by Out.String; a character is in single quotes"));
                 Self::unknown(span)
             }
             ExpressionKind::Set(elements) => self.set(elements, span),
@@ -66,7 +66,7 @@ impl Resolver<'_> {
                 }
             },
             ("-", Type::Integer(_), _) if operand.ty == UNSIGNED => {
-                self.error(span, "a UINT32 has no negative", Some("cast it: -INTEGER(x)"));
+                self.error(span, "a UINT32 cannot be negated", Some("cast it: -INTEGER(x)"));
                 return Self::unknown(span);
             }
             ("-", Type::Integer(_), _) => return Expression { kind: Kind::Negate(Box::new(operand)), ty: INTEGER, span },
@@ -335,7 +335,7 @@ impl Resolver<'_> {
             let known = number(bits, &value.ty);
             if !wide && !(least..=greatest).contains(&known) {
                 let name = self.program.type_name(&ty);
-                self.error(span, format!("{known} is no {name}"), None);
+                self.error(span, format!("{known} is not a {name}"), None);
                 return Self::unknown(span);
             }
             return Expression { kind: Kind::Constant(bits), ty, span };
@@ -361,7 +361,7 @@ impl Resolver<'_> {
         read
     }
 
-    /// Says what is wrong if a value does not fit where it goes.
+    /// Reports an error if a value does not fit its destination.
     pub(super) fn fit(&mut self, value: &Expression, ty: &Type, what: &str) {
         let fits = match (&value.ty, ty) {
             (Type::Unknown, _) | (_, Type::Unknown) => true,
@@ -394,7 +394,7 @@ pub(crate) fn range(ty: &Type) -> (i64, i64) {
     }
 }
 
-/// The number that 32 bits stand for.
+/// The number that 32 bits represent.
 pub(crate) fn number(bits: i32, ty: &Type) -> i64 {
     if *ty == UNSIGNED { i64::from(bits as u32) } else { i64::from(bits) }
 }

@@ -1,8 +1,8 @@
-//! Syntax tree to program: names looked up, types checked, constants computed.
+//! Builds the program from the syntax tree: names looked up, types checked, constants computed.
 //!
 //! Scopes are those of the Brinch Hansen languages: a name is known from its declaration to the end
-//! of the block it is declared in, and in the processes declared there. Processes of one block know
-//! each other wherever they stand, so that they can create each other.
+//! of the block it is declared in, and in the processes declared there. All processes of one block
+//! know each other, so that they can create each other.
 
 mod expressions;
 mod statements;
@@ -15,7 +15,7 @@ use source::{Diagnostic, Span, did_you_mean};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone)]
 enum Entity {
     Constant(i32, Type),
@@ -28,7 +28,7 @@ enum Entity {
     Module(usize),
 }
 
-/// A block's names. The flag says whether other modules see a name.
+/// The names of a block. The flag says whether a name is exported.
 type Scope = HashMap<String, (Entity, Span, bool)>;
 
 pub(crate) struct Resolver<'a> {
@@ -45,8 +45,8 @@ pub(crate) struct Resolver<'a> {
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
-/// The program that modules make, in the order in which they are initialised, the main one last;
-/// and the names that its formulas may use.
+/// Builds the program of modules in the order in which they are initialised, the main one last;
+/// also returns the names that its formulas may use.
 pub(crate) fn resolve(
     modules: &[ast::Module],
     defines: Vec<(String, ast::Expression)>,
@@ -91,7 +91,7 @@ pub(crate) fn resolve(
     (resolver.program, names)
 }
 
-/// The names of the main module, for expressions that stand outside of it.
+/// The names of the main module, for expressions outside it.
 pub(crate) struct Names {
     scope: Scope,
 }
@@ -151,7 +151,7 @@ impl Resolver<'_> {
         for import in &module.imports {
             match self.modules.iter().position(|(name, _)| *name == import.text) {
                 Some(number) => self.declare(import, Entity::Module(number), false),
-                // The loader has told why it is not there, or that the imports go in a circle.
+                // The loader has reported why it is missing, or that the imports form a cycle.
                 None => self.declare(import, Entity::Module(usize::MAX), false),
             }
         }
@@ -174,12 +174,12 @@ impl Resolver<'_> {
         }
     }
 
-    /// Name of something as others see it.
+    /// The name of an item as other modules see it.
     fn full_name(&self, name: &str, module: &str) -> String {
         if self.is_main { name.to_owned() } else { format!("{module}.{name}") }
     }
 
-    /// The declarations of a block: first all names, then what processes do.
+    /// The declarations of a block: first all names, then the bodies of processes.
     fn block(&mut self, declarations: &[Declaration], module: &str) {
         let mut open = Vec::new();
         for declaration in declarations {
@@ -193,11 +193,7 @@ impl Resolver<'_> {
                     let ty = self.type_of(tree, None);
                     let address = address.as_ref().and_then(|address| {
                         if self.process.is_some() {
-                            self.error(
-                                address.span,
-                                "only variables of a module have an address",
-                                Some("declare it outside of the process"),
-                            );
+                            self.error(address.span, "only variables of a module have an address", Some("declare it outside the process"));
                         }
                         self.constant_integer(address)
                     });
@@ -362,7 +358,7 @@ impl Resolver<'_> {
                 }
             }
             _ => {
-                self.error(module.span, format!("`{}` is no module", module.text), Some("modules are named by IMPORT"));
+                self.error(module.span, format!("`{}` is not a module", module.text), Some("modules are named by IMPORT"));
                 None
             }
         }
@@ -375,7 +371,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A type; `name` is what it is declared as.
+    /// A type; `name` is its declared name.
     fn type_of(&mut self, tree: &TypeTree, name: Option<&str>) -> Type {
         self.depth += 1;
         let ty = if self.depth > MAX_DEPTH { Type::Unknown } else { self.type_inside(tree, name) };
@@ -388,7 +384,7 @@ impl Resolver<'_> {
             TypeTree::Named(name) => match self.qualified(name) {
                 Some(Entity::Type(ty)) => ty,
                 Some(_) => {
-                    self.error(name.span(), format!("`{}` is no type", name.name.text), None);
+                    self.error(name.span(), format!("`{}` is not a type", name.name.text), None);
                     Type::Unknown
                 }
                 None => Type::Unknown,
@@ -455,7 +451,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A statement that does nothing, where a mistake was made.
+    /// A statement that does nothing, in place of one with an error.
     fn nothing(span: Span) -> Statement {
         Statement { kind: Action::If(Vec::new(), Vec::new()), span }
     }

@@ -62,7 +62,7 @@ impl Resolver<'_> {
             StatementKind::Reschedule => Action::Reschedule,
             StatementKind::Accept | StatementKind::Nomove => {
                 if !self.process.is_some_and(|process| self.program.properties.contains(&process)) {
-                    self.error(span, "ACCEPT and NOMOVE stand in properties only", Some("a property is declared by PROPERTY"));
+                    self.error(span, "ACCEPT and NOMOVE are only allowed in properties", Some("a property is declared by PROPERTY"));
                 }
                 if matches!(statement.kind, StatementKind::Accept) { Action::Accept } else { Action::Nomove }
             }
@@ -74,7 +74,7 @@ impl Resolver<'_> {
         self.scopes.iter().any(|scope| scope.contains_key(name))
     }
 
-    /// `PORTIN` and `PORTOUT`: messages to whatever answers for the devices.
+    /// `PORTIN` and `PORTOUT`: messages to the process that represents the devices.
     fn device(&mut self, word: &str, arguments: &[ast::Expression], span: Span) -> Vec<Statement> {
         let found = self.modules.iter().find(|(name, _)| name == "SYSTEM").and_then(|(_, scope)| scope.get("IOPORT"));
         let Some((Entity::Variable(port), _, _)) = found else {
@@ -121,12 +121,12 @@ impl Resolver<'_> {
         all
     }
 
-    /// A number with sign; one without is cast.
+    /// A signed number; an unsigned one is cast.
     fn signed(&mut self, value: Expression, span: Span) -> Expression {
         if value.ty == UNSIGNED { self.cast(value, INTEGER, span) } else { value }
     }
 
-    /// A number that the program does not see.
+    /// A number that the program does not declare.
     fn hidden_variable(&mut self, name: &str, ty: Type, span: Span) -> Place {
         let id = self.program.variables.len();
         self.program.variables.push(Variable {
@@ -283,7 +283,7 @@ impl Resolver<'_> {
         }
         let entity = self.qualified(name)?;
         let Entity::Process(id) = entity else {
-            self.error(name.span(), format!("`{word}` is no process"), None);
+            self.error(name.span(), format!("`{word}` is not a process"), None);
             return None;
         };
         let parameters = self.program.processes[id].parameters.clone();
@@ -340,7 +340,7 @@ impl Resolver<'_> {
             _ => (2, 2),
         };
         if !(least..=most).contains(&arguments.len()) {
-            self.error(span, format!("`{word}` has another number of arguments"), None);
+            self.error(span, format!("`{word}` has a different number of arguments"), None);
             return None;
         }
         let place = self.reference(&arguments[0])?;
@@ -352,7 +352,7 @@ impl Resolver<'_> {
             ("NEW", Type::Channel(_)) => return Some(Action::New(place)),
             ("INC" | "DEC", Type::Integer(_)) => {
                 let op = if word == "INC" { Binary::Add } else { Binary::Subtract };
-                // Both operands are with sign, or both without.
+                // Both operands are signed, or both are unsigned.
                 let other = value.unwrap_or(one);
                 let span = other.span;
                 (op, if place.ty == UNSIGNED { self.unsigned(other) } else { self.signed(other, span) })
@@ -381,7 +381,7 @@ impl Resolver<'_> {
         Some(Action::Assign(place, sum))
     }
 
-    /// The processes of the module `Out`, which the machine knows.
+    /// The processes of the module `Out`, which the machine provides.
     fn print(&mut self, word: &str, arguments: &[ast::Expression], span: Span) -> Option<Action> {
         if let ("String", [argument]) = (word, arguments) {
             let text = match &argument.kind {
@@ -423,7 +423,7 @@ impl Resolver<'_> {
     }
 }
 
-/// How many bytes a port of a type has.
+/// The number of bytes of a port of a type.
 fn width(ty: &Type) -> i32 {
     let (least, greatest) = super::range(ty);
     match (least, greatest) {

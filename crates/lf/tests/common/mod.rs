@@ -1,4 +1,4 @@
-//! Compiling LF, and exploring what comes out with the reference interpreter.
+//! Compiles LF programs, and explores them with the reference interpreter.
 
 #![allow(dead_code)] // Not every test needs all of it.
 
@@ -15,8 +15,8 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compiles a text, which may import the modules of `models/lf`; what was found, as users read it,
-/// if it fails.
+/// Compiles a text, which may import the modules of `models/lf`; the error is the text that users
+/// see.
 pub fn compile(text: &str, defines: &[(&str, &str)], options: Options) -> Result<Arc<Verified>, String> {
     let defines: Vec<(String, String)> = defines.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
     let mut map = SourceMap::new();
@@ -40,7 +40,7 @@ pub struct Graph {
     pub states: usize,
     pub transitions: usize,
     pub deadlocks: usize,
-    /// Faults, each by its kind.
+    /// The faults by their kinds.
     pub faults: Vec<String>,
 }
 

@@ -30,7 +30,7 @@ impl Emitter<'_> {
         self.code.pop(T1);
     }
 
-    /// The pointer behind an access.
+    /// Changes the pointer after an access, if the mode says so.
     fn move_pointer(&mut self, ptr: Reg, mode: Mode) {
         let by = match mode {
             Mode::At(_) => return,
@@ -127,7 +127,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Pushes the index of the element in which a byte is, and puts the number of bits below the
+    /// Pushes the index of the element that contains a byte, and puts the number of bits below the
     /// byte into T3.
     fn element(&mut self, object: &Object, addr: Option<u16>) {
         let (shift, mask) = match object.scalar.size {
@@ -147,7 +147,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Pushes the byte at a place. The address is a constant or in T1.
+    /// Pushes the byte at a location. The address is a constant or in T1.
     fn load_place(&mut self, place: Place, addr: Option<u16>) {
         match place {
             Place::Register(r) => self.code.get(reg(r)),
@@ -158,7 +158,7 @@ impl Emitter<'_> {
                     self.code.pop(T2);
                     self.code.push(T2);
                     self.code.and(0x100);
-                    self.claim("a local variable is read that has no value yet");
+                    self.claim("a local variable is read before it has a value");
                     self.code.push(T2);
                 }
                 self.code.and(0xff);
@@ -187,7 +187,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Stores T0 at a place.
+    /// Stores T0 at a location.
     fn store_place(&mut self, place: Place, addr: Option<u16>) {
         match place {
             Place::Register(r) => {
@@ -277,7 +277,7 @@ impl Emitter<'_> {
         self.code.place(end);
     }
 
-    /// Finds out where the address in T1 is. Most pointers lead to the stack or to an array.
+    /// Finds the location of the address in T1. Most pointers point to the stack or to an array.
     fn search(&mut self, leaf: &mut dyn FnMut(&mut Self, Place)) {
         let (variables, low) = (self.code.mark(), self.code.mark());
         self.less(self.memory.stack.0);
@@ -354,7 +354,7 @@ impl Emitter<'_> {
         self.code.set(reg(d));
     }
 
-    /// Writes a byte of the stack pointer. What lies below it afterwards is empty.
+    /// Writes a byte of the stack pointer. The bytes below it are empty afterwards.
     pub fn set_stack_pointer(&mut self, high: bool) {
         if high {
             self.code.get(SP);
@@ -366,7 +366,7 @@ impl Emitter<'_> {
             return;
         }
         let (again, done) = (self.code.mark(), self.code.mark());
-        // The bytes that are given back, at most as many as the stack has.
+        // The bytes that are released, at most as many as the stack has.
         self.code.get(SP);
         self.code.pop(T1);
         self.code.get(SP);
@@ -410,8 +410,8 @@ impl Emitter<'_> {
         self.code.step(Ends::Deterministic);
     }
 
-    /// Tells when an interrupt divides an access to a variable of several bytes that the handler
-    /// accesses too.
+    /// Reports an interrupt that divides an access to a variable of several bytes, if the handler
+    /// accesses the variable too.
     fn race(&mut self, at: u16) {
         let Some(found) = self.races.get(&at).copied() else { return };
         match found {

@@ -1,7 +1,7 @@
-//! Arithmetic: what each instruction does to registers and flags.
+//! Arithmetic: the effect of each instruction on registers and flags.
 //!
-//! Flags are computed only where they are alive, and from the operands as they were before, so the
-//! result is stored last. The formulas are those of Microchip's "AVR Instruction Set Manual".
+//! Flags are computed only where they are alive, and from the operands before the instruction, so
+//! the result is stored last. The formulas are those of Microchip's "AVR Instruction Set Manual".
 
 use crate::code::{Code, T0, T1, T2, flag_local, reg};
 use crate::insn::{Insn, Logic, One, Product, Reg, flag};
@@ -24,7 +24,8 @@ impl Operand {
     }
 }
 
-/// Translates an instruction that only touches registers and flags. `false` if it is another.
+/// Translates an instruction that only accesses registers and flags. `false` for any other
+/// instruction.
 pub fn translate(code: &mut Code, insn: &Insn, after: &Live) -> bool {
     match *insn {
         Insn::Nop => {}
@@ -76,7 +77,8 @@ fn alive(after: &Live, bit: u8) -> bool {
     after.flags & 1 << bit != 0
 }
 
-/// Z, N, V and S. The result, with more bits or without, is in T0, and `overflow` pushes V.
+/// Z, N, V and S. The result is in T0, possibly with further bits above it, and `overflow` pushes
+/// V.
 fn result_flags(code: &mut Code, after: &Live, keep_zero: bool, overflow: impl Fn(&mut Code)) {
     let negative = |code: &mut Code| {
         code.push(T0);
@@ -283,7 +285,7 @@ fn word(code: &mut Code, d: Reg, k: i32, adds: bool, after: &Live) {
     code.op(if adds { Op::Add {} } else { Op::Sub {} });
     code.and(0xffff);
     code.pop(T0);
-    // The overflow goes from one sign to the other, and the carry the other way.
+    // V is a change of the sign in one direction, C in the other.
     let turns = |code: &mut Code, up: bool| {
         let (from, to) = if up { (T1, T0) } else { (T0, T1) };
         code.push(from);
@@ -417,7 +419,7 @@ fn shift(code: &mut Code, op: One, value: LocalId, after: &Live) {
     }
 }
 
-/// Sets a flag to a constant, if anybody reads it.
+/// Sets a flag to a constant, if the flag is alive.
 pub fn constant_flag(code: &mut Code, after: &Live, bit: u8, value: i32) {
     if alive(after, bit) {
         code.c(value);

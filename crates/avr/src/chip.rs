@@ -1,12 +1,12 @@
 //! The devices: memories, registers, interrupt sources, by their data sheets.
 //!
-//! Addresses are those of the data space. What is not in these tables is memory without behaviour:
-//! a program can write it and read it back.
+//! Addresses are those of the data space. An address that is not in these tables is memory without
+//! behaviour: a program can write it and read it back.
 
-/// Reading and writing a register of a device.
+/// How a register of a device is read and written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Keeps what is written.
+    /// It keeps the value that is written.
     Plain,
     /// The levels of pins. The numbers are the addresses of the direction and of the output.
     Pins { ddr: u16, port: u16 },
@@ -18,7 +18,7 @@ pub enum Kind {
     Serial,
     /// State of the serial port: flags, and bits that keep what is written.
     SerialState,
-    /// Control of the converter, with the bit that tells whether it is busy.
+    /// Control of the converter, with the bit that is set while it is busy.
     Converter,
     /// A byte of the converter's result.
     Sample,
@@ -38,7 +38,7 @@ pub struct Register {
     pub kind: Kind,
 }
 
-/// What raises an interrupt.
+/// A source of interrupts.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     /// The number of its vector.
@@ -317,7 +317,7 @@ pub static ATMEGA16: Chip = Chip {
 pub static CHIPS: [&Chip; 2] = [&ATMEGA328P, &ATMEGA16];
 
 impl Chip {
-    /// The device with a name, as `-mmcu` of the compiler has it.
+    /// The device with this name, in the form of the compiler's `-mmcu`.
     pub fn named(name: &str) -> Option<&'static Chip> {
         let name = name.to_ascii_lowercase();
         let name = if name == "atmega328" {
@@ -335,12 +335,12 @@ impl Chip {
         self.registers.iter().find(|register| register.addr == addr)
     }
 
-    /// Whether an address is that of a register of a device, known or not.
+    /// Whether an address belongs to a register of a device, known or not.
     pub fn is_io(&self, addr: u16) -> bool {
         (0x20..self.ram.0).contains(&addr)
     }
 
-    /// The source whose flag is a bit of a register.
+    /// The source whose flag is this bit of a register.
     pub fn source_of(&self, addr: u16, bit: u8) -> Option<&'static Source> {
         self.sources.iter().find(|source| source.flag == Some((addr, bit)))
     }

@@ -1,8 +1,8 @@
-//! Byte-code under construction: operations, marks that are placed later, positions in the source.
+//! Byte-code under construction: operations, marks that are placed later, and source positions.
 
 use bytecode::{Addr, GlobalId, LocalId, Op, Register, Span};
 
-/// A place in the code that may not be known yet.
+/// A code address that may not be known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub struct Mark(u32);
 
@@ -16,15 +16,15 @@ pub const T3: Register = Register(3);
 pub const FLAGS: u16 = 32;
 /// The stack pointer.
 pub const SP: LocalId = LocalId(39);
-/// Where a jump leads, within a transition.
+/// The target of a jump, within a transition.
 pub const PC: LocalId = LocalId(40);
 /// The interrupt that is taken, within a transition.
 pub const IRQ: LocalId = LocalId(41);
-/// Which variable is accessed byte by byte at the moment.
+/// The variable that is being accessed byte by byte, if any.
 pub const TORN: LocalId = LocalId(42);
 /// A counter, within a transition.
 pub const COUNT: LocalId = LocalId(43);
-/// The interrupt flag, which devices look at.
+/// The interrupt flag, which devices read.
 pub const I: GlobalId = GlobalId(0);
 
 /// The local of a register.
@@ -56,32 +56,32 @@ impl Code {
         self.ops.push(op);
     }
 
-    /// A constant.
+    /// Pushes a constant.
     pub fn c(&mut self, value: i32) {
         self.op(Op::Ldc { value });
     }
 
-    /// A local.
+    /// Pushes a local.
     pub fn get(&mut self, var: LocalId) {
         self.op(Op::Ldl { var });
     }
 
-    /// Stores into a local.
+    /// Pops into a local.
     pub fn set(&mut self, var: LocalId) {
         self.op(Op::Stl { var });
     }
 
-    /// A register of the machine.
+    /// Pushes a register of the machine.
     pub fn push(&mut self, reg: Register) {
         self.op(Op::Push { reg });
     }
 
-    /// Into a register of the machine.
+    /// Pops into a register of the machine.
     pub fn pop(&mut self, reg: Register) {
         self.op(Op::Pop { reg });
     }
 
-    /// Bits of the top of the stack.
+    /// Masks the top of the stack.
     pub fn and(&mut self, mask: i32) {
         self.c(mask);
         self.op(Op::And {});
@@ -103,7 +103,7 @@ impl Code {
         }
     }
 
-    /// A mark that is placed later.
+    /// A new mark, to be placed later.
     pub fn mark(&mut self) -> Mark {
         self.marks.push(None);
         Mark(self.marks.len() as u32 - 1)
@@ -134,7 +134,7 @@ impl Code {
         self.op(Op::Jmpnz { target: Addr(mark.0) });
     }
 
-    /// Goes on here, and as another possibility at the mark.
+    /// Continues here or, as another choice, at the mark.
     pub fn or(&mut self, mark: Mark) {
         self.op(Op::Ndet { target: Addr(mark.0) });
     }
@@ -144,7 +144,7 @@ impl Code {
         self.op(Op::Step { mode });
     }
 
-    /// What follows comes from this position.
+    /// The code from here on has this position in the source.
     pub fn span(&mut self, span: Span) {
         let span = Span { addr: self.here(), ..span };
         let at = |known: &Span| known.addr == span.addr;
@@ -154,8 +154,8 @@ impl Code {
         self.spans.push(span);
     }
 
-    /// The finished code and the positions. A mark that was not placed is an error of this crate,
-    /// and leads to the first address, which the verifier or a test will notice.
+    /// The finished code and the positions. A mark that was not placed is an error of this crate.
+    /// It becomes the first address, so that the verifier or a test notices it.
     pub fn finish(self) -> (Vec<Op>, Vec<Span>) {
         let Code { ops, marks, spans } = self;
         let moved = |addr: Addr| marks.get(addr.index()).copied().flatten().unwrap_or(Addr(0));

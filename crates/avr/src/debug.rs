@@ -1,6 +1,6 @@
 //! Lines and variables from the debugging information (DWARF).
 //!
-//! Whatever is damaged or missing is left out: a program without names can be checked too.
+//! Damaged or missing information is left out: a program without names can be checked too.
 
 use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Reader as _, Unit, UnitOffset};
 use object::{Object, ObjectSection};
@@ -12,9 +12,9 @@ type Slice<'a> = EndianSlice<'a, LittleEndian>;
 const DATA: u64 = 0x80_0000;
 const EEPROM: u64 = 0x81_0000;
 
-/// Deepest nesting of types.
+/// The deepest nesting of types.
 const DEPTH: usize = 12;
-/// Most scalars and arrays that one variable is divided into.
+/// The limit on the scalars and arrays into which one variable is divided.
 const PARTS: usize = 512;
 
 /// A scalar as the machine sees it.
@@ -41,13 +41,13 @@ pub struct Part {
 /// A row of the line table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// The byte address from which on it holds.
+    /// The byte address from which on the row holds.
     pub addr: u32,
-    /// The file, in [`Debug::files`], and the line; `None` where no source is known.
+    /// The file, in [`Debug::files`], and the line; `None` if no source is known.
     pub place: Option<(u32, u32)>,
 }
 
-/// What the debugging information tells.
+/// The lines, variables and constants of the debugging information.
 #[derive(Debug, Default)]
 pub struct Debug {
     pub files: Vec<String>,
@@ -88,7 +88,7 @@ pub fn read<'a>(file: &impl Object<'a>) -> Debug {
     debug
 }
 
-/// The parts without those that overlap others, and with names that are unique.
+/// The parts without those that overlap others, with unique names.
 fn separate(mut found: Vec<Part>) -> Vec<Part> {
     found.sort_by(|a, b| a.addr.cmp(&b.addr).then(a.name.cmp(&b.name)));
     let mut parts: Vec<Part> = Vec::new();
@@ -200,7 +200,7 @@ impl<'a> Reader<'_, 'a> {
             None => entry,
         };
         let name = self.name(unit, entry)?;
-        // The registers of the devices have names of their own, in the tables of this crate.
+        // The registers of devices get their names from the tables of this crate.
         let external = self.referred(unit, entry, gimli::DW_AT_type)?;
         let mut parts = Vec::new();
         self.divide(unit, external, &name, (addr - DATA) as u16, 0, &mut parts);
@@ -328,10 +328,10 @@ fn constant(mut reader: Slice<'_>) -> Option<u64> {
     (reader.read_u8().ok()? == gimli::DW_OP_plus_uconst.0).then(|| reader.read_uleb128().ok()).flatten()
 }
 
-/// A type, as far as memory is concerned.
+/// A type, as far as its memory layout is concerned.
 enum Shape {
     Scalar(Scalar),
-    /// Something of this size.
+    /// Anything else of this size.
     Bytes(u32),
     Array(UnitOffset, u32),
     /// Size and members: name, offset, type.
@@ -343,7 +343,7 @@ impl Shape {
         match self {
             Shape::Scalar(scalar) => scalar.size.into(),
             Shape::Bytes(size) | Shape::Struct(size, _) => *size,
-            // Only elements of arrays are asked for their size; an array in an array is one list.
+            // The size is only asked for elements of arrays; an array of arrays is one list.
             Shape::Array(..) => 1,
         }
     }

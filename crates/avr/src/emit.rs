@@ -1,11 +1,11 @@
-//! From instructions to steps.
+//! Translates instructions to steps.
 //!
 //! Every instruction becomes byte-code at its own mark, in the order of addresses. A transition
-//! runs from one point where an interrupt can matter to the next: those points are before
-//! instructions that touch what handlers touch, that switch interrupts off, and in loops that may
-//! wait for an interrupt. In between there are steps in mode D, one for each source line and one
-//! where ways meet; they keep the code of a step small, and a trace shows the lines. An input is
-//! chosen at the start of a transition, because mode D follows one way only.
+//! runs from one point where an interrupt can matter to the next. Those points are before
+//! instructions that access what handlers access, before instructions that disable interrupts, and
+//! in loops that may wait for an interrupt. Between them there are steps in mode D, one for each
+//! source line and one where paths join; they keep the code of a step small, and a trace shows the
+//! lines. An input is chosen at the start of a transition, because mode D follows one path only.
 
 use crate::arith;
 use crate::chip::Kind;
@@ -24,22 +24,22 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The number of the channel on which devices interrupt.
 pub const INTERRUPTS: i32 = 1;
 
-/// Functions that say that something is wrong.
+/// Functions that are called to report an error.
 const FAILURES: &[&str] = &["__assert", "__assert_fail", "__assert_func", "abort", "everypath_fail"];
 
-/// Most operations that a program is translated to.
+/// The largest number of operations of a translated program.
 const MAX_CODE: usize = 1 << 22;
 
-/// How a step ends before an instruction.
+/// Whether and how a step ends before an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Before {
-    /// Not at all.
+    /// No step ends here.
     Nothing,
-    /// Invisibly.
+    /// A step ends invisibly, in mode D.
     Line,
-    /// An interrupt can matter here.
+    /// A step ends, because an interrupt can matter here.
     Point,
-    /// An input is chosen, and perhaps an interrupt can matter.
+    /// A step ends, because an input is chosen; an interrupt may matter too.
     Choice,
 }
 
@@ -52,7 +52,7 @@ pub struct Emitter<'a> {
     pub sharing: &'a Sharing,
     pub options: &'a Options,
     pub liveness: &'a Liveness,
-    /// What the handlers need of the registers when they begin.
+    /// The registers that handlers read before they write them.
     pub handlers_need: &'a Live,
     /// How the step before each instruction ends.
     pub before: &'a BTreeMap<u16, Before>,
@@ -62,18 +62,18 @@ pub struct Emitter<'a> {
     pub texts: &'a dyn Fn(u32, u32) -> String,
     pub code: Code,
     marks: BTreeMap<u16, Mark>,
-    /// Where a process rests at a point.
+    /// The addresses at which a process rests, for each point.
     rests: BTreeMap<u16, Mark>,
-    /// Answers to interrupts: where, and the address to return to.
+    /// Answers to interrupts: their addresses, and the address to return to.
     answers: Vec<(Mark, u16)>,
-    /// Where handlers return to, beside points.
+    /// Addresses other than points to which handlers return.
     woken: BTreeSet<u16>,
     enter: Mark,
     dispatch: Mark,
     halt: Mark,
-    /// The position that the code has now.
+    /// The source position of the code being emitted.
     place: Option<(u32, u32)>,
-    /// Its text where no source line is known.
+    /// The text to show where no source line is known.
     text: String,
 }
 
@@ -103,7 +103,7 @@ pub fn locals(memory: &Memory, options: &Options) -> Vec<Variable> {
 
 #[allow(clippy::too_many_arguments)]
 impl<'a> Emitter<'a> {
-    /// An emitter for a program about which everything is known.
+    /// An emitter for a program that has been analysed.
     pub fn new(
         image: &'a Image,
         flow: &'a Flow,
@@ -145,7 +145,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Translates everything. The entry is the first address. `false` if it is too much.
+    /// Translates all code. The entry is the first address. `false` if the code is too large.
     pub fn run(&mut self) -> bool {
         let order: Vec<u16> = self.flow.nodes.keys().copied().collect();
         self.code.jump(self.marks[&0]);
@@ -177,29 +177,29 @@ impl<'a> Emitter<'a> {
         true
     }
 
-    /// Where the processor stops after an error.
+    /// The address at which the processor stops after an error.
     pub fn halted(&self) -> Option<bytecode::Addr> {
         self.code.address(self.halt)
     }
 
-    /// Where the processor feeds the watchdog.
+    /// The addresses at which the processor resets the watchdog.
     pub fn feedings(&self) -> Vec<bytecode::Addr> {
         let feeds = |at: &u16| matches!(self.flow.nodes[at].insn, Some(Insn::Wdr));
         self.rests.iter().filter(|(at, _)| feeds(at)).filter_map(|(_, rest)| self.code.address(*rest)).collect()
     }
 
-    /// Jumps to an instruction; an error where there is none.
+    /// Jumps to an instruction, or reports an error if there is none.
     fn go(&mut self, to: u16) {
         if let Some(text) = self.failure(to) {
             return self.fail(&text);
         }
         match self.marks.get(&to) {
             Some(mark) => self.code.jump(*mark),
-            None => self.fail("the program runs into memory that is no code"),
+            None => self.fail("the program runs into memory that is not code"),
         }
     }
 
-    /// The position of the code from here on.
+    /// Sets the source position of the code from here on.
     pub fn position(&mut self, text: Option<&str>) {
         let Some((file, line)) = self.place else {
             let text = text.unwrap_or(&self.text).to_owned();
@@ -209,14 +209,14 @@ impl<'a> Emitter<'a> {
         self.code.span(Span { addr: self.code.here(), file: FileIndex(file as u16 + 1), line, column: 1, text });
     }
 
-    /// What is wrong if an instruction is executed: the line from which a function is called that
-    /// is only called when something is wrong.
+    /// The error text for jumping to an instruction, if that is the entry of a function that is
+    /// only called to report an error. The text is the line that calls it.
     fn failure(&self, to: u16) -> Option<String> {
         let name = self.image.names_at(to).find(|name| FAILURES.contains(name))?;
         Some(self.place.map_or_else(|| format!("{name} is called"), |(file, line)| (self.texts)(file, line)))
     }
 
-    /// Reports an error, and stops.
+    /// Reports an error and stops.
     pub fn fail(&mut self, text: &str) {
         self.code.c(0);
         self.claim(text);
@@ -224,7 +224,7 @@ impl<'a> Emitter<'a> {
         self.code.jump(self.halt);
     }
 
-    /// The top of the stack must not be zero.
+    /// Reports an error if the top of the stack is zero.
     pub fn claim(&mut self, text: &str) {
         self.position(Some(text));
         self.code.op(Op::Assert {});
@@ -240,14 +240,18 @@ impl<'a> Emitter<'a> {
         self.text = format!("{name} at {:#06x}", u32::from(at) * 2);
         self.position(None);
         let Some(insn) = node.insn else {
-            return self.fail(&format!("the word {:#06x} at {:#06x} is no instruction", self.image.flash[at as usize], u32::from(at) * 2));
+            return self.fail(&format!(
+                "the word {:#06x} at {:#06x} is not an instruction",
+                self.image.flash[at as usize],
+                u32::from(at) * 2
+            ));
         };
         let before = self.before.get(&at).copied().unwrap_or(Before::Nothing);
         self.end_step(at, &insn, before);
         self.execute(at, &insn);
     }
 
-    /// Ends the step before an instruction, as is wanted.
+    /// Ends the step before an instruction, in the given way.
     fn end_step(&mut self, at: u16, insn: &Insn, before: Before) {
         let enabled = if self.sharing.handlers.is_empty() { Enabled::No } else { self.facts.enabled(at) };
         let (body, go_on) = (self.code.mark(), self.code.mark());
@@ -256,7 +260,7 @@ impl<'a> Emitter<'a> {
             Before::Line => return self.code.step(Mode::Deterministic),
             Before::Point | Before::Choice => {}
         }
-        // What lies on the stack is private to the processor, whoever points to it.
+        // The stack is private to the processor, even if a pointer leads there.
         let private = before == Before::Point && matches!(insn, Insn::Ld { .. } | Insn::St { .. }) && self.facts.resolved(at).is_none();
         if private {
             self.address_of(insn);
@@ -286,7 +290,7 @@ impl<'a> Emitter<'a> {
         self.code.place(body);
     }
 
-    /// An alternative: the interrupt that a device asks for, after which `to` is executed.
+    /// Adds an alternative: the interrupt that a device requests; `to` is executed after it.
     fn answer(&mut self, to: u16) {
         let mark = self.code.mark();
         self.code.or(mark);
@@ -307,7 +311,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// What is alive before an instruction, with what handlers need.
+    /// The registers that are alive before an instruction, including those that handlers need.
     fn live_before(&self, at: u16) -> Live {
         let mut live = self.liveness.before(at);
         if self.facts.enabled(at) != Enabled::No {
@@ -316,7 +320,7 @@ impl<'a> Emitter<'a> {
         live
     }
 
-    /// Sets everything back that is not alive.
+    /// Sets all registers and flags that are not alive to zero.
     fn forget(&mut self, live: &Live) {
         for r in 0..32_u8 {
             if !self.sharing.written[r as usize] {
@@ -343,7 +347,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Entering a handler, and returning from one.
+    /// The code that enters a handler and that returns from one.
     fn dispatcher(&mut self) {
         self.place = None;
         self.code.place(self.enter);
@@ -377,10 +381,10 @@ impl<'a> Emitter<'a> {
         });
     }
 
-    /// Goes to one of several targets by the number in T2; an error if it is none of them.
+    /// Goes to one of several targets by the number in T2; reports an error if it is none of them.
     fn choose(&mut self, targets: &[(u16, u16)], leaf: &mut dyn FnMut(&mut Self, u16)) {
         match targets {
-            [] => self.fail("the program goes on at an address that no call, jump or interrupt left there"),
+            [] => self.fail("the program returns to an address that no call, jump or interrupt stored"),
             [(number, target)] => {
                 let wrong = self.code.mark();
                 self.code.push(T2);
@@ -428,7 +432,7 @@ impl<'a> Emitter<'a> {
         self.code.set(SP);
     }
 
-    /// Takes the byte on top of the processor's stack into T0. Its place is empty then.
+    /// Takes the byte on top of the processor's stack into T0. Its element is empty afterwards.
     fn pop_byte(&mut self) {
         let index = |this: &mut Self| {
             this.code.get(SP);
@@ -506,7 +510,7 @@ impl<'a> Emitter<'a> {
             }
             Insn::Jump { to } => self.go(to),
             Insn::Call { to } if to == behind => {
-                // Two bytes of room: nobody returns to this address.
+                // Two bytes of room: no return uses this address.
                 self.code.c(0);
                 self.code.pop(T0);
                 self.push_byte(false);
@@ -544,7 +548,7 @@ impl<'a> Emitter<'a> {
                 self.code.push(T2);
                 self.code.set(PC);
                 if self.sharing.handlers.is_empty() {
-                    return self.fail("an interrupt returns that was not taken");
+                    return self.fail("the program returns from an interrupt that was not taken");
                 }
                 self.code.step(Mode::Deterministic);
                 self.code.jump(self.dispatch);

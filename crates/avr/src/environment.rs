@@ -1,8 +1,8 @@
-//! The devices as processes: each interrupt that the program has a handler for is raised by a
+//! The devices as processes. Each interrupt that the program has a handler for is raised by a
 //! process of its own, at any time at which it is enabled and the device works.
 //!
-//! Raising is an offer on a channel without room, which the processor answers where an interrupt
-//! can matter. So a trace names the device, and fairness can be asked for it.
+//! Raising is an offer on a channel without capacity, which the processor accepts where an
+//! interrupt can matter. So a trace names the device, and fairness can be required of it.
 
 use crate::chip::{Chip, Source};
 use crate::code::{Code, I};
@@ -10,7 +10,7 @@ use crate::emit::INTERRUPTS;
 use crate::memory::Memory;
 use bytecode::{Mode, Op, Span};
 
-/// The registers that the process of a source looks at or changes.
+/// The registers that the process of a source reads or changes.
 pub fn registers(source: &Source) -> Vec<u16> {
     let mut all = vec![source.mask.0];
     all.extend(source.needs.map(|(addr, _)| addr));
@@ -36,7 +36,7 @@ pub fn device(code: &mut Code, chip: &Chip, memory: &Memory, source: &Source) {
     }
     if let Some((addr, bit)) = source.flag {
         let var = memory.io[&addr];
-        // The handler clears the flag by being executed, or else finds it raised.
+        // Entering the handler clears the flag; or else the handler finds it raised.
         code.op(Op::Ldg { var });
         if source.clears {
             code.and(!(1 << bit) & 0xff);

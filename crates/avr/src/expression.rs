@@ -1,5 +1,5 @@
-//! Expressions over the variables of a program, as a C programmer writes them: in formulas, and
-//! where an option asks for a value.
+//! Expressions over the variables of a program, in the syntax of C. They occur in formulas, and
+//! where an option needs a value.
 //!
 //! Names are variables with their members and elements (`ring.head`, `tasks[1].state`), constants
 //! of enumerations, and registers of devices (`PORTB`). Operators are those of C without
@@ -12,10 +12,10 @@ use crate::memory::{Memory, Place};
 use bytecode::{Addr, Op};
 use std::collections::BTreeSet;
 
-/// Deepest nesting.
+/// The deepest nesting.
 const DEPTH: usize = 100;
 
-/// What is wrong with an expression: where, and a sentence.
+/// An error in an expression: its offset, and a sentence.
 pub type Wrong = (usize, String);
 
 /// An expression.
@@ -29,11 +29,11 @@ pub enum Expr {
     },
     Unary(Op, Box<Expr>),
     Binary(Op, Box<Expr>, Box<Expr>),
-    /// `&&` and `||`: values become 0 or 1 first.
+    /// `&&` and `||`: the values become 0 or 1 first.
     Both(Op, Box<Expr>, Box<Expr>),
 }
 
-/// Reads expressions with commas in between.
+/// Reads expressions separated by commas.
 pub fn parse(text: &str) -> Result<Vec<Expr>, Wrong> {
     let mut parser = Parser { text, at: 0, depth: 0 };
     let mut all = vec![parser.binary(0)?];
@@ -53,8 +53,8 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// Operators by how strongly they bind, the weakest first; longer ones before those they begin
-/// with.
+/// Operators from the weakest to the strongest binding. A longer operator comes before its
+/// prefixes.
 const LEVELS: &[&[&str]] =
     &[&["||"], &["&&"], &["|"], &["^"], &["&"], &["==", "!="], &["<=", ">=", "<", ">"], &["<<", ">>"], &["+", "-"], &["*", "/", "%"]];
 
@@ -78,7 +78,8 @@ impl Parser<'_> {
         self.space();
         let sign = LEVELS[level].iter().find(|sign| self.rest().starts_with(**sign))?;
         let behind = &self.rest()[sign.len()..];
-        // `&` and `|` are not halves of `&&` and `||`, nor `<` of `<<`.
+        // `&` does not match the first half of `&&`, `|` not that of `||`, `<` not that of `<<`,
+        // and so on.
         let half = matches!(*sign, "&" | "|") && behind.starts_with(*sign) || matches!(*sign, "<" | ">") && behind.starts_with(*sign);
         if half {
             return None;
@@ -144,7 +145,7 @@ impl Parser<'_> {
                 Some(digits) => u32::from_str_radix(digits, 16).ok(),
                 None => word.parse().ok(),
             };
-            return number.map(|number| Expr::Number(number as i32)).ok_or((start, format!("`{word}` is no number of 32 bits")));
+            return number.map(|number| Expr::Number(number as i32)).ok_or((start, format!("`{word}` is not a number of 32 bits")));
         }
         if word.is_empty() {
             return Err((start, "a variable or a number is missing".to_owned()));
@@ -195,7 +196,7 @@ fn operation(sign: &str) -> Op {
 }
 
 impl Expr {
-    /// The registers of devices that are named.
+    /// Adds the registers of devices that the expression names.
     pub fn registers(&self, chip: &Chip, found: &mut BTreeSet<u16>) {
         match self {
             Expr::Number(_) => {}
@@ -213,7 +214,8 @@ impl Expr {
         }
     }
 
-    /// Code that pushes the value. What the value depends on is added to `observed`.
+    /// Emits code that pushes the value. The locations that the value depends on are added to
+    /// `observed`.
     pub fn compile(&self, image: &Image, memory: &Memory, ops: &mut Vec<Op>, observed: &mut BTreeSet<Place>) -> Result<(), Wrong> {
         match self {
             Expr::Number(value) => ops.push(Op::Ldc { value: *value }),
@@ -267,7 +269,7 @@ impl Expr {
                 }
                 (None, None) => ops.push(Op::Ldg { var: object.global }),
                 (Some(_), None) => return Err((at, format!("`{name}` is an array: name an element, as in {name}[0]"))),
-                (None, Some(_)) => return Err((at, format!("`{name}` is no array"))),
+                (None, Some(_)) => return Err((at, format!("`{name}` is not an array"))),
             }
             return Ok(());
         }

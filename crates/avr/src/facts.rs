@@ -1,12 +1,12 @@
-//! What is known about each instruction before anything runs: addresses that are constants, which
-//! POP belongs to which PUSH, whether interrupts can be enabled, what handlers share with the rest.
+//! Facts about each instruction that hold in every execution: constant addresses, which POP belongs
+//! to which PUSH, whether interrupts can be enabled.
 
 use crate::chip::{Chip, Kind};
 use crate::flow::Flow;
 use crate::insn::{Insn, Logic, Mode, One, flag};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of the interrupt flag.
+/// The known value of the interrupt flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Enabled {
     No,
@@ -29,8 +29,8 @@ pub struct Access {
     pub writes: bool,
 }
 
-/// Most slots that take part in the analysis of dead registers, and most of them in one function.
-/// Registers that are saved beyond count as used.
+/// The limits on the slots that take part in the analysis of dead registers: of a program, and of
+/// one function. Registers saved beyond these limits count as used.
 const MAX_SLOTS: usize = 1024;
 const MAX_DEPTH: usize = 128;
 
@@ -42,16 +42,16 @@ pub struct Facts {
     pushes: BTreeMap<u16, usize>,
     pops: BTreeMap<u16, Vec<usize>>,
     enabled: BTreeMap<u16, Enabled>,
-    /// Instructions behind which every register matters.
+    /// Instructions after which every register matters.
     all: BTreeSet<u16>,
     /// The number of slots.
     pub slots: usize,
-    /// Accesses whose address is not known, other than by the frame pointer.
+    /// Whether there are accesses with unknown addresses, other than through the frame pointer.
     pub unresolved: bool,
 }
 
 impl Facts {
-    /// Finds out what is known. At the instructions `all` every register matters.
+    /// Analyses a program. At the instructions `all` every register matters.
     pub fn of(flow: &Flow, chip: &'static Chip, all: BTreeSet<u16>) -> Facts {
         let mut facts = Facts {
             chip,
@@ -73,18 +73,18 @@ impl Facts {
         facts
     }
 
-    /// What the register at an address of the data space does.
+    /// The kind of the register at an address of the data space.
     pub fn kind(&self, addr: u16) -> Option<Kind> {
         self.chip.register(addr).map(|register| register.kind)
     }
 
-    /// The address of an access through a pointer, where it is a constant.
+    /// The address of an access through a pointer, if it is a constant.
     pub fn resolved(&self, at: u16) -> Option<u16> {
         self.resolved.get(&at).copied()
     }
 
     /// Whether an access through a pointer may read the registers of the processor. Compiled code
-    /// never does; where the address is a constant it is known.
+    /// never does so through an unknown address.
     pub fn may_read_registers(&self, at: u16) -> bool {
         self.resolved(at).is_some_and(|addr| addr < 32)
     }
@@ -106,7 +106,7 @@ impl Facts {
         self.enabled.get(&at).copied().unwrap_or(Enabled::No)
     }
 
-    /// How an instruction accesses the data space, other than by pushing and popping.
+    /// How an instruction accesses the data space, other than by PUSH and POP.
     pub fn access(&self, at: u16, insn: &Insn) -> Option<Access> {
         let access = |addr, reads, writes| Some(Access { addr, reads, writes });
         match *insn {
@@ -119,7 +119,7 @@ impl Facts {
         }
     }
 
-    /// Follows constants through straight code.
+    /// Propagates constants through straight-line code.
     fn find_constants(&mut self, flow: &Flow) {
         let leaders = flow.leaders();
         let mut known: [Option<u8>; 32] = [None; 32];
@@ -185,14 +185,14 @@ impl Facts {
                     },
                     Some(Insn::Call { to }) if to == at.wrapping_add(node.len) => stack.extend([Slot::Frame, Slot::Frame]),
                     Some(Insn::Store { addr, .. }) if self.kind(addr) == Some(Kind::Stack { high: false }) => {
-                        // A frame is made, or given back.
+                        // A frame is made or released.
                         if stack.last() == Some(&Slot::Block) {
                             stack.pop();
                         } else {
                             stack.push(Slot::Block);
                         }
                     }
-                    // What is on the stack at the end is not popped by its own function.
+                    // The bytes on the stack at the end are not popped by their own function.
                     Some(Insn::Ret | Insn::Reti) => escaped.extend(stack.iter().filter_map(Slot::push)),
                     _ => {}
                 }
@@ -208,7 +208,8 @@ impl Facts {
                 }
             }
         }
-        // A POP that may take something else takes whatever it takes: its PUSHes are ordinary ones.
+        // If a POP may take another value too, it has no match: its PUSHes are treated as ordinary
+        // ones.
         for (pop, pushes) in &matched {
             if unknown.contains(pop) || pushes.iter().any(|push| escaped.contains(push)) {
                 escaped.extend(pushes);
@@ -238,7 +239,7 @@ impl Facts {
         self.slots = self.pushes.len();
     }
 
-    /// Follows the interrupt flag through calls and returns.
+    /// Propagates the interrupt flag through calls and returns.
     fn follow_interrupt_flag(&mut self, flow: &Flow) {
         let mut open: Vec<(u16, Enabled)> = vec![(0, Enabled::No)];
         open.extend(flow.handlers.iter().map(|(_, entry)| (*entry, Enabled::No)));
@@ -271,7 +272,7 @@ impl Facts {
     }
 }
 
-/// Something on the stack of a function.
+/// An entry of the stack of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Slot {
     Push(u16),
@@ -290,7 +291,7 @@ impl Slot {
     }
 }
 
-/// What an instruction without access to memory does to known values.
+/// The effect of an instruction without memory access on known values.
 fn constants(insn: &Insn, known: &mut [Option<u8>; 32], carry: &mut Option<bool>) {
     let get = |known: &[Option<u8>; 32], r: u8| known[r as usize];
     match *insn {

@@ -1,22 +1,22 @@
-//! Which instructions can be executed, and in which order: functions, calls and returns.
+//! The instructions that can be executed, and their order: functions, calls and returns.
 //!
 //! Code is found by following it from the reset vector, the handlers and the functions that can be
 //! called through a pointer. A function is the set of instructions that its entry reaches without
 //! following calls; one that ends with a jump to another function contains the other's
-//! instructions. Where an address that is popped or computed does not lead is no concern of this
-//! module: the translation ends such a step with an error.
+//! instructions. A popped or computed address that leads outside this code is not handled here: the
+//! translation ends such a step with an error.
 
 use crate::chip::Chip;
 use crate::image::Image;
 use crate::insn::{Insn, decode};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An instruction in its place.
+/// An instruction at an address.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// `None` for a word that is no instruction.
+    /// `None` for a word that is not an instruction.
     pub insn: Option<Insn>,
-    /// Words it takes.
+    /// The length in words.
     pub len: u16,
 }
 
@@ -25,7 +25,7 @@ pub struct Node {
 pub struct Function {
     pub entry: u16,
     pub insns: BTreeSet<u16>,
-    /// Where its callers go on.
+    /// The addresses at which its callers continue.
     pub returns: BTreeSet<u16>,
     /// Functions that it calls, by their entries.
     pub calls: BTreeSet<u16>,
@@ -41,16 +41,17 @@ pub struct Flow {
     pub functions: BTreeMap<u16, Function>,
     /// The handlers that the program has: number of the vector, entry.
     pub handlers: Vec<(u8, u16)>,
-    /// Where jumps and calls through pointers may lead.
+    /// The possible targets of jumps and calls through pointers.
     pub jump_targets: BTreeSet<u16>,
     pub call_targets: BTreeSet<u16>,
-    /// Whether the program was not followed to its end, because its functions share too much code.
+    /// Whether the program was not followed to its end because its functions share too much code.
     pub is_too_large: bool,
     /// The functions that an instruction belongs to, by their entries.
     owners: BTreeMap<u16, Vec<u16>>,
 }
 
-/// Most instructions of all functions together, each counted as often as it belongs to one.
+/// The limit on the instructions of all functions together. An instruction is counted once for each
+/// function that contains it.
 const MAX_INSTRUCTIONS: usize = 1 << 19;
 
 impl Flow {
@@ -85,7 +86,7 @@ impl Flow {
                 open.extend(&function.calls);
                 flow.functions.insert(entry, function);
             }
-            // Functions that are only called through pointers are wanted only where there are such
+            // Functions that are only called through pointers are needed only if there are such
             // calls.
             let uses = flow.nodes.values().any(|node| matches!(node.insn, Some(Insn::Icall | Insn::Ijmp)));
             if !uses || pointers {
@@ -96,7 +97,7 @@ impl Flow {
             flow.jump_targets = image.jump_table();
             flow.jump_targets.extend(&flow.call_targets);
             open.extend(&flow.call_targets);
-            // Those traced before did not know where their jumps lead.
+            // The functions traced before did not know the targets of their jumps.
             open.extend(std::mem::take(&mut flow.functions).into_keys());
         }
         flow.link();
@@ -125,7 +126,7 @@ impl Flow {
             if let Some(insn) = node.insn
                 && insn.skips()
             {
-                // The instruction that is skipped must be known to say how long it is.
+                // The skipped instruction must be decoded to know its length.
                 open.push(at.wrapping_add(node.len).wrapping_add(skipped(image, at.wrapping_add(node.len))));
                 open.push(at.wrapping_add(node.len));
                 continue;
@@ -135,7 +136,7 @@ impl Flow {
         function
     }
 
-    /// The instructions that may follow within the function; behind a call, where it returns to.
+    /// The instructions that may follow within the function; after a call, the one it returns to.
     pub fn next(&self, at: u16) -> Vec<u16> {
         let Some(node) = self.nodes.get(&at) else { return Vec::new() };
         let behind = at.wrapping_add(node.len);
@@ -152,7 +153,7 @@ impl Flow {
         }
     }
 
-    /// Fills in who returns where.
+    /// Fills in the return addresses of functions.
     fn link(&mut self) {
         let mut returns: BTreeMap<u16, BTreeSet<u16>> = BTreeMap::new();
         for function in self.functions.values() {
@@ -185,12 +186,12 @@ impl Flow {
         self.owners.get(&at).map_or(&[], Vec::as_slice)
     }
 
-    /// Where a return at this address may lead.
+    /// The addresses to which a return at this address may lead.
     pub fn returns(&self, at: u16) -> BTreeSet<u16> {
         self.owners(at).iter().flat_map(|entry| &self.functions[entry].returns).copied().collect()
     }
 
-    /// The functions that may be entered by the call at this address.
+    /// The functions that the call at this address may enter.
     pub fn callees(&self, at: u16) -> Vec<u16> {
         let Some(node) = self.nodes.get(&at) else { return Vec::new() };
         match node.insn {
@@ -200,7 +201,7 @@ impl Flow {
         }
     }
 
-    /// The functions that are executed when one is called, itself included.
+    /// The functions that are executed when this one is called, including itself.
     pub fn closure(&self, entry: u16) -> BTreeSet<u16> {
         let mut all = BTreeSet::new();
         let mut open = vec![entry];
@@ -214,7 +215,7 @@ impl Flow {
         all
     }
 
-    /// The instructions at which several ways meet, or that are not reached from the one before.
+    /// The instructions at which several paths join, or that are not reached from the one before.
     pub fn leaders(&self) -> BTreeSet<u16> {
         let mut leaders: BTreeSet<u16> = self.functions.keys().copied().collect();
         for (&at, node) in &self.nodes {
@@ -228,7 +229,7 @@ impl Flow {
     }
 }
 
-/// The length of the instruction at an address, as far as it is one.
+/// The length of the instruction at an address; 1 if it is not an instruction.
 fn skipped(image: &Image, at: u16) -> u16 {
     decode(&image.flash, at).map_or(1, |(_, len)| len)
 }

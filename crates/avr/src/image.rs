@@ -1,4 +1,4 @@
-//! What an ELF file says about a program: memory contents, symbols, the device.
+//! The contents of an ELF file: memory, symbols, the device.
 
 use crate::chip::Chip;
 use crate::debug::{self, Debug};
@@ -6,7 +6,7 @@ use object::read::elf::{ElfFile32, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::BTreeSet;
 
-/// Where the linker puts data, and the EEPROM.
+/// The addresses where the linker puts data, and the EEPROM.
 const DATA: u64 = 0x80_0000;
 const EEPROM: u64 = 0x81_0000;
 const FUSES: u64 = 0x82_0000;
@@ -23,33 +23,34 @@ pub struct Symbol {
 #[derive(Debug)]
 pub struct Image {
     pub chip: &'static Chip,
-    /// The flash, as many words as the device has.
+    /// The flash; its length is that of the device, in words.
     pub flash: Vec<u16>,
     /// Functions, by byte addresses in the flash.
     pub functions: Vec<Symbol>,
-    /// All names of the flash.
+    /// All symbols in the flash.
     pub symbols: Vec<Symbol>,
     /// Named data, by addresses in the data space.
     pub data: Vec<Symbol>,
     /// The end of the variables in SRAM.
     pub data_end: u16,
     pub eeprom: Vec<u8>,
-    /// What the start-up code puts into SRAM, from its first address on; all zero if the code is
-    /// executed as it is.
+    /// The values that the start-up code stores in SRAM, from its first address on; all zero if the
+    /// start-up code is executed itself.
     initial: Vec<u8>,
-    /// Loops of the start-up code whose effect is in `initial`: where they begin, what follows.
+    /// Loops of the start-up code whose effect is in `initial`: their first address, and the
+    /// address that follows.
     shortcuts: Vec<(u16, u16)>,
     pub debug: Debug,
 }
 
-/// Why a file is no program for these devices: a sentence, and a hint.
+/// The reason why a file is not a program for these devices: a sentence, and a hint.
 pub type Refusal = (String, Option<&'static str>);
 
 fn refuse<T>(message: impl Into<String>, hint: Option<&'static str>) -> Result<T, Refusal> {
     Err((message.into(), hint))
 }
 
-/// What a user can do about a file that is not what it should be.
+/// The hint for a file of another kind.
 const LINKED: &str = "give the linked program: `avr-gcc -mmcu=atmega328p -Os -gdwarf-2 main.c -o main.elf`";
 
 impl Image {
@@ -60,8 +61,8 @@ impl Image {
             Err(error) => {
                 let other = object::FileKind::parse(bytes).ok();
                 return match other {
-                    Some(object::FileKind::Elf32) | None => refuse(format!("this is no ELF file that can be read: {error}"), Some(LINKED)),
-                    Some(_) => refuse("this is no ELF file of 32 bits for AVR devices", Some(LINKED)),
+                    Some(object::FileKind::Elf32) | None => refuse(format!("this is not a readable ELF file: {error}"), Some(LINKED)),
+                    Some(_) => refuse("this is not a 32-bit ELF file for AVR devices", Some(LINKED)),
                 };
             }
         };
@@ -73,7 +74,7 @@ impl Image {
         }
         let noted = file.section_by_name(".note.gnu.avr.deviceinfo").and_then(|section| device_of(section.data().ok()?));
         let Some(name) = device.map(str::to_owned).or(noted) else {
-            return refuse("the file does not say for which device it is", Some("say it: `-D device=atmega328p` or `-D device=atmega16`"));
+            return refuse("the file does not name its device", Some("name it: `-D device=atmega328p` or `-D device=atmega16`"));
         };
         let Some(chip) = Chip::named(&name) else {
             return refuse(format!("the device `{name}` is not known"), Some("known devices: atmega328p, atmega16"));
@@ -156,7 +157,7 @@ impl Image {
         Ok(image)
     }
 
-    /// A program of these words, which knows no names.
+    /// A program of these words, without names.
     pub fn of_code(chip: &'static Chip, code: &[u16]) -> Image {
         let mut flash = vec![0xffff_u16; chip.flash as usize];
         for (word, given) in flash.iter_mut().zip(code) {
@@ -176,8 +177,8 @@ impl Image {
         }
     }
 
-    /// Finds the loops with which the start-up code of avr-libc sets variables. Their effect is
-    /// known without executing them, and nothing can happen in between.
+    /// Finds the loops with which the start-up code of avr-libc initialises variables. Their effect
+    /// is known without executing them, and no interrupt can happen in between.
     fn find_shortcuts(&mut self) {
         for name in ["__do_copy_data", "__do_clear_bss"] {
             let Some(start) = self.symbol(name) else { continue };
@@ -196,7 +197,7 @@ impl Image {
         }
     }
 
-    /// The instruction at a word address, with the loops of the start-up code left out.
+    /// The instruction at a word address, with the loops of the start-up code skipped.
     pub fn decode(&self, at: u16) -> Option<(crate::insn::Insn, u16)> {
         match self.shortcuts.iter().find(|(start, _)| *start == at) {
             Some((_, next)) => Some((crate::insn::Insn::Jump { to: *next }, 1)),
@@ -210,7 +211,7 @@ impl Image {
         self.initial.get(place).copied().unwrap_or(0)
     }
 
-    /// The byte address behind the last word of the flash that is not erased.
+    /// The byte address after the last word of the flash that is not erased.
     pub fn code_end(&self) -> u16 {
         let words = self.flash.iter().rposition(|word| *word != 0xffff).map_or(1, |last| last + 1);
         (words * 2).min(0x8000) as u16
@@ -228,13 +229,13 @@ impl Image {
         self.symbols[first..].iter().take_while(move |symbol| symbol.addr == addr).map(|symbol| symbol.name.as_str())
     }
 
-    /// The function around a word address.
+    /// The function that contains a word address.
     pub fn function_at(&self, at: u16) -> Option<&str> {
         let addr = u32::from(at) * 2;
         self.functions.iter().find(|f| (f.addr..f.addr + f.size.max(1)).contains(&addr)).map(|f| f.name.as_str())
     }
 
-    /// Whether a handler only jumps to the reset vector, which is what unused vectors do.
+    /// Whether a handler only jumps to the reset vector, as unused vectors do.
     pub fn is_reset_jump(&self, to: u16) -> bool {
         matches!(crate::insn::decode(&self.flash, to), Some((crate::insn::Insn::Jump { to: 0 }, _)))
     }
@@ -245,8 +246,8 @@ impl Image {
         if at.is_multiple_of(2) { word as u8 } else { (word >> 8) as u8 }
     }
 
-    /// Where the tables of `switch` statements lead: the words between the vectors and the start-up
-    /// code that are addresses of code behind them.
+    /// The targets of the tables of `switch` statements: the words between the vectors and the
+    /// start-up code that are addresses of code after the tables.
     pub fn jump_table(&self) -> BTreeSet<u16> {
         let vectors = u16::from(self.chip.vectors) * 2;
         let Some(start) = self.symbol("__ctors_end").or_else(|| self.symbol("__init")) else { return BTreeSet::new() };

@@ -1,14 +1,14 @@
 //! The AVR instruction set of ATmega16 and ATmega328P, and its decoder.
 //!
-//! Aliases of the assembler are what they stand for: `LSL d` is `ADD d, d`, `CLR d` is `EOR d, d`,
-//! `SEI` sets bit 7 of SREG. Addresses of code are word addresses, addresses of data are those of
-//! the data space, in which the registers of devices begin at 0x20. The encodings are those of
-//! Microchip's "AVR Instruction Set Manual" (DS40002198).
+//! Aliases of the assembler are decoded as the instructions they stand for: `LSL d` is `ADD d, d`,
+//! `CLR d` is `EOR d, d`, `SEI` sets bit 7 of SREG. Addresses of code are word addresses, addresses
+//! of data are those of the data space, in which the registers of devices begin at 0x20. The
+//! encodings are those of Microchip's "AVR Instruction Set Manual" (DS40002198).
 
 /// A register of the processor, 0 to 31.
 pub type Reg = u8;
 
-/// The low register of each pointer.
+/// The low register of X.
 pub const X: Reg = 26;
 /// The low register of Y.
 pub const Y: Reg = 28;
@@ -61,9 +61,9 @@ pub enum One {
 pub enum Mode {
     /// With a displacement.
     At(u8),
-    /// And increased afterwards.
+    /// Increased after the access.
     PostInc,
-    /// Decreased before.
+    /// Decreased before the access.
     PreDec,
 }
 
@@ -238,9 +238,9 @@ impl Insn {
     }
 }
 
-/// Decodes the instruction at a word address: the instruction and how many words it takes. `None`
-/// for a word that is no instruction of these devices. Jumps wrap around at the end of `flash`,
-/// whose length is a power of two, as in the device.
+/// Decodes the instruction at a word address: the instruction and its length in words. `None` for a
+/// word that is not an instruction of these devices. Jumps wrap around at the end of `flash`, whose
+/// length is a power of two, as in the device.
 pub fn decode(flash: &[u16], at: u16) -> Option<(Insn, u16)> {
     let word = *flash.get(at as usize)?;
     let mask = (flash.len() - 1) as u16;
@@ -369,7 +369,7 @@ fn stores(word: u16, r: Reg, second: Option<u16>) -> Option<(Insn, u16)> {
     }
 }
 
-/// Operations on one register, flags, and jumps over long distances.
+/// Operations on one register, flags, and long jumps.
 fn others(word: u16, d: Reg, mask: u16, second: Option<u16>) -> Option<(Insn, u16)> {
     let one = |op| Some((Insn::One { op, d }, 1));
     let alone = |insn| Some((insn, 1));
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn instructions_are_those_of_the_manual() {
-        // Encodings as GNU as gives them.
+        // Encodings produced by GNU as.
         assert_eq!(decoded(&[0x2411]), Some((Insn::Logic { op: Logic::Eor, d: 1, r: 1 }, 1)));
         assert_eq!(decoded(&[0xbe1f]), Some((Insn::Store { addr: 0x5f, r: 1 }, 1)));
         assert_eq!(decoded(&[0x940c, 0x0034]), Some((Insn::Jump { to: 0x4 }, 2)));

@@ -1,9 +1,9 @@
-//! Registers of devices: what a program reads, and what its writes do.
+//! Registers of devices: the values that a program reads, and the effects of its writes.
 //!
-//! An input is chosen when it is read, and only those of its bits that make a difference; an input
-//! that nobody reads costs nothing. What was chosen for an interrupt flag is remembered until the
-//! program or the handler clears it. The levels of pins are remembered where a property looks at
-//! them; otherwise the program has them in a register.
+//! An input is chosen when it is read, and only the bits that make a difference; an input that is
+//! never read costs nothing. The value chosen for an interrupt flag is kept until the program or
+//! the handler clears the flag. The levels of pins are kept if a property refers to them; otherwise
+//! only the program's own registers hold them.
 
 use crate::chip::Kind;
 use crate::code::I;
@@ -23,7 +23,7 @@ impl Emitter<'_> {
         self.memory.io.get(&addr).copied()
     }
 
-    /// Pushes the value of a register, of which the bits `wanted` matter.
+    /// Pushes the value of a register. Only the bits `wanted` matter.
     pub fn load_io(&mut self, addr: u16, wanted: u8) {
         let Some(var) = self.io(addr) else { return self.code.c(0) };
         match self.kind(addr) {
@@ -98,7 +98,7 @@ impl Emitter<'_> {
     /// The levels of pins: an output has the level that the program gave it.
     fn load_pins(&mut self, addr: u16, var: GlobalId, ddr: u16, port: u16, wanted: u8) {
         match self.io(ddr) {
-            // A bit that is an output costs no choice.
+            // A bit that is an output needs no choice.
             Some(direction) => {
                 self.code.c(0);
                 self.code.pop(T2);
@@ -147,7 +147,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Interrupt flags: one that is not raised may be raised by now.
+    /// Interrupt flags: one that is not raised may have been raised by now.
     fn load_flags(&mut self, addr: u16, var: GlobalId, wanted: u8) {
         for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
             let mask = 1 << bit;
@@ -178,7 +178,7 @@ impl Emitter<'_> {
         }
         self.code.op(Op::Ldg { var });
         if self.kind(addr) == Kind::SerialState {
-            // Errors belong to one byte and are not remembered.
+            // Errors belong to one byte and are not kept.
             self.change_bits(addr, 0x1c, 0);
         }
     }
@@ -222,7 +222,7 @@ impl Emitter<'_> {
         self.code.place(end);
     }
 
-    /// Clears and sets bits of a register, if the program has it.
+    /// Clears and sets bits of a register, if the program uses the register.
     fn change_bits(&mut self, addr: u16, clear: u8, set: u8) {
         let Some(var) = self.io(addr) else { return };
         self.code.op(Op::Ldg { var });
@@ -242,7 +242,7 @@ impl Emitter<'_> {
             }
             Kind::Status => self.store_status(),
             Kind::Stack { high } => self.set_stack_pointer(high),
-            // Writing a one to the level of a pin turns its output over, on newer devices.
+            // On newer devices, writing a one to the level of a pin toggles its output.
             Kind::Pins { port, .. } => {
                 if let Some(port) = self.io(port).filter(|_| self.image.chip.ram.0 == 0x100) {
                     self.code.op(Op::Ldg { var: port });
@@ -264,7 +264,7 @@ impl Emitter<'_> {
                 self.code.op(Op::Stg { var });
             }
             Kind::Converter => {
-                // A conversion cannot be called off, and its flag is cleared by a one.
+                // A conversion cannot be cancelled, and writing a one clears its flag.
                 self.code.op(Op::Ldg { var });
                 self.code.push(T0);
                 self.code.op(Op::Not {});
@@ -282,7 +282,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Flags are cleared by ones.
+    /// Clears the flags that are written as ones.
     fn clear_written(&mut self, var: GlobalId, mask: u8) {
         self.code.op(Op::Ldg { var });
         self.code.push(T0);
@@ -329,7 +329,7 @@ impl Emitter<'_> {
             self.code.op(Op::Ldgx { var: eeprom });
             self.code.op(Op::Stg { var: data });
             self.code.place(no_read);
-            // A write needs the permission that was given before.
+            // A write needs the permission that an earlier write gave.
             self.code.push(T0);
             self.code.and(EEPE);
             self.code.jump_zero(no_write);
@@ -371,7 +371,7 @@ impl Emitter<'_> {
                 }
                 self.code.op(Op::Stg { var });
             }
-            // These instructions touch the one bit alone.
+            // These instructions access only this bit.
             Kind::Flags | Kind::Pins { .. } => {
                 if set {
                     self.code.c(1 << bit);

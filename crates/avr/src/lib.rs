@@ -1,8 +1,8 @@
 //! ATmega firmware: from an ELF file to byte-code.
 //!
-//! Machine code is checked as it is, with the names and lines of the C source (M. Weber, "An
+//! Machine code is checked unchanged, with the names and lines of the C source (M. Weber, "An
 //! embeddable virtual machine for state space generation", section 3.4). `docs/avr.md` says what is
-//! exact and what is abstract. The way of a program through this crate, one module a station:
+//! exact and what is abstract. The modules are the stages that a program passes through:
 //!
 //! | module | takes | gives |
 //! |---|---|---|
@@ -58,30 +58,30 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The bytes with which ELF files begin.
 pub const MAGIC: [u8; 4] = *b"\x7fELF";
 
-/// What is to be read beside the file itself.
+/// The input of a translation, in addition to the file.
 pub struct Request<'a> {
-    /// What is said about the program and its environment.
+    /// Options about the program and its environment.
     pub defines: &'a [(String, String)],
     /// Formulas, each by its name.
     pub formulas: &'a [(String, String)],
-    /// Expressions, each text a list with commas in between.
+    /// Lists of expressions, each a text separated by commas.
     pub expressions: &'a [String],
-    /// The text of a source file, by the name that the debugging information has for it.
+    /// The text of a source file, by its name in the debugging information.
     pub sources: &'a mut dyn FnMut(&str) -> Option<String>,
 }
 
 /// A translated program.
 #[derive(Debug, Default)]
 pub struct Compiled {
-    /// The program; absent if something is wrong.
+    /// The program; absent if there are errors.
     pub program: Option<Program>,
-    /// For each list of expressions the atoms that compute them.
+    /// For each list of expressions, the atoms that compute them.
     pub values: Vec<Vec<AtomId>>,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The name under which the list of expressions with this number is in the map.
+/// The name in the map of the list of expressions with this number.
 pub fn name_of_expression(number: usize) -> String {
     format!("expression {}", number + 1)
 }
@@ -143,7 +143,7 @@ pub fn compile(map: &mut SourceMap, file: FileId, bytes: &[u8], request: Request
 struct Stated {
     name: String,
     text: String,
-    /// The text of each atom, its file in the map, and what it says.
+    /// Each atom: its text, its file in the map, and its expression.
     atoms: Vec<(String, FileId, expression::Expr)>,
 }
 
@@ -158,7 +158,7 @@ fn formula(map: &mut SourceMap, name: &str, text: &str) -> Result<Stated, Diagno
         }))
     };
     if let Err(wrong) = Formula::parse(text, &mut collect) {
-        let hint = "conditions over variables stand in single quotes: [] 'count <= 8'";
+        let hint = "write conditions over variables in single quotes: [] 'count <= 8'";
         return Err(Diagnostic::error(Span::point(file, wrong.at), wrong.message).with_hint(hint));
     }
     let mut atoms = Vec::new();
@@ -304,8 +304,8 @@ fn translate(
     Ok((program, values))
 }
 
-/// The property that the watchdog is fed again and again while it is on, and its atoms, the first
-/// of which has the number `first`. Nothing if the program does not feed it.
+/// The property that the program resets the watchdog again and again while it is on, and its atoms,
+/// the first of which has the number `first`. `None` if the program never resets it.
 fn watchdog(chip: &chip::Chip, memory: &Memory, feedings: &[Addr], first: usize) -> Option<(Formula, Vec<AtomCode>)> {
     let register = *memory.io.get(&chip.watchdog.0).filter(|_| !feedings.is_empty())?;
     let on = vec![Op::Ldg { var: register }, Op::Ldc { value: chip.watchdog.1.into() }, Op::And {}];
@@ -319,8 +319,8 @@ fn watchdog(chip: &chip::Chip, memory: &Memory, feedings: &[Addr], first: usize)
     Some((formula, vec![atom("the watchdog is on", on), atom("the watchdog is fed", fed)]))
 }
 
-/// The registers whose values handlers use: those that are alive when one begins, if nothing is
-/// alive when it ends.
+/// The registers whose values handlers use: those that are alive at the start of a handler if none
+/// is alive at its end.
 fn needs_of_handlers(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Live {
     let mut needs = Live::nothing(facts.slots);
     if handlers.is_empty() {
@@ -333,7 +333,7 @@ fn needs_of_handlers(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Live
     needs
 }
 
-/// Steps that no path leads to are refused by the verifier: they become blocked paths.
+/// Replaces unreachable steps, which the verifier refuses, by blocked paths.
 fn drop_unreachable(program: &mut Program) {
     let mut reached = vec![false; program.code.len()];
     let mut open: Vec<Addr> = program.processes.iter().map(|process| process.entry).collect();

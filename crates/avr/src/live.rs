@@ -1,11 +1,11 @@
 //! Dead registers and dead flags, bit by bit.
 //!
-//! Backwards through the code, each bit of a register is alive if its value may make a difference:
-//! `ANDI r24, 4` needs one bit of `r24`, and an instruction whose flags nobody reads needs nothing
-//! for them. A register that a function saves on the stack and restores is alive only if it is
-//! alive behind the restoring: each PUSH that is matched by POPs has a *slot* that takes part in
-//! the analysis (`slots`). That a saved register is not read by other means is an assumption about
-//! compiled code; `docs/avr.md` states it.
+//! The analysis runs backwards through the code. Each bit of a register is alive if its value may
+//! make a difference: `ANDI r24, 4` needs one bit of `r24`, and an instruction whose flags are
+//! never read needs nothing for them. A register that a function saves on the stack and restores is
+//! alive only if it is alive after it is restored: each PUSH that is matched by POPs has a *slot*
+//! that takes part in the analysis (`slots`). The analysis assumes of compiled code that a saved
+//! register is not read in any other way; `docs/avr.md` states this.
 
 use crate::chip::Kind;
 use crate::facts::Facts;
@@ -52,17 +52,17 @@ impl Live {
 
 /// All flags that arithmetic sets.
 const ARITHMETIC: &[u8] = &[flag::C, flag::Z, flag::N, flag::V, flag::S, flag::H];
-/// Those of operations that leave the half carry alone.
+/// The flags of operations that do not change the half carry.
 const NO_HALF: &[u8] = &[flag::C, flag::Z, flag::N, flag::V, flag::S];
-/// Those of bitwise operations, and of INC and DEC.
+/// The flags of bitwise operations, and of INC and DEC.
 const LOGIC: &[u8] = &[flag::Z, flag::N, flag::V, flag::S];
 
-/// The bits up to the highest that is set: what a sum needs for these bits of the result.
+/// The bits up to the highest that is set: the operand bits on which these bits of a sum depend.
 fn below(mask: u8) -> u8 {
     if mask == 0 { 0 } else { 0xff >> mask.leading_zeros() }
 }
 
-/// What must be alive before an instruction, given what is alive behind it.
+/// The bits that are alive before an instruction, given those that are alive after it.
 pub fn before(insn: &Insn, at: u16, facts: &Facts, after: &Live) -> Live {
     let mut live = after.clone();
     match *insn {
@@ -73,7 +73,7 @@ pub fn before(insn: &Insn, at: u16, facts: &Facts, after: &Live) -> Live {
             need |= if after.has(&[flag::H]) { 0x0f } else { 0 };
             live.regs[d as usize] = 0;
             live.kill_flags(ARITHMETIC);
-            // The difference of a register and itself does not depend on it.
+            // The difference of a register and itself does not depend on its value.
             if !(subtracts && d == r) {
                 live.regs[d as usize] |= need;
                 live.regs[r as usize] |= need;
@@ -140,7 +140,8 @@ pub fn before(insn: &Insn, at: u16, facts: &Facts, after: &Live) -> Live {
                 live.regs[(d + i) as usize] = 0;
                 live.regs[(r + i) as usize] |= need;
             }
-            // A pair that overlaps itself is not made by two moves in a row.
+            // Once more, because the loop above may have cleared a register of `r` if the pairs
+            // overlap.
             for i in 0..2 {
                 live.regs[(r + i) as usize] |= after.regs[(d + i) as usize];
             }
@@ -211,7 +212,7 @@ pub fn before(insn: &Insn, at: u16, facts: &Facts, after: &Live) -> Live {
             live.regs[d as usize] = 0;
             live.pair(ptr, 0xff);
             if facts.resolved(at).is_some() && !moved {
-                // The address is known; the pointer is not looked at.
+                // The address is known; the pointer is not read.
                 live = after.clone();
                 live.regs[d as usize] = 0;
             }
@@ -311,7 +312,7 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// The analysis of a program. At the end of a handler `at_end` is alive.
+    /// Analyses a program. At the end of a handler `at_end` is alive.
     pub fn of(flow: &Flow, facts: &Facts, at_end: Live) -> Liveness {
         let slots = at_end.slots.len();
         let mut this = Liveness { before: BTreeMap::new(), slots, at_end };
@@ -336,7 +337,7 @@ impl Liveness {
         this
     }
 
-    /// The instructions on which the one at `at` depends.
+    /// The instructions on whose results the result at `at` depends.
     fn uses(&self, flow: &Flow, at: u16) -> Vec<u16> {
         let callees = flow.callees(at);
         if !callees.is_empty() {
@@ -348,7 +349,7 @@ impl Liveness {
         }
     }
 
-    /// What is alive behind an instruction.
+    /// The bits that are alive after an instruction.
     pub fn after(&self, flow: &Flow, facts: &Facts, at: u16) -> Live {
         let insn = flow.nodes[&at].insn;
         if matches!(insn, Some(Insn::Reti)) || facts.everything_matters(at) {
@@ -363,7 +364,7 @@ impl Liveness {
         live
     }
 
-    /// What is alive before an instruction.
+    /// The bits that are alive before an instruction.
     pub fn before(&self, at: u16) -> Live {
         self.before.get(&at).cloned().unwrap_or_else(|| Live::nothing(self.slots))
     }

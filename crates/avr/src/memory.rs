@@ -1,10 +1,10 @@
-//! Where everything of the data space is in a state.
+//! The layout of the data space in a state.
 //!
 //! Each variable of the program is a variable of the byte-code, with its name; so it is shown by
-//! name, and what a step reads and writes is known. Each register of a device that the program uses
-//! is one too. The stack is an array of its own, of nine bits an element: the ninth says that the
-//! byte was written, so an element that nobody wrote is 0, and so are those below the stack
-//! pointer.
+//! name, and the reads and writes of a step are known. Each register of a device that the program
+//! uses is a variable too. The stack is an array whose elements have nine bits: the ninth says that
+//! the byte was written. So an element that was never written is 0, and so are those below the
+//! stack pointer.
 
 use crate::debug::{Part, Scalar};
 use crate::facts::Facts;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The stack, a local of the processor.
 pub const STACK: LocalId = LocalId(44);
 
-/// What is at an address.
+/// The object at an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Place {
     Register(u8),
@@ -38,13 +38,13 @@ pub struct Object {
 }
 
 impl Object {
-    /// Bytes.
+    /// The size in bytes.
     pub fn size(&self) -> u32 {
         u32::from(self.scalar.size) * self.count.unwrap_or(1)
     }
 }
 
-/// The type with which a scalar is kept. A signed byte is kept with its sign.
+/// The type in which a scalar is kept. A signed byte is kept with its sign.
 pub fn type_of(scalar: Scalar) -> Type {
     match (scalar.size, scalar.signed) {
         (1, false) => Type::Byte,
@@ -62,9 +62,9 @@ pub struct Memory {
     pub objects: Vec<Object>,
     /// Registers of devices.
     pub io: BTreeMap<u16, GlobalId>,
-    /// The first address of the stack, and how many bytes there are.
+    /// The first address of the stack, and its size in bytes.
     pub stack: (u16, u16),
-    /// Constants in the flash that are read: the first byte, how many, and the array.
+    /// The constants in flash that are read: the first byte, the number of bytes, and the array.
     pub flash: Option<(u16, u16, GlobalId)>,
     pub eeprom: Option<GlobalId>,
     ram: u16,
@@ -73,8 +73,8 @@ pub struct Memory {
 const BYTE: Scalar = Scalar { size: 1, signed: false, boolean: false };
 
 impl Memory {
-    /// Lays out the memory; the variables are appended to `globals`. `stack` is the most that the
-    /// stack can take, if that is known.
+    /// Lays out the memory; the variables are appended to `globals`. `stack` is the most bytes that
+    /// the stack can take, if that is known.
     pub fn of(
         image: &Image,
         flow: &Flow,
@@ -163,7 +163,7 @@ impl Memory {
         globals.push(variable);
     }
 
-    /// What is at an address.
+    /// The object at an address.
     pub fn place(&self, addr: u16) -> Place {
         if addr < 32 {
             return Place::Register(addr as u8);
@@ -191,7 +191,7 @@ fn unique(name: String, globals: &[Variable]) -> String {
 }
 
 /// The parts of all variables: those of the debugging information, then those that only the symbol
-/// table knows, then what is in between.
+/// table has, then the gaps between them.
 fn parts(image: &Image) -> Vec<Part> {
     let (start, end) = (image.chip.ram.0, image.data_end);
     let inside = |addr: u32, size: u32| addr >= start.into() && addr + size <= end.into();

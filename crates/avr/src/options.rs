@@ -1,4 +1,4 @@
-//! What a user can say about a program and its environment, with `-D NAME=VALUE`.
+//! Options about a program and its environment, given with `-D NAME=VALUE`.
 
 use crate::chip::Chip;
 use std::collections::BTreeMap;
@@ -10,31 +10,32 @@ pub struct Range {
     pub greatest: u8,
 }
 
-/// What was said.
+/// The options.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The device, if the file does not say it.
+    /// The device, if the file does not name it.
     pub device: Option<String>,
     /// The values of registers that are inputs, by addresses.
     pub inputs: BTreeMap<u16, Range>,
     /// Interrupts that never happen, by their names.
     pub silent: Vec<String>,
-    /// Whether registers are shown.
+    /// Whether traces show the registers.
     pub registers: bool,
-    /// Whether accesses byte by byte that an interrupt divides are errors.
+    /// Whether it is an error if an interrupt divides an access byte by byte.
     pub races: bool,
-    /// Whether reading a byte of the stack that nobody wrote is an error.
+    /// Whether it is an error to read a byte of the stack that was never written.
     pub uninitialised: bool,
-    /// The bytes of the stack that are kept, if the user says it.
+    /// The number of bytes of the stack that are kept, if the user gives it.
     pub stack: Option<u16>,
-    /// Whether an interrupt can be taken before every instruction, not only where it matters.
+    /// Whether an interrupt can be taken before every instruction, instead of only where it
+    /// matters.
     pub all_points: bool,
-    /// Whether BREAK ends the program, for tests.
+    /// Whether BREAK ends the program; for tests.
     pub halts_at_break: bool,
 }
 
 impl Options {
-    /// Reads the definitions that do not depend on the device. The others are given back.
+    /// Reads the definitions that do not depend on the device, and returns the others.
     pub fn read(defines: &[(String, String)]) -> Result<(Options, Vec<(String, String)>), String> {
         let mut options = Options { races: true, uninitialised: true, ..Options::default() };
         let mut rest = Vec::new();

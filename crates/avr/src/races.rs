@@ -2,7 +2,7 @@
 //!
 //! The processor moves one byte at a time, so a variable of two bytes is read by two instructions.
 //! If a handler that writes the variable runs in between, the value that was read never existed.
-//! The first access of such a group leaves a note, the last one takes it away, and a handler that
+//! The first access of such a group stores a *note*, the last one clears it, and a handler that
 //! finds the note of a variable it accesses has divided the group.
 
 use crate::facts::{Enabled, Facts};
@@ -11,13 +11,13 @@ use crate::memory::{Memory, Place};
 use crate::sharing::Sharing;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an instruction has to do with a race.
+/// The part of an instruction in a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Race {
-    /// A group begins; the number of the note.
+    /// A group begins; the number of its note.
     Begin(u16),
     End,
-    /// The note must not be one of these; the variable.
+    /// The note must not be one of these; and the variable.
     Check {
         written: u16,
         any: Option<u16>,
@@ -25,7 +25,7 @@ pub enum Race {
     },
 }
 
-/// The note of a group that reads or writes.
+/// The number of the note of a group that reads or writes.
 fn note(object: usize, writes: bool) -> u16 {
     object as u16 * 2 + 1 + u16::from(writes)
 }

@@ -1,9 +1,10 @@
-//! What handlers share with the rest of a program, and where a step must end because of it.
+//! The data that handlers share with the rest of a program, and the points where a step must end
+//! because of it.
 //!
-//! A handler runs to its end before the interrupted code goes on. So an interrupt between two
-//! instructions that touch nothing of what handlers touch has the same effect as one before both:
-//! it is enough to take interrupts before instructions that do. This is partial-order reduction
-//! with the choices made in the code.
+//! A handler runs to its end before the interrupted code continues. So an interrupt between two
+//! instructions that access nothing that handlers access has the same effect as one before both. It
+//! is enough to take interrupts before instructions that do access such data. This is a
+//! partial-order reduction, carried out in the code.
 
 use crate::chip::{Chip, Kind};
 use crate::emit::Before;
@@ -15,23 +16,23 @@ use crate::live::{Live, Liveness};
 use crate::memory::{Memory, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What handlers do, and what follows from it.
+/// The accesses of handlers, and their consequences.
 #[derive(Debug, Default)]
 pub struct Sharing {
     /// Handlers that can be taken: number of the vector, entry.
     pub handlers: Vec<(u8, u16)>,
     /// The registers that some instruction writes.
     pub written: [bool; 32],
-    /// Instructions directly behind one that enables interrupts: they are executed first.
+    /// Instructions directly after one that enables interrupts: they are executed first.
     pub shadowed: BTreeSet<u16>,
     pub reads: BTreeSet<Place>,
     pub writes: BTreeSet<Place>,
     /// Whether handlers read or write through pointers.
     any_read: bool,
     any_write: bool,
-    /// Whether every instruction counts as one that touches what handlers touch.
+    /// Whether every instruction counts as an access to data that handlers access.
     pub all_points: bool,
-    /// Writes of these must be visible, because a property looks at them.
+    /// Writes to these must be visible, because a property refers to them.
     pub observed: BTreeSet<Place>,
 }
 
@@ -53,8 +54,8 @@ impl Sharing {
                 Insn::Store { addr, .. } => facts.kind(addr) == Some(Kind::Status),
                 _ => false,
             };
-            // Where another way leads to the next instruction too, nothing is known about the one
-            // before.
+            // If the next instruction has another predecessor too, it may be executed after an
+            // instruction that enables nothing.
             if enables && ways.get(&behind) == Some(&1) {
                 sharing.shadowed.insert(behind);
             }
@@ -71,7 +72,7 @@ impl Sharing {
                 }
             }
         }
-        // Devices look at these, and change these.
+        // Devices read and change these registers.
         for source in chip.sources.iter().filter(|source| sharing.handlers.iter().any(|(vector, _)| *vector == source.vector)) {
             sharing.reads.insert(Place::Io(source.mask.0));
             sharing.reads.extend(source.needs.map(|(addr, _)| Place::Io(addr)));
@@ -95,7 +96,7 @@ impl Sharing {
             Some(Place::Stack | Place::Register(_)) => false,
             Some(place) => {
                 let (read, written) = (self.any_read || self.reads.contains(&place), self.any_write || self.writes.contains(&place));
-                // A pointer of a handler does not lead to a register of a device.
+                // A pointer of a handler does not point to a register of a device.
                 let (read, written) = match place {
                     Place::Io(_) => (self.reads.contains(&place), self.writes.contains(&place)),
                     _ => (read, written),
@@ -153,7 +154,7 @@ fn writes_registers(insn: &Insn, written: &mut [bool; 32]) {
     }
 }
 
-/// Whether an instruction chooses an input: then its bits that matter.
+/// The bits of an input that an instruction chooses and that matter; 0 if it chooses none.
 pub fn chosen(at: u16, insn: &Insn, facts: &Facts, after: &Live) -> u8 {
     let (addr, mask) = match *insn {
         Insn::Load { d, addr } => (addr, after.regs[d as usize]),
@@ -170,7 +171,7 @@ pub fn chosen(at: u16, insn: &Insn, facts: &Facts, after: &Live) -> u8 {
     }
 }
 
-/// From how many instructions each instruction is reached, within functions.
+/// The number of instructions from which each instruction is reached, within functions.
 fn ways_to(flow: &Flow) -> BTreeMap<u16, usize> {
     let mut ways: BTreeMap<u16, usize> = BTreeMap::new();
     for &at in flow.nodes.keys() {
@@ -185,7 +186,7 @@ fn ways_to(flow: &Flow) -> BTreeMap<u16, usize> {
 pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing, liveness: &Liveness) -> BTreeMap<u16, Before> {
     let mut steps = BTreeMap::new();
     let joins = ways_to(flow);
-    // Where the watchdog is fed, a property can see it.
+    // A property can refer to the watchdog, so the steps that reset it are visible.
     let watched = memory.io.contains_key(&image.chip.watchdog.0);
     let points = loop_points(flow, facts);
     let mut last = None;
@@ -212,7 +213,7 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
             steps.insert(at, before);
         }
     }
-    // A step ends behind a write that a property looks at.
+    // A step ends after a write to a variable that a property refers to.
     for (&at, node) in &flow.nodes {
         let Some(insn) = node.insn else { continue };
         if !shows(at, &insn, flow, facts, memory, sharing) {
@@ -228,8 +229,8 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
     steps
 }
 
-/// Whether an instruction completes a write that a property looks at. A variable of several bytes
-/// is written by several instructions; only the last one shows its value.
+/// Whether an instruction completes a write to a variable that a property refers to. A variable of
+/// several bytes is written by several instructions; only the last one shows its value.
 fn shows(at: u16, insn: &Insn, flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> bool {
     let Some(access) = facts.access(at, insn).filter(|access| access.writes) else { return false };
     let Some(addr) = access.addr else { return sharing.observed.iter().any(|place| matches!(place, Place::Object(_))) };
@@ -240,7 +241,7 @@ fn shows(at: u16, insn: &Insn, flow: &Flow, facts: &Facts, memory: &Memory, shar
     !more_of(at, addr, place, flow, facts, memory)
 }
 
-/// Whether another byte of a variable is written by the code that follows directly.
+/// Whether the code that follows directly writes another byte of the variable.
 pub fn more_of(at: u16, addr: u16, place: Place, flow: &Flow, facts: &Facts, memory: &Memory) -> bool {
     let Place::Object(index) = place else { return false };
     if memory.objects[index].scalar.size == 1 {
@@ -262,8 +263,8 @@ pub fn more_of(at: u16, addr: u16, place: Place, flow: &Flow, facts: &Facts, mem
     false
 }
 
-/// Loops that must not be taken for a single step: their first instructions, and whether an
-/// interrupt can be taken there.
+/// Loops that must not become a single step: their first instructions, and whether an interrupt can
+/// be taken there.
 fn loop_points(flow: &Flow, facts: &Facts) -> BTreeMap<u16, bool> {
     let mut points = BTreeMap::new();
     for &at in flow.nodes.keys() {
@@ -279,7 +280,7 @@ fn loop_points(flow: &Flow, facts: &Facts) -> BTreeMap<u16, bool> {
             };
             let enabled = facts.enabled(head) != Enabled::No;
             if !body.iter().any(leaves) {
-                // It runs for ever. A step of it is visible.
+                // It runs for ever. Each iteration is a visible step.
                 points.insert(head, enabled);
             } else if enabled && !body.iter().all(plain) {
                 points.entry(head).or_insert(true);

@@ -1,8 +1,8 @@
-//! How deep the stack can become, where the code tells.
+//! An upper bound on the depth of the stack.
 //!
 //! Each function pushes, makes room for its variables, and calls others. Without recursion and
-//! calls through pointers the sum along the deepest way is a bound. Handlers come on top: one at a
-//! time, because they run with interrupts disabled. Where a bound cannot be found all of the free
+//! calls through pointers the sum along the deepest path is a bound. Handlers are added to it: one
+//! at a time, because they run with interrupts disabled. If no bound can be found, all of the free
 //! memory is kept in a state.
 
 use crate::chip::Kind;
@@ -11,7 +11,7 @@ use crate::flow::Flow;
 use crate::insn::{Insn, Y};
 use std::collections::BTreeMap;
 
-/// Bytes beyond the bound, for what start-up code leaves on the stack.
+/// Bytes beyond the bound, for the start-up code.
 const MARGIN: u32 = 8;
 
 /// The most bytes that the stack takes; `None` if that is not known.
@@ -21,8 +21,8 @@ pub fn most(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Option<u16> {
     let mut deepest = 0;
     for (_, entry) in handlers {
         let enables = flow.closure(*entry).iter().any(|f| flow.functions[f].insns.iter().any(|at| facts.enabled(*at) != Enabled::No));
-        // Functions that the rest of the program calls too may run with interrupts enabled there;
-        // only a handler that enables them itself can be interrupted.
+        // Functions that the rest of the program calls too may run with interrupts enabled when
+        // called from there. Only a handler that enables interrupts itself can be interrupted.
         let own = flow.closure(*entry).iter().any(|f| {
             flow.functions[f]
                 .insns
@@ -45,7 +45,7 @@ fn depth(flow: &Flow, facts: &Facts, entry: u16, known: &mut BTreeMap<u16, Optio
     if nesting > 200 {
         return None;
     }
-    // A function that is reached again from itself has no bound.
+    // A recursive function has no bound.
     known.insert(entry, None);
     let function = flow.functions.get(&entry)?;
     if function.calls_any {

@@ -1,10 +1,11 @@
-//! Files that are no firmware, damaged firmware and random words: always an answer, never a panic.
+//! Files that are not firmware, damaged firmware and random words: each gets an answer, and none
+//! causes a panic.
 
 use source::SourceMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Translates a file; whatever comes out goes through the verifier.
+/// Translates a file, and verifies the resulting program.
 fn read(bytes: &[u8], device: Option<&str>) -> bool {
     let mut map = SourceMap::new();
     let file = map.add("broken.elf", "");
@@ -60,7 +61,7 @@ fn damaged_firmware_is_refused_or_read() {
 
 #[test]
 fn code_that_would_grow_without_bound_is_refused() {
-    // Every instruction calls another: functions that all contain each other.
+    // Every instruction calls another, so all functions contain each other.
     let calls: Vec<u16> = (0..0x1f00_u16).map(|at| 0xd000 | (at.wrapping_mul(37) & 0xfff)).collect();
     assert!(avr::testing::program("atmega16", &calls).is_none());
 }

@@ -6,7 +6,7 @@ use contract::{Successors, System};
 use std::sync::Arc;
 use vm::Interpreter;
 
-/// A machine that has stopped.
+/// A machine that has stopped at BREAK.
 struct Stopped {
     program: Arc<Verified>,
     state: Vec<u8>,
@@ -81,7 +81,7 @@ fn memory_is_written_and_read_back() {
 
 #[test]
 fn calls_return() {
-    // RCALL to the subroutine behind BREAK, which sets r16 and returns.
+    // RCALL to the subroutine after BREAK, which sets r16 and returns.
     let end = run(&[0xd002, ldi(17, 7), 0x9598, ldi(16, 5), 0x9508]);
     assert_eq!((end.local("r16"), end.local("r17"), end.local("SP")), (5, 7, 0x8ff));
 }

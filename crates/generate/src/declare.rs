@@ -34,7 +34,7 @@ impl Generator<'_> {
         format!("{} {}{length}", self.c_type(&declaration.ty), variable.name.text)
     }
 
-    /// What stores the initial value of a variable; nothing if it is zero.
+    /// The statements that store the initial value of a variable; empty if it is zero.
     pub(crate) fn initial(&mut self, name: &str, declaration: &Declaration, variable: &Variable) -> Vec<String> {
         let length = variable.length.as_ref().and_then(number).unwrap_or(1);
         let element = |i: i32| if variable.length.is_some() { format!("{name}[{i}]") } else { name.to_owned() };

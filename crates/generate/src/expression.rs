@@ -26,7 +26,7 @@ impl Generator<'_> {
         text
     }
 
-    /// Whether evaluating it looks at something that processes share.
+    /// Whether evaluating the expression reads something that processes share.
     pub(crate) fn looks_outside(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Number(_) | ExprKind::Error => false,
@@ -34,8 +34,7 @@ impl Generator<'_> {
             ExprKind::Unary(_, a) => self.looks_outside(a),
             ExprKind::Binary(_, a, b) => self.looks_outside(a) || self.looks_outside(b),
             ExprKind::Conditional(a, b, c) => [a, b, c].into_iter().any(|e| self.looks_outside(e)),
-            // What a piece of C looks at is its own affair: it is not evaluated under the lock
-            // unless it names a shared variable.
+            // A piece of C is not evaluated under the lock unless it names a shared variable.
             ExprKind::Embedded(fragment, _) => self
                 .names
                 .macros
@@ -116,7 +115,7 @@ impl Generator<'_> {
             | ExprKind::NonProgress
             | ExprKind::RemoteLabel { .. }
             | ExprKind::RemoteVariable { .. } => {
-                let hint = "put it into `promela_MS { … }`, and what the program does instead into `c_expr_IS { … }`";
+                let hint = "put it into `promela_MS { … }`, and the program's own code into `c_expr_IS { … }`";
                 self.error(expr.span, "a program cannot look into other processes", hint);
                 "0".to_owned()
             }
@@ -128,7 +127,7 @@ impl Generator<'_> {
         if matches!(expr.kind, ExprKind::Binary(..)) { format!("({text})") } else { text }
     }
 
-    /// The values of an argument: one, or those of a structure's fields.
+    /// The values of an argument: one value, or the values of a structure's fields.
     pub(crate) fn values(&mut self, argument: &Expr, out: &mut Vec<String>) {
         if let ExprKind::Ref(reference) = &argument.kind
             && let Some((ty @ TypeName::User(_), false)) = self.names.type_of(reference)
@@ -177,7 +176,7 @@ impl Generator<'_> {
         matches!(reference.parts.as_slice(), [part] if self.names.message(&part.name.text).is_some())
     }
 
-    /// A value cut to what a variable of this type holds, where C's type is wider.
+    /// A value cut to the range of this type, where C's type is wider.
     pub(crate) fn cut(&self, ty: Option<&TypeName>, value: &str) -> String {
         match ty {
             Some(TypeName::Bit) => format!("({value}) & 1"),

@@ -22,10 +22,10 @@ impl Generator<'_> {
         files
     }
 
-    /// What all programs include: types, shared variables, declarations of C.
+    /// The header that all programs include: types, shared variables, declarations of C.
     fn header(&mut self) -> String {
         let mut text =
-            String::from("/* Generated; what is written here is lost. */\n#ifndef INIT_H\n#define INIT_H\n\n#include \"everypath.h\"\n\n");
+            String::from("/* Generated: changes made here are lost. */\n#ifndef INIT_H\n#define INIT_H\n\n#include \"everypath.h\"\n\n");
         for (set, values) in self.names.mtypes.clone() {
             let name = set.map_or("mtype".to_owned(), |set| format!("mtype_{set}"));
             let list: Vec<String> = values.iter().enumerate().map(|(i, v)| if i == 0 { format!("{v} = 1") } else { v.clone() }).collect();
@@ -58,7 +58,7 @@ impl Generator<'_> {
                     let _ = writeln!(text, "{}\n", fragment.text.trim());
                 }
                 Unit::Embedded(Embedded::State { declaration, scope, .. }) if &**scope == "Global" || &**scope == "Hidden" => {
-                    self.warn(declaration.span, "a variable of C outside processes: every process has one of its own");
+                    self.warn(declaration.span, "this variable of C is outside processes: every process has its own copy");
                     let _ = writeln!(text, "static {};\n", declaration.text.trim_end_matches(';'));
                 }
                 _ => {}
@@ -76,7 +76,7 @@ impl Generator<'_> {
             }
             text.push('\n');
         }
-        text.push_str("/* What the shared variables start with. */\nstatic inline void start_globals(void)\n{\n");
+        text.push_str("/* Sets the shared variables to their initial values. */\nstatic inline void start_globals(void)\n{\n");
         for (declaration, variable) in &globals {
             let name = self.names.macros.contains(&*variable.name.text);
             let name = if name { variable.name.text.to_string() } else { format!("globals->{}", variable.name.text) };
@@ -185,7 +185,7 @@ impl Generator<'_> {
 
     fn text(&self, name: &str, declarations: &str, starts: &[String], body: &str) -> String {
         let mut text =
-            String::from("/* Generated; what is written here is lost. */\n#include \"init.h\"\n\nint main(int argc, char *argv[])\n{\n");
+            String::from("/* Generated: changes made here are lost. */\n#include \"init.h\"\n\nint main(int argc, char *argv[])\n{\n");
         let _ = writeln!(text, "\tep_attach(\"{name}\", argc, argv, SHARES, GLOBALS_SIZE, start_globals);");
         text.push_str(declarations);
         text.push_str("\t/* Statements: */\n");
@@ -198,7 +198,7 @@ impl Generator<'_> {
     }
 }
 
-/// How many steps are begun and not ended at each label.
+/// The number of steps that are begun and not ended at each label.
 fn find_labels(steps: &[Step], held: usize, out: &mut std::collections::BTreeMap<String, usize>) {
     for step in steps {
         if let Step::Statement(statement) = step {

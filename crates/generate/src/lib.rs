@@ -1,12 +1,12 @@
-//! From a text of a model and a program to the files of the program.
+//! Generates the files of a C program from a text that contains both a model and a program.
 //!
 //! The text is Promela with pieces of C for the program alone (`promela::hybrid`). The control
-//! structure is the model's: a process type becomes a program of its own, a selection becomes an
-//! `if` or a `switch`, and what the model does in one step is done under one lock. The rules are
-//! those of W. Bezuidenhout, "Automated program generation: bridging the gap between model and
-//! implementation" (Stellenbosch, 2007), section 3, with these differences: what the model shares
-//! is shared, a process that cannot go on sleeps instead of testing again and again, a channel
-//! needs no piece of C of its own, and a `timeout` is a timer.
+//! structure is that of the model: a process type becomes a program of its own, a selection becomes
+//! an `if` or a `switch`, and each step of the model runs under one lock. The rules are those of W.
+//! Bezuidenhout, "Automated program generation: bridging the gap between model and implementation"
+//! (Stellenbosch, 2007), section 3, with four differences: the programs share the variables that
+//! the model shares, a blocked process sleeps instead of polling, a channel needs no piece of C of
+//! its own, and a `timeout` is a timer.
 
 #![forbid(unsafe_code)]
 
@@ -34,11 +34,12 @@ const RUNTIME_C: &str = include_str!("runtime/everypath.c");
 pub struct Generated {
     /// Names and contents, in the order in which they were made.
     pub files: Vec<(String, String)>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Makes the program in C. The errors say what has no translation, with positions.
+/// Generates the program in C. The errors name the constructs that have no translation, with
+/// positions.
 pub fn program(hybrid: &Hybrid, map: &SourceMap, name: &str) -> Result<Generated, Vec<Diagnostic>> {
     let mut generator = Generator {
         map,
@@ -59,17 +60,17 @@ pub fn program(hybrid: &Hybrid, map: &SourceMap, name: &str) -> Result<Generated
     if errors.is_empty() { Ok(Generated { files, warnings }) } else { Err(errors) }
 }
 
-/// A loop around a statement.
+/// A loop that encloses a statement.
 #[derive(Debug)]
 struct Around {
-    /// Its number, for the label behind it.
+    /// Its number, for the label after it.
     number: usize,
     used: bool,
-    /// How many steps were begun and not ended when it was entered.
+    /// The number of steps that were begun and not ended when it was entered.
     held: usize,
 }
 
-/// The state of the generator: what it writes, and where it is.
+/// The state of the generator: the text it writes, and its position in the model.
 struct Generator<'a> {
     map: &'a SourceMap,
     hybrid: &'a Hybrid,
@@ -83,9 +84,9 @@ struct Generator<'a> {
     /// Loops and `switch`es of C inside the innermost loop of the model, which a `break` of C would
     /// leave instead.
     inside: usize,
-    /// Steps begun and not ended: inside `atomic`.
+    /// The number of steps begun and not ended: more than zero inside `atomic`.
     held: usize,
-    /// How many were begun at each label of the present process.
+    /// The number of steps begun at each label of the present process.
     labels: BTreeMap<String, usize>,
 }
 
@@ -130,7 +131,7 @@ impl<'a> Generator<'a> {
         format!("{}, {}", at.line, at.column)
     }
 
-    /// A step was taken.
+    /// Writes the call that records a step.
     fn step(&mut self, span: Span) {
         let place = self.place(span);
         self.line(&format!("EP_STEP({place});"));

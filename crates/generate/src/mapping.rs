@@ -1,15 +1,15 @@
-//! Whether pieces of the model and of the program fit each other, as far as their texts tell.
+//! Compares the pieces of the model with the pieces of the program, as far as their texts tell.
 //!
-//! The control structure is the same in both by construction. What may differ is what stands in
-//! pieces: a variable that only the program changes there, or only the model. Such a difference is
-//! what the model then says nothing about.
+//! The control structure is the same in both by construction. The pieces may differ: a variable may
+//! be changed only by the program, or only by the model. The result of a check then says nothing
+//! about that variable in the program.
 
 use promela::Hybrid;
 use promela::ast::{Declaration, Step, Stmt, StmtKind, Unit};
 use source::Diagnostic;
 use std::collections::BTreeSet;
 
-/// Warnings about pairs of which one side changes a variable of the model and the other does not.
+/// Warnings about pairs in which one side changes a variable of the model and the other does not.
 pub fn check(hybrid: &Hybrid) -> Vec<Diagnostic> {
     let mut known = BTreeSet::new();
     for unit in &hybrid.program.units {
@@ -30,14 +30,14 @@ pub fn check(hybrid: &Hybrid) -> Vec<Diagnostic> {
         if let Some((span, names)) = &program {
             for name in names.difference(&at_model) {
                 let message = format!("the program changes `{name}` here, and the model does not");
-                let hint = "say in `promela_MS { … }` beside it which values it may get";
+                let hint = "state in `promela_MS { … }` next to it which values it may get";
                 found.push(Diagnostic::warning(*span, message).with_hint(hint));
             }
         }
         if let (Some((span, names)), true) = (&model, program.is_some()) {
             for name in names.difference(&at_program) {
                 let message = format!("the model changes `{name}` here, and the program does not");
-                found.push(Diagnostic::warning(*span, message).with_hint("the program goes on with the old value"));
+                found.push(Diagnostic::warning(*span, message).with_hint("the program continues with the old value"));
             }
         }
     }
@@ -96,7 +96,7 @@ pub(crate) fn assigned(text: &str, known: &BTreeSet<String>, promela: bool) -> B
     found
 }
 
-/// Whether a text goes on as one behind a variable that is assigned to.
+/// Whether the text after a variable makes it an assignment.
 fn changes(after: &str) -> bool {
     let mut rest = after.trim_start();
     while rest.starts_with('[') || rest.starts_with('.') {

@@ -5,12 +5,12 @@ use promela::ast::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What is declared outside processes.
+/// The names declared outside processes.
 pub(crate) struct Names<'a> {
     pub typedefs: BTreeMap<String, &'a Typedef>,
     /// Globals in the order of the text.
     pub globals: Vec<(&'a Declaration, &'a Variable)>,
-    /// Those that pieces of C name, and that nothing else is called.
+    /// The globals that pieces of C name and whose names nothing else has.
     pub macros: BTreeSet<String>,
     by_name: HashMap<String, (TypeName, bool)>,
     pub mtypes: Vec<(Option<String>, Vec<String>)>,
@@ -77,7 +77,7 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// The value of a name of a message.
+    /// The value of a message name.
     pub fn message(&self, name: &str) -> Option<usize> {
         self.mtypes.iter().find_map(|(_, values)| values.iter().position(|value| value == name)).map(|position| position + 1)
     }
@@ -86,7 +86,7 @@ impl<'a> Names<'a> {
         self.by_name.contains_key(name) && !self.locals.contains_key(name)
     }
 
-    /// The type of what a reference names, and whether it is a whole array.
+    /// The type of a reference, and whether it is a whole array.
     pub fn type_of(&self, reference: &Reference) -> Option<(TypeName, bool)> {
         let mut parts = reference.parts.iter();
         let first = parts.next()?;
@@ -104,7 +104,7 @@ impl<'a> Names<'a> {
         Some((ty, array))
     }
 
-    /// The scalars of a structure: the way to each, and its type.
+    /// The scalars of a structure: the path to each, and its type.
     pub fn leaves(&self, ty: &TypeName, path: &str, depth: usize, out: &mut Vec<(String, TypeName)>) {
         match ty {
             TypeName::User(name) if depth < 32 => {
@@ -128,7 +128,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A number that is written as such.
+/// The value of a number literal.
 pub(crate) fn number(expr: &Expr) -> Option<i32> {
     match expr.kind {
         ExprKind::Number(n) => Some(n),
@@ -136,7 +136,7 @@ pub(crate) fn number(expr: &Expr) -> Option<i32> {
     }
 }
 
-/// What is mentioned in a program.
+/// The names that a program mentions.
 #[derive(Default)]
 struct Survey {
     declared: BTreeSet<String>,

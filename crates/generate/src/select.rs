@@ -1,22 +1,22 @@
 //! Selections and repetitions.
 //!
-//! The options are tried from top to bottom, and the first that is executable is taken: one of the
-//! choices that the model has. If none is, the process sleeps. Comparisons of one variable with
-//! constants become a `switch`, whose cases are left by a jump where a `break` would only leave the
-//! `switch`.
+//! The options are tried from top to bottom, and the first executable one is taken, which is one of
+//! the choices of the model. If none is executable, the process sleeps. Comparisons of one variable
+//! with constants become a `switch`; its cases are left by a jump where a `break` would only leave
+//! the `switch`.
 
 use crate::statement::is_timeout;
 use crate::{Around, Generator};
 use promela::ast::{Binary, Expr, ExprKind, Receive, Step, Stmt, StmtKind};
 use source::Span;
 
-/// The first statement of an option, and what follows.
+/// The first statement of an option, and the statements after it.
 struct Branch<'s> {
     first: First<'s>,
-    /// The statements behind the first one. The second list is that of the option around it.
+    /// The statements after the first one. The second list belongs to the enclosing option.
     rest: Vec<&'s [Step]>,
     span: Span,
-    /// Whether the first statement stands in an `atomic`, which holds the lock on.
+    /// Whether the first statement is in an `atomic`, which continues to hold the lock.
     atomic: bool,
 }
 
@@ -30,7 +30,8 @@ enum First<'s> {
 }
 
 impl Generator<'_> {
-    /// The branches of options; an option that begins with a selection has one for each of its own.
+    /// The branches of the options. An option that begins with a selection has one branch for each
+    /// option of that selection.
     fn branches<'s>(&mut self, options: &'s [Vec<Step>], out: &mut Vec<Branch<'s>>, after: &[&'s [Step]], depth: usize) {
         for option in options {
             self.branch(option, out, after, depth);
@@ -79,7 +80,7 @@ impl Generator<'_> {
         let number = self.selections;
         let mut branches = Vec::new();
         self.branches(options, &mut branches, &[], 0);
-        // `else` is tried last, wherever it stands.
+        // `else` is tried last, wherever it is written.
         branches.sort_by_key(|branch| matches!(branch.first, First::Else));
         let has_else = branches.iter().any(|branch| matches!(branch.first, First::Else));
         let outside = branches.iter().any(|branch| match &branch.first {
@@ -215,7 +216,7 @@ impl Generator<'_> {
         self.line("} else {");
         self.indent += 1;
         if !locks && self.held == 0 {
-            self.warn(span, "nobody else can make an option executable: if none is, the process waits for ever");
+            self.warn(span, "no other process can make an option executable: if none is, the process waits for ever");
             self.begin();
         }
         self.line(if timed { "ep_wait_timed();" } else { "ep_wait();" });
@@ -226,11 +227,11 @@ impl Generator<'_> {
         self.line("}");
     }
 
-    /// What follows the first statement of an option.
+    /// Writes the statements after the first one of an option.
     fn rest(&mut self, branch: &Branch<'_>, locks: bool) {
         let mut lists = branch.rest.iter();
         if branch.atomic {
-            // The step goes on to the end of the inner sequence.
+            // The step continues to the end of the inner sequence.
             if !locks && self.held == 0 {
                 self.begin();
             }
@@ -303,7 +304,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The options as a `switch`; true if the label behind the selection is used.
+    /// Writes the options as a `switch`; returns whether the label after the selection is used.
     fn switch(&mut self, variable: &str, branches: &[Branch<'_>], repeats: bool, looping: bool, number: usize) -> bool {
         let mut used = false;
         self.line(&format!("switch ({variable}) {{"));

@@ -16,7 +16,8 @@ impl Generator<'_> {
         }
     }
 
-    /// A declaration where execution passes it. Those of the whole process stand at its beginning.
+    /// A declaration in the middle of a process. The declarations of the whole process are written
+    /// at its beginning.
     fn late_declaration(&mut self, declaration: &Declaration, outermost: bool) {
         for variable in &declaration.variables {
             let name = variable.name.text.to_string();
@@ -42,7 +43,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Something that is done under the lock, if it concerns other processes.
+    /// Writes something under the lock, if it concerns other processes.
     fn locked(&mut self, outside: bool, make: impl FnOnce(&mut Self)) {
         let own = outside && self.held == 0;
         if own {
@@ -129,7 +130,7 @@ impl Generator<'_> {
             StmtKind::Do(options) => self.repetition(options, span),
             StmtKind::For { variable, range, body, header } => self.for_loop(variable, range, body, *header),
             StmtKind::Select { variable, from, to } => {
-                self.warn(span, "of several values the program takes the first");
+                self.warn(span, "the program takes the first of several values");
                 _ = to;
                 self.assign(variable, from, span);
             }
@@ -152,7 +153,7 @@ impl Generator<'_> {
                 self.line("}");
             }
             StmtKind::Unless(main, _) => {
-                let hint = "put it into `promela_MS { … }`, and what the program does instead beside it";
+                let hint = "put it into `promela_MS { … }`, and the program's own code next to it";
                 self.error(span, "`unless` has no translation", hint);
                 self.statement(main);
             }
@@ -173,7 +174,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A piece of C, as it is.
+    /// A piece of C, unchanged.
     fn fragment(&mut self, fragment: &Fragment, condition: Option<&Fragment>, span: Span) {
         let shared = !self.hybrid.program_only.contains(&fragment.span);
         if shared {
@@ -192,7 +193,8 @@ impl Generator<'_> {
             self.line("}");
         }
         if !shared {
-            // What the program has computed is compared with what the model may choose.
+            // The values that the program has computed are compared with those that the model may
+            // choose.
             let scalar = |(ty, array): &(TypeName, bool)| !*array && !matches!(ty, TypeName::User(_) | TypeName::Chan);
             let known = self.names.locals.iter().filter(|(_, ty)| scalar(ty)).map(|(name, _)| name.clone()).collect();
             let names = crate::mapping::assigned(&fragment.text, &known, false);
@@ -204,7 +206,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A condition that is a statement waits until it is true.
+    /// A condition as a statement: it waits until it is true.
     fn condition(&mut self, expr: &Expr, span: Span) {
         match &expr.kind {
             ExprKind::Number(n) if *n != 0 => {
@@ -220,7 +222,7 @@ impl Generator<'_> {
                 let timed = is_timeout(expr);
                 let outside = self.looks_outside(expr);
                 if !outside && !timed && !matches!(expr.kind, ExprKind::Embedded(..)) {
-                    self.warn(span, "nobody else can make this condition true: if it is false, the process waits for ever");
+                    self.warn(span, "no other process can make this condition true: if it is false, the process waits for ever");
                 }
                 self.locked(true, |g| {
                     let text = g.expr(expr);
@@ -266,7 +268,7 @@ impl Generator<'_> {
         format!("ep_try_send({channel}, {}, (int[]) {{ {} }}, {}, {place})", values.len(), values.join(", "), u8::from(sorted))
     }
 
-    /// The declaration of the fields, the call that receives, the name of the fields.
+    /// The declaration of the fields, the call that receives, and the name of the fields.
     pub(crate) fn receive(&mut self, receive: &Receive) -> (String, String, String) {
         let fields = self.fields(receive);
         self.fields += 1;
@@ -278,7 +280,7 @@ impl Generator<'_> {
         (declaration, call, name)
     }
 
-    /// Stores what was received.
+    /// Stores the received values.
     pub(crate) fn store(&mut self, receive: &Receive, name: &str) {
         let fields = self.fields(receive);
         let mut shared = false;
@@ -333,7 +335,7 @@ impl Generator<'_> {
     }
 }
 
-/// Whether a condition becomes true when time is over.
+/// Whether a condition becomes true when the time limit has passed.
 pub(crate) fn is_timeout(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Timeout => true,

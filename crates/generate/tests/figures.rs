@@ -1,4 +1,4 @@
-//! The figures of the thesis, their misprints corrected, and the rules that it states.
+//! The figures of the thesis, with misprints corrected, and the rules that it states.
 
 mod common;
 
@@ -9,7 +9,7 @@ fn made(text: &str) -> common::Made {
     generate(text).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
-/// Parts that occur in a text in this order.
+/// Asserts that the parts occur in the text in this order.
 fn in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {
@@ -53,7 +53,7 @@ fn figure_6_parameters_come_from_the_command_line() {
         let folder = Folder::new("add");
         folder.write(&program);
         folder.make();
-        // By itself, or started by `init`.
+        // As a program of its own, or started by `init`.
         assert_eq!(String::from_utf8_lossy(&folder.run("add", &["20", "30"]).stdout), "50\n");
         assert_eq!(String::from_utf8_lossy(&folder.run("init", &[]).stdout), "5\n");
     }
@@ -163,7 +163,7 @@ fn figure_15_a_function_and_its_abstraction() {
     );
     in_order(&made.flat("A.c"), &["int x = 0;", "while (1) {", "x = rand()%4;", "printf(\"%d\\n\""]);
     assert!(!made.file("A.c").contains("chan") && !made.files.iter().any(|(name, _)| name == "rand_ms.c"));
-    // Both sides change `x`, so nothing is said here; that the values differ is found by a trace.
+    // Both sides change `x`, so there is no warning here; a trace shows that the values differ.
     assert!(made.mapping.is_empty(), "{:?}", made.mapping);
 }
 

@@ -64,7 +64,7 @@ static void end(const char *what)
 
 static void write_trace(const char *text)
 {
-	/* One write is one line, whoever else writes. */
+	/* Each line is one write, so that lines of several processes do not mix. */
 	if (trace >= 0 && write(trace, text, strlen(text)) < 0)
 		ep_complain("the trace cannot be written");
 }
@@ -72,7 +72,7 @@ static void write_trace(const char *text)
 static void lock(void)
 {
 	if (pthread_mutex_lock(&shared->lock) == EOWNERDEAD)
-		/* A process died in the middle of a step. What it wrote stays. */
+		/* A process died in the middle of a step. Its changes so far are kept. */
 		pthread_mutex_consistent(&shared->lock);
 }
 
@@ -92,9 +92,9 @@ static void open_segment(size_t size, void (*start)(void))
 	if (fd < 0)
 		fd = shm_open(segment, O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
-		end("no shared memory");
+		end("shared memory is not available");
 	if (creator && ftruncate(fd, (off_t) whole) < 0)
-		end("no shared memory of this size");
+		end("shared memory of this size is not available");
 	if (!creator) {
 		struct stat found = { 0 };
 		while (fstat(fd, &found) == 0 && (size_t) found.st_size < whole)
@@ -103,7 +103,7 @@ static void open_segment(size_t size, void (*start)(void))
 	shared = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (shared == MAP_FAILED)
-		end("no shared memory");
+		end("shared memory is not available");
 	ep_variables = (char *) shared + sizeof(struct shared);
 	if (creator) {
 		pthread_mutexattr_t mutex;
@@ -137,7 +137,7 @@ void ep_attach(const char *name, int argc, char **argv, int shares, size_t size,
 		if (trace < 0)
 			ep_complain("the trace cannot be opened");
 	}
-	/* A child that ends is gone; nobody needs to ask for it. */
+	/* The system removes children that end; no wait is needed. */
 	signal(SIGCHLD, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	if (shares)
@@ -292,7 +292,7 @@ static void sleep_until(const struct timespec *limit)
 {
 	int held = depth, result;
 	if (!shared) {
-		/* Nothing can change. */
+		/* The program shares nothing, so nothing can change. */
 		if (limit)
 			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, limit, NULL);
 		else
@@ -303,7 +303,7 @@ static void sleep_until(const struct timespec *limit)
 	if (dirty)
 		pthread_cond_broadcast(&shared->change);
 	dirty = 0;
-	/* The lock is given up whole, however many steps are nested. */
+	/* The lock is released completely, however deeply steps are nested. */
 	depth = 0;
 	result = limit ? pthread_cond_timedwait(&shared->change, &shared->lock, limit) : pthread_cond_wait(&shared->change, &shared->lock);
 	if (result == EOWNERDEAD)
@@ -486,7 +486,7 @@ static int fits(const struct channel *c, const int *values, int given, const str
 	return 1;
 }
 
-/* Of the offers of one process, one is taken. */
+/* When one offer of a process is taken, its other offers are withdrawn. */
 static void withdraw_all(pid_t by)
 {
 	for (int k = 1; k <= shared->channels; k++)

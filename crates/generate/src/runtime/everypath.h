@@ -1,8 +1,8 @@
 /* The run time of a generated program: processes, shared variables, channels, timers, traces.
  *
- * Every process of the model is a process of the operating system. What the model shares is in one
- * segment of shared memory with one lock. A step is taken under the lock, so it is as indivisible
- * as in the model; a process that cannot go on sleeps until something has changed.
+ * Every process of the model is a process of the operating system. The variables and channels of
+ * the model are in one segment of shared memory with one lock. A step is taken under the lock, so
+ * it is as indivisible as in the model. A blocked process sleeps until something has changed.
  */
 #ifndef EVERYPATH_H
 #define EVERYPATH_H
@@ -22,7 +22,7 @@ struct ep_field {
 	int value;
 };
 
-/* The variables that the model shares, and what they start with. */
+/* The variables that the model shares. */
 extern void *ep_variables;
 
 /* Begins a process: `size` bytes of shared variables, which `start` sets in the first process. A
@@ -30,13 +30,13 @@ extern void *ep_variables;
 void ep_attach(const char *name, int argc, char **argv, int shares, size_t size, void (*start)(void));
 /* Waits for the processes that this one has started, and ends it. */
 int ep_finish(void);
-/* The number of a process among those that run, and how many there are. */
+/* The number of this process, and the number of processes that run. */
 int ep_pid(void);
 int ep_processes(void);
 /* An argument of the process. */
 int ep_argument(int number);
 
-/* Starts a process; its number, or 0 if it could not be started. */
+/* Starts a process and returns its number, or 0 if it could not be started. */
 int ep_run(const char *name, int count, const int *arguments);
 /* The same for a process that exists from the beginning. */
 int ep_active(const char *name, int count, const int *arguments);
@@ -44,11 +44,11 @@ int ep_active(const char *name, int count, const int *arguments);
 /* A step begins and ends; they may be nested. */
 void ep_begin(void);
 void ep_end(void);
-/* Ends an attempt that took no step, so that a time limit that is over stays so. */
+/* Ends an attempt that took no step; a time limit that has passed remains passed. */
 void ep_again(void);
 /* A shared variable was changed. */
 void ep_changed(void);
-/* Sleeps until something has changed. With a time limit, `timeout` becomes true when it is over. */
+/* Sleeps until something has changed. With a time limit, `timeout` becomes true when it has passed. */
 void ep_wait(void);
 void ep_wait_timed(void);
 int ep_timed_out(void);
@@ -56,7 +56,7 @@ int ep_timed_out(void);
 /* A step was taken: written to the trace, if there is one. */
 extern int ep_tracing;
 void ep_step(int line, int column);
-/* So many variables have values that the model may choose: name and value (a long) of each. */
+/* Writes the values that the model may choose: `count` pairs of a name and a value (a long). */
 void ep_values(int count, ...);
 #define EP_STEP(line, column) \
 	do { \
@@ -64,7 +64,7 @@ void ep_values(int count, ...);
 			ep_step(line, column); \
 	} while (0)
 
-/* Channels. `types` has one letter for a field: 1 bit, b byte, s short, i int. */
+/* Channels. `types` has one letter for each field: 1 bit, b byte, s short, i int. */
 int ep_channel(int capacity, const char *types);
 int ep_try_send(int channel, int count, const int *values, int sorted, int line, int column);
 /* A rendezvous that was offered and not taken is withdrawn. */
@@ -74,10 +74,10 @@ int ep_poll(int channel, int count, const struct ep_field *fields, int any);
 int ep_length(int channel);
 int ep_capacity(int channel);
 
-/* The value a variable of few bits keeps. */
+/* The value that a variable of so many bits keeps. */
 #define EP_BITS(value, bits) ((value) & ((1u << (bits)) - 1u))
 
-/* Something is wrong: one line on standard error. */
+/* Writes one line about an error to standard error. */
 void ep_complain(const char *what);
 
 #endif

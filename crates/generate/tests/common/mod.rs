@@ -19,7 +19,7 @@ impl Made {
         &found.unwrap_or_else(|| panic!("no {name} among {:?}", self.files.iter().map(|(n, _)| n).collect::<Vec<_>>())).1
     }
 
-    /// A file without blanks at the ends of lines, joined to one line.
+    /// A file as one line, with single spaces.
     pub fn flat(&self, name: &str) -> String {
         self.file(name).split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -88,7 +88,7 @@ impl Folder {
     }
 }
 
-/// Builds a program and returns what it prints; nothing if there is no compiler.
+/// Builds a program and returns its output; `None` if there is no compiler.
 pub fn output(name: &str, text: &str) -> Option<String> {
     if !has("cc") || !has("make") {
         println!("passed over, no C compiler");

@@ -6,6 +6,7 @@
 
 use crate::codec::{BlockDecoder, BlockEncoder, common, damaged, get, put};
 use crate::folder::{FileReader, FileWriter, Folder};
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::io;
 use std::sync::Arc;
@@ -196,7 +197,7 @@ impl Run {
         Run::open(folder, self.number).map(Arc::new)
     }
 
-    fn read(&self, block: usize, buffer: &mut Vec<u8>, decoder: &mut BlockDecoder, zstd: &mut Zstd) -> io::Result<()> {
+    fn read(&self, block: usize, buffer: &mut Vec<u8>, decoder: &mut BlockDecoder) -> io::Result<()> {
         let entry = &self.index.blocks[block];
         let packed = match &self.place {
             Place::Memory(bytes) => {
@@ -209,7 +210,7 @@ impl Run {
                 buffer
             }
         };
-        decoder.begin(packed, self.number, block as u64, &mut zstd.0).map_err(|error| self.error(error, block))
+        with_decompressor(|zstd| decoder.begin(packed, self.number, block as u64, zstd)).map_err(|error| self.error(error, block))
     }
 
     fn error(&self, error: io::Error, block: usize) -> io::Error {
@@ -233,7 +234,7 @@ fn read_index(file: &dyn FileReader, bytes: u64, number: u64) -> io::Result<Inde
     if len > bytes.saturating_mul(1 << 10) {
         return Err(wrong());
     }
-    let unpacked = Zstd::new()?.0.decompress(&packed, len as usize).map_err(|error| damaged(&error.to_string()))?;
+    let unpacked = with_decompressor(|zstd| zstd.decompress(&packed, len as usize)).map_err(|error| damaged(&error.to_string()))?;
     let index = Index::from_bytes(&unpacked).ok_or_else(wrong)?;
     let end = index.blocks.last().map_or(0, |block| block.offset + u64::from(block.len));
     if end == start { Ok(index) } else { Err(wrong()) }
@@ -246,12 +247,17 @@ fn end_file(mut file: Box<dyn FileWriter>, number: u64, offset: u64, index: &[u8
     file.finish()
 }
 
-struct Zstd(zstd::bulk::Decompressor<'static>);
+thread_local! {
+    /// A thread has one decompressor for all its cursors, because a decompressor is larger than a
+    /// block.
+    static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
 
-impl Zstd {
-    fn new() -> io::Result<Zstd> {
-        Ok(Zstd(zstd::bulk::Decompressor::new()?))
-    }
+fn with_decompressor<T>(work: impl FnOnce(&mut zstd::bulk::Decompressor<'static>) -> io::Result<T>) -> io::Result<T> {
+    DECOMPRESSOR.with_borrow_mut(|decompressor| match decompressor {
+        Some(decompressor) => work(decompressor),
+        None => work(decompressor.insert(zstd::bulk::Decompressor::new()?)),
+    })
 }
 
 /// Writes a run, state after state in ascending order.
@@ -357,7 +363,6 @@ impl<'s> RunWriter<'s> {
 pub struct Cursor {
     run: Arc<Run>,
     block: BlockDecoder,
-    zstd: Zstd,
     buffer: Vec<u8>,
     /// The current block, and the block after the last one to read.
     number: usize,
@@ -367,6 +372,9 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// The memory of a cursor: the unpacked block and the packed block.
+    pub const MEMORY: u64 = 2 * BLOCK_BYTES as u64;
+
     /// A cursor before the first state.
     pub fn new(run: Arc<Run>) -> io::Result<Cursor> {
         let end = run.blocks();
@@ -375,8 +383,8 @@ impl Cursor {
 
     /// A cursor before the first state of block `first`, which ends before block `end`.
     pub fn within(run: Arc<Run>, first: usize, end: usize) -> io::Result<Cursor> {
-        let (block, zstd, end) = (BlockDecoder::default(), Zstd::new()?, end.min(run.blocks()));
-        Ok(Cursor { run, block, zstd, buffer: Vec::new(), number: first, end, begun: false, over: first >= end })
+        let (block, end) = (BlockDecoder::default(), end.min(run.blocks()));
+        Ok(Cursor { run, block, buffer: Vec::new(), number: first, end, begun: false, over: first >= end })
     }
 
     /// The run that is read.
@@ -406,12 +414,6 @@ impl Cursor {
         (self.number, self.run.states_in(self.number) - self.block.left() - 1)
     }
 
-    /// The memory it takes.
-    pub fn memory() -> u64 {
-        // The unpacked block, the packed block, and zstd's own memory.
-        (2 * BLOCK_BYTES + (160 << 10)) as u64
-    }
-
     /// Moves to the next state; returns whether there is one.
     #[inline]
     pub fn advance(&mut self) -> io::Result<bool> {
@@ -436,7 +438,7 @@ impl Cursor {
             self.over = true;
             return Ok(false);
         }
-        self.run.read(self.number, &mut self.buffer, &mut self.block, &mut self.zstd)?;
+        self.run.read(self.number, &mut self.buffer, &mut self.block)?;
         self.block.advance()
     }
 

@@ -9,7 +9,7 @@
 use crate::sync::lock;
 use crate::visited_runs::merged;
 use contract::{Budgeted, Inserted, StateId, Stop, Store, StoreFull, StoreWorker};
-use runs::{Met, Recent, Run, RunWriter, Shelf};
+use runs::{Cursor, Met, Recent, Run, RunWriter, Shelf};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,8 +19,10 @@ use std::sync::{Arc, Mutex};
 const DEFAULT_BUDGET: u64 = 1 << 30;
 /// The least memory of a worker for the states it found last.
 const LEAST_RECENT: u64 = 1 << 16;
-/// If there are more runs than this, they are merged, because each needs a buffer when it is read.
-const MOST_SPILLS: usize = 24;
+/// If there are more runs than this, some are merged, because each needs a buffer when it is read.
+/// With much memory there may be more, whose buffers take at most one part in `BUFFER_SHARE`.
+const MOST_SPILLS: u64 = 24;
+const BUFFER_SHARE: u64 = 16;
 /// The zstd level for runs that are kept for one level of the search.
 const BRIEF: i32 = 1;
 
@@ -32,8 +34,9 @@ pub(crate) struct Gathering<'f> {
     retired: Mutex<Vec<(u64, u64)>>,
     trouble: Mutex<Option<io::Error>>,
     budget: u64,
-    /// The memory that other parts of the search hold.
+    /// The memory that other parts of the search hold, and the least that they held.
     elsewhere: AtomicU64,
+    least_elsewhere: AtomicU64,
     workers: u64,
     /// The memory of the workers' states, and of the runs and the filter.
     recent: AtomicU64,
@@ -52,6 +55,7 @@ impl<'f> Gathering<'f> {
             trouble: Mutex::default(),
             budget: limit.unwrap_or(DEFAULT_BUDGET),
             elsewhere: AtomicU64::new(0),
+            least_elsewhere: AtomicU64::new(u64::MAX),
             workers: workers.max(1) as u64,
             recent: AtomicU64::new(0),
             runs: AtomicU64::new(0),
@@ -73,8 +77,12 @@ impl<'f> Gathering<'f> {
         (self.available() / 8).saturating_sub(held)
     }
 
+    /// At least half of what there was at the beginning. Memory that this store has freed may still
+    /// belong to the process and counts as held elsewhere. If that made the store smaller, it would
+    /// free more.
     fn available(&self) -> u64 {
-        self.budget.saturating_sub(self.elsewhere.load(Relaxed)).max(self.budget / 16)
+        let least = self.budget.saturating_sub(self.least_elsewhere.load(Relaxed)) / 2;
+        self.budget.saturating_sub(self.elsewhere.load(Relaxed)).max(self.budget / 16).max(least)
     }
 
     /// The memory for the states that a worker found last.
@@ -155,12 +163,14 @@ impl<'f> Gathering<'f> {
     fn add(&self, run: Run) -> io::Result<()> {
         let mut spills = lock(&self.spills);
         spills.push(Arc::new(run));
-        if spills.len() > MOST_SPILLS {
-            let all = merged(&spills, self.shelf, 0, BRIEF, &|| self.is_over())?;
-            for run in std::mem::take(&mut *spills) {
-                self.retire(&run);
-            }
-            spills.extend(all.map(Arc::new));
+        let most = (self.available() / (BUFFER_SHARE * Cursor::MEMORY)).clamp(MOST_SPILLS, 8 * MOST_SPILLS) as usize;
+        if spills.len() > most {
+            // The shortest runs are merged, so that no state is written again and again.
+            spills.sort_by_key(|run| std::cmp::Reverse(run.bytes()));
+            let some = spills.split_off(most / 4);
+            let one = merged(&some, self.shelf, 0, BRIEF, &|| self.is_over())?;
+            some.iter().for_each(|run| self.retire(run));
+            spills.extend(one.map(Arc::new));
         }
         self.spilled.store(spills.iter().map(|run| run.memory()).sum(), Relaxed);
         Ok(())
@@ -204,6 +214,9 @@ impl Budgeted for Gathering<'_> {
 
     fn leave_room(&self, bytes: u64) {
         self.elsewhere.store(bytes, Relaxed);
+        if bytes > 0 {
+            self.least_elsewhere.fetch_min(bytes, Relaxed);
+        }
     }
 
     /// The store can always yield, because states go to disk.

@@ -1,4 +1,4 @@
-//! Arbitrary text to the assembler.
+//! Passes arbitrary text to the assembler.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

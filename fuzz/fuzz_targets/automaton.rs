@@ -1,5 +1,5 @@
-//! Arbitrary text to the readers of automata, in the Hanoi format and as a never claim: what is
-//! read survives being written.
+//! Passes arbitrary text to the readers of automata, in the Hanoi format and as a never claim. An
+//! automaton that is read, written and read again must be the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Arbitrary bytes to the AVR front-end, as an ELF file and as the code of a program: whatever it
-//! accepts, the verifier must accept too.
+//! Passes arbitrary bytes to the AVR front-end, as an ELF file and as the code of a program. The
+//! verifier must accept every program that the front-end accepts.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let words: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).take(512).collect();
     let code = avr::testing::program("atmega328p", &words);
     for program in program.into_iter().chain(code) {
-        // A program may be too large for the machine; then it is refused, with a sentence.
+        // A program may be too large for the machine; then it is refused with a message.
         let _ = bytecode::verify(program);
     }
 });

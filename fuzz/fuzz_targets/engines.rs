@@ -1,5 +1,5 @@
-//! Programs made of arbitrary decisions to both engines: native code and the interpreter must not
-//! differ.
+//! Builds programs from arbitrary decisions and passes them to both engines: native code and the
+//! interpreter must not differ.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Arbitrary text to the reader of formulas: what is read is written and read again as the same,
-//! and its automaton agrees with its definition.
+//! Passes arbitrary text to the reader of formulas. A formula that is read, written and read again
+//! must be the same, and its automaton must agree with its definition.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use logic::random::Random;
 use logic::{Formulas, parse, translate};
 use source::SourceMap;
 
-/// Longer formulas take longer than a target should.
+/// The length limit: longer formulas would take too long.
 const LONGEST: usize = 60;
 
 fuzz_target!(|text: &str| {
@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
     let mut random = Random::new(text.len() as u64);
     for _ in 0..20 {
         // The automaton numbers its atoms in the order of the formula's own table, which has no
-        // others.
+        // other atoms.
         let word = random.lasso(formulas.atoms().len());
         let expected = word.satisfies(&formulas, parsed.root);
         if translation.buchi.atoms == formulas.atoms() {

@@ -1,4 +1,5 @@
-//! Arbitrary text to the reader of graphs: what is read survives being written.
+//! Passes arbitrary text to the reader of graphs. A graph that is read, written and read again must
+//! be the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

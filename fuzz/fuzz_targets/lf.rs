@@ -1,4 +1,5 @@
-//! Arbitrary text to the LF front-end: whatever it accepts, the verifier must accept too.
+//! Passes arbitrary text to the LF front-end. The verifier must accept every program that the
+//! front-end accepts.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

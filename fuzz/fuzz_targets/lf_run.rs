@@ -1,5 +1,5 @@
-//! Arbitrary text to the LF front-end, and what it accepts to the run time: each action must be a
-//! transition that the reference interpreter knows, and native code must come to the same state.
+//! Passes arbitrary text to the LF front-end, and runs the programs that it accepts. Each action must
+//! be a transition of the reference interpreter, and native code must reach the same state.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -26,7 +26,7 @@ fuzz_target!(|text: &str| {
     let mut fast = runner(0);
     fast.accelerate(|code| jit::Actions::new(code).ok().map(|actions| Box::new(actions) as Box<dyn runtime::Native>));
     let found = fast.run(&mut |_| {});
-    // Where time decides, no two runs are the same.
+    // Runs that depend on time differ from each other.
     let timed = text.contains("PERIOD") || text.contains("DEADLINE");
     if !timed && end != runtime::RunEnd::Time && found != runtime::RunEnd::Time {
         assert_eq!((found, fast.state()), (end, slow.state()), "native code does something else");

@@ -1,4 +1,4 @@
-//! Programs made of arbitrary decisions to the verifier.
+//! Builds programs from arbitrary decisions and passes them to the verifier.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,8 +1,8 @@
-//! `cargo xtask avr`: the meaning of AVR instructions beside simavr.
+//! `cargo xtask avr`: compares the translation of AVR instructions with simavr.
 //!
 //! Random sequences of instructions are executed by simavr, through a small program in C that is
-//! built here and is no part of the product, and by the reference interpreter on the byte-code that
-//! the front-end makes of them. Registers, flags, stack pointer and memory must be the same.
+//! built here and is not part of the product, and by the reference interpreter on the byte-code of
+//! the front-end. Registers, flags, stack pointer and memory must be the same.
 
 use crate::{Failure, root};
 use bytecode::{Verified, verify};
@@ -16,7 +16,7 @@ use vm::Interpreter;
 /// Options of `cargo xtask avr`.
 #[derive(Args)]
 pub struct Arguments {
-    /// How many sequences are compared
+    /// The number of sequences to compare
     #[arg(long, default_value_t = 100_000)]
     sequences: u64,
     /// Print the programs instead of comparing them
@@ -28,9 +28,9 @@ pub struct Arguments {
 }
 
 const BREAK: u16 = 0x9598;
-/// Bytes that the simulator tells of each program.
+/// The number of bytes that the simulator reports for each program.
 const TOLD: usize = 36 + 256;
-/// Sequences that are handed over at a time.
+/// The number of sequences that are passed on at a time.
 const BATCH: u64 = 2000;
 
 /// Runs the command.
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let built = Command::new("cc").arg("-O2").arg("-o").arg(&simulator).arg(source).args(["-lsimavr", "-lelf"]).output();
     match built {
         Ok(output) if output.status.success() => {}
-        Ok(output) => return Err(format!("simavr is missing or does not link: {}", String::from_utf8_lossy(&output.stderr))),
+        Ok(output) => return Err(format!("simavr is missing or cannot be linked: {}", String::from_utf8_lossy(&output.stderr))),
         Err(error) => return Err(format!("there is no C compiler: {error}")),
     }
     let mut instructions = 0;
@@ -138,7 +138,7 @@ fn execute(code: &[u16]) -> Result<Vec<u8>, Failure> {
     Err("it does not end".to_owned())
 }
 
-/// What the simulator would tell of a state.
+/// The report of the simulator that corresponds to a state.
 fn bytes(verified: &Verified, state: &[u8]) -> Option<Vec<u8>> {
     let (program, layout) = (verified.program(), verified.layout());
     let cpu = program.process_named("cpu")?;
@@ -178,7 +178,7 @@ fn sequence(seed: u64) -> Vec<u16> {
         code.push(ldi(r, random.below(256)));
     }
     code.push(0xbe0f | random.below(32) << 4);
-    // Subroutines stand behind BREAK; calls are patched when their places are known.
+    // Subroutines are after BREAK; calls are patched when their addresses are known.
     let mut calls = Vec::new();
     let mut items: Vec<Vec<u16>> = Vec::new();
     for _ in 0..2 + random.below(24) {
@@ -220,7 +220,7 @@ fn sequence(seed: u64) -> Vec<u16> {
     code
 }
 
-/// Stands for a call in a sequence; it is no instruction.
+/// A placeholder for a call in a sequence; it is not an instruction.
 const CALL: u16 = 0xffff;
 
 const fn ldi(d: u16, k: u16) -> u16 {
@@ -232,7 +232,7 @@ fn item(random: &mut Random) -> Vec<u16> {
     match random.below(16) {
         0..=7 => plain(random),
         8 => vec![0xf000 | random.below(2) << 10 | random.below(8)],
-        // Skips: of registers, and of a register of a device.
+        // Skips: on registers, and on a register of a device.
         9 => {
             let skip = match random.below(3) {
                 0 => 0x1000 | random.below(0x400),
@@ -241,8 +241,8 @@ fn item(random: &mut Random) -> Vec<u16> {
             };
             let mut all = vec![skip];
             let skipped = plain(random);
-            // A sequence of several would be divided. simavr 1.7 takes some ADIW and SBIW for jumps
-            // of two words when it skips them.
+            // A group of several instructions would be divided. simavr 1.7 treats some ADIW and
+            // SBIW as jumps of two words when it skips them.
             let mistaken = skipped[0] & 0xfe0c == 0x960c;
             if skipped.len() == 1 && !mistaken || matches!(skipped[0] & 0xfe0f, 0x9000 | 0x9200) {
                 all.extend(skipped)
@@ -278,7 +278,7 @@ fn pointer(random: &mut Random) -> Vec<u16> {
     let low = [26, 28, 30][random.below(3) as usize];
     let mut all = vec![ldi(low, 0x40 + random.below(0x80)), ldi(low + 1, 1)];
     if random.below(2) == 0 {
-        // A branch to the next instruction: behind it nothing is known.
+        // A branch to the next instruction: after it nothing is known.
         all.push(0xf000 | random.below(8));
     }
     let mut d = random.below(32);

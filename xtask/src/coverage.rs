@@ -1,13 +1,13 @@
-//! Coverage beside SPIN: the statements that no process reaches, on models that both explore
+//! Compares coverage with SPIN: the statements that no process reaches, on models that both explore
 //! completely and without reductions.
 //!
 //! SPIN lists the states of a process that it never reached, we list statements. Both are compared
-//! by process and line. A statement that came out of an inline has two places; SPIN names that of
-//! the inline. Two differences are explained, and counted by themselves:
+//! by process and line. A statement from an inline has two positions; SPIN names that of the
+//! inline. Two differences are explained, and counted separately:
 //!
 //! - SPIN has no states inside a `d_step`, so it does not list its statements; we do.
-//! - SPIN lists statements behind a `goto`, which our translator leaves out, because no step leads
-//!   there. `everypath lint` warns of them.
+//! - SPIN lists statements after a `goto`, which our translator leaves out, because no step leads
+//!   there. `everypath lint` warns about them.
 
 use crate::Failure;
 use crate::conformance::spin::{self, Compiler};
@@ -23,24 +23,24 @@ use std::time::Duration;
 /// `cargo xtask coverage`
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The models; the project's own and the benchmark set if not given
+    /// The models [default: the project's own and the benchmark set]
     models: Vec<PathBuf>,
     #[command(flatten)]
     corpus: Corpus,
-    /// Models with more states than this are left out
+    /// Skip models with more states than this
     #[arg(long, default_value_t = 200_000)]
     states: u64,
-    /// How long SPIN may take for a step, in seconds
+    /// The time limit for each step of SPIN, in seconds
     #[arg(long, default_value_t = 60)]
     patience: u64,
 }
 
-/// Of a statement with a jump behind it, SPIN keeps the state to which the jump leads (`mapstate`),
+/// For a statement with a jump after it, SPIN keeps the state to which the jump leads (`mapstate`),
 /// and does not list the statement if that state is reached in another way.
 const JUMPS: &str = "SPIN takes a statement for reached if the state is to which the jump behind it leads";
 const OTHER_STATES: &str = "SPIN visits other states, which is what the model is about";
 
-/// Models whose lists differ, and why.
+/// Models whose lists differ, and the reasons.
 const KNOWN: &[(&str, &str)] = &[
     ("language/atomic_goto", "a line has a statement that is reached and one that no step leads to"),
     ("language/inline_return", "SPIN gives a `return` the line of the call"),
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         arguments.models.iter().map(|path| Model::at(path)).collect()
     };
-    let (mut same, mut different, mut passed_over, mut inside, mut without_code) = (0, 0, 0, 0, 0);
+    let (mut same, mut different, mut skipped, mut inside, mut without_code) = (0, 0, 0, 0, 0);
     for model in models.iter().filter(|model| model.is_promela()) {
         match compare(model, arguments) {
             Ok(found) => {
@@ -81,19 +81,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 }
             }
             Err(why) => {
-                passed_over += 1;
-                println!("{}: passed over, {why}", model.name);
+                skipped += 1;
+                println!("{}: skipped, {why}", model.name);
             }
         }
     }
-    println!("{same} models with the same lists, {different} with others, {passed_over} passed over");
+    println!("{same} models with the same lists, {different} with others, {skipped} skipped");
     println!("explained: {inside} lines inside a d_step in our lists alone, {without_code} lines that no step leads to in SPIN's alone");
     if different > 0 { Err(format!("{different} models differ")) } else { Ok(()) }
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 struct Found {
-    /// Differences, in words; empty if there is none.
+    /// The differences, as text; empty if there is none.
     difference: String,
     /// Lines inside a `d_step` that only we list.
     inside: usize,
@@ -131,7 +131,7 @@ fn compare(model: &Model, arguments: &Arguments) -> Result<Found, String> {
     Ok(Found { difference: if ours == theirs { String::new() } else { difference }, inside, without_code })
 }
 
-/// The places of statements that a process can be at between two transitions.
+/// The positions of statements at which a process can be between two transitions.
 fn visible(program: &bytecode::Verified) -> BTreeSet<(String, u32, u32)> {
     let tables = program.program();
     let mut places = BTreeSet::new();
@@ -159,19 +159,19 @@ fn visible(program: &bytecode::Verified) -> BTreeSet<(String, u32, u32)> {
     places
 }
 
-/// Whether SPIN would list it: neither the end of a process nor a mere jump.
+/// Whether SPIN would list it: it is neither the end of a process nor only a jump.
 fn is_statement(told: &StatementCoverage) -> bool {
     told.text != "}" && told.text != "break" && !told.text.starts_with("goto ")
 }
 
-/// Where the statement at a position has its own text, if it is in an inline.
+/// The position of the own text of a statement, if it is in an inline.
 fn origins(program: &bytecode::Verified) -> Vec<((u32, u32), u32)> {
     let tables = program.program();
     let own = |span: &bytecode::Span| Some(((span.line, span.column), tables.origin_at(span.addr)?.line));
     tables.spans.iter().filter_map(own).collect()
 }
 
-/// The places of the statements that are wanted.
+/// The positions of the wanted statements.
 fn places(coverage: &Coverage, origins: &[((u32, u32), u32)], wanted: impl Fn(&str, &Position, &StatementCoverage) -> bool) -> Places {
     let mut places = Places::new();
     for process in &coverage.processes {

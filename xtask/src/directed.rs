@@ -1,9 +1,9 @@
-//! `cargo xtask directed`: how much less a directed search visits than breadth-first search before
-//! it meets a violation, and whether A* finds paths as short.
+//! `cargo xtask directed`: how many states a directed search visits before it finds a violation, as
+//! a share of breadth-first search, and whether A* finds shortest paths.
 //!
-//! The models are those of the benchmark set that are violated and have many states. A
-//! breadth-first search that comes to its limit has met no violation among the states it visited,
-//! so it would visit at least these.
+//! The models are those of the benchmark set that have a violation and many states. A breadth-first
+//! search that reaches its limit has found no violation among the states it visited, so it would
+//! visit at least these.
 
 use crate::Failure;
 use crate::models::Corpus;
@@ -19,23 +19,24 @@ pub struct Arguments {
     corpus: Corpus,
     /// Only models whose name contains one of these
     only: Vec<String>,
-    /// States a model has at least, or a breadth-first search has visited when it ended
+    /// The smallest number of states of a model, or of states that a breadth-first search has
+    /// visited when it ended
     #[arg(long, default_value_t = 100_000)]
     least: u64,
-    /// Seconds a search may take
+    /// The time limit for a search, in seconds
     #[arg(long, default_value_t = 20)]
     seconds: u64,
-    /// Compare the lengths of A*'s paths with those of breadth-first search too, on all models
+    /// Also compare the lengths of A*'s paths with those of breadth-first search, on all models
     #[arg(long)]
     lengths: bool,
 }
 
-/// What a search came to.
+/// The result of a search.
 struct Found {
     states: u64,
     /// The steps of the trace, if there is a violation.
     steps: Option<usize>,
-    /// It came to its end.
+    /// Whether the search was complete.
     complete: bool,
 }
 
@@ -72,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         if !violated || breadth.states < arguments.least && !large() {
             continue;
         }
-        // What was not found counts as no gain.
+        // A violation that was not found counts as no gain.
         let share = if directed.steps.is_some() { directed.states as f64 / breadth.states as f64 } else { 1.0 };
         shares.push(share);
         let shown = |found: &Found| found.steps.map_or_else(|| "–".to_owned(), |steps| steps.to_string());

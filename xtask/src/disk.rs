@@ -1,6 +1,6 @@
-//! Searches with their states on disk beside searches in memory: the same numbers with a half, a
-//! tenth and a fiftieth of the memory that the compact store needs, what that takes on disk and in
-//! time, and searches that are killed at any moment and resumed.
+//! Compares searches with their states on disk with searches in memory: the same numbers with a
+//! half, a tenth and a fiftieth of the memory that the compact store needs, the space on disk and
+//! the time, and searches that are killed at any moment and resumed.
 
 use crate::Failure;
 use crate::bench::ours::Everypath;
@@ -16,9 +16,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Which part of the compact store's memory a search on disk is given.
+/// The part of the compact store's memory that a search on disk gets.
 const SHARES: [u64; 3] = [2, 10, 50];
-/// Larger models need minutes.
+/// The largest models of a quick run: larger ones need minutes.
 const QUICK_STATES: u64 = 20_000;
 
 /// `cargo xtask disk`
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// A short run, for every change: small models, few searches that are killed
     #[arg(long)]
     quick: bool,
-    /// Pass over models with more states
+    /// Skip models with more states
     #[arg(long, value_name = "N")]
     states: Option<u64>,
     /// Workers
@@ -80,7 +80,8 @@ fn numbers(outcome: &Outcome) -> (u64, u64, u64) {
     (outcome.statistics.states, outcome.statistics.transitions, outcome.statistics.depth)
 }
 
-/// Compares a model in memory and on disk. Appends the bytes a state, for models that are not tiny.
+/// Compares a model in memory and on disk. Appends the bytes per state, for models that are not
+/// tiny.
 fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>) -> Result<(), Failure> {
     let program = Arc::new(model.load()?);
     let compact = Plan { order: Order::Breadth, store: StoreKind::Compact, threads, ..Plan::space() };
@@ -122,7 +123,7 @@ fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>) -> Re
     Ok(())
 }
 
-/// Kills searches at random moments and resumes them; the end is always the same.
+/// Kills searches at random moments and resumes them; the result must always be the same.
 fn kill(everypath: &Path, model: &Path, kills: u32) -> Result<(), Failure> {
     let folder = std::env::temp_dir().join(format!("everypath-kill-{}", std::process::id()));
     let call = |resumed: bool| {
@@ -156,7 +157,7 @@ fn kill(everypath: &Path, model: &Path, kills: u32) -> Result<(), Failure> {
             if child.try_wait().map_err(|error| wrong(&error))?.is_none() && killed < kills {
                 child.kill().and_then(|()| child.wait()).map_err(|error| wrong(&error))?;
                 killed += 1;
-                // Before the first checkpoint there is nothing to go on with.
+                // Before the first checkpoint there is nothing to resume.
                 again = folder.join("search.saved").is_file();
                 resumed += u32::from(again);
                 continue;

@@ -1,5 +1,5 @@
-//! Native code against the interpreter, state by state: on the models there are, on random Promela
-//! models, on random byte-code.
+//! Compares native code with the interpreter, state by state: on all available models, on random
+//! Promela models, on random byte-code.
 //!
 //! Both must give the same successors in the same order, with the same faults, and agree on valid
 //! ends. A difference is reduced before it is shown. Seeds are plain numbers, so that a finding can
@@ -18,7 +18,7 @@ use testkit::compare::Extent;
 use testkit::{engines, promela_gen, random, shrink};
 use vm::Interpreter;
 
-/// How many smaller programs are tried when a random program shows a difference.
+/// The number of smaller programs that are tried when a random program shows a difference.
 const SHRINKING: usize = 2_000;
 
 /// `cargo xtask engines`
@@ -48,30 +48,30 @@ pub struct Arguments {
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Only models whose name contains this, and nothing random
+    /// Only models whose name contains this, and no random ones
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
     #[command(flatten)]
     corpus: Corpus,
-    /// These models, and nothing else
+    /// Only these models
     models: Vec<PathBuf>,
 }
 
-/// What one program came to.
+/// The result for one program.
 enum Compared {
     /// No difference.
     Same(Extent),
-    /// No difference up to where the time was over.
+    /// No difference until the time limit was reached.
     CutShort(Extent),
-    /// There is no native code for it, because of the machine or of its size, and the interpreter
+    /// There is no native code for it, because of the machine or of its size, so the interpreter
     /// executes it.
     NoCode(CompileError),
     /// The first difference.
     Different(String),
 }
 
-/// Compares everything that was asked for. A difference is a failure, but the rest is compared
-/// first.
+/// Compares everything that the arguments request. A difference is a failure, but the rest is
+/// compared first.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let or = |given: Option<u64>, long: u64, quick: u64| given.unwrap_or(if arguments.quick { quick } else { long });
     let states = or(arguments.states.map(|n| n as u64), 20_000, 1_000) as usize;
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// How much of a program is compared.
+/// The limits of the comparison of a program.
 #[derive(Clone, Copy)]
 struct Bound {
     states: usize,
@@ -128,7 +128,7 @@ fn differ(program: &Verified, bound: Bound) -> Option<String> {
     }
 }
 
-/// What a series of comparisons came to.
+/// The result of a series of comparisons.
 #[derive(Default)]
 struct Tally {
     programs: u64,
@@ -234,7 +234,7 @@ fn random_models(from: u64, count: u64, bound: Bound) -> usize {
     tally.different
 }
 
-/// Seeds whose program is refused are skipped, but not for ever.
+/// Seeds whose program is refused are skipped, but only up to this one.
 fn last_seed(from: u64, count: u64) -> u64 {
     from.saturating_add(count.saturating_mul(2))
 }

@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--release", "--bins", "--target", &host, "--manifest-path"])
         .arg(&manifest)
-        // Wherever the environment wants other things built.
+        // A folder of its own, wherever the environment puts other builds.
         .arg("--target-dir")
         .arg(folder.join("target"))
         .env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\u{1f}"))
@@ -101,7 +101,8 @@ fn targets(manifest: &str) -> Vec<String> {
     .collect()
 }
 
-/// The target triple of this machine. Naming it keeps the coverage flags away from build scripts.
+/// The target triple of this machine. With an explicit target, the coverage flags do not apply to
+/// build scripts.
 fn host() -> Result<String, Failure> {
     let output = Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

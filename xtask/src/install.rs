@@ -1,12 +1,12 @@
-//! `cargo xtask install`: the program, and the library for C with its header and its `pkg-config`
-//! file, in a folder of the user's.
+//! `cargo xtask install`: installs the program, and the library for C with its header and its
+//! `pkg-config` file, in a folder of the user.
 
 use crate::{Failure, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where to put things.
+/// The destination.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Install below this folder: bin, include, lib, lib/pkgconfig
@@ -20,7 +20,7 @@ const TEMPLATE: &str = include_str!("../../crates/capi/everypath.pc.in");
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.current_dir(root()).args(["build", "--release", "-p", "cli", "-p", "capi"]);
-    let status = build.status().map_err(|error| format!("cargo does not start: {error}"))?;
+    let status = build.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !status.success() {
         return Err("the build failed".to_owned());
     }
@@ -31,8 +31,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies the files from the folder `built` to their places below `prefix`. Returns the installed
-/// files.
+/// Copies the files from the folder `built` to their destinations below `prefix`. Returns the
+/// installed files.
 fn place(built: &Path, prefix: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |what: &Path, error: std::io::Error| format!("{}: {error}", what.display());
     fs::create_dir_all(prefix).map_err(|error| failed(prefix, error))?;

@@ -1,7 +1,8 @@
-//! Automata of temporal formulas: their sizes beside the best known ones, and random formulas
-//! compared with the definition.
+//! Automata of temporal formulas: their sizes compared with the best known ones, and random
+//! formulas compared with the definition.
 //!
-//! The published collections with the best known sizes are beside the repository and may be absent.
+//! The published collections with the best known sizes are next to the repository and may be
+//! absent.
 
 use crate::{Failure, root};
 use logic::random::Random;
@@ -18,7 +19,7 @@ pub struct Arguments {
     /// logic, on random words
     #[arg(long, value_name = "N")]
     random: Option<usize>,
-    /// Begin the random formulas here
+    /// The first seed of the random formulas
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Folder of the collections, with `formulas.tsv` and `best.tsv`
@@ -63,7 +64,7 @@ fn random(count: usize, seed: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the table says of one collection.
+/// A row of the table: one collection.
 #[derive(Default)]
 struct Sum {
     states: usize,
@@ -75,13 +76,13 @@ struct Sum {
     slowest: f64,
 }
 
-/// Prints the sizes of the automata of the published collections beside the best known ones.
+/// Prints the sizes of the automata of the published collections, with the best known ones.
 pub fn table(folder: Option<&Path>, all: bool) -> Result<(), Failure> {
     let folder = folder.map_or_else(|| root().join("../shared/ltl"), Path::to_path_buf);
     let read = |name: &str| fs::read_to_string(folder.join(name));
     let (Ok(formulas), Ok(best)) = (read("formulas.tsv"), read("best.tsv")) else {
         println!(
-            "Sizes of automata: passed over, the collections are not in {}. `--collections FOLDER` names another place.",
+            "Sizes of automata: skipped, the collections are not in {}. `--collections FOLDER` names another folder.",
             folder.display()
         );
         return Ok(());

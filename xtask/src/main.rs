@@ -1,5 +1,5 @@
-//! Development commands: `cargo xtask NAME`. One module a command; nothing here is part of the
-//! product.
+//! Development commands: `cargo xtask NAME`. Each module is one command; nothing here is part of
+//! the product.
 #![forbid(unsafe_code)]
 
 mod avr;
@@ -37,7 +37,7 @@ struct Arguments {
 enum Command {
     /// Compare AVR instructions with simavr on random sequences
     Avr(avr::Arguments),
-    /// Measure time and memory beside SPIN: search, translation, instructions
+    /// Measure time and memory compared with SPIN: search, translation, instructions
     Bench(bench::Arguments),
     /// Compare state counts and verdicts with SPIN's: the benchmark set, random models, any model
     Conformance(conformance::Arguments),
@@ -49,7 +49,7 @@ enum Command {
     Disk(disk::Arguments),
     /// Compare native code with the interpreter, state by state
     Engines(engines::Arguments),
-    /// Run a program and tell what it cost
+    /// Run a program and report its costs
     #[command(hide = true)]
     Measure(bench::child::Arguments),
     /// Touch memory and return it, for `bench`
@@ -70,7 +70,7 @@ enum Command {
     /// Add a toy order, store, language and command to a copy of the tree by the recipes of
     /// ARCHITECTURE.md, and compile it
     Recipes(recipes::Arguments),
-    /// Compare searches with and without partial-order reduction, and examine its choices by brute
+    /// Compare searches with and without partial-order reduction, and verify its choices by brute
     /// force
     Reductions(reductions::Arguments),
     /// Predict how a search scales to a thousand workers, and compare with measurements

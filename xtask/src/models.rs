@@ -1,4 +1,4 @@
-//! Where the models are: the project's own, and the public benchmark set beside the repository.
+//! The models: the project's own, and the public benchmark set next to the repository.
 //!
 //! The benchmark set (Promela versions of BEEM's models, Pelánek 2007) is large and not ours to
 //! copy, so it may be absent. Every command then says so and uses the other models.
@@ -38,7 +38,7 @@ impl Model {
         self.translate(&bytes)
     }
 
-    /// Translates what was read from it.
+    /// Translates the given contents of it.
     pub fn translate(&self, bytes: &[u8]) -> Result<Verified, Failure> {
         let name = self.path.display().to_string();
         let source = Input { name: &name, bytes, defines: &[], formulas: &[], files: &mut Beside };
@@ -47,7 +47,7 @@ impl Model {
     }
 }
 
-/// Included files lie beside the file that names them.
+/// Reads included files, which are next to the file that names them.
 struct Beside;
 
 impl Files for Beside {
@@ -58,7 +58,7 @@ impl Files for Beside {
     }
 }
 
-/// Where to look for the benchmark set.
+/// The location of the benchmark set.
 #[derive(clap::Args)]
 pub struct Corpus {
     /// Folder of the benchmark set
@@ -67,14 +67,14 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// The models of the benchmark set, by name; none if it is absent, and a word about it.
+    /// The models of the benchmark set, by name; none, and a message, if it is absent.
     pub fn models(&self) -> Result<Vec<Model>, Failure> {
         let folder = self.folder.clone().unwrap_or_else(|| root().join("../shared/models/beem"));
         if folder.is_dir() {
             return within(&folder, &|_| true);
         }
         eprintln!(
-            "The benchmark set is not in {}: only the project's own models. `--corpus FOLDER` names another place.",
+            "The benchmark set is not in {}: only the project's own models. `--corpus FOLDER` names another folder.",
             folder.display()
         );
         Ok(Vec::new())
@@ -92,7 +92,7 @@ pub fn examples() -> Result<Vec<Model>, Failure> {
     within(&root().join("models"), &|folder| !folder.ends_with("language") && !folder.ends_with("differences"))
 }
 
-/// The models in a folder and in those of its folders that are wanted, by name.
+/// The models in a folder and in its wanted subfolders, by name.
 fn within(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Model>, Failure> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];

@@ -1,4 +1,4 @@
-//! `cargo xtask package`: what people install who have no Rust toolchain, a Debian package or an
+//! `cargo xtask package`: packages for users without a Rust toolchain: a Debian package, or an
 //! archive with a program that needs no library of the host.
 
 use crate::{Failure, root};
@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What to make.
+/// The package to build.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The form of the package
     #[arg(value_enum)]
     form: Form,
-    /// Where to put it
+    /// The folder for the package
     #[arg(long, value_name = "DIR", default_value = "target/package")]
     folder: PathBuf,
 }
@@ -58,9 +58,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The name of this machine, as the compiler calls it.
+/// The compiler's name for this machine.
 fn host() -> Result<String, Failure> {
-    let output = Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc does not start: {error}"))?;
+    let output = Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc cannot be started: {error}"))?;
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     let host = told.lines().find_map(|line| line.strip_prefix("host: ").map(str::to_owned));
     host.ok_or_else(|| "rustc does not tell its host".to_owned())
@@ -73,11 +73,11 @@ fn build(host: &str, is_static: bool) -> Result<PathBuf, Failure> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder));
     let mut built = target.join("release");
     if is_static {
-        // With a target the flags are not used for build scripts, which load libraries.
+        // With an explicit target, the flags do not apply to build scripts, which load libraries.
         build.args(["--target", host]).env("RUSTFLAGS", "-C target-feature=+crt-static");
         built = target.join(host).join("release");
     }
-    let status = build.status().map_err(|error| format!("cargo does not start: {error}"))?;
+    let status = build.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !status.success() {
         return Err("the build failed".to_owned());
     }
@@ -133,7 +133,7 @@ fn command(program: &str, folder: &Path, arguments: &[&str]) -> Result<(), Failu
     if status.success() { Ok(()) } else { Err(format!("{program} failed")) }
 }
 
-/// The name of a machine, as Debian calls it.
+/// Debian's name for a machine.
 fn architecture(host: &str) -> &str {
     match host.split('-').next().unwrap_or(host) {
         "x86_64" => "amd64",

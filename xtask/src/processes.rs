@@ -1,5 +1,5 @@
-//! Several processes against one: the same numbers and verdicts on the project's models, with every
-//! owner function and every algorithm for cycles.
+//! Compares several processes with one: the same numbers and verdicts on the project's models, with
+//! every owner function and every algorithm for cycles.
 
 use crate::{Failure, root};
 use serde_json::Value;
@@ -12,13 +12,13 @@ pub struct Arguments {
     /// A short run, for every change: every tenth model, two and three processes
     #[arg(long)]
     quick: bool,
-    /// Leave out models with more states than this
+    /// Skip models with more states than this
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     states: u64,
-    /// Take every Nth model only
+    /// Use only every Nth model
     #[arg(long, value_name = "N")]
     every: Option<usize>,
-    /// The command to test, instead of the one beside this program
+    /// The command to test, instead of the one next to this program
     #[arg(long, value_name = "FILE")]
     everypath: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ const OWNERS: [&[&str]; 5] = [
 ];
 const CYCLES: [&str; 5] = ["auto", "young", "predecessors", "levels", "dependencies"];
 
-/// Runs everything; differences are counted and told.
+/// Runs everything; differences are counted and printed.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let everypath = find(arguments.everypath.as_deref())?;
     let mut models = Vec::new();
@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if different == 0 { Ok(()) } else { Err(format!("{different} differences")) }
 }
 
-/// The command beside this one.
+/// The command next to this one.
 pub fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = given {
         return std::path::absolute(path).map_err(|error| error.to_string());
@@ -115,7 +115,7 @@ fn collect(folder: &Path, models: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a call prints as JSON.
+/// The JSON answer of a call.
 pub fn answer(everypath: &Path, call: &[&str]) -> Option<Value> {
     let output = Command::new(everypath).args(call).arg("--json").output().ok()?;
     serde_json::from_slice(&output.stdout).ok()

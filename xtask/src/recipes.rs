@@ -1,9 +1,9 @@
 //! Follows the recipes of `ARCHITECTURE.md`: adds a toy search order, store, language and command
 //! to a copy of the tree, and lets the compiler check it.
 //!
-//! Each toy touches only the files that its recipe names, beside its own new file and the root of
-//! its crate. If another file had to be touched, the copy would not compile: the compiler demands
-//! every `match` to be complete. So a copy that compiles shows that the recipe is whole. `tidy`
+//! Each toy touches only the files that its recipe names, besides its own new file and the root of
+//! its crate. If another file had to be touched, the copy would not compile: the compiler requires
+//! every `match` to be complete. So a copy that compiles shows that the recipe is complete. `tidy`
 //! shows the opposite, that a recipe names no file in vain.
 
 use crate::{Failure, root};
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What to do.
+/// Options of the command.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Make the copy and print the files that were touched, without compiling it
@@ -27,7 +27,7 @@ struct Copy {
 }
 
 impl Copy {
-    /// Copies everything but build products and version control.
+    /// Copies everything except build products and version control.
     fn new(folder: PathBuf) -> Result<Copy, Failure> {
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
@@ -84,8 +84,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An alternative beside an existing one: wherever a `match` names the old one, the new one takes
-/// the same arm.
+/// Adds an alternative next to an existing one: in each `match` that names the old one, the new one
+/// shares its arm.
 fn beside(text: &str, old: &str, new: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -178,7 +178,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         copy.touched.clear();
         add(&mut copy)?;
         let named = named(&document, recipe);
-        // The toy's own file and the root of its crate are in every recipe, in words.
+        // Every recipe mentions the toy's own file and the root of its crate, without their paths.
         let own = |path: &&String| path.ends_with("/toy.rs") || path.ends_with("/src/lib.rs");
         let foreign: Vec<&String> = copy.touched.iter().filter(|path| !named.contains(*path) && !own(path)).collect();
         if !foreign.is_empty() {
@@ -191,7 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let mut check = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     check.current_dir(&copy.folder).env("CARGO_TARGET_DIR", &target).args(["check", "--quiet", "--workspace", "--exclude", "tidy"]);
-    let status = check.status().map_err(|error| format!("cargo does not start: {error}"))?;
+    let status = check.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !status.success() {
         return Err("the copy with the toys does not compile: a recipe does not name all files".to_owned());
     }

@@ -1,6 +1,6 @@
-//! One to a thousand workers on paper: the actors of the distributed search over real models, with
-//! a clock that goes by what a network costs; and beside that, measurements for as many processes
-//! as this machine can start.
+//! A simulation of one to a thousand workers: the actors of the distributed search over real
+//! models, with a clock that counts the costs of a network; and, for comparison, measurements for
+//! as many processes as this machine can start.
 
 use crate::models::Model;
 use crate::processes::{answer, find};
@@ -28,19 +28,19 @@ pub struct Arguments {
     /// Seconds for the end of a round, for each doubling of the number of workers
     #[arg(long, default_value_t = 100e-6)]
     latency: f64,
-    /// Bytes of a message; 0 for the usual
+    /// Bytes of a message; 0 for the default
     #[arg(long, default_value_t = 0)]
     batch: usize,
     /// Compare with measurements of 1, 2 and 4 processes
     #[arg(long)]
     measured: bool,
-    /// The command to measure, instead of the one beside this program
+    /// The command to measure, instead of the one next to this program
     #[arg(long, value_name = "FILE")]
     everypath: Option<PathBuf>,
 }
 
-/// What is assumed of a worker on loopback: guesses of the right order, not measurements. Compare
-/// with `--measured`.
+/// The assumed costs of a worker on loopback: guesses of the right order of magnitude, not
+/// measurements. Compare with `--measured`.
 const STATE: f64 = 60e-9;
 const STEP: f64 = 140e-9;
 const PACKED: f64 = 45e-9;
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Measures 1, 2 and 4 processes, and predicts 2 and 4 from what one takes.
+/// Measures 1, 2 and 4 processes, and predicts 2 and 4 from the time of one.
 fn measure(
     arguments: &Arguments,
     path: &std::path::Path,
@@ -106,7 +106,7 @@ fn measure(
             let call = ["space", &name, "--threads", "1", "--code-first", "--owner", &text, "--processes", &count];
             let times = (0..3).filter_map(|_| answer(&everypath, &call)).filter_map(|answer| answer["seconds"].as_f64());
             let measured = times.fold(f64::MAX, f64::min);
-            // One machine: the wires are memory, and what is sent has been counted as packing.
+            // On one machine the connections are memory, and sending is already counted as packing.
             let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
             let costs = Costs { state: STATE, step: STEP, packed: PACKED, message: MESSAGE, byte: 0.2e-9, latency: 60e-6 };
             let owners = Owners::new(processes, check::part_of(owner, program));

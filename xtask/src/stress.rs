@@ -1,6 +1,6 @@
 //! Long runs with real threads: histories on the lock-free stores, and whole searches by several
-//! workers, repeatedly, whose numbers must be those of one worker every time. Also limits as a user
-//! sees them: memory budgets that are kept, a model twenty million steps deep.
+//! workers, repeatedly, whose numbers must be those of one worker every time. Also limits from the
+//! point of view of a user: memory budgets that are kept, a model twenty million steps deep.
 
 use crate::bench::ours::Everypath;
 use crate::models::{self, Corpus, Model};
@@ -28,10 +28,10 @@ const MODELS: [&str; 10] = [
     "protocols.3",
     "sorter.5",
 ];
-/// Models too large for the budgets they are given.
+/// Models too large for their budgets.
 const LARGE: [&str; 3] = ["at.4", "iprotocol.3", "schedule_world.2"];
 const BUDGETS_MIB: [u64; 2] = [48, 128];
-/// What shares a search; each repetition takes the next.
+/// The orders and stores for several workers; each repetition takes the next.
 const WAYS: [(Order, StoreKind); 6] = [
     (Order::Breadth, StoreKind::Plain),
     (Order::Breadth, StoreKind::Compact),
@@ -44,8 +44,8 @@ const WAYS: [(Order, StoreKind); 6] = [
 /// `cargo xtask stress`
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A short run, for every change: two repetitions and a few histories, nothing that needs
-    /// minutes
+    /// A short run, for every change: two repetitions and a few histories, without the parts that
+    /// need minutes
     #[arg(long)]
     quick: bool,
     /// Searches of each model to compare with that of one worker [default: 100, quick: 2]
@@ -57,8 +57,8 @@ pub struct Arguments {
     /// Histories on each store [default: 200, quick: 10]
     #[arg(long, value_name = "N")]
     histories: Option<u64>,
-    /// Also look whether budgets are kept on three large models, and search a model twenty million
-    /// deep
+    /// Also check that budgets are kept on three large models, and search a model twenty million
+    /// steps deep
     #[arg(long)]
     limits: bool,
     #[command(flatten)]
@@ -104,7 +104,7 @@ fn named(corpus: &[Model], names: &[&str]) -> Vec<Model> {
     corpus.iter().filter(|model| names.iter().any(|name| model.name.ends_with(&format!("/{name}")))).cloned().collect()
 }
 
-/// What must be the same in every search of a model: states, transitions, verdict.
+/// The values that must be the same in every search of a model: states, transitions, verdict.
 type Essence = (u64, u64, String);
 
 fn essence(outcome: &Outcome) -> Essence {
@@ -120,7 +120,7 @@ fn repeat_model(model: &Model, repeat: u32, threads: usize) -> Result<(), Failur
     let begun = Instant::now();
     let program = Arc::new(model.load()?);
     let one_space = search(&program, &Plan::space())?;
-    // What several workers are asked below: temporal properties have searches of their own.
+    // The question for several workers below: temporal properties have searches of their own.
     let one_check = search(&program, &Plan { only: Some(Only::Safety), ..Plan::check() })?;
     let (states, transitions, _) = essence(&one_space);
     let (_, _, verdict) = essence(&one_check);
@@ -185,7 +185,7 @@ fn keep_budget(everypath: &Everypath, model: &Model, budget: u64) -> Result<(), 
     Ok(())
 }
 
-/// A counter to twenty million, depth first, in a quarter of the memory its stack would take.
+/// A counter to twenty million, depth first, in a quarter of the memory that its stack would take.
 fn go_deep(everypath: &Everypath) -> Result<(), Failure> {
     let path = root().join("target/twenty-million.pml");
     let text = "int n;\nactive proctype Count() { do :: n < 20000000 -> n++ :: else -> break od }\n";

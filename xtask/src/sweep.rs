@@ -1,5 +1,5 @@
-//! Sweeps: against brute force on many random graphs, against breadth-first search on models, and
-//! with measures of the automaton too.
+//! Compares sweeps with brute force on many random graphs, and with breadth-first search on models;
+//! also measures of the automaton.
 
 use crate::Failure;
 use crate::bench::child::{self, process_seconds};
@@ -20,25 +20,26 @@ pub struct Arguments {
     /// Random graphs to compare with brute force
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     graphs: u64,
-    /// Print the table of models instead: proposed measures, peak and time beside breadth first
+    /// Print the table of models instead: proposed measures, peak and time compared with breadth
+    /// first
     #[arg(long)]
     table: bool,
     /// The table of the project's own models: short enough for every change
     #[arg(long, conflicts_with = "table")]
     quick: bool,
-    /// Print instead what a measure of the automaton adds to one of the model
+    /// Print instead the effect of adding a measure of the automaton to one of the model
     #[arg(long, conflicts_with_all = ["table", "quick"])]
     products: bool,
-    /// The program `everypath`: tell its peak resident memory in the table too
+    /// The program `everypath`: also print its peak resident memory in the table
     #[arg(long, value_name = "FILE")]
     everypath: Option<PathBuf>,
-    /// Models whose names contain this; all if not given
+    /// Models whose names contain this [default: all]
     #[arg(long, value_name = "TEXT")]
     model: Vec<String>,
     /// Seconds for each search
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
-    /// Models with more states than this are left out
+    /// Skip models with more states than this
     #[arg(long, value_name = "N", default_value_t = 3_000_000)]
     states: u64,
     #[command(flatten)]
@@ -59,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err("a sweep and brute force disagree".to_owned()) }
 }
 
-/// Remembers the hashes of all states it hears of.
+/// Collects the hashes of all states that are reported.
 #[derive(Default)]
 struct Heard(Mutex<HashSet<u64>>);
 
@@ -80,7 +81,7 @@ impl Heard {
     }
 }
 
-/// The models that are asked for.
+/// The requested models.
 fn chosen(arguments: &Arguments) -> Result<Vec<Model>, Failure> {
     let mut all = models::examples()?;
     if !arguments.quick {
@@ -152,7 +153,7 @@ fn table(arguments: &Arguments) -> Result<(), Failure> {
     if wrong.is_empty() { Ok(()) } else { Err(format!("other states than breadth first: {wrong:?}")) }
 }
 
-/// The peak resident memory of both searches as a user runs them, in a process each.
+/// The peak resident memory of both searches, each in a process of its own.
 fn memory(program: &Path, model: &Model, measure: &str) -> Result<String, Failure> {
     let run = |how: &[&str]| {
         let path = model.path.display().to_string();
@@ -163,8 +164,9 @@ fn memory(program: &Path, model: &Model, measure: &str) -> Result<String, Failur
     Ok(format!(" {sweep:.1}, of {breadth:.1} |"))
 }
 
-/// What a measure of the automaton adds to one of the model: the peak of a search for accepted
-/// cycles by the model's measure alone, and with the automaton behind it and before it.
+/// The effect of adding a measure of the automaton to one of the model: the peak of a search for
+/// accepting cycles by the model's measure alone, with the automaton after it, and with the
+/// automaton before it.
 fn products(arguments: &Arguments) -> Result<(), Failure> {
     println!("| model | property | product | measure | model alone | then the automaton | automaton first | automaton alone |");
     println!("|---|---|---|---|---|---|---|---|");
@@ -192,7 +194,7 @@ fn products(arguments: &Arguments) -> Result<(), Failure> {
                 let sweep = run(measure).and_then(|statistics| statistics.sweep);
                 sweep.map_or_else(|| "–".to_owned(), |sweep| sweep.peak_states.to_string())
             };
-            // Only where the property holds is the whole product seen.
+            // The whole product is visited only if the property holds.
             let Some(whole) = run(&[]) else { continue };
             let (behind, before) = ([atoms, &[AUTOMATON]].concat(), [&[AUTOMATON], atoms].concat());
             println!(
@@ -210,14 +212,14 @@ fn products(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The program in native code, all of it.
+/// The program, completely compiled to native code.
 fn ready(program: &Arc<bytecode::Verified>) -> Box<dyn contract::CloneSystem> {
     let mut system = program.system(Engine::default(), Arc::default(), &Quiet);
     contract::System::get_ready(&mut system, Duration::from_secs(60));
     system
 }
 
-/// The faster of three runs, in seconds of the processor: others may use the machine too.
+/// The fastest of three runs, in processor seconds: the machine may have other users.
 fn timed(run: impl Fn() -> Outcome) -> (Outcome, f64) {
     let once = || {
         let begun = process_seconds();

@@ -7,27 +7,27 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
-/// How a call went.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum EverypathStatus {
-    /// It did what it should.
+    /// The call succeeded.
     Ok = 0,
     /// A required argument is null, or a string is not UTF-8.
     BadArgument = 1,
     /// The program was refused.
     BadProgram = 2,
-    /// The bytes are no state of the program.
+    /// The bytes are not a state of the program.
     BadState = 3,
     /// The program fails before its first state.
     NoInitialState = 4,
-    /// The options do not go together.
+    /// The options contradict each other.
     BadOptions = 5,
     /// A mistake in this library. Please report it.
     Internal = 6,
 }
 
-/// A status with its sentence.
+/// A status with the sentence that explains it.
 #[derive(Debug)]
 pub struct Failure {
     status: EverypathStatus,
@@ -85,7 +85,7 @@ pub fn guarded(call: impl FnOnce() -> Result<(), Failure>) -> EverypathStatus {
     failure.status
 }
 
-/// Keeps a sentence for [`everypath_error`].
+/// Stores a sentence for [`everypath_error`].
 pub fn remember(message: &str) {
     LAST.with(|last| *last.borrow_mut() = c_string(message));
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum EverypathVerdict {
-    /// Everything was explored, and nothing is wrong.
+    /// Everything was explored, and there is no violation.
     Holds = 0,
     /// A property is violated; the visitor was called with the steps of the trace.
     Violated = 1,
@@ -21,7 +21,7 @@ pub enum EverypathVerdict {
     Unknown = 3,
 }
 
-/// How far a check is.
+/// The progress of a check.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct EverypathProgress {
@@ -29,33 +29,33 @@ pub struct EverypathProgress {
     pub states: u64,
     /// Steps so far.
     pub transitions: u64,
-    /// States that wait to be expanded, or that are on the stack.
+    /// States that are still to be expanded, or that are on the stack.
     pub waiting: u64,
     /// The present depth.
     pub depth: u64,
-    /// Memory of store and search.
+    /// The memory of the store and the search.
     pub bytes: u64,
-    /// Time since the start.
+    /// The time since the start.
     pub seconds: f64,
 }
 
-/// Called from time to time with the progress of a check; returns whether to go on. If not, the
+/// Called from time to time with the progress of a check; returns whether to continue. If not, the
 /// verdict is unknown. It may be called from a thread of the library, but never by two threads at
 /// once. It must return normally: no exception and no long jump may leave it.
 pub type EverypathWatcher = Option<unsafe extern "C" fn(context: *mut c_void, progress: *const EverypathProgress) -> bool>;
 
-/// What a check may use. All zero means: no limits, breadth first, one worker.
+/// Limits and options of a check. All zero means: no limits, breadth first, one worker.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct EverypathOptions {
-    /// Bytes of memory; 0 for no limit.
+    /// The memory limit in bytes; 0 for no limit.
     pub memory_bytes: u64,
-    /// Milliseconds; 0 for no limit.
+    /// The time limit in milliseconds; 0 for no limit.
     pub time_ms: u64,
-    /// Steps from the initial state; 0 for no limit.
+    /// The depth limit in steps from the initial state; 0 for no limit.
     pub depth: u64,
-    /// Search depth first, which keeps fewer waiting states, instead of breadth first, which finds
-    /// a shortest trace.
+    /// Search depth first, which keeps fewer states to be expanded, instead of breadth first, which
+    /// finds a shortest trace.
     pub depth_first: bool,
     /// Explore everything without looking for violations.
     pub explore_only: bool,
@@ -64,12 +64,12 @@ pub struct EverypathOptions {
     pub only_safety: bool,
     /// The number of workers; 0 means one. A strictly depth-first search always has one.
     pub threads: u32,
-    /// The function that is told about progress and may stop the check; null for none. It gets the
-    /// same context as the visitor.
+    /// The function that is called with the progress and may stop the check; null for none. It gets
+    /// the same context as the visitor.
     pub watcher: EverypathWatcher,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct EverypathResult {
@@ -79,18 +79,18 @@ pub struct EverypathResult {
     pub states: u64,
     /// Steps between them.
     pub transitions: u64,
-    /// How deep the search went.
+    /// The depth that the search reached.
     pub depth: u64,
-    /// Wall-clock time.
+    /// The wall-clock time.
     pub seconds: f64,
     /// The memory of the state store at the end.
     pub store_bytes: u64,
 }
 
-/// Looks for deadlocks and faults in all reachable states. If there is one, `visitor` (which may be
+/// Searches all reachable states for deadlocks and faults. If there is one, `visitor` (which may be
 /// null) is called with the steps that lead to it, in order. `options` may be null. Unless the
-/// verdict is "holds", `everypath_error` returns the sentence that says what is wrong, or why the
-/// answer is unknown.
+/// verdict is "holds", `everypath_error` returns a sentence that describes the violation, or the
+/// reason why the verdict is unknown.
 ///
 /// # Safety
 /// `program` is a handle from `everypath_load`; `options` is null or can be read; `visitor` may be
@@ -149,14 +149,14 @@ pub(crate) fn result_of(outcome: &Outcome) -> EverypathResult {
     }
 }
 
-/// The caller's context, on its way to another thread.
+/// The caller's context, as it is passed to another thread.
 struct Context(*mut c_void);
 
-// SAFETY: the pointer is never followed here, only given back to its owner, who has promised that
-// any thread may do so.
+// SAFETY: the pointer is never dereferenced here, only passed back to its owner, who has promised
+// that any thread may use it.
 unsafe impl Send for Context {}
 
-/// Passes progress on to the caller.
+/// Passes the progress on to the caller.
 pub(crate) struct Watch {
     watcher: EverypathWatcher,
     context: Mutex<Context>,

@@ -1,8 +1,8 @@
-//! Exploring a system of the caller's own, over a store of the library or of the caller.
+//! Explores a system of the caller, with a store of the library or of the caller.
 //!
-//! A system is a set of functions with a context, as a table of functions in C usually is. It
-//! reports initial states and steps by calling [`everypath_emit`], so that nothing has to be
-//! allocated for the library. The search is the one that programs get.
+//! A system is a set of functions with a context, which is the usual form in C. It reports initial
+//! states and steps by calling [`everypath_emit`], so that the library needs no allocated memory
+//! from it. The search is the same as for programs.
 
 use crate::boundary::{EverypathStatus, Failure, bytes, guarded, value};
 use crate::check::{EverypathOptions, EverypathResult, Watch, limits, result_of};
@@ -22,7 +22,7 @@ pub struct EverypathSteps {
     count: u32,
 }
 
-/// A transition system of the caller's. States are byte strings. The steps of a state, and their
+/// A transition system of the caller. States are byte strings. The steps of a state, and their
 /// order, must depend on its bytes alone. With several workers, the functions are called by several
 /// threads at the same time. They must return normally: no exception and no long jump may leave
 /// them.
@@ -33,23 +33,23 @@ pub struct EverypathSystem {
     pub initial: Option<unsafe extern "C" fn(context: *mut c_void, steps: *mut EverypathSteps)>,
     /// Emits the steps that leave a state.
     pub successors: Option<unsafe extern "C" fn(context: *mut c_void, state: *const u8, length: usize, steps: *mut EverypathSteps)>,
-    /// Returns whether a state without steps is an accepted end and not a deadlock. Null if no
-    /// state is.
+    /// Returns whether a state without steps is an accepted end and not a deadlock. Null if there
+    /// are no accepted ends.
     pub is_valid_end: Option<unsafe extern "C" fn(context: *mut c_void, state: *const u8, length: usize) -> bool>,
-    /// Passed to these functions.
+    /// The argument for these functions.
     pub context: *mut c_void,
 }
 
-/// A set of visited states of the caller's. It must be exact: a state that was not inserted before
-/// is never reported as known.
+/// A set of visited states of the caller. It must be exact: a state that was not inserted before is
+/// never reported as known.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct EverypathStore {
-    /// Inserts a state. Returns 1 if it is new, 0 if it was there, and a negative number if there
-    /// is no room, which ends the search with the verdict "unknown". It is never called by two
-    /// threads at once. It must return normally: no exception and no long jump may leave it.
+    /// Inserts a state. Returns 1 if it is new, 0 if it was already there, and a negative number if
+    /// there is no room, which ends the search with the verdict "unknown". It is never called by
+    /// two threads at once. It must return normally: no exception and no long jump may leave it.
     pub insert: Option<unsafe extern "C" fn(context: *mut c_void, state: *const u8, length: usize) -> i32>,
-    /// Passed to this function.
+    /// The argument for this function.
     pub context: *mut c_void,
 }
 
@@ -99,8 +99,8 @@ unsafe fn add(steps: *mut EverypathSteps, entry: impl FnOnce(&mut Successors, Ac
 /// Explores all states of a system. If a state without steps is not an accepted end, or a step
 /// fails, `visitor` (which may be null) is called with the path that leads there: first the initial
 /// state, whose label is empty, then each step. `store` may be null: then the library keeps the
-/// states. `options` may be null. Unless the verdict is "holds", `everypath_error` returns the
-/// sentence that says what is wrong, or why the answer is unknown.
+/// states. `options` may be null. Unless the verdict is "holds", `everypath_error` returns a
+/// sentence that describes the violation, or the reason why the verdict is unknown.
 ///
 /// # Safety
 /// `system` can be read, and its functions may be called with its context, by several threads if
@@ -173,8 +173,8 @@ unsafe fn show(visitor: EverypathVisitor, context: *mut c_void, violation: &Viol
             label: label.as_ptr(),
             fault: if number == steps.len() { fault.as_ptr() } else { ptr::null() },
         };
-        // SAFETY: the caller vouches for the function and its context; what `step` points to lives
-        // until the end of this function.
+        // SAFETY: the caller vouches for the function and its context; the data that `step` points
+        // to lives until the end of this function.
         if !unsafe { visitor(context, &step) } {
             return;
         }
@@ -185,8 +185,8 @@ unsafe fn show(visitor: EverypathVisitor, context: *mut c_void, violation: &Viol
 #[derive(Clone)]
 struct Foreign(EverypathSystem);
 
-// SAFETY: the context is never followed here, only passed to the caller's functions, and the caller
-// has promised that any thread may call these.
+// SAFETY: the context is never dereferenced here, only passed to the caller's functions, and the
+// caller has promised that any thread may call these.
 unsafe impl Send for Foreign {}
 
 impl Foreign {
@@ -216,14 +216,15 @@ impl System for Foreign {
     }
 }
 
-/// The caller's store, on its way to another thread.
+/// The caller's store, as it is passed to another thread.
 struct Shared(EverypathStore);
 
-// SAFETY: the context is never followed here, only passed to the caller's function, and the caller
-// has promised that any thread may call it.
+// SAFETY: the context is never dereferenced here, only passed to the caller's function, and the
+// caller has promised that any thread may call it.
 unsafe impl Send for Shared {}
 
-/// The caller's store. States cannot be read back from it, so the search keeps those that wait.
+/// The caller's store. States cannot be read back from it, so the search itself keeps the states to
+/// be expanded.
 struct Table {
     store: Mutex<Shared>,
     count: AtomicU64,

@@ -10,21 +10,21 @@ use std::ptr;
 #[derive(Debug)]
 #[repr(C)]
 pub struct EverypathStep {
-    /// The state reached; null if the step fails for good.
+    /// The state reached; null if the step ends in a fatal fault.
     pub state: *const u8,
     /// The number of its bytes.
     pub length: usize,
     /// The number of the process that moves.
     pub pid: u32,
-    /// The statements executed, in the words of the source: `P(1): x = 1`. Empty for the initial
+    /// The statements executed, in the text of the source: `P(1): x = 1`. Empty for the initial
     /// state.
     pub label: *const c_char,
-    /// What goes wrong in the step; null if nothing does.
+    /// The fault of the step; null if there is none.
     pub fault: *const c_char,
 }
 
-/// Called with a step; returns whether to go on. It must return normally: no exception and no long
-/// jump may leave it.
+/// Called with a step; returns whether to continue. It must return normally: no exception and no
+/// long jump may leave it.
 pub type EverypathVisitor = Option<unsafe extern "C" fn(context: *mut c_void, step: *const EverypathStep) -> bool>;
 
 /// Passes a step to the caller; `false` if the caller wants no more.
@@ -42,12 +42,12 @@ pub(crate) unsafe fn tell(visitor: EverypathVisitor, context: *mut c_void, step:
         label: label.as_ptr(),
         fault: fault.as_ref().map_or(ptr::null(), |fault| fault.as_ptr()),
     };
-    // SAFETY: the caller vouches for the function and its context; what `told` points to lives
-    // until the end of this function.
+    // SAFETY: the caller vouches for the function and its context; the data that `told` points to
+    // lives until the end of this function.
     unsafe { visitor(context, &told) }
 }
 
-/// Tells the initial state to `visitor`, once.
+/// Calls `visitor` once, with the initial state.
 ///
 /// # Safety
 /// `program` is a handle from `everypath_load`; `visitor` may be called with `context`.
@@ -98,8 +98,8 @@ pub unsafe extern "C" fn everypath_successors(
     })
 }
 
-/// Says in `*answer` whether a state without steps is one in which the program may end. If not, it
-/// is a deadlock.
+/// Sets `*answer` to whether the program may end in a state without steps. If not, the state is a
+/// deadlock.
 ///
 /// # Safety
 /// `program` is a handle from `everypath_load`; `state` points to `length` bytes; `answer` can be

@@ -1,4 +1,4 @@
-//! The functions as a caller in C uses them, with correct and with wrong arguments.
+//! The functions as called from C, with correct and with wrong arguments.
 
 use everypath_c::{
     EverypathOptions, EverypathProgram, EverypathProgress, EverypathResult, EverypathStatus, EverypathStep, EverypathVerdict,
@@ -11,7 +11,7 @@ const PROGRAM: &CStr = c"global byte n\nprocess P() {\nagain: LDG n ;: n++\n LDC
 
 fn load(text: &[u8]) -> Result<*mut EverypathProgram, EverypathStatus> {
     let mut program = ptr::null_mut();
-    // SAFETY: all three point to what they should.
+    // SAFETY: all three are valid pointers.
     let status = unsafe { everypath_load(c"p.epa".as_ptr(), text.as_ptr(), text.len(), &mut program) };
     assert_eq!(program.is_null(), status != EverypathStatus::Ok);
     if program.is_null() { Err(status) } else { Ok(program) }
@@ -22,11 +22,11 @@ fn error() -> String {
     unsafe { CStr::from_ptr(everypath_error()) }.to_str().expect("text").to_owned()
 }
 
-/// Copies what it is told: state, label, fault.
+/// Copies its arguments: state, label, fault.
 unsafe extern "C" fn copy(context: *mut c_void, step: *const EverypathStep) -> bool {
-    // SAFETY: the tests below pass a vector as the context, and the library a step.
+    // SAFETY: the tests below pass a vector as the context, and the library passes a step.
     let (copies, step) = unsafe { (&mut *context.cast::<Vec<(Vec<u8>, String)>>(), &*step) };
-    // SAFETY: the library promises as many bytes as it says, and a string.
+    // SAFETY: the library promises the given number of bytes, and a string.
     let (state, label) = unsafe { (std::slice::from_raw_parts(step.state, step.length), CStr::from_ptr(step.label)) };
     copies.push((state.to_vec(), label.to_str().expect("text").to_owned()));
     true
@@ -65,7 +65,8 @@ fn a_program_is_loaded_walked_and_checked() {
 
 /// Counts calls, and stops at the third.
 unsafe extern "C" fn watch(context: *mut c_void, progress: *const EverypathProgress) -> bool {
-    // SAFETY: the test below passes a number as the context, and the library what it promises.
+    // SAFETY: the test below passes a number as the context, and the library passes the promised
+    // value.
     let (calls, progress) = unsafe { (&mut *context.cast::<u32>(), &*progress) };
     *calls += 1;
     assert!(progress.seconds >= 0.0);
@@ -102,7 +103,7 @@ fn whatever_is_wrong_is_a_status_with_a_sentence() {
     let broken = b"process P() {\n local byte x\n.prologue\n LDC 1\n LDC 0\n DIV\n STL x\n RET\n.entry\n STEP T\n}\nstart P\n";
     let unborn = load(broken).expect("well-formed");
     let program = load(PROGRAM.to_bytes()).expect("a good program");
-    // SAFETY: null and wrong states are what these functions must recognise; the handles are alive.
+    // SAFETY: these functions must recognise null and wrong states; the handles are alive.
     unsafe {
         assert_eq!(everypath_load(ptr::null(), ptr::null(), 0, ptr::null_mut()), EverypathStatus::BadArgument);
         let mut handle = ptr::null_mut();

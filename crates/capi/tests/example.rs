@@ -1,8 +1,8 @@
-//! The examples in C, compiled against the header and the static library, find what the Rust
-//! library finds.
+//! The examples in C, compiled against the header and the static library, have the same results as
+//! the Rust library.
 //!
-//! Passed over where there is no C compiler: the tests must run on a machine that has only the Rust
-//! toolchain.
+//! The tests are skipped without a C compiler, because they must run on a machine that has only the
+//! Rust toolchain.
 
 use everypath::{Plan, Program, Verdict};
 use std::path::{Path, PathBuf};
@@ -27,14 +27,14 @@ fn compiler() -> Option<&'static str> {
     ["cc", "gcc", "clang"].into_iter().find(works)
 }
 
-/// The folder into which cargo has built this test, and the library beside it.
+/// The folder into which cargo has built this test, and the library next to it.
 fn library() -> PathBuf {
     let folder = std::env::current_exe().expect("a test has a path").parent().expect("in a folder").to_path_buf();
     let library = folder.join("libeverypath_c.a");
     if library.exists() { library } else { folder.join("../libeverypath_c.a") }
 }
 
-/// What a static library needs beside itself, as the `pkg-config` file has it.
+/// The libraries that the static library needs, from the `pkg-config` file.
 fn private_libraries() -> Vec<&'static str> {
     let lines = include_str!("../everypath.pc.in").lines();
     lines.filter_map(|line| line.strip_prefix("Libs.private:")).flat_map(str::split_whitespace).collect()
@@ -59,10 +59,10 @@ fn compile(compiler: &str, example: &str, program: &Path) {
 struct Example(PathBuf);
 
 impl Example {
-    /// Compiles `examples/NAME.c`; `None`, and a line that says so, without a C compiler.
+    /// Compiles `examples/NAME.c`; prints a line and returns `None` if there is no C compiler.
     fn build(name: &str) -> Option<Example> {
         let Some(compiler) = compiler() else {
-            eprintln!("passed over: there is no C compiler");
+            eprintln!("skipped: there is no C compiler");
             return None;
         };
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -99,7 +99,8 @@ fn a_system_and_a_store_in_c_are_explored() {
     assert_eq!(table, format!("{states} in the table"));
 }
 
-/// A check at full speed with limits, whose outcome is a value, and that a watcher can stop.
+/// A check at full speed with limits, which returns its outcome as a value and can be stopped by a
+/// watcher.
 #[test]
 fn a_check_in_c_has_limits_progress_and_an_outcome() {
     let Some(example) = Example::build("check") else { return };

@@ -1,4 +1,4 @@
-//! The header that C programs include is the one that the source says.
+//! The committed header is the one that is generated from the source.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The command line as data: what can be typed, and nothing about what it does. This file has the
-//! options that several commands share; each command has its own options in its file.
+//! The command line as data: its options, without their effects. This file has the options that
+//! several commands share; the options of one command are in the file of that command.
 //!
 //! The verbs and the common options are fixed, because scripts and other tools rely on them.
 
@@ -25,8 +25,8 @@ pub struct Arguments {
 const EXIT_CODES: &str = "\
 Examples:
   everypath new first                       write a first model, first.pml
-  everypath check first.pml                 look for anything that is wrong with it
-  everypath check first.pml --trace t.json  keep the path to what is wrong
+  everypath check first.pml                 look for errors in it
+  everypath check first.pml --trace t.json  keep the path to an error
   everypath replay t.json --svg t.svg       look at that path again
 
 Exit code: 0 holds, or the command did its work; 1 violated; 2 the input or the call is wrong; 3 unknown.";
@@ -58,7 +58,7 @@ pub struct SubjectArguments {
     pub lf: LfArguments,
 }
 
-/// What can be chosen about LF programs.
+/// Options of LF programs.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "LF")]
 pub struct LfArguments {
@@ -66,21 +66,21 @@ pub struct LfArguments {
     /// longest
     #[arg(long, value_name = "ORDER", value_parser = ["sorted", "fifo"])]
     pub queues: Option<String>,
-    /// Close an open program: processes for its environment send and receive what nobody else does.
-    /// VALUES of each type are tried; with `any`, conditions that depend on them alone can be true
-    /// and false. `everypath close` prints the environment
+    /// Close an open program: processes for its environment do the sends and receives that have no
+    /// partner in the program. VALUES of each type are tried; with `any`, conditions that depend on
+    /// them alone can be true and false. `everypath close` prints the environment
     #[arg(long, value_name = "VALUES", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
     pub close: Option<String>,
 }
 
 impl LfArguments {
-    /// The definitions of a program with what was chosen here.
+    /// The definitions of a program, extended by these options.
     pub fn define(&self, model: &std::path::Path, defines: &[(String, String)]) -> Result<Vec<(String, String)>, Failure> {
         let mut all = defines.to_vec();
         for (name, value) in [("queues", &self.queues), ("close", &self.close)] {
             let Some(value) = value else { continue };
             if crate::input::language_of(model)?.is_some_and(|language| language != "LF") {
-                return Err(Failure::Call(format!("`--{name}` is about LF programs; {} is none", model.display())));
+                return Err(Failure::Call(format!("`--{name}` is only for LF programs; {} is not one", model.display())));
             }
             all.push((name.to_owned(), value.clone()));
         }
@@ -88,7 +88,7 @@ impl LfArguments {
     }
 }
 
-/// What a search may leave on disk.
+/// Files that a search writes and reads.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files")]
 pub struct SavingArguments {
@@ -98,12 +98,12 @@ pub struct SavingArguments {
     /// How often to save [default: every ten minutes, or less often if saving takes long]
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration, requires = "checkpoint")]
     pub checkpoint_every: Option<Duration>,
-    /// Go on with the search saved in FILE, or in a folder that was given with `--disk`
+    /// Continue the search saved in FILE, or in a folder that was given with `--disk`
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Let states go to files in FOLDER when memory is used up, of at most SIZE in all; with
-    /// `--store disk`, from the beginning. The search is saved there, too: `--resume FOLDER` goes
-    /// on with it
+    /// Move states to files in FOLDER when memory is used up, with at most SIZE in total; with
+    /// `--store disk`, from the beginning. The search is saved there too: `--resume FOLDER`
+    /// continues it
     #[arg(long, value_name = "FOLDER[:SIZE]", value_parser = quantity::place)]
     pub disk: Option<quantity::Place>,
     /// The folder for a depth-first stack that is too large for memory [default: the system's
@@ -135,15 +135,16 @@ pub struct EngineArguments {
     /// Order of the search [default: auto]
     #[arg(long, value_name = "NAME", value_parser = one_of::<Order>(), conflicts_with = "resume")]
     pub search: Option<Order>,
-    /// The measure of progress by which a sweep goes: an expression over the model's variables, or
-    /// several with commas, compared from the first to the last; `sum(ARRAY)` and `order(PROCESS)`
-    /// may be part of a sum. Alone, it means `--search sweep`; `everypath measure` proposes some
+    /// The measure of progress for a sweep: an expression over the model's variables, or several
+    /// separated by commas, compared from the first to the last; `sum(ARRAY)` and `order(PROCESS)`
+    /// may be part of a sum. Alone, it means `--search sweep`; `everypath measure` proposes
+    /// measures
     #[arg(long, value_name = "EXPR", conflicts_with = "resume", allow_hyphen_values = true)]
     pub measure: Option<String>,
-    /// What computes successors
+    /// How successors are computed
     #[arg(long, value_name = "NAME", value_parser = one_of::<Engine>(), default_value_t)]
     pub engine: Engine,
-    /// Begin the search when all native code is compiled, instead of using it as it becomes
+    /// Begin the search after all native code is compiled, instead of using the code as it becomes
     /// available. Measurements then do not depend on a second thread
     #[arg(long)]
     pub code_first: bool,

@@ -13,10 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often, if the user does not say.
+/// The default interval.
 pub const EVERY: Duration = Duration::from_secs(600);
-/// If the user does not say how often to save, saving takes at most one part in this many of the
-/// time.
+/// With the default interval, saving takes at most one part in this many of the time.
 const SHARE: u32 = 20;
 
 /// A checkpoint in a file, replaced by a later one from time to time.
@@ -24,16 +23,16 @@ pub struct CheckpointFile {
     path: PathBuf,
     partial: PathBuf,
     head: Vec<u8>,
-    /// As the user wants it.
+    /// The interval, if the user has set one.
     every: Option<Duration>,
     next: Mutex<Instant>,
     written: AtomicU64,
 }
 
 impl CheckpointFile {
-    /// Opens a file that may be replaced: it does not exist, or it is a checkpoint of the same
-    /// program, and its folder is writable. Errors are reported before the search, not ten minutes
-    /// into it.
+    /// Prepares a file that may be replaced: it does not exist, or it is a checkpoint of the same
+    /// program, and its folder is writable. Errors are reported before the search, instead of ten
+    /// minutes into it.
     pub fn new(path: &Path, every: Option<Duration>, saved: &Saved) -> Result<CheckpointFile, Failure> {
         let refuse = |error| Failure::write(path, error);
         let partial = beside(path).map_err(refuse)?;
@@ -100,7 +99,7 @@ impl Checkpoints for CheckpointFile {
                 Ok(())
             }
             Err(error) => {
-                // An incomplete checkpoint is useless, and it may be what fills the disk.
+                // An incomplete checkpoint is useless, and it may have filled the disk.
                 let _ = fs::remove_file(&self.partial);
                 Err(io::Error::new(error.kind(), format!("{}: {error}", self.path.display())))
             }

@@ -1,4 +1,4 @@
-//! Options that make a trace easier to read, and runs that show what holds.
+//! Options that make a trace easier to read, and witnesses of properties that hold.
 
 use crate::failure::Failure;
 use crate::session::Session;
@@ -20,25 +20,25 @@ pub struct ClearerArguments {
     /// and faults
     #[arg(long, conflicts_with_all = ["resume", "shortest"])]
     pub fewest_switches: bool,
-    /// For each property that holds, show a run that makes it plain: one that satisfies a formula
-    /// and makes the left side of its implication true, evaluates an assertion, comes to an end
+    /// For each property that holds, show a run as a witness: one that satisfies a formula and
+    /// makes the left side of its implication true, evaluates an assertion, or ends properly
     #[arg(long, conflicts_with = "resume")]
     pub witness: bool,
 }
 
-/// What was found out.
+/// The results of these options.
 #[derive(Default)]
 pub struct Clearer {
     /// The steps that the violation depends on.
     pub essential: Option<Essential>,
-    /// For each property that holds a run that shows it, or why there is none.
+    /// For each property that holds, a run that shows it, or the reason why there is none.
     pub shown: Vec<(String, Result<ShownRun, String>)>,
-    /// What became of the search for the fewest switches, in a sentence.
+    /// The result of the search for the fewest switches, in a sentence.
     pub remark: Option<String>,
 }
 
 impl ClearerArguments {
-    /// Looks for what is asked for. The trace of the answer may become another one.
+    /// Carries out these options. The trace of the answer may be replaced by another one.
     pub fn look(&self, session: &Session, checked: &mut Checked) -> Result<Clearer, Failure> {
         let mut clearer = Clearer::default();
         if self.fewest_switches {
@@ -49,7 +49,7 @@ impl ClearerArguments {
             clearer.essential = session.causal(violation, &checked.steps);
         }
         if self.witness {
-            // No run shows that nothing goes wrong.
+            // No run can show the absence of errors.
             let shown = |judged: &&Judged| judged.verdict == Verdict::Holds && judged.property.kind != PropertyKind::Errors;
             for judged in checked.properties.iter().filter(shown) {
                 clearer.shown.push((judged.property.name.clone(), session.shown(&judged.property)?));
@@ -59,7 +59,7 @@ impl ClearerArguments {
     }
 }
 
-/// Puts the trace with the fewest switches in the place of the one that was found.
+/// Replaces the trace that was found by the one with the fewest switches.
 fn fewest(session: &Session, checked: &mut Checked) -> Option<String> {
     let Verdict::Violated(violation) = &checked.outcome.verdict else { return None };
     if violation.trace.loop_start.is_some() {
@@ -71,7 +71,7 @@ fn fewest(session: &Session, checked: &mut Checked) -> Option<String> {
     match (found, stopped) {
         (Some((violation, steps)), _) => {
             let now = context_switches(&steps);
-            // It may be another violation than the first one; that one stays one.
+            // It may be another violation than the first one; the first one remains a violation.
             let kind = PropertyKind::violated_by(violation.fault.kind);
             for judged in &mut checked.properties {
                 if judged.property.kind == kind {
@@ -92,7 +92,7 @@ fn switches(count: usize) -> String {
 }
 
 impl Clearer {
-    /// The runs that show what holds, as text.
+    /// The witnesses, as text.
     pub fn text(&self, narrator: &Narrator, look: Look) -> String {
         let one = |(name, shown): &(String, Result<ShownRun, String>)| match shown {
             Ok(ShownRun { what, trace, steps }) => shown_text(narrator, what, trace, steps, look),
@@ -101,7 +101,7 @@ impl Clearer {
         self.shown.iter().map(one).collect()
     }
 
-    /// The same as JSON.
+    /// The witnesses, as JSON.
     pub fn json(&self, narrator: &Narrator) -> Vec<WitnessJson> {
         let one = |(name, shown): &(String, Result<ShownRun, String>)| match shown {
             Ok(ShownRun { what, trace, steps }) => WitnessJson {
@@ -115,12 +115,12 @@ impl Clearer {
         self.shown.iter().map(one).collect()
     }
 
-    /// A run that shows what holds, to be kept in a file.
+    /// The first witness, to be written to a file.
     pub fn trace(&self) -> Option<&Trace> {
         self.shown.iter().find_map(|(_, shown)| shown.as_ref().ok()).map(|shown| &shown.trace)
     }
 
-    /// The steps that matter, as JSON.
+    /// The steps that the violation depends on, as JSON.
     pub fn causal(&self) -> Option<CausalJson> {
         self.essential.as_ref().map(CausalJson::from)
     }

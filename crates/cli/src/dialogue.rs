@@ -11,51 +11,51 @@ use std::time::Duration;
 
 const HELP: &str = "\
     a number       take that step
-    an empty line  do the same again; take the step if there is only one
-    /TEXT          show the steps with this text in them: those that can be taken, and those that were
+    an empty line  repeat the last command; take the step if there is only one
+    /TEXT          show the steps that contain this text: those that can be taken, and those that were taken
     l              list the steps that can be taken
-    v              show the values of variables and channels, and where each process stands
+    v              show the values of variables and channels, and the location of each process
     u, u N         undo the last step, or the last N
     j N            jump to the state after step N; steps that were undone can be made again in this way, until another step is taken
     h, ?           this help
     q              quit; so does the end of the input
 ";
 
-/// How long a request to stop may wait to be heard.
+/// The longest delay before a request to stop is noticed.
 const LISTEN_EVERY: Duration = Duration::from_millis(50);
 
-/// What the user wants next.
+/// The user's next command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// The step at this position.
     Take(usize),
     /// Go to the state after this many steps, back or forward.
     Jump(usize),
-    /// No more.
+    /// End the run.
     Quit,
 }
 
-/// Where the run is.
+/// The position of the run.
 pub struct Place<'a> {
     /// The steps so far.
     pub made: &'a [Step],
-    /// How many were undone and can be made again.
+    /// The number of steps that were undone and can be made again.
     pub undone: usize,
-    /// What is shown on request: values, and the location of each process.
+    /// The text to show on request: values, and the location of each process.
     pub values: &'a dyn Fn() -> String,
     /// Why the run cannot continue, if it cannot.
     pub end: Option<&'a str>,
 }
 
-/// A conversation with the user.
+/// A dialogue with the user.
 pub struct Dialogue {
     lines: Lines,
-    /// What was typed last and understood.
+    /// The last line that was understood.
     last: Option<String>,
 }
 
 impl Dialogue {
-    /// Listens to standard input until a request to stop.
+    /// Reads standard input until a request to stop.
     pub fn new(cancel: Cancel) -> io::Result<Dialogue> {
         Ok(Dialogue { lines: Lines::of_standard_input(cancel)?, last: None })
     }
@@ -121,7 +121,7 @@ fn understand(line: &str, enabled: usize, place: &Place<'_>) -> Result<Request, 
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let number = |rest: &str| rest.trim().parse::<usize>().map_err(|_| format!("`{line}`: a number of steps is missing; h for help"));
     match word {
-        "" => Err("there is nothing to do again yet; h for help".to_owned()),
+        "" => Err("there is no command to repeat yet; h for help".to_owned()),
         "h" | "?" | "help" => Ok(Request::Show(Show::Help)),
         "l" | "list" => Ok(Request::Show(Show::Steps)),
         "v" | "values" => Ok(Request::Show(Show::Values)),
@@ -139,12 +139,12 @@ fn understand(line: &str, enabled: usize, place: &Place<'_>) -> Result<Request, 
         },
         _ => match word.parse::<usize>() {
             Ok(choice) if rest.is_empty() && (1..=enabled).contains(&choice) => Ok(Request::Wish(Wish::Take(choice - 1))),
-            _ => Err(format!("there is no `{line}` here; h for help")),
+            _ => Err(format!("`{line}` is not a command; h for help")),
         },
     }
 }
 
-/// Lists the steps whose text contains `text`, ignoring case. Returns how many there are.
+/// Lists the steps whose text contains `text`, ignoring case. Returns their number.
 fn list_matching(enabled: &mut Moves<'_>, text: &str) -> usize {
     let mut count = 0;
     for index in 0..enabled.len() {
@@ -168,7 +168,7 @@ fn matches(enabled: &mut Moves<'_>, place: &Place<'_>, text: &str) {
         let label = step.label();
         if label.to_lowercase().contains(text) {
             count += 1;
-            tell(&format!("  was step {}: {label} (j {} jumps behind it)\n", index + 1, index + 1));
+            tell(&format!("  was step {}: {label} (j {} jumps to the state after it)\n", index + 1, index + 1));
         }
     }
     if count == 0 {
@@ -176,7 +176,7 @@ fn matches(enabled: &mut Moves<'_>, place: &Place<'_>, text: &str) {
     }
 }
 
-/// Writes a text to standard error. An error is ignored: the run goes on without prompts.
+/// Writes a text to standard error. An error is ignored: the run continues without prompts.
 fn tell(text: &str) {
     let _ = write!(io::stderr(), "{text}");
     let _ = io::stderr().flush();
@@ -191,7 +191,7 @@ struct Lines {
 impl Lines {
     fn of_standard_input(cancel: Cancel) -> io::Result<Lines> {
         let (sender, lines) = mpsc::channel();
-        // Ends with the input, or with the process.
+        // The thread ends with the input, or with the process.
         let listen = move || io::stdin().lines().map_while(Result::ok).all(|line| sender.send(line).is_ok());
         thread::Builder::new().spawn(listen)?;
         Ok(Lines { lines, cancel })

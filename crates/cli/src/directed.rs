@@ -1,4 +1,4 @@
-//! The options of directed search, and what they make of a plan.
+//! The options of directed search, and their effect on a plan.
 
 use crate::failure::Failure;
 use check::{Guide, Order, Plan};
@@ -12,14 +12,14 @@ pub struct DirectedArguments {
     /// `active` or `none`; or an expression over the model whose value is the estimate
     #[arg(long, value_name = "NAME|EXPR", allow_hyphen_values = true, conflicts_with = "resume")]
     pub heuristic: Option<String>,
-    /// What the path counts with `--search astar`, from 0 to 1; the estimate counts the rest.
-    /// 0 is greedy, 1 is breadth first [default: 0.5]
+    /// The weight of the path with `--search astar`, from 0 to 1; the estimate has the rest. 0 is
+    /// greedy, 1 is breadth first [default: 0.5]
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "resume")]
     pub weight: Option<u32>,
-    /// States of a level that `--search beam` follows [default: 1000]
+    /// The number of states of a level that `--search beam` follows [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "resume")]
     pub width: Option<u32>,
-    /// Show what the estimates are made of, and the estimate of each state of the trace
+    /// Show how the estimates are computed, and the estimate of each state of the trace
     #[arg(long, conflicts_with = "resume")]
     pub explain_heuristic: bool,
 }
@@ -48,13 +48,13 @@ impl DirectedArguments {
         })
     }
 
-    /// The heuristic, if it is one of those with a name.
+    /// The heuristic, if the option is the name of one.
     fn name(&self) -> Option<Guide> {
         let text = self.heuristic.as_deref()?;
         Guide::ALL.iter().copied().find(|guide| guide.name() == text)
     }
 
-    /// The user's own expression, if there is one.
+    /// The heuristic as an expression, if the option is one.
     pub fn expression(&self) -> Option<String> {
         self.heuristic.clone().filter(|_| self.name().is_none())
     }
@@ -62,7 +62,7 @@ impl DirectedArguments {
 
 /// A share from 0 to 1, in hundredths.
 fn share(text: &str) -> Result<u32, String> {
-    let number: f64 = text.trim().parse().map_err(|_| format!("`{text}` is no number; write a share from 0 to 1, as in 0.3"))?;
+    let number: f64 = text.trim().parse().map_err(|_| format!("`{text}` is not a number; write a share from 0 to 1, as in 0.3"))?;
     match (0.0..=1.0).contains(&number) {
         true => Ok((number * 100.0).round() as u32),
         false => Err("the share must be from 0 to 1".to_owned()),

@@ -1,10 +1,9 @@
-//! A folder for the states of a search: numbered files, what they take, and the saved search beside
-//! them.
+//! A folder for the states of a search: numbered files, their sizes, and the saved search.
 //!
-//! Files are read and written in long strokes, and the system is told at once that it need not keep
-//! them in its cache: a search reads far more than fits there, and what it needs again it has in
-//! memory. A lock keeps two searches out of one folder; the system takes it back when the process
-//! ends, however that happens.
+//! Files are read and written in long sequential runs, and the system is told at once to drop them
+//! from its cache: a search reads far more than fits there, and keeps in memory the data that it
+//! needs again. A lock prevents two searches from using one folder; the system releases it when the
+//! process ends for any reason.
 
 use crate::failure::Failure;
 use check::{FileReader, FileWriter, Folder, Saved};
@@ -19,11 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SAVED: &str = "search.saved";
 /// The name of the file that says that a folder is in use.
 const LOCK: &str = "in-use";
-/// What the names of files of states end with.
+/// The ending of the names of files with states.
 const ENDING: &str = "run";
 /// Bytes that are written at a time.
 const BUFFER: usize = 1 << 17;
-/// Bytes after which the system hears that it need not keep what was read or written.
+/// The number of bytes read or written after which the system is told to drop them from its cache.
 const STROKE: u64 = 1 << 20;
 
 /// The saved search that `path` names: itself, or the one in that folder.
@@ -34,14 +33,14 @@ pub fn saved_in(path: &Path) -> PathBuf {
 /// A folder with files of states.
 pub struct DiskFolder {
     path: PathBuf,
-    /// Nobody comes back to it: it goes with the search.
+    /// Whether the folder is removed at the end of the search.
     temporary: bool,
     account: Arc<Account>,
     /// Held as long as the folder is in use.
     _lock: File,
 }
 
-/// What the files take.
+/// The sizes of the files.
 #[derive(Default)]
 struct Account {
     lens: Mutex<HashMap<u64, u64>>,
@@ -55,12 +54,12 @@ impl Account {
         self.lens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A file gets longer.
+    /// Adds bytes to a file's size.
     fn add(&self, number: u64, bytes: u64) -> io::Result<()> {
         let after = self.occupied.fetch_add(bytes, Relaxed) + bytes;
         if let Some(most) = self.most.filter(|&most| after > most) {
             self.occupied.fetch_sub(bytes, Relaxed);
-            let why = format!("the {} that the folder may hold are used up", report::text::bytes(most));
+            let why = format!("the folder has reached its limit of {}", report::text::bytes(most));
             return Err(io::Error::new(io::ErrorKind::StorageFull, why));
         }
         self.written.fetch_add(bytes, Relaxed);
@@ -80,20 +79,21 @@ impl DiskFolder {
         path.join(SAVED).is_file() && path.join(LOCK).is_file()
     }
 
-    /// The folder at `path`, which is made if it is not there, for files of at most so many bytes.
-    /// Files of a search that was not saved are removed; those of a saved one are for it alone.
+    /// The folder at `path`, which is created if it does not exist, for files of at most so many
+    /// bytes. Files of a search that was not saved are removed; files of a saved search are only
+    /// for the search that resumes it.
     pub fn new(path: &Path, most: Option<u64>, resumed: bool) -> Result<DiskFolder, Failure> {
         let refuse = |error| Failure::write(path, error);
         fs::create_dir_all(path).map_err(refuse)?;
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path.join(LOCK)).map_err(refuse)?;
         if lock.try_lock().is_err() {
-            return Err(Failure::Call(format!("another search has its states in {}: choose another folder", path.display())));
+            return Err(Failure::Call(format!("another search uses the folder {}: choose another one", path.display())));
         }
         let mut head = Vec::new();
         let saved = File::open(path.join(SAVED)).and_then(|file| file.take(16).read_to_end(&mut head));
         if !resumed && saved.is_ok() && Saved::is_one(&head) {
             return Err(Failure::Call(format!(
-                "{0} holds a saved search: go on with it (`--resume {0}`), remove it, or choose another folder",
+                "{0} holds a saved search: continue it (`--resume {0}`), remove it, or choose another folder",
                 path.display()
             )));
         }
@@ -119,12 +119,12 @@ impl DiskFolder {
         Ok(folder)
     }
 
-    /// The file of the saved search, if the folder is to have one.
+    /// The file of the saved search, if the folder has one.
     pub fn checkpoint(&self) -> Option<PathBuf> {
         (!self.temporary).then(|| self.path.join(SAVED))
     }
 
-    /// The search has its answer, and nobody needs to come back.
+    /// Removes the saved search and the files of states: the search is complete.
     pub fn finish(&self) {
         let _ = fs::remove_file(self.path.join(SAVED));
         for number in self.files().unwrap_or_default() {
@@ -204,7 +204,7 @@ struct Writer {
     account: Arc<Account>,
     buffer: Vec<u8>,
     len: u64,
-    /// How much of it the system need not keep.
+    /// The number of bytes that the system was told to drop.
     told: u64,
     finished: bool,
 }
@@ -219,7 +219,7 @@ impl Writer {
         self.len += self.buffer.len() as u64;
         self.buffer.clear();
         if self.len - self.told >= 8 * STROKE {
-            // Only what has reached the disk can leave the cache.
+            // Only data that has reached the disk can leave the cache.
             self.file.sync_data()?;
             forget(&self.file, self.told, self.len - self.told);
             self.told = self.len;
@@ -252,7 +252,7 @@ impl Drop for Writer {
 
 struct Reader {
     file: File,
-    /// What was read up to here need not be kept.
+    /// The number of bytes that the system was told to drop.
     told: AtomicU64,
 }
 
@@ -282,14 +282,14 @@ fn read_exact_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
 #[cfg(not(unix))]
 fn read_exact_at(mut file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
     use std::io::{Seek, SeekFrom};
-    // Another thread must not move the file between the two calls.
+    // Between the two calls no other thread may move the file position.
     static MOVING: Mutex<()> = Mutex::new(());
     let _guard = MOVING.lock().unwrap_or_else(PoisonError::into_inner);
     file.seek(SeekFrom::Start(offset))?;
     file.read_exact(out)
 }
 
-/// Tells the system that a part of a file need not stay in its cache.
+/// Tells the system to drop a part of a file from its cache.
 #[cfg(target_os = "linux")]
 fn forget(file: &File, offset: u64, len: u64) {
     let _ = rustix::fs::fadvise(file, offset, std::num::NonZeroU64::new(len), rustix::fs::Advice::DontNeed);
@@ -317,7 +317,7 @@ mod tests {
         reader.read_at(1000, &mut out).expect("it is there");
         assert_eq!(out, bytes[1000..1100]);
         assert!(reader.read_at(299_950, &mut out).is_err());
-        // A file that has no room is not left behind.
+        // A file that does not fit is removed.
         let mut file = folder.create(8).expect("a file");
         assert_eq!(file.append(&vec![1; 800_000]).map_err(|error| error.kind()), Err(io::ErrorKind::StorageFull));
         drop(file);

@@ -18,42 +18,42 @@ pub enum Failure {
     File {
         /// The file.
         path: PathBuf,
-        /// What was tried: `read` or `write`.
+        /// The action that failed: `read` or `write`.
         action: &'static str,
-        /// Why it did not work.
+        /// The reason.
         error: io::Error,
     },
-    /// The model is wrong.
+    /// The model has errors.
     Model {
-        /// The text the diagnostics point into.
+        /// The text that the diagnostics refer to.
         map: SourceMap,
-        /// What is wrong, at least one error.
+        /// The diagnostics, at least one of them an error.
         diagnostics: Vec<Diagnostic>,
     },
-    /// The options do not go together.
+    /// The options contradict each other.
     Plan(Refusal),
     /// A trace file that cannot be read.
     Trace {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: WitnessError,
     },
     /// A trace or a state that does not belong to the program.
     Replay {
         /// The file it came from.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: ReplayError,
     },
     /// A saved search that cannot be continued.
     Resume {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: ResumeError,
     },
-    /// Anything else that is wrong with the call: a sentence.
+    /// Any other error in the call, as a sentence.
     Call(String),
 }
 
@@ -85,16 +85,16 @@ impl Failure {
     }
 }
 
-/// What every command prints as JSON if the input or the call is wrong.
+/// The JSON output of every command if the input or the call is wrong.
 #[derive(JsonSchema, Serialize)]
 pub struct FailureJson {
-    /// What is wrong, in a sentence.
+    /// The error, in a sentence.
     error: String,
-    /// What is wrong with the model, one for each place.
+    /// The errors of the model, one for each position.
     diagnostics: Vec<DiagnosticJson>,
 }
 
-/// A message about a place.
+/// A message about a position.
 #[derive(JsonSchema, Serialize)]
 pub struct DiagnosticJson {
     /// `error`, `warning` or `note`.
@@ -105,18 +105,18 @@ pub struct DiagnosticJson {
     line: usize,
     /// From 1.
     column: usize,
-    /// What to do about it.
+    /// A hint how to mend it.
     hint: Option<String>,
-    /// What else is to be said.
+    /// Further remarks.
     notes: Vec<String>,
-    /// Further places.
+    /// Further positions.
     labels: Vec<LabelJson>,
-    /// The change that would mend it, if it is known.
+    /// The change that would mend it, if one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<FixJson>,
 }
 
-/// A further place.
+/// A further position.
 #[derive(JsonSchema, Serialize)]
 pub struct LabelJson {
     message: String,
@@ -131,13 +131,13 @@ pub struct LabelJson {
 #[derive(JsonSchema, Serialize)]
 pub struct FixJson {
     file: String,
-    /// Where the text begins that is replaced, from 1.
+    /// The line at which the replaced text begins, from 1.
     line: usize,
     /// From 1.
     column: usize,
     /// The text that is replaced.
     old: String,
-    /// The text instead.
+    /// The new text.
     new: String,
 }
 

@@ -17,14 +17,14 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// No model and no trace is longer than this, but an endless device is.
+/// Models and traces are never longer than this, but the contents of a device may be endless.
 const BYTES_MAX: u64 = 1 << 30;
 
 /// A model that was accepted.
 pub struct Model {
-    /// Its name, as seen from where the user is.
+    /// Its name, relative to the working folder.
     pub name: String,
-    /// What is checked.
+    /// The subject of the check.
     pub subject: Arc<dyn Subject>,
     /// Describes its states and steps.
     pub narrator: Narrator,
@@ -32,15 +32,15 @@ pub struct Model {
     pub warnings: Vec<String>,
     /// The files it was read from.
     pub files: Vec<PathBuf>,
-    /// The atoms of each of the user's own expressions.
+    /// The atoms of each expression that the user has given.
     pub expressions: Vec<Vec<u32>>,
-    /// The measure of progress that was asked for, and as what text.
+    /// The measure of progress that the user has requested, and its text.
     pub measure: Option<(Measure, String)>,
-    /// The properties that are asked for, if not all are.
+    /// The requested properties, if not all are.
     asked: Option<Asked>,
 }
 
-/// Properties that are asked for: by the names under which the model states them, and others.
+/// Requested properties: those that the model states, by their names, and others.
 #[derive(Clone, Default)]
 struct Asked {
     names: Vec<String>,
@@ -48,16 +48,16 @@ struct Asked {
     automata: Vec<(String, Claim)>,
 }
 
-/// What a command wants of a model, beside the model.
+/// The properties and expressions that a command needs in addition to the model.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted<'a> {
-    /// Temporal properties: names of those that it states, and formulas.
+    /// Temporal properties: names of properties that the model states, and formulas.
     pub ltl: &'a [String],
-    /// Formulas of branching time, or files that have one.
+    /// Formulas of branching time, or files that contain one.
     pub ctl: &'a [String],
-    /// A file with an automaton that accepts violations,
+    /// A file with an automaton that accepts violations.
     pub automaton: Option<&'a Path>,
-    /// and whether these are finite runs.
+    /// Whether the automaton accepts finite runs.
     pub finite: bool,
     /// A measure of progress.
     pub measure: Option<&'a str>,
@@ -77,14 +77,14 @@ impl Model {
         Model { name, narrator: subject.narrator(), subject, warnings, files, expressions: Vec::new(), measure: None, asked: None }
     }
 
-    /// The same, of which only some properties are asked for.
+    /// The same model, restricted to the requested properties.
     fn asking(self, asked: Asked) -> Model {
         let Asked { names, branching, automata } = asked.clone();
         let subject = Arc::new(Selected { subject: self.subject, names, branching, automata });
         Model { subject, asked: Some(asked), ..self }
     }
 
-    /// The same with a program that has more atoms, and a measure over them.
+    /// The same model with a program that has more atoms, and a measure over them.
     pub fn measured(self, program: Arc<Verified>, measure: Measure, text: String) -> Model {
         let asked = self.asked.clone();
         let model = Model { subject: Arc::new(program), measure: Some((measure, text)), asked: None, ..self };
@@ -94,8 +94,8 @@ impl Model {
         }
     }
 
-    /// The trace of a run of the model as a file. `folder` is the path from that file to the folder
-    /// to which file names are relative.
+    /// A run of the model as the contents of a trace file. `folder` is the path from that file to
+    /// the folder to which file names are relative.
     pub fn witness(&self, trace: Trace, violation: Option<ViolationJson>, folder: Option<String>) -> Witness {
         let Enclosed { ending, contents } = self.subject.text();
         let program = String::from_utf8_lossy(&contents).into_owned();
@@ -108,17 +108,17 @@ pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure
     model_with(path, defines, &Wanted::default())
 }
 
-/// What a linter has to say about a model that is accepted.
+/// The warnings of the linter about a valid model.
 pub fn lint(path: &Path, defines: &[(String, String)]) -> Result<(SourceMap, Vec<languages::Warning>), Failure> {
-    // A model with errors has other problems first.
+    // The errors of a model come first.
     let name = model(path, defines)?.name;
     let contents = read(path).map_err(|error| Failure::read(path, error))?;
     let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
     Ok(languages::lint(Input { name: &name, bytes: &contents, defines, formulas: &[], files: &mut disk }))
 }
 
-/// The same with what a command wants of it: expressions of measures and properties are atoms of
-/// the model.
+/// Like [`model`], with the properties and expressions of `wanted`, whose parts become atoms of the
+/// model.
 pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>) -> Result<Model, Failure> {
     let Wanted { ltl, measure, finite, .. } = *wanted;
     let branching = wanted.ctl.iter().map(|text| branching(text)).collect::<Result<Vec<_>, _>>()?;
@@ -132,7 +132,7 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
             sums.iter().position(|sum| sum.iter().any(|part| check::expression_of(part).is_some_and(|text| text.is_empty())))
     {
         let text = measure.unwrap_or_default();
-        return Err(Failure::Call(format!("`--measure {text}`: there is nothing between its commas as part {}", empty + 1)));
+        return Err(Failure::Call(format!("`--measure {text}`: part {} between its commas is empty", empty + 1)));
     }
     let in_measure = sums.iter().flatten().filter_map(check::expression_of);
     let mut expressions: Vec<Expression> = in_measure.map(|text| Expression::new("--measure", text)).collect();
@@ -176,7 +176,7 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     if let Some(automaton) = &automaton {
         let atoms = automaton.atoms.iter().map(|atom| alone(atom)).collect::<Result<Vec<_>, _>>()?;
         let claim =
-            Claim::of_plain(automaton, &atoms, finite).map_err(|why| Failure::Call(format!("the automaton is not followed: {why}")))?;
+            Claim::of_plain(automaton, &atoms, finite).map_err(|why| Failure::Call(format!("the automaton cannot be used: {why}")))?;
         asked.automata.push(("automaton".to_owned(), claim));
     }
     let mut model = Model::new(name, loaded.model, warnings, disk.files);
@@ -194,7 +194,7 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     Ok(if wanted.asks() { model.asking(asked) } else { model })
 }
 
-/// A text of a model and a program, divided.
+/// A text that contains both a model and a program, divided.
 pub fn hybrid(
     path: &Path,
     defines: &[(String, String)],
@@ -213,7 +213,7 @@ pub fn closed(path: &Path, values: &str) -> Result<String, Failure> {
     languages::closed(Input { name: &name, bytes: &contents, defines: &defines, formulas: &[], files: &mut disk }).map_err(rejected)
 }
 
-/// The language of a model, told by its name or its contents.
+/// The language of a model, recognised by its name or its contents.
 pub fn language_of(path: &Path) -> Result<Option<&'static str>, Failure> {
     if is_standard_input(path) {
         return Ok(None);
@@ -221,8 +221,8 @@ pub fn language_of(path: &Path) -> Result<Option<&'static str>, Failure> {
     Ok(languages::language(&path.to_string_lossy(), &bytes(path)?).map(|language| language.name))
 }
 
-/// A formula of branching time, given as such or as the file that has it: its name, its form and
-/// the text of its expression.
+/// A formula of branching time, given directly or as the file that contains it: its name, its form
+/// and the text of its expression.
 fn branching(given: &str) -> Result<(String, CtlForm, String), Failure> {
     let written = if Path::new(given).is_file() { text(Path::new(given))?.trim().to_owned() } else { given.trim().to_owned() };
     match CtlForm::of(&written) {
@@ -232,7 +232,7 @@ fn branching(given: &str) -> Result<(String, CtlForm, String), Failure> {
         }
         None => {
             let forms = "`EF p`, `AG p`, `AG EF p` and `EF AG p`, where `p` is an expression over the model's variables";
-            Err(Failure::Call(format!("`{written}` is no formula that can be decided: there are {forms}")))
+            Err(Failure::Call(format!("`{written}` is not a formula that can be decided: the forms are {forms}")))
         }
     }
 }
@@ -282,13 +282,13 @@ pub fn same_model(one: &Saved, other: &Saved) -> bool {
     }
 }
 
-/// The model with its file names replaced by those that `seen` returns, where it knows them.
+/// The model with its file names replaced by the results of `seen`, if there are any.
 fn with_files(model: languages::Model, seen: impl Fn(&str) -> Option<String>) -> languages::Model {
     match model {
         languages::Model::Program(verified) => {
             let mut program = verified.program().clone();
             program.files.iter_mut().for_each(|name| *name = seen(name).unwrap_or_else(|| std::mem::take(name)));
-            // Names of files make no difference to the verifier.
+            // The verifier does not depend on file names.
             languages::Model::Program(bytecode::verify(program).map_or(verified, Box::new))
         }
         // A graph is one file, and its lines are those of the copy in the saved search.
@@ -317,7 +317,8 @@ pub fn witness(path: &Path) -> Result<Witness, Failure> {
     })
 }
 
-/// What to type instead, if one of our own files is given where a model or a trace is needed.
+/// An error that names the right command, if a trace or a saved search is given where another file
+/// is needed.
 fn foreign(path: &Path, contents: &[u8]) -> Option<Failure> {
     let name = path.display();
     if Saved::is_one(contents) {
@@ -382,9 +383,9 @@ fn rejected(rejected: languages::Rejected) -> Failure {
     Failure::Model { map: rejected.map, diagnostics: rejected.diagnostics }
 }
 
-/// Included files are looked for beside the file that includes them.
+/// Reads included files, which are looked for next to the file that includes them.
 struct Disk {
-    /// What was read, and the names under which that is shown.
+    /// The files that were read, and the names under which they are shown.
     files: Vec<PathBuf>,
     names: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! Ctrl-C and a termination signal ask the engine to stop and report what it knows. The second
-//! signal ends the process at once.
+//! Ctrl-C and a termination signal ask the engine to stop and report its results. The second signal
+//! ends the process at once.
 
 use contract::Cancel;
 use signal_hook::consts;
@@ -20,16 +20,16 @@ const REQUESTS: &[i32] = &[consts::SIGINT, consts::SIGTERM];
 pub fn on_signal() -> Cancel {
     let cancel = Cancel::default();
     for &signal in REQUESTS {
-        // The order matters: the first handler looks at the flag before the second sets it. If no
-        // handler can be installed, the signal ends the process at once, which is less polite but
-        // no reason to refuse the work.
+        // The order matters: the first handler reads the flag before the second sets it. If no
+        // handler can be installed, the signal ends the process at once, which is no reason to
+        // refuse the work.
         let _ = flag::register_conditional_shutdown(signal, KILLED, cancel.flag());
         let _ = flag::register(signal, cancel.flag());
     }
     cancel
 }
 
-/// Lets signals pass that reach a whole group of processes: another process of the group answers
+/// Ignores signals that reach a whole group of processes: another process of the group handles
 /// them. The flag says whether one came.
 pub fn ignored() -> Arc<AtomicBool> {
     let came = Arc::new(AtomicBool::new(false));

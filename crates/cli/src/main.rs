@@ -136,7 +136,7 @@ fn complain(failure: &Failure) {
         Failure::Model { .. } => failure.to_string(),
         other => format!("error: {other}"),
     };
-    // If standard error is closed too, the exit code still tells.
+    // If standard error is closed too, the exit code still has the answer.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -162,7 +162,7 @@ fn write_answer(text: &str) {
 /// Records that writing to standard output failed, unless the reader closed it.
 fn unsaid(error: io::Error) {
     if error.kind() != io::ErrorKind::BrokenPipe {
-        // The first reason counts.
+        // The first error counts.
         let _ = UNSAID.set(error);
     }
 }

@@ -1,4 +1,4 @@
-//! Memory as the operating system counts it: the peak of this process, and what is free.
+//! Memory as counted by the operating system: the peak of this process, and the free memory.
 
 use std::fs;
 

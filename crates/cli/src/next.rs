@@ -4,7 +4,7 @@ use contract::Verdict;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What to type after a check of `model`: how to see or keep a path that was found.
+/// The command to type after a check of `model`: it shows or keeps the path that was found.
 pub fn command(verdict: &Verdict, model: &str, trace: Option<&Path>) -> Option<String> {
     let from_input = model == "-" || std::env::args_os().any(|argument| argument == "-");
     let violation = match verdict {
@@ -18,7 +18,7 @@ pub fn command(verdict: &Verdict, model: &str, trace: Option<&Path>) -> Option<S
         let (file, page) = (quoted(trace.as_os_str()), quoted(trace.with_extension("html").as_os_str()));
         return Some(format!("everypath replay {file} --html {page}"));
     }
-    // A model from standard input cannot be read twice, and a path of one step was shown.
+    // A model from standard input cannot be read twice, and a path of one step was already shown.
     if from_input || violation.trace.steps.len() == 1 {
         return None;
     }
@@ -27,13 +27,13 @@ pub fn command(verdict: &Verdict, model: &str, trace: Option<&Path>) -> Option<S
     Some(format!("everypath {} --trace {file}; everypath replay {file}", typed()))
 }
 
-/// What the user typed.
+/// The command line of the user.
 fn typed() -> String {
     let words: Vec<String> = std::env::args_os().skip(1).map(|argument| quoted(&argument)).collect();
     words.join(" ")
 }
 
-/// A word as a shell reads it.
+/// A word in the syntax of a shell.
 fn quoted(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);

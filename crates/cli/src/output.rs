@@ -1,5 +1,5 @@
 //! Writes files. An output is never one of the inputs. Errors are reported before the work begins,
-//! as far as possible. A file appears complete or not at all: it is written beside its destination
+//! as far as possible. A file appears complete or not at all: it is written next to its destination
 //! and renamed when it is complete.
 
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// What is being written now, beside its place.
+/// The partial file that is being written now.
 static PARTIAL: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Removes a partial output, which will not be completed.
@@ -32,7 +32,7 @@ impl Output {
     /// `inputs`, which may include other outputs.
     pub fn new(path: &Path, inputs: &[impl AsRef<Path>]) -> Result<Output, Failure> {
         let refuse = |error| Failure::write(path, error);
-        // The file itself, if this is a link to it.
+        // The target, if the path is a link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let same = |input: &Path| input == path || fs::canonicalize(input).is_ok_and(|input| input == place);
         if inputs.iter().any(|input| same(input.as_ref())) {
@@ -76,7 +76,7 @@ impl Output {
     }
 }
 
-/// Where a file is written before it takes its place.
+/// The path of the partial file of an output.
 pub fn beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file"))?;
     let mut partial = name.to_owned();

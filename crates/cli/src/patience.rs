@@ -6,21 +6,21 @@ use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Knows when the time is over or a stop was requested.
+/// Tells when the time limit is reached or a stop was requested.
 #[derive(Clone, Debug)]
 pub struct Patience {
     begun: Instant,
     limit: Option<Duration>,
-    /// How to ask to stop, once that is possible.
+    /// The request to stop, once there can be one.
     cancel: Arc<OnceLock<Cancel>>,
 }
 
-/// Why the time is over.
+/// Why the command must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// The limit was reached.
     Time,
-    /// Someone asked to stop.
+    /// A stop was requested.
     Interrupted,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Over {
 }
 
 impl Patience {
-    /// The time begins now.
+    /// Starts the clock.
     pub fn new(limit: Option<Duration>) -> Patience {
         Patience { begun: Instant::now(), limit, cancel: Arc::default() }
     }
@@ -50,12 +50,12 @@ impl Patience {
         let _ = self.cancel.set(cancel.clone());
     }
 
-    /// What is left of the time, if it is limited.
+    /// The time that is left, if it is limited.
     pub fn left(&self) -> Option<Duration> {
         self.limit.map(|limit| limit.saturating_sub(self.begun.elapsed()))
     }
 
-    /// Why to stop, if there is a reason.
+    /// The reason to stop, if there is one.
     pub fn over(&self) -> Option<Over> {
         if self.cancel.get().is_some_and(Cancel::is_cancelled) {
             return Some(Over::Interrupted);
@@ -64,11 +64,11 @@ impl Patience {
     }
 }
 
-/// Writes as long as there is time.
+/// A writer that fails when the time limit is reached.
 pub struct InTime<'a> {
-    /// Where to.
+    /// The destination.
     pub out: &'a mut dyn Write,
-    /// How long.
+    /// The time limit.
     pub patience: &'a Patience,
 }
 

@@ -6,7 +6,7 @@ use check::{Order, Plan};
 use contract::Limits;
 use std::thread;
 
-/// The plan `base`, with what the user asked for.
+/// The plan `base`, changed by the user's options.
 pub fn with_options(base: Plan, arguments: &EngineArguments) -> Plan {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     Plan {

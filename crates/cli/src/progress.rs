@@ -1,5 +1,5 @@
 //! Shows the progress of the search: on one line of the terminal, which is erased at the end, or as
-//! JSON, a line each. What was heard is kept for a picture of the search over time.
+//! JSON, one object per line. The reports are kept for a picture of the search over time.
 
 use crate::lock;
 use clap::ValueEnum;
@@ -15,10 +15,10 @@ use std::time::Duration;
 /// How progress is shown, on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ProgressForm {
-    /// On a line, if it is a terminal
+    /// On one line, if standard error is a terminal
     #[default]
     Auto,
-    /// As JSON, a line each
+    /// As JSON, one object per line
     Json,
     /// Not at all
     None,
@@ -36,7 +36,7 @@ pub struct ProgressJson {
     states: u64,
     /// Transitions followed.
     transitions: u64,
-    /// States that wait to be expanded.
+    /// States still to be expanded.
     waiting: u64,
     /// Steps from the initial state.
     depth: u64,
@@ -62,15 +62,14 @@ pub struct Ticker {
 const WIPE: &str = "\r\x1b[2K";
 
 impl Ticker {
-    /// A ticker that writes in this form; on a line only to a terminal, and not if the answer is
-    /// wanted as JSON.
+    /// A ticker of this form. A line is shown only on a terminal, and not if the answer is JSON.
     pub fn new(json: bool, form: ProgressForm) -> Ticker {
         let visible = form == ProgressForm::Auto && !json && io::stderr().is_terminal();
         let lines = form == ProgressForm::Json;
         Ticker { visible, lines, drawn: AtomicBool::new(false), last: Mutex::default(), timeline: Mutex::default() }
     }
 
-    /// What was heard from the beginning on.
+    /// All reports from the beginning on.
     pub fn timeline(&self) -> Timeline {
         lock(&self.timeline).clone()
     }
@@ -87,11 +86,11 @@ impl Ticker {
             seconds: progress.elapsed.as_secs_f64(),
             remaining: progress.remaining,
         });
-        // If nobody listens, the search continues.
+        // If standard error is closed, the search continues.
         let _ = writeln!(io::stderr(), "{line}");
     }
 
-    /// What was heard last.
+    /// The last report.
     pub fn last(&self) -> Progress {
         *lock(&self.last)
     }
@@ -103,7 +102,7 @@ impl Ticker {
         self.drawn.store(!line.is_empty(), Ordering::Relaxed);
     }
 
-    /// Wipes the line away.
+    /// Erases the line.
     pub fn finish(&self) {
         if self.drawn.load(Ordering::Relaxed) {
             self.draw("");

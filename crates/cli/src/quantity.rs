@@ -1,4 +1,4 @@
-//! Sizes and durations as people write them: `512M`, `2GiB`, `90s`, `1h30m`.
+//! Sizes and durations in the usual notation: `512M`, `2GiB`, `90s`, `1h30m`.
 //!
 //! Sizes are powers of two, in upper or lower case and with or without `iB`; a number alone is
 //! bytes. A duration without a unit is seconds.
@@ -24,16 +24,16 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok(bytes as u64)
 }
 
-/// A folder, and how many bytes it may hold.
+/// A folder, and the limit on its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The folder.
     pub folder: PathBuf,
-    /// The most bytes.
+    /// The limit in bytes.
     pub most: Option<u64>,
 }
 
-/// A folder, and perhaps a size behind a colon.
+/// A folder, optionally with a size after a colon.
 pub fn place(text: &str) -> Result<Place, String> {
     if text.is_empty() {
         return Err("the name of a folder is needed".to_owned());
@@ -46,7 +46,7 @@ pub fn place(text: &str) -> Result<Place, String> {
     }
 }
 
-/// Longer than any user waits, and short enough to be added to any time.
+/// A practically infinite duration that can still be added to any time.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// A length of time: one or more numbers, each with its unit.
@@ -76,7 +76,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "the duration must be positive, and not for ever".to_owned())
 }
 
-/// A number, and what follows it.
+/// A number, and the text after it.
 fn split(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! `everypath check --reach`: can a statement be executed, and how?
+//! `everypath check --reach`: can a statement be executed, and by which path?
 
 use crate::commands::CheckArguments;
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub fn place(text: &str) -> Result<Place, String> {
     };
     match line.parse() {
         Ok(line @ 1..) => Ok(Place { file, line }),
-        _ => Err(format!("`{line}` is no line; write FILE:LINE or LINE")),
+        _ => Err(format!("`{line}` is not a line; write FILE:LINE or LINE")),
     }
 }
 
@@ -50,7 +50,7 @@ pub struct ReachJson {
 /// Looks for a path to the statement.
 pub fn run(arguments: &CheckArguments, place: &Place, mut session: Session) -> Result<Exit, Failure> {
     let file = arguments.trace.as_deref().map(|path| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
-    // The shortest path is the best to read.
+    // The shortest path is the easiest to read.
     if session.plan.order == Order::Auto {
         session.plan.order = Order::Breadth;
     }

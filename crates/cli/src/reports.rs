@@ -1,4 +1,4 @@
-//! The answer of a check in files, in the formats of other tools.
+//! The answer of a check as files, in the formats of other tools.
 
 use crate::failure::Failure;
 use crate::input::Model;
@@ -63,7 +63,7 @@ impl ReportArguments {
 }
 
 impl Reports<'_> {
-    /// Writes them.
+    /// Writes the reports.
     pub fn write(
         &self,
         model: &Model,
@@ -122,7 +122,7 @@ fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson, timeline: &Tim
     .html()
 }
 
-/// The files that the answer mentions, as far as they can be read.
+/// The files that the answer mentions, if they can be read.
 fn sources(model: &Model, answer: &CheckJson) -> Vec<(String, String)> {
     let steps = answer.trace.iter().flatten().flat_map(|step| std::iter::once(&step.first).chain(&step.then));
     let statements = answer.coverage.iter().flat_map(|coverage| &coverage.processes).flat_map(|process| &process.statements);

@@ -27,27 +27,27 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How much of the memory budget a stack may take before it is moved to disk, as one part in this
-/// many; and how much if there is no budget.
+/// A stack is moved to disk when it takes one part in this many of the memory budget; the second
+/// number is the limit in bytes if there is no budget.
 const STACK_SHARE: u64 = 4;
 const STACK_BYTES: u64 = 1 << 30;
 
-/// How often several processes save a level, if the user does not say.
+/// How often several processes save a level by default.
 const LEVELS_EVERY: Duration = Duration::from_secs(120);
 
 /// A search that is about to begin or to be resumed.
 pub struct Session {
-    /// What is searched.
+    /// The model to search.
     pub model: Model,
-    /// How.
+    /// The plan of the search.
     pub plan: Plan,
-    /// How to interrupt it.
+    /// The request to stop.
     cancel: Cancel,
-    /// How long it may take.
+    /// The time limit.
     pub patience: Patience,
-    /// Answers when the time is over and the main thread does not.
+    /// Answers in place of the main thread if that is too late.
     pub watch: Watch,
-    /// Shows how far it is.
+    /// Shows the progress.
     ticker: Arc<Ticker>,
     /// The processes that share the search.
     crew: Option<Gathered>,
@@ -56,9 +56,9 @@ pub struct Session {
 
 /// A search that has ended.
 pub struct Ended {
-    /// Verdict, numbers, steps.
+    /// The verdict, the numbers and the steps.
     pub checked: Checked,
-    /// What to try if the answer is not known.
+    /// Advice if the verdict is unknown.
     pub advice: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Session {
         let watch = Watch::new(&patience, move |over| unread(over, Plan { limits: plan.limits, ..base }, json));
         let read = |path: &Path| input::model_with(path, &subject.lf.define(path, &subject.defines)?, &wanted);
         let given = subject.model.as_deref().map(read).transpose()?;
-        // While the model is read there is nothing to lose, so a signal ends the process at once.
+        // While the model is read nothing can be lost, so a signal ends the process at once.
         let (cancel, ticker) = (interrupt::on_signal(), Arc::new(Ticker::new(json, engine.progress)));
         patience.until(&cancel);
         let (model, plan, from) = match (&saving.resume, given) {
@@ -123,7 +123,7 @@ impl Session {
         self.model.files.iter().chain(&saving.resume).map(PathBuf::as_path).collect()
     }
 
-    /// Searches to the end, and passes the edges of the state space to `edges`, if given.
+    /// Runs the search to its end, and passes the edges of the state space to `edges`, if given.
     pub fn run(mut self, saving: &SavingArguments, edges: Option<&mut dyn EdgeSink>) -> Result<(Session, Ended), Failure> {
         let levels = match &self.crew {
             Some(_) => self.levels(saving)?,
@@ -143,10 +143,11 @@ impl Session {
             None => None,
         };
         if checkpoints.is_some() {
-            // If the search is to be saved, this happens before it ends, however long it takes.
+            // If the search is to be saved, it is saved before the process ends, however long that
+            // takes.
             self.watch.rest();
         }
-        // The model took part of the time.
+        // Reading the model took a part of the time.
         self.plan.limits.time = self.patience.left();
         let folder = saving.spill.clone().unwrap_or_else(std::env::temp_dir);
         let blocks = Mutex::new(SpillFile::within(folder));
@@ -176,7 +177,7 @@ impl Session {
         let checked = checked?;
         // A complete search with an unknown verdict cannot be continued.
         let unfinished = matches!(&checked.outcome.verdict, Verdict::Unknown(reason) if !reason.is_complete());
-        // Nor does a depth-first search know where it was cut off.
+        // A depth-first search does not know where it was cut off.
         let cut_off = checked.outcome.verdict == Verdict::Unknown(StopReason::Depth) && self.plan.order == Order::Depth;
         let there = match &saving.checkpoint {
             Some(path) if self.crew.is_some() => team::read_level(path).is_ok_and(|level| level.is_some()),
@@ -187,7 +188,7 @@ impl Session {
         }
         let file = checkpoint.as_deref().filter(|_| unfinished && !cut_off && there);
         if let Some(path) = saving.checkpoint.as_deref().filter(|_| cut_off) {
-            let before = if there { ", and what is there was saved before its end" } else { "" };
+            let before = if there { ", and the file there was saved before its end" } else { "" };
             let path = path.display();
             self.ticker.notice(&format!(
                 "{path}: the search ended at its depth limit and is not saved{before}: a depth-first search does not know where it was cut off, so \
@@ -206,9 +207,9 @@ impl Session {
     }
 }
 
-/// What was heard of the search.
+/// The files and the progress of a search.
 impl Session {
-    /// The folder for states, if there is to be one.
+    /// The folder for states, if one is needed.
     fn disk(&self, saving: &SavingArguments) -> Result<Option<DiskFolder>, Failure> {
         let resumed = saving.resume.as_deref().map(disk::saved_in);
         let resumed = resumed.as_deref().and_then(Path::parent).filter(|folder| DiskFolder::is_one(folder));
@@ -220,13 +221,14 @@ impl Session {
         }
     }
 
-    /// The checkpoints of several processes, if there are to be any, or there is one to go on from.
+    /// The checkpoints of several processes, if they are written or resumed from.
     fn levels(&self, saving: &SavingArguments) -> Result<Option<Levels>, Failure> {
         let Some(path) = saving.checkpoint.as_ref().or(saving.resume.as_ref()) else { return Ok(None) };
         let resume = match &saving.resume {
             None => None,
             Some(from) if saving.checkpoint.as_ref().is_some_and(|path| path != from) => {
-                let both = "several processes go on saving to the file they resume from: leave out `--checkpoint`, or name the same file";
+                let both =
+                    "several processes continue to save to the file that they resume from: leave out `--checkpoint`, or name the same file";
                 return Err(Failure::Call(format!("{}: {both}", from.display())));
             }
             Some(from) => match team::read_level(from).map_err(|error| Failure::read(from, error))? {
@@ -241,15 +243,15 @@ impl Session {
         let saved = Saved { folder, ..Saved::new(&self.model.name, &self.model.warnings, &*self.model.subject, &self.plan) };
         let every = saving.checkpoint_every.unwrap_or(LEVELS_EVERY);
         let absolute = std::path::absolute(path).map_err(|error| Failure::write(path, error))?;
-        let name = absolute.to_str().ok_or_else(|| Failure::Call(format!("{}: this name is no text", path.display())))?;
+        let name = absolute.to_str().ok_or_else(|| Failure::Call(format!("{}: this name is not valid text", path.display())))?;
         if saving.resume.is_none() {
-            // The same rules for what may be replaced.
+            // The rules for replacing a file are the same.
             drop(CheckpointFile::new(path, None, &saved)?);
         }
         Ok(Some(Levels { path: name.to_owned(), every: Some(every), head: saved.to_bytes(), resume }))
     }
 
-    /// Lets several processes write the state space in fragments.
+    /// Several processes write the state space in fragments.
     pub fn fragments(mut self, folder: &str) -> Result<(Session, Outcome), Failure> {
         self.plan.limits.time = self.patience.left();
         let crew = self.crew.as_ref().map(|gathered| &gathered.crew);
@@ -260,7 +262,7 @@ impl Session {
         Ok((self, outcome))
     }
 
-    /// How it went over time.
+    /// The progress of the search over time.
     pub fn timeline(&self) -> Timeline {
         self.ticker.timeline()
     }
@@ -268,7 +270,7 @@ impl Session {
 
 /// Questions that are asked after the search, or instead of it.
 impl Session {
-    /// Asks something within the time that is left.
+    /// Answers a question within the time that is left.
     fn ask<T>(&self, question: impl FnOnce(&Plan, &Surroundings<'_>) -> T) -> T {
         let plan = Plan { limits: Limits { time: self.patience.left(), ..self.plan.limits }, ..self.plan };
         let cancel = self.cancel.clone();
@@ -293,17 +295,17 @@ impl Session {
         self.ask(|plan, around| check::causal(&*self.model.subject, violation, steps, plan, around))
     }
 
-    /// A run that shows a property.
+    /// A run that is a witness of a property.
     pub fn shown(&self, stated: &Stated) -> Result<Result<ShownRun, String>, Failure> {
         Ok(self.ask(|plan, around| check::witness(&self.model.subject, stated, plan, around))?)
     }
 }
 
-/// How long measures are looked for, at most; and which part of the time limit.
+/// The longest time for proposing measures, and the part of the time limit.
 const PROPOSING: Duration = Duration::from_secs(10);
 const PROPOSING_SHARE: u32 = 4;
 
-/// The model with the measure that was asked for, or the best that is found.
+/// The model with the requested measure, or with the best that is found.
 fn by_measure(mut model: Model, plan: Plan, cancel: &Cancel, ticker: &Ticker) -> (Model, Plan) {
     if let Some((measure, _)) = model.measure {
         return (model, Plan { measure, ..plan });

@@ -23,7 +23,7 @@ struct Place {
 }
 
 impl SpillFile {
-    /// A file to be in `folder`.
+    /// A file that will be created in `folder`.
     pub fn within(folder: PathBuf) -> SpillFile {
         SpillFile { folder, file: None, places: Vec::new(), end: 0 }
     }
@@ -32,8 +32,7 @@ impl SpillFile {
         if self.file.is_none() {
             let path = self.folder.join(format!("everypath-stack-{}", std::process::id()));
             let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-            // An open file needs no name. Without one, no file is left behind, however the process
-            // ends.
+            // An open file needs no name. Without one, no file remains, however the process ends.
             let _ = fs::remove_file(&path);
             self.file = Some(file);
         }
@@ -61,7 +60,7 @@ impl SpillFile {
 impl Blocks for SpillFile {
     fn write(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
         self.try_write(number as usize, bytes).map_err(|error| {
-            io::Error::new(error.kind(), format!("{} (`--spill FOLDER` names another place): {error}", self.folder.display()))
+            io::Error::new(error.kind(), format!("{} (`--spill FOLDER` names another folder): {error}", self.folder.display()))
         })
     }
 
@@ -86,7 +85,7 @@ mod tests {
         for (n, &len) in lens.iter().enumerate() {
             spill.write(n as u64, &block(n as u64, len)).expect("room on the disk");
         }
-        // Shorter and longer than before.
+        // Shorter and longer blocks than before.
         spill.write(2, &block(9, 17)).expect("room on the disk");
         spill.write(3, &block(8, 5000)).expect("room on the disk");
         for (n, expected) in [(0, block(0, 10)), (1, vec![]), (2, block(9, 17)), (3, block(8, 5000)), (4, block(4, 300_000))] {

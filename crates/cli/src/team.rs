@@ -1,4 +1,4 @@
-//! Several processes that share a search: those that this one starts, and those on other machines.
+//! Several processes that share a search: child processes, and processes on other machines.
 
 use crate::alternatives::one_of;
 use crate::args::EngineArguments;
@@ -25,50 +25,51 @@ pub struct TeamArguments {
     pub processes: Option<u16>,
     /// Share the search with processes on several machines: FILE has a line `HOST:PORT` for each,
     /// in the order of their ranks. The same command is started on each of them with its own
-    /// `--rank`; rank 0 reads the model and tells the answer
+    /// `--rank`; rank 0 reads the model and prints the answer
     #[arg(long, value_name = "FILE", requires = "rank", requires = "secret")]
     pub hosts: Option<PathBuf>,
-    /// Which line of the hosts this process is, from 0
+    /// The line of the hosts file for this process, from 0
     #[arg(long, value_name = "I", requires = "hosts")]
     pub rank: Option<u32>,
-    /// A file with the secret that all processes must know, the same on all machines
+    /// A file with the shared secret of all processes, the same on all machines
     #[arg(long, value_name = "FILE", requires = "hosts")]
     pub secret: Option<PathBuf>,
     /// How long to wait for the other processes [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration, requires = "hosts")]
     pub wait: Option<Duration>,
-    /// What decides which process owns a state: `state`, all of it; `counters`, the control
-    /// locations; `process:N`, the process with this number [default: state]
+    /// The part of a state that decides which process owns it: `state`, all of it; `counters`, the
+    /// control locations; `process:N`, the process with this number [default: state]
     #[arg(long, value_name = "PART")]
     pub owner: Option<Owner>,
     /// How several processes look for cycles
     #[arg(long, value_name = "NAME", value_parser = one_of::<FarCycles>())]
     pub distributed_cycles: Option<FarCycles>,
-    /// How many of the states that were sent a process remembers, so that it does not send them
-    /// again [default: 4096]
+    /// The number of sent states that a process remembers, so that it does not send them again
+    /// [default: 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1 << 24))]
     pub remember: Option<u32>,
-    /// Whoever sends a state looks among its successors for its own, which need not be sent back
+    /// Before a process sends a state, it searches the state's successors for its own states, which
+    /// need not be sent back
     #[arg(long)]
     pub lookahead: bool,
 }
 
-/// How long the processes of one machine may take to come together.
+/// The time limit for connecting the processes of one machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOPBACK: &str = "127.0.0.1:0";
 
 impl TeamArguments {
-    /// Whether this process works for one of rank 0, which tells the answer.
+    /// Whether this process works for one of rank 0, which prints the answer.
     pub fn follows(&self) -> bool {
         self.rank.is_some_and(|rank| rank > 0)
     }
 
-    /// Whether several processes were asked for.
+    /// Whether the user has requested several processes.
     pub fn is_several(&self) -> bool {
         self.processes.is_some() || self.hosts.is_some()
     }
 
-    /// How the search is spread.
+    /// How the search is distributed.
     pub fn spread(&self) -> Spread {
         let usual = Spread::default();
         Spread {
@@ -79,7 +80,7 @@ impl TeamArguments {
         }
     }
 
-    /// How many processes there are, if there may be several.
+    /// The number of processes, if there may be several.
     fn ranks(&self) -> Result<Option<(usize, Vec<String>)>, Failure> {
         match (&self.hosts, self.processes) {
             (Some(path), _) => hosts(path).map(|hosts| Some((hosts.len(), hosts))),
@@ -93,8 +94,7 @@ impl TeamArguments {
         }
     }
 
-    /// Brings the processes together, if there are to be several, and says how many workers each of
-    /// them has.
+    /// Connects the processes, if there are several, and sets the number of workers of each.
     pub fn crew(&self, plan: &mut Plan, engine: &EngineArguments, ticker: &Ticker) -> Result<Option<Gathered>, Failure> {
         let Some((ranks, hosts)) = self.ranks()? else { return Ok(None) };
         plan.spread = self.spread();
@@ -105,10 +105,10 @@ impl TeamArguments {
             None => plan.threads,
         };
         plan.threads = threads;
-        let team_error = |error: distribute::TeamError| Failure::Call(format!("the processes do not come together: {error}"));
+        let team_error = |error: distribute::TeamError| Failure::Call(format!("the processes cannot be connected: {error}"));
         let secret = match &self.secret {
             Some(path) => read_secret(path)?,
-            None => Secret::random().map_err(|error| Failure::Call(format!("there are no random numbers: {error}")))?,
+            None => Secret::random().map_err(|error| Failure::Call(format!("random numbers are not available: {error}")))?,
         };
         if hosts.is_empty() && engine.memory.is_none() {
             plan.limits.memory = plan.limits.memory.map(|memory| memory / ranks as u64);
@@ -127,7 +127,7 @@ impl TeamArguments {
         Ok(Some(Gathered { crew: Crew::new(team), _children: children }))
     }
 
-    /// Works for the process of rank 0 until that has its answer.
+    /// Works for the process of rank 0 until that process has its answer.
     pub fn follow(&self) -> Result<(), Failure> {
         let (Some(path), Some(rank), Some(secret)) = (&self.hosts, self.rank, &self.secret) else {
             return Err(Failure::Call("`--rank` needs `--hosts` and `--secret`".to_owned()));
@@ -141,10 +141,10 @@ impl TeamArguments {
     }
 }
 
-/// The other processes, and those of them that this one has started.
+/// The other processes, including the child processes.
 pub struct Gathered {
     pub crew: Crew,
-    /// They end when the crew is gone, before this is.
+    /// They end when the crew is dropped, before this field is.
     _children: Children,
 }
 
@@ -158,18 +158,18 @@ impl Children {
                 .stdin(Stdio::piped())
                 .stdout(Stdio::null())
                 .spawn()?;
-            // The secret is in no list of processes and in no environment.
+            // The secret is not visible in a list of processes or in an environment.
             if let Some(mut stdin) = child.stdin.take() {
                 stdin.write_all(assembly.secret().bytes())?;
             }
             Ok(child)
         });
-        let child = started.map_err(|error| Failure::Call(format!("the process of rank {rank} does not start: {error}")))?;
+        let child = started.map_err(|error| Failure::Call(format!("the process of rank {rank} cannot be started: {error}")))?;
         self.0.push((rank, child));
         Ok(())
     }
 
-    /// Which of them has ended, if one has.
+    /// A process that has ended, if there is one.
     fn gone(&mut self) -> Option<String> {
         self.0.iter_mut().find_map(|(rank, child)| {
             let status = child.try_wait().ok()??;
@@ -181,7 +181,7 @@ impl Children {
 impl Drop for Children {
     fn drop(&mut self) {
         for (_, child) in &mut self.0 {
-            // They were told to go; one that does not is not waited for.
+            // They were told to end; a process that does not end is not waited for.
             for _ in 0..100 {
                 match child.try_wait() {
                     Ok(None) => std::thread::sleep(Duration::from_millis(20)),
@@ -213,12 +213,12 @@ fn read_secret(path: &Path) -> Result<Secret, Failure> {
     Secret::new(bytes.trim_ascii()).ok_or_else(short)
 }
 
-/// What a worker does with an errand.
+/// The function with which a worker serves a job.
 fn serving() -> Serve<Reply> {
     Arc::new(|seat, job| {
         let errand = match Errand::read(job) {
             Ok(errand) => errand,
-            // The others wait for what this one has to say.
+            // The other processes wait for a contribution of this one.
             Err(why) => {
                 let _ = seat.gather(why.as_bytes());
                 return Err(why);
@@ -238,23 +238,24 @@ fn serving() -> Serve<Reply> {
     })
 }
 
-/// Makes the file for the fragment of a worker.
+/// Creates the file for the fragment of a worker.
 fn open_fragment(folder: &str, worker: usize) -> std::io::Result<Box<dyn Write>> {
     std::fs::create_dir_all(folder)?;
     let file = std::fs::File::create(Path::new(folder).join(check::fragment_name(worker)))?;
     Ok(Box::new(std::io::BufWriter::with_capacity(1 << 16, file)))
 }
 
-/// Checkpoints of several processes: the parts of a level are files beside the one that the user
-/// names, which says what level it is.
+/// Checkpoints of several processes: the parts of a level are files next to the file that the user
+/// names, which contains the number of the level.
 struct Files;
 
-/// The name of a part.
+/// The path of a part.
 fn part(path: &str, depth: u64, worker: u64) -> PathBuf {
     PathBuf::from(format!("{path}.{depth}.{worker}"))
 }
 
-/// What the file that the user names has after the model: that it is about several processes.
+/// The mark after the model in the file that the user names: the checkpoint is of several
+/// processes.
 const LEVEL: &str = "levels of several processes";
 
 impl check::LevelFiles for Files {
@@ -272,7 +273,7 @@ impl check::LevelFiles for Files {
             out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
         });
         if written.is_err() {
-            // It may be what fills the disk.
+            // The incomplete part may have filled the disk.
             let _ = std::fs::remove_file(&name);
         }
         written
@@ -299,8 +300,8 @@ impl check::LevelFiles for Files {
     }
 }
 
-/// The level and the number of workers that a checkpoint of several processes names; nothing if the
-/// file is another checkpoint.
+/// The level and the number of workers in a checkpoint of several processes; `None` if the file is
+/// another checkpoint.
 pub fn read_level(path: &Path) -> std::io::Result<Option<(u64, u64)>> {
     let mut file = std::io::BufReader::new(std::fs::File::open(path)?);
     if check::Saved::read(&mut file).is_err() {
@@ -315,17 +316,17 @@ pub fn read_level(path: &Path) -> std::io::Result<Option<(u64, u64)>> {
     Ok(numbers.and_then(|numbers| if let [depth, workers] = numbers[..] { Some((depth, workers)) } else { None }))
 }
 
-/// A worker says on standard error what a user should know.
+/// Prints the notices of a worker on standard error.
 struct Aloud(u32);
 
 impl Observer for Aloud {
     fn notice(&self, text: &str) {
-        // Standard error may be closed, which is no reason to stop.
+        // Standard error may be closed; the work continues.
         let _ = writeln!(std::io::stderr(), "note: rank {}: {text}", self.0);
     }
 }
 
-/// Works until rank 0 says that it is over.
+/// Works until rank 0 ends the search.
 fn work(place: &Place<'_>, secret: &Secret, patience: Duration) -> Result<(), Failure> {
     let cancel = interrupt::on_signal();
     let ended = join(place, secret, patience, &cancel, &Aloud(place.rank), serving());
@@ -337,8 +338,8 @@ pub fn work_for(leader: &str, rank: u32) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().read_to_end(&mut bytes).map_err(|error| Failure::Call(format!("there is no secret: {error}")))?;
     let secret = Secret::new(&bytes).ok_or_else(|| Failure::Call("there is no secret".to_owned()))?;
-    // An interrupt from the terminal reaches the process that has started this one, too, and that
-    // one says when to stop.
+    // An interrupt from the terminal also reaches the process that has started this one, and that
+    // process says when to stop.
     let _unused = interrupt::ignored();
     let place = Place { rank, leader, listen: LOOPBACK, known_as: None };
     let ended = join(&place, &secret, PATIENCE, &contract::Cancel::default(), &Aloud(rank), serving());

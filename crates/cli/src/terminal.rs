@@ -1,4 +1,4 @@
-//! Where the answer goes: whether it is a terminal, how wide it is, whether it shows colours.
+//! The properties of standard output: whether it is a terminal, its width, its colours.
 //!
 //! `NO_COLOR` (<https://no-color.org>) and `CLICOLOR_FORCE` (<https://bixense.com/clicolors>) are
 //! respected.
@@ -9,7 +9,7 @@ use source::Paint;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 
-/// How much is told.
+/// How detailed the answer is.
 #[derive(Debug, Args)]
 pub struct DetailArguments {
     /// Print the verdict alone
@@ -20,7 +20,7 @@ pub struct DetailArguments {
     pub verbose: bool,
 }
 
-/// How much is told where something must be.
+/// How detailed the answer is, for commands that always print one.
 #[derive(Debug, Args)]
 pub struct VerboseArguments {
     /// Print all steps of a long trace, and long statements in full, also on a terminal
@@ -59,7 +59,7 @@ pub fn paint() -> Paint {
     Paint { color: colors(io::stderr().is_terminal(), |name| std::env::var_os(name)) }
 }
 
-/// Whether text that goes to a terminal, or not, is in colour, by these variables.
+/// Whether text is coloured, by these variables and by whether it goes to a terminal.
 fn colors(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
     if set("NO_COLOR") {

@@ -16,14 +16,14 @@ use std::time::Duration;
 
 /// How long the main thread has to answer by itself.
 const GRACE: Duration = Duration::from_millis(80);
-/// How often signals are looked for.
+/// How often the thread looks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What is said when the time is over.
+/// The answer when the time limit is reached.
 pub struct Answer {
-    /// On standard output.
+    /// The text for standard output.
     pub text: String,
-    /// On standard error; nothing if it is empty.
+    /// The text for standard error; empty for none.
     pub complaint: String,
     /// The exit code.
     pub exit: Exit,
@@ -35,13 +35,13 @@ type Reply = Box<dyn Fn(Over) -> Answer + Send>;
 /// interrupted.
 type Place = Arc<Mutex<Option<(Reply, Duration)>>>;
 
-/// A thread watches the time while this value lives.
+/// While this value exists, a thread watches the time.
 pub struct Watch {
     place: Place,
 }
 
 impl Watch {
-    /// Starts to watch. When the time is over, `reply` gives the answer at once, because a thread
+    /// Starts to watch. When the time limit is reached, `reply` answers at once, because a thread
     /// that waits for a model cannot answer.
     pub fn new(patience: &Patience, reply: impl Fn(Over) -> Answer + Send + 'static) -> Watch {
         let place: Place = Arc::new(Mutex::new(Some((Box::new(reply), Duration::ZERO))));
@@ -66,8 +66,8 @@ impl Watch {
         Watch { place }
     }
 
-    /// From now on, `reply` gives the answer if the main thread has not done so some time after it
-    /// should have.
+    /// From now on, `reply` answers if the main thread has not done so some time after it should
+    /// have.
     pub fn reply(&self, reply: impl Fn(Over) -> Answer + Send + 'static) {
         *lock(&self.place) = Some((Box::new(reply), GRACE));
     }
@@ -78,14 +78,14 @@ impl Watch {
     }
 }
 
-/// Gives the answer, unless the main thread has begun to.
+/// Gives the answer, unless the main thread has begun to give it.
 fn answer(place: &Place, over: Over) {
     let place = lock(place);
     let Some((reply, _)) = &*place else { return };
     let spoken = lock(&SPOKEN);
     if *spoken {
-        // The reader of the answer may be slow, and the time limit does not apply to that; but an
-        // interrupt ends it.
+        // The reader of the answer may be slow, and the time limit does not apply to that. An
+        // interrupt does end it.
         if over == Over::Interrupted {
             std::process::exit(KILLED);
         }

@@ -1,11 +1,11 @@
 //! The programs in `models/avr`, built with `avr-gcc` and checked. The head of each file says what
-//! must be found. Passed over where the compiler or avr-libc is missing.
+//! must be found. The test is skipped if the compiler or avr-libc is missing.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the head of a file says.
+/// The head of a file.
 struct Head {
     device: String,
     options: Vec<String>,
@@ -27,7 +27,7 @@ fn head(text: &str) -> Head {
     Head { device: lines("device:").concat(), options, expect: lines("expect:").concat() }
 }
 
-/// Builds a program; `None` where that is not possible.
+/// Builds a program; `None` if that is not possible.
 fn build(source: &Path, device: &str, to: &Path) -> Option<()> {
     let made = Command::new("avr-gcc")
         .args([&format!("-mmcu={device}"), "-Os", "-std=gnu11", "-Wall", "-Werror", "-gdwarf-2", "-o"])
@@ -55,7 +55,7 @@ fn check(program: &Path, options: &[String]) -> Value {
     serde_json::from_slice(&told.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&told.stderr)))
 }
 
-/// Checks one example. It is built beside copies of the sources, whose lines a trace shows.
+/// Checks one example. It is built next to copies of the sources, whose lines a trace shows.
 fn example(name: &str) -> Option<Value> {
     let place = std::env::temp_dir().join(format!("everypath-avr-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&place).expect("a folder");
@@ -74,7 +74,7 @@ fn example(name: &str) -> Option<Value> {
     });
     let _ = std::fs::remove_dir_all(&place);
     let Some(answer) = answer else {
-        println!("passed over, avr-gcc or avr-libc is missing");
+        println!("skipped, avr-gcc or avr-libc is missing");
         return None;
     };
     let verdict = head.expect.split(' ').next().unwrap_or_default();

@@ -1,6 +1,7 @@
-//! The book in `docs`, and the README: every command in them is run, and what it prints is what
-//! they show. A block that begins with a language and a file name is that file. A picture in
-//! `pictures` is what the commands of its chapter have drawn. The examples of `--help` are run too.
+//! The book in `docs`, and the README: every command in them is run, and its output must be the one
+//! that they show. A block that begins with a language and a file name is that file. A picture in
+//! `pictures` must be the one that the commands of its chapter draw. The examples of `--help` are
+//! run too.
 //!
 //! `UPDATE=1 cargo test -p cli --test book` writes the answers anew. Times and sizes of memory
 //! differ from run to run; the guide shows an ellipsis instead.
@@ -10,13 +11,13 @@ mod common;
 use common::Folder;
 use std::path::{Path, PathBuf};
 
-/// A line without what differs from run to run.
+/// A line without the parts that differ from run to run.
 fn steady(line: &str) -> &str {
     let timed = line.contains(" states, ") && [" µs", " ms", " s"].iter().any(|unit| line.ends_with(unit));
     if timed || line.ends_with(" states/s") || line.contains(" memory: ") { "…" } else { line }
 }
 
-/// What a command prints.
+/// The output of a command.
 fn answer(folder: &Folder, command: &str) -> String {
     let words = words(command);
     assert_eq!(words[0], "everypath", "{command}");
@@ -31,7 +32,7 @@ fn answer(folder: &Folder, command: &str) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// The words of a command, as a shell reads them. Words in single quotes are one.
+/// The words of a command, split like a shell does. A text in single quotes is one word.
 fn words(command: &str) -> Vec<String> {
     let (mut words, mut quoted) = (vec![String::new()], false);
     for c in command.chars() {
@@ -45,7 +46,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// A chapter with the answers as they are.
+/// A chapter with the present answers, and the number of commands.
 fn retold(text: &str, folder: &Folder) -> (String, usize) {
     let (mut out, mut commands) = (String::new(), 0);
     let mut lines = text.lines();
@@ -108,7 +109,7 @@ fn every_command_of_the_book_prints_what_it_shows() {
     assert!(all >= 25, "only {all} commands");
 }
 
-/// A model with something wrong, for the examples of `--help`.
+/// A model with an error, for the examples of `--help`.
 const WRONG: &str = "#ifndef N\n#define N 2\n#endif\nbyte x;\nactive [N] proctype P() { byte t; t = x; x = t + 1; assert(x < 20) }\n\
 active proctype Q() { x > 0 -> assert(x == N) }\n";
 
@@ -133,9 +134,9 @@ fn every_example_of_the_help_runs() {
         let help = if name.is_empty() { folder.run(&["help"]) } else { folder.run(&["help", name]) };
         let examples = help.out.lines().skip_while(|line| *line != "Examples:").skip(1).take_while(|line| line.starts_with("  everypath "));
         for example in examples {
-            // What an example is for stands behind it.
+            // An explanation may follow the example.
             let command = example.trim().split("   ").next().unwrap_or_default().split("  ").next().unwrap_or_default();
-            // The file that `new` writes must not be there; and there may be no pager here.
+            // The file that `new` writes must not exist; and there may be no pager here.
             let command = command.replace(" | man -l -", " > page.1");
             if command.contains(" new ") && folder.has("first.pml") {
                 std::fs::remove_file(folder.path("first.pml")).expect("it is ours");

@@ -120,7 +120,7 @@ fn an_interrupt_ends_with_what_is_known() {
         .spawn()
         .expect("the program starts");
     common::await_handler(&child);
-    // Into the middle of the search.
+    // In the middle of the search.
     std::thread::sleep(Duration::from_millis(400));
     common::signal(&child, "INT");
     let run = common::Run::new(child.wait_with_output().expect("the program ends")).exits(3);
@@ -140,7 +140,7 @@ fn a_model_may_come_in() {
     assert!(run.out.contains("assert(x == 2)"), "{run:?}");
     let run = folder.run_with(&["check", "-"], "byte n; init { n = }").exits(2);
     assert!(run.err.contains("standard input:1:"), "{run:?}");
-    // An included file of that name is a file.
+    // In an `#include`, `-` is the name of a file.
     let run = folder.run_with(&["check", "-"], "#include \"-\"\ninit { skip }").exits(2);
     assert!(run.err.contains("cannot read -"), "{run:?}");
     let run = folder.run_with(&["simulate", "-", "--interactive"], LOST_UPDATE).exits(2);
@@ -218,7 +218,7 @@ active proctype P() {
 }
 ";
 
-/// The message contains the expression, and a statement from an inline its actual names and both
+/// The message contains the expression. A statement from an inline has its actual names and both
 /// its positions.
 #[test]
 fn statements_of_inlines_are_shown_with_actual_names() {
@@ -254,7 +254,7 @@ const DEEP: &str =
 
 #[test]
 fn a_deep_violation_is_found_without_asking_and_told_with_how() {
-    // A reduction would leave so little that the breadth-first search finds it too.
+    // With a reduction, the breadth-first search would find it too.
     let folder = Folder::with("deep.pml", DEEP).all_orders();
     let check =
         |options: &[&str], code| folder.run(&[&["check", "deep.pml", "--json", "--threads", "1"], options].concat()).exits(code).json();
@@ -273,7 +273,7 @@ fn a_deep_violation_is_found_without_asking_and_told_with_how() {
     // The pure breadth-first search does not find it, and its advice names a search that may.
     let pure = check(&["--search", "bfs", "--time", "500ms"], 3);
     assert!(pure["probe"].is_null() && pure["advice"].as_str().is_some_and(|advice| advice.contains("--search dfs")), "{pure}");
-    // A trace is a trace, however it was found.
+    // The trace can be replayed, however it was found.
     folder.run(&["check", "deep.pml", "--trace", "found.trace"]).exits(1);
     folder.run(&["replay", "found.trace", "--json"]).exits(0);
     // After an interrupt or a limit the violation is still reported, but perhaps not with the

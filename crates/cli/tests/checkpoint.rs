@@ -43,7 +43,7 @@ fn await_change(child: &mut Child, file: &Path, before: Option<std::time::System
     panic!("no checkpoint came");
 }
 
-/// Kills the search between two checkpoints, again and again.
+/// Kills the search between two checkpoints, repeatedly.
 fn killed(limit: u32, wrong: u32, options: &[&str]) {
     let folder = Folder::with("model.pml", model(limit, wrong)).all_orders();
     let whole = folder.run(&[&["check", "model.pml", "--json"], options].concat());
@@ -63,7 +63,7 @@ fn killed(limit: u32, wrong: u32, options: &[&str]) {
             assert!(kills > 0, "it ended before it could be killed: {options:?}");
             break;
         }
-        // Some way into the next piece, which is lost.
+        // In the middle of the next part, which is lost.
         std::thread::sleep(Duration::from_millis(10));
         signal(&child, "KILL");
         child.wait().expect("it ends");
@@ -108,7 +108,7 @@ fn killed_over_bits() {
 #[test]
 fn killed_over_a_cache() {
     let options = ["--search", "dfs", "--store", "cache", "--memory", "30M"];
-    // It does forget: it holds far fewer states than there are.
+    // The cache does forget states: it holds far fewer than there are.
     let folder = Folder::with("model.pml", model(26, NEVER)).all_orders();
     let json = folder.run(&[&["check", "model.pml", "--json"], &options[..]].concat()).exits(0).json();
     let (states, bytes) = (json["states"].as_u64(), json["store_bytes"].as_u64());
@@ -118,7 +118,7 @@ fn killed_over_a_cache() {
 
 #[test]
 fn killed_before_a_violation_and_the_trace_is_the_same() {
-    // A probe would find it at once.
+    // A probe would find the violation at once.
     killed(30, 85, &["--threads", "1", "--search", "bfs"]);
 }
 
@@ -150,7 +150,7 @@ fn limits_save_too_and_later_runs_may_have_more() {
             let arguments = [&[command, "model.pml", "--json", "--checkpoint", "saved"], &limit[..]].concat();
             let run = folder.run(&arguments).exits(3);
             assert!(run.json()["advice"].as_str().is_some_and(|advice| advice.contains(limit[0])), "{run:?}");
-            // Another store and the model itself are welcome.
+            // Another store, and the model itself, are accepted.
             let more = ["--store", "compact", "--depth", "100000"];
             let resumed = folder.run(&[&[command, "model.pml", "--resume", "saved", "--json"], &more[..]].concat()).exits(0).json();
             assert_eq!(essence(&resumed), essence(&whole), "{command} {limit:?}");

@@ -1,4 +1,4 @@
-//! `everypath compile`: text and binary byte-code are the same program, and every command takes
+//! `everypath compile`: text and binary byte-code are the same program, and every command accepts
 //! both.
 
 mod common;

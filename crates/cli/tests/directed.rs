@@ -1,5 +1,5 @@
-//! Directed search from the command line: orders, heuristics, a race, shorter traces, and what is
-//! refused.
+//! Directed search from the command line: orders, heuristics, a race, shorter traces, and
+//! refused options.
 
 mod common;
 
@@ -34,7 +34,8 @@ fn every_order_finds_a_deadlock_and_tells_its_numbers() {
         assert!(json["directed"]["expanded"].as_u64() > Some(0) && json["directed"]["generated"].as_u64() > Some(0), "{json}");
         assert!(json["trace"].as_array().map(Vec::len) >= Some(6), "{json}");
     }
-    // Marked places lead straight to the deadlock: one state is expanded for each philosopher.
+    // The marked positions lead straight to the deadlock: one state is expanded for each
+    // philosopher.
     let json = folder.run(&["check", "p.pml", "--search", "astar", "--heuristic", "sum", "--json"]).exits(1).json();
     assert_eq!((&json["directed"]["expanded"], json["trace"].as_array().map(Vec::len)), (&6.into(), Some(6)), "{json}");
     let json = folder.run(&["check", "p.pml", "--search", "race", "--json"]).exits(1).json();
@@ -95,7 +96,7 @@ fn weights_and_widths_count() {
     let greedy = states(&[&own[..], &["astar", "--weight", "0"]].concat());
     let breadth = states(&[&own[..], &["astar", "--weight", "1"]].concat());
     assert!(greedy.0 == "violated" && breadth.0 == "violated" && greedy.1 < breadth.1, "{greedy:?} {breadth:?}");
-    // A beam of one state goes straight up; without any guidance it finds nothing and says so.
+    // A beam of one state goes straight up. Without guidance it finds nothing and says so.
     assert_eq!(states(&[&own[..], &["beam", "--width", "2"]].concat()).0, "violated");
     let json = folder.run(&["check", "c.pml", "--json", "--search", "beam", "--width", "1", "--heuristic", "x + y"]).exits(3).json();
     assert_eq!(json["reason"], "narrow-beam", "{json}");
@@ -124,7 +125,7 @@ fn a_trace_gets_shorter() {
     assert_eq!((&json["steps"], &json["shortest"]), (&6.into(), &true.into()), "{json}");
     let after = folder.run(&["replay", "short.trace", "--json"]).exits(0).json();
     assert_eq!(after["trace"].as_array().map(Vec::len), Some(6), "{after}");
-    // There is no shorter one.
+    // No shorter trace exists.
     let run = folder.run(&["shorten", "short.trace"]).exits(0);
     assert!(run.out.contains("no trace is shorter than 6 steps"), "{run:?}");
     folder.run(&["shorten", "p.pml"]).exits(2);

@@ -1,12 +1,12 @@
-//! What a person reads after a check: why nobody can move, what was never executed, what to type
-//! next.
+//! The explanations after a check: why no process can move, what was never executed, which command
+//! to type next.
 
 mod common;
 
 use common::Folder;
 use serde_json::Value;
 
-/// The reason why the first option of a process waits, and for whom.
+/// The reason why the first option of a process waits, and the processes that it waits for.
 fn reason(json: &Value, pid: usize) -> (String, Vec<u64>) {
     let option = &json["waiting"][pid]["options"][0];
     let on = option["waits_for"].as_array().expect("a list").iter().filter_map(Value::as_u64);
@@ -114,7 +114,7 @@ fn reports_are_written_to_files() {
     folder.run(&[&["check", "model.pml", "--coverage"][..], &files].concat()).exits(1);
     let read = |name: &str| std::fs::read_to_string(folder.path(name)).expect("a file");
     let page = read("r.html");
-    // Nothing from outside, no text of the model as markup, and all parts.
+    // The page loads nothing from outside, has no text of the model as markup, and has all parts.
     assert!(
         !page.contains("http://") && !page.contains("https://")
             || page.matches("http").count() == page.matches("http-equiv").count() + page.matches("www.w3.org").count()

@@ -1,5 +1,5 @@
-//! Programs from models, with the command: the alternating bit protocol is checked, generated, run
-//! over a link that loses messages, and what it did is a path of the model. An abstraction that
+//! Programs from models, with the command: the alternating bit protocol is checked, generated and
+//! run over a link that loses messages, and the run is a path of the model. An abstraction that
 //! leaves out an outcome is found.
 
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn folder(name: &str) -> Folder {
 fn can_build() -> bool {
     let found = Command::new("sh").args(["-c", "command -v cc && command -v make"]).output().is_ok_and(|out| out.status.success());
     if !found {
-        println!("passed over, no C compiler");
+        println!("skipped, no C compiler");
     }
     found
 }
@@ -70,7 +70,7 @@ fn the_alternating_bit_protocol_is_checked_generated_and_run() {
     assert_eq!(accepted, ["B: 0", "B: 1", "B: 2", "B: 3"], "{printed}{}", text(&out.stderr));
     let out = everypath(&["conform", "altbit.pch", "out/trace"], &folder.0);
     assert_eq!(out.status.code(), Some(0), "{}{}", text(&out.stdout), text(&out.stderr));
-    // A line that was changed is not a path any more.
+    // A trace with a changed line is not a path any more.
     let trace = std::fs::read_to_string(made.join("trace")).expect("the trace");
     let forged: String = trace.lines().map(|line| line.replace(" data 3", " data 9") + "\n").collect();
     std::fs::write(folder.0.join("forged"), forged).expect("a file");

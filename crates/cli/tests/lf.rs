@@ -1,5 +1,5 @@
-//! What the commands do with programs of LF: graphs, walks, charts, pages, reductions, slices; and
-//! all programs of `models/lf`, checked and run.
+//! The commands on LF programs: graphs, walks, charts, pages, reductions, slices; and all programs
+//! of `models/lf`, checked and run.
 
 mod common;
 
@@ -24,8 +24,8 @@ fn graphs_have_states_and_components() {
         let text = folder.read("g.json");
         let graph: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!((&graph["states"], graph["transitions"].as_array().map(Vec::len)), (&states.into(), Some(transitions)));
-        // One state before the processes exist, one with all of them at their beginning, which
-        // nobody comes back to, and so on; the loop of all of them is the last component.
+        // One state before the processes exist, one with all of them at their beginning, which is
+        // never reached again, and so on; the loop of all of them is the last component.
         let of: Vec<u64> = graph["component"].as_array().expect("a list").iter().filter_map(Value::as_u64).collect();
         assert_eq!(of.len() as u64, states);
         assert_eq!(of.iter().max().map(|most| most + 1), graph["components"].as_u64());
@@ -65,7 +65,7 @@ fn charts_and_pages() {
     }
 }
 
-/// The client does nothing with the sum. What it would keep of it is cut, and the answer is the
+/// The client does nothing with the sum. Its variable for the sum is removed, and the answer is the
 /// same.
 #[test]
 fn a_slice_leaves_out_what_is_not_asked_about() {
@@ -79,8 +79,8 @@ fn a_slice_leaves_out_what_is_not_asked_about() {
     assert!(sliced.0 <= whole.0 && sliced.2 <= whole.2, "{sliced:?} of {whole:?}");
 }
 
-/// Sum and product computed side by side: more than 70 % of the states are left out, as many as the
-/// thesis (section 6.1) left out by hand. The verdicts are the same on all models.
+/// Sum and product are computed in parallel: more than 70 % of the states are left out, as many as
+/// the thesis (section 6.1) left out by hand. The verdicts are the same on all models.
 #[test]
 fn the_partial_order_reduction_leaves_states_out() {
     let folder = Folder::with("none", "");
@@ -94,7 +94,7 @@ fn the_partial_order_reduction_leaves_states_out() {
     assert_eq!(counts(&[]), (77, 93));
 }
 
-/// Each program has the verdict of its header when it is checked, and a run of it does what that
+/// Each program has the verdict of its header when it is checked, and a run of it behaves as that
 /// verdict allows.
 #[test]
 fn every_model_is_checked_and_run() {
@@ -125,7 +125,7 @@ fn every_model_is_checked_and_run() {
     assert!(seen >= 16, "{seen}");
 }
 
-/// A run with devices is recorded, and the trace is walked through again.
+/// A run with devices is recorded, and the trace is replayed.
 #[test]
 fn a_run_with_devices_is_replayed() {
     let text = "MODULE Wait; IMPORT Timer, Out;\nVAR n : INTEGER;\nPROCESS P(unit, ms : INTEGER);\nBEGIN Timer.Wait(unit, ms); INC(n); Out.Int(ms); Out.Ln\nEND P;\nBEGIN CREATE P(0, 30); CREATE P(1, 5) END Wait.\n";
@@ -139,7 +139,7 @@ fn a_run_with_devices_is_replayed() {
     assert_eq!(told["trace"].as_array().map(Vec::len), run["actions"].as_u64().map(|count| count as usize), "{told}");
 }
 
-/// Somebody still waits when all devices are quiet: the run says who, and fails.
+/// A process still waits when all devices are quiet: the run names it and fails.
 #[test]
 fn who_waits_in_vain_among_devices_is_told() {
     let text = "MODULE Vain; IMPORT Timer;\nTYPE C = [s];\nPORT c : C;\nPROCESS P; BEGIN Timer.Wait(0, 1); c?s END P;\nBEGIN NEW(c); CREATE P END Vain.\n";
@@ -151,8 +151,8 @@ fn who_waits_in_vain_among_devices_is_told() {
     folder.run(&["replay", "t"]).exits(0);
 }
 
-/// A lock that is not given within a time, a ring, messages with records, recursion inside
-/// recursion, and a program that is closed: what somebody writes first.
+/// Typical first programs: a lock with a time limit, a ring, messages with records, nested
+/// recursion, and a program that is closed.
 #[test]
 fn first_programs() {
     let orders = "MODULE Orders; IMPORT Out;\nTYPE Order = RECORD number : INTEGER; price : UINT16; urgent : BOOLEAN END; Mail = [order(Order), done];\nPORT mail : Mail;\nPROCESS Shop; VAR o : Order;\nBEGIN\n  FOR o.number := 1 TO 3 DO o.price := UINT16(o.number * 100); o.urgent := ODD(o.number); mail!order(o) END;\n  mail!done\nEND Shop;\nPROCESS Desk; VAR o : Order; total : INTEGER; more : BOOLEAN;\nBEGIN\n  more := TRUE;\n  WHILE more DO\n    SELECT\n      WHEN mail?order(o) & (o.price < 1000) THEN total := total + o.price; IF o.urgent THEN Out.Int(o.number) END\n      WHEN mail?done THEN more := FALSE\n    END\n  END;\n  ASSERT total = 600\nEND Desk;\nBEGIN NEW(mail); CREATE Shop; CREATE Desk END Orders.\n";

@@ -2,11 +2,11 @@
 //! every order, inside long steps, while tables grow, taking and reading checkpoints, making and
 //! printing traces, writing graphs.
 //!
-//! A run is late by the time from its limit, or from the signal, to its end, without the time for
-//! which its threads waited for a processor. On a quiet machine the threads do not wait, so this is
-//! the time on the clock. On a busy machine, or where the system does not tell how long threads
-//! wait, the processor time counts if it is less. A run may be tried three times. Each phase here
-//! would take many times as long if it did not look at its limits.
+//! The lateness of a run is the time from its limit, or from the signal, to its end, without the
+//! time for which its threads waited for a processor. On a quiet machine the threads do not wait,
+//! so this is the time on the clock. On a busy machine, or if the system does not report how long
+//! threads wait, the processor time counts if it is less. A run may be tried three times. Each
+//! phase here would take many times as long if it did not check its limits.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -20,7 +20,7 @@ use testkit::large::Family;
 
 /// How late a run may be.
 const LATE: Duration = Duration::from_millis(200);
-/// How often a run is tried: a single one may have met with a very busy machine.
+/// How often a run is tried: the machine may be very busy during a single one.
 const TRIES: usize = 3;
 
 /// Six counters up and down: more states than fit into any memory, wide and deep.
@@ -39,7 +39,7 @@ fn of_children() -> Duration {
     processor_time(&fs::read_to_string("/proc/self/stat").expect("the system tells"), 16)
 }
 
-/// How long the threads of a process have waited for a processor, if the system tells.
+/// How long the threads of a process have waited for a processor, if the system reports it.
 fn waited(child: &Child) -> Option<Duration> {
     let threads = fs::read_dir(format!("/proc/{}/task", child.id())).ok()?;
     let mut sum = None;
@@ -52,12 +52,12 @@ fn waited(child: &Child) -> Option<Duration> {
     sum
 }
 
-/// How late a run is that took so long after its limit, of which its threads waited for a
-/// processor for some time and worked for some.
+/// The lateness of a run from the time after its limit, the time its threads waited for a
+/// processor, and the time they worked.
 fn lateness(elapsed: Duration, waited: Option<Duration>, worked: Duration) -> Duration {
     let late = elapsed.saturating_sub(waited.unwrap_or_default());
-    // The last wait of a thread, before it ends, is not told: so a quarter shows that others are
-    // before it.
+    // The last wait of a thread before its end is not reported. So a quarter of the limit already
+    // shows that the machine is busy.
     let busy = waited.is_none_or(|waited| waited > LATE / 4);
     if busy { late.min(worked) } else { late }
 }
@@ -207,14 +207,14 @@ fn searching() {
     for (number, options) in every_search().iter().enumerate() {
         let arguments = [&["check", "vast.pml", "--threads", "1"], &options[..]].concat();
         assert_eq!(limited(&folder, &arguments, 300), 3, "{options:?}");
-        // Signals take the same way; every third is enough.
+        // Signals are handled in the same way; every third case is enough.
         if number % 3 == 0 {
             interrupted(&folder, &arguments, 200, true);
         }
     }
 }
 
-/// Native code of large programs is made while they are searched.
+/// Native code of large programs is compiled while they are searched.
 fn translating() {
     let folder = Folder::new().all_orders();
     for family in Family::ALL {
@@ -234,7 +234,7 @@ fn growing() {
     }
 }
 
-/// Steps that take too long to wait for, the very first step included, with few states inside and
+/// Steps that take too long to wait for, including the very first step, with few states inside and
 /// with very many.
 fn inside_steps() {
     let folder = Folder::new().all_orders();
@@ -254,7 +254,7 @@ fn inside_steps() {
     }
 }
 
-/// An initial state that takes long to make: ten million elements are computed one by one.
+/// An initial state that takes long to compute: ten million elements are computed one by one.
 fn first_state() {
     let folder = Folder::with("first.pml", "int g = 1; active [200] proctype P() { int a[50000] = g + 1; skip }").all_orders();
     for engine in ["jit", "vm"] {

@@ -1,5 +1,5 @@
-//! Several processes that share a search: the same answers, whoever owns what; strangers are
-//! refused, and a process that dies is named.
+//! Several processes that share a search: the answers do not depend on the owners of states,
+//! strangers are refused, and a process that dies is named.
 
 mod common;
 
@@ -117,7 +117,7 @@ fn fragments_are_merged_to_the_graph() {
             }
         }
     }
-    // A fragment that is cut or missing is no graph.
+    // A fragment that is cut or missing is refused.
     let piece = folder.path("pieces3/fragment-1.piece");
     let bytes = std::fs::read(&piece).expect("a fragment");
     std::fs::write(&piece, &bytes[..bytes.len() - 60]).expect("writable");
@@ -125,12 +125,12 @@ fn fragments_are_merged_to_the_graph() {
     assert!(!folder.has("cut.lts"));
     std::fs::remove_file(&piece).expect("writable");
     assert_eq!(folder.run(&["merge", "pieces3", "-o", "cut.lts"]).code, 2);
-    // Nothing is written over what is there.
+    // Existing files are not overwritten.
     assert_eq!(folder.run(&["space", "turns.pml", "--processes", "2", "-o", "pieces2"]).code, 2);
 }
 
 fn children(process: &Child) -> Vec<u32> {
-    // Whichever thread has started them.
+    // Any thread may have started them.
     let threads = std::fs::read_dir(format!("/proc/{}/task", process.id())).into_iter().flatten().flatten();
     let texts = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
     let mut all: Vec<u32> =
@@ -146,7 +146,7 @@ fn begun(folder: &Folder, arguments: &[&str], workers: usize) -> Child {
         assert!(begun.elapsed() < Duration::from_secs(60), "the workers do not come");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // They come together and begin.
+    // They connect and begin.
     std::thread::sleep(Duration::from_millis(1500));
     child
 }
@@ -247,8 +247,8 @@ fn strangers_are_refused_and_do_not_disturb() {
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    // Someone who takes it for a web server, one who says nothing, one who says half of it, and one
-    // who sends random bytes.
+    // A client that expects a web server, a silent one, one that sends half of the greeting, and
+    // one that sends random bytes.
     connect().write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").expect("a connection");
     let _silent = connect();
     let mut half = connect();
@@ -288,7 +288,7 @@ fn what_processes_cannot_do_is_said() {
     assert_eq!(folder.run(&["check", "turns.pml", "--hosts", "gone", "--rank", "1", "--secret", "gone"]).code, 2);
 }
 
-/// Enough levels to be saved in between, and not too many states.
+/// Enough levels to be saved in between, but not too many states.
 const LEVELS: &str = "byte a, b, c;
 active proctype A() { do :: a < 70 -> a++ od }
 active proctype B() { do :: b < 70 -> b++ od }

@@ -1,12 +1,12 @@
-//! What makes a trace easier to read: steps that do not matter are folded, repetitions are shown
-//! once, context switches are few; and runs that show what holds.
+//! Options that make a trace easier to read: steps that do not matter are folded, repetitions are
+//! shown once, context switches are few; and witnesses of properties that hold.
 
 mod common;
 
 use common::Folder;
 use serde_json::Value;
 
-/// Two processes lose an update while a third counts for itself.
+/// Two processes lose an update while a third counts independently.
 const NOISE: &str = "byte n, other;
 active [2] proctype P() { byte t; t = n; n = t + 1 }
 active proctype Noise() { byte i; do :: i < 9 -> i++; other = i :: else -> break od }
@@ -25,13 +25,13 @@ fn steps_that_do_not_matter_are_folded() {
     let (trace, kept) = (json["trace"].as_array().expect("a trace"), numbers(&json["causal"]["kept"]));
     assert_eq!(json["causal"]["folded"].as_u64(), Some((trace.len() - kept.len()) as u64));
     assert_eq!(json["causal"]["complete"], true);
-    // The noise does not matter. An increment does, and whoever checks it.
+    // The noise does not matter. An increment does, and so does the process that checks it.
     assert!(!kept.is_empty() && kept.len() <= 6, "{kept:?}");
     for number in &kept {
         assert_ne!(trace[*number as usize - 1]["process"], "Noise", "{json}");
     }
     assert!(trace.iter().any(|step| step["process"] == "Noise"), "the trace has noise in it");
-    // A trace in a file is folded alike.
+    // A trace in a file is folded in the same way.
     let again = folder.run(&["replay", "t.json", "--causal", "--json"]).exits(0).json();
     assert_eq!(again["causal"], json["causal"]);
     let text = folder.run(&["replay", "t.json", "--causal"]).exits(0).out;
@@ -90,7 +90,7 @@ fn context_switches_are_counted_and_can_be_few() {
         assert_eq!(json["context_switches"].as_u64(), Some(switches), "{json}");
         switches
     };
-    // One increment and the check of it.
+    // One increment, and its check.
     assert_eq!(count(&few), 1);
     assert!(count(&many) >= 1);
     let text = folder.run(&["check", "model.pml", "--fewest-switches"]).exits(1).out;
@@ -146,7 +146,7 @@ fn a_run_shows_what_holds() {
     assert!(live["loop_start"].is_u64(), "{live}");
     assert_eq!(witness("hollow")["message"], "a run that satisfies `hollow`, though no run makes `nope` true");
     assert_eq!(witness("end states")["trace"], Value::Null);
-    // The run is kept, and is a run.
+    // The run is kept, and it can be replayed.
     folder.run(&["replay", "w.json"]).exits(0);
     let ends = Folder::with("ends.pml", "byte n;\nactive proctype P() { n++; assert(n == 1) }\n");
     let json = ends.run(&["check", "ends.pml", "--witness", "--json"]).exits(0).json();

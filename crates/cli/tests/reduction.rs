@@ -1,5 +1,5 @@
-//! Partial-order reduction on the command line: it is on, unless there is a reason, and the answer
-//! says so.
+//! Partial-order reduction on the command line: it is on unless there is a reason, and the answer
+//! states the reason.
 
 mod common;
 
@@ -38,7 +38,7 @@ fn a_check_reduces_and_says_so() {
     assert!(states(&reduced) < states(&full), "{reduced}");
 }
 
-/// Where it would be unsound, it is off, and the answer says why.
+/// If it would be unsound, it is off, and the answer says why.
 #[test]
 fn reasons_are_told() {
     let folder = Folder::with("model.pml", APART);
@@ -52,8 +52,8 @@ fn reasons_are_told() {
     assert!(found["reduction"]["por"] == false && found["reduction"]["off"].is_string(), "{found}");
 }
 
-/// A slice lists what it left out, for each property, as text and in JSON; and it says why no
-/// process was left out.
+/// A slice lists the parts that it removed, for each property, as text and in JSON; and it says why
+/// no process was removed.
 #[test]
 fn a_slice_lists_what_was_cut() {
     let text = "byte x, log;\nactive proctype P() { do :: x = 1 - x od }\nactive proctype Q() { do :: log = x od }\n\
@@ -75,7 +75,8 @@ fn a_slice_lists_what_was_cut() {
             .map(|cut| format!("{} {}", cut["kind"].as_str().unwrap_or_default(), cut["name"].as_str().unwrap_or_default()))
             .collect::<Vec<_>>()
     };
-    // A finite run shows that `low` does not hold, so whoever moves for ever does not matter.
+    // A finite run shows that `low` does not hold, so a process that moves for ever does not
+    // matter.
     assert!(cut("low").contains(&"process Q".to_owned()) && cut("low").contains(&"variable log".to_owned()), "{sliced}");
     assert!(!cut("comes").contains(&"process Q".to_owned()) && cut("comes").contains(&"variable log".to_owned()), "{sliced}");
     assert!(sliced["reduction"]["slice"]["whole"].is_string() && full["reduction"].get("slice").is_none(), "{sliced}");

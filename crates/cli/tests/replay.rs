@@ -124,7 +124,7 @@ fn what_is_in_the_file_is_not_believed() {
     }
 }
 
-/// File names are shown relative to the working folder; also those of a trace that was made in
+/// File names are shown relative to the working folder, even those of a trace that was made in
 /// another folder, as long as the files exist.
 #[test]
 fn files_are_named_as_seen_from_where_the_user_is() {

@@ -1,4 +1,4 @@
-//! `everypath run`: programs executed for real, with schedulers and devices.
+//! `everypath run`: programs are executed with schedulers and devices.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn a_deadlock_says_who_waits_for_what() {
     let waiting = json["waiting"].as_array().expect("a list");
     assert_eq!(waiting.len(), 6, "{json}");
     assert_eq!(waiting[5]["needs"][0], "a receiver of Fork.take on channel 1", "{json}");
-    // The trace ends in it.
+    // The trace ends in the deadlock.
     let told = folder.run(&["replay", "t", "--json"]).exits(0).json();
     assert_eq!(told["trace"].as_array().map(Vec::len), json["actions"].as_u64().map(|count| count as usize));
     assert_eq!(told["violation"]["kind"], "invalid end state", "{told}");
@@ -82,7 +82,7 @@ fn limits_end_a_run() {
     assert_eq!((&json["end"], &json["actions"]), (&"steps".into(), &100.into()));
     let json = folder.run(&["run", &model("peterson.lf"), "--time", "50ms", "--json"]).exits(0).json();
     assert_eq!(json["end"], "time");
-    // An action that never ends is found out, and one that is long hears the time.
+    // An action that never ends is detected, and a long one obeys the time limit.
     let endless = "MODULE E; VAR x : INTEGER; BEGIN WHILE TRUE DO x := (x + 1) MOD 7 END END E.\n";
     let folder = Folder::with("e.lf", endless);
     let json = folder.run(&["run", "e.lf", "--json"]).exits(1).json();

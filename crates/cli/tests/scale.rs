@@ -1,4 +1,4 @@
-//! Large searches seen from outside: depth, memory, lossy stores, progress.
+//! Large searches from the command line: depth, memory, lossy stores, progress.
 #![cfg(unix)]
 
 mod common;
@@ -28,7 +28,7 @@ fn a_stack_that_cannot_go_to_disk_stays_in_memory() {
     let go = |memory: &str, code| {
         folder.run(&["check", "chain.pml", "--json", "--search", "dfs", "--spill", "nowhere", "--memory", memory, "--no-merge"]).exits(code)
     };
-    // Enough for everything, but more than a stack should use.
+    // Enough for everything, but the stack reaches its share.
     let run = go("56M", 0);
     assert!(run.err.contains("could not be written") && run.err.contains("nowhere"), "{run:?}");
     let run = go("24M", 3);
@@ -54,7 +54,7 @@ fn sequence(body: &str) -> Folder {
     Folder::with("long.pml", format!("int x;\ninit {{ {body} }}\n")).all_orders()
 }
 
-/// The statements that the first step of a trace lists and those it leaves out.
+/// The number of statements that the first step of a trace lists or leaves out.
 fn statements(json: &serde_json::Value) -> u64 {
     let step = &json["trace"][0];
     1 + step["then"].as_array().map_or(0, |then| then.len() as u64) + step["left_out"]["statements"].as_u64().unwrap_or(0)
@@ -66,10 +66,10 @@ fn a_step_of_many_statements_is_told_in_little_memory() {
         ("atomic { do :: x < 10000 -> x++ :: else -> assert(false); break od }", 20_002),
         ("atomic { do :: x < 10000 -> x++ :: else -> break od }; assert(false)", 20_002),
         ("d_step { do :: x < 10000 -> x++ :: else -> break od }; assert(false)", 20_002),
-        // More statements than a trace lists: it shows the first and the last ones, and how many
-        // are left out.
+        // More statements than a trace lists: it shows the first and the last ones, and the number
+        // of those left out.
         ("d_step { do :: x < 100000 -> x++ :: else -> break od }; assert(false)", 200_002),
-        // As many ways out as there are rounds.
+        // As many exits as iterations.
         ("atomic { do :: x < 3000 -> x++ :: break od }; assert(x != 2999)", 6_000),
     ];
     for (body, expected) in cases {
@@ -112,7 +112,7 @@ fn a_long_sequence_keeps_to_its_limits() {
     for engine in ["jit", "vm"] {
         let json = folder.run(&["check", "long.pml", "--json", "--engine", engine, "--time", "300ms"]).exits(3).json();
         assert_eq!(json["reason"], "time");
-        // If there is a choice, the states on the way are kept.
+        // If there is a choice, the states inside the step are kept.
         let folder = sequence("atomic { do :: x++ :: x = x + 3 od }");
         let json = folder.run(&["check", "long.pml", "--json", "--engine", engine, "--memory", "64M"]).exits(3).json();
         assert_eq!(json["reason"], "memory");
@@ -151,7 +151,7 @@ fn progress_is_shown_on_a_terminal_only() {
     let call = format!("{program} check model.epa --time 700ms");
     let Ok(output) = Command::new("script").args(["-qec", &call, "/dev/null"]).current_dir(folder.path(".")).output() else {
         // Without the command `script` there is no terminal; the line itself is tested elsewhere.
-        eprintln!("passed over: there is no command `script`");
+        eprintln!("skipped: there is no command `script`");
         return;
     };
     let run = Run::new(output);
@@ -161,8 +161,8 @@ fn progress_is_shown_on_a_terminal_only() {
     assert!(!run.out.contains('\u{1b}'), "{run:?}");
 }
 
-/// States of half a kilobyte, most of whose bytes change rarely: the store keeps the budget while
-/// it learns how to cut them, and while it cuts them again because the sample was not
+/// States of half a kilobyte, most of whose bytes change rarely: the store stays within the budget
+/// while it learns how to cut them, and while it cuts them again because the sample was not
 /// representative.
 #[test]
 fn large_states_keep_the_budget_while_they_turn_compact() {

@@ -1,15 +1,15 @@
-//! Everything that `--json` prints is what the schemas say, and nothing else.
+//! Everything that `--json` prints conforms to the schemas.
 //!
-//! The schemas are made from the same types as the answers, so what can differ is a value that is
-//! printed in another way than its type says. The validator knows the keywords that our schemas
-//! use, and refuses a schema with another one.
+//! The schemas are generated from the types of the answers. So the only possible difference is a
+//! value that is printed in another way than its type says. The validator knows the keywords that
+//! our schemas use, and refuses a schema with another one.
 
 mod common;
 
 use common::{DEADLOCK, Folder};
 use serde_json::{Map, Value};
 
-/// What is wrong with a value, if anything.
+/// The error in a value, if there is one.
 fn wrong(schema: &Value, root: &Value, value: &Value, at: &str) -> Option<String> {
     let schema = match schema {
         Value::Bool(true) => return None,
@@ -159,7 +159,7 @@ fn answers_are_as_the_schemas_say() {
             panic!("{call:?}: {wrong}");
         }
     }
-    // A wrong model has diagnostics with places, labels and fixes.
+    // A wrong model has diagnostics with positions, labels and fixes.
     folder.write("broken.pml", "byte count;\ninit { conut = 1; if :: skip }\n");
     let printed = folder.run(&["check", "broken.pml", "--json"]).exits(2).json();
     let schema = schema(&folder, "error");

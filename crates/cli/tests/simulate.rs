@@ -120,7 +120,7 @@ fn a_snapshot_of_another_program_is_refused() {
     }
 }
 
-/// A user who stops an interactive run keeps what it has done.
+/// If the user stops an interactive run, the steps so far are kept.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_while_waiting_for_a_choice_saves_the_run() {
@@ -141,7 +141,7 @@ fn an_interrupt_while_waiting_for_a_choice_saves_the_run() {
     folder.run(&["replay", "trace"]).exits(0);
 }
 
-/// What a user types, and the resulting run: the texts of its steps.
+/// The run that results from the user's input: the texts of its steps.
 fn typed(input: &str) -> (Vec<String>, common::Run) {
     let folder = Folder::with("model.epa", LOST_UPDATE);
     let run = folder.run_with(&["simulate", "model.epa", "-i", "--json"], input);
@@ -156,10 +156,10 @@ fn steps_can_be_undone_and_made_again() {
     assert_eq!(straight, ["0 copy = x", "0 x = copy + 1", "1 copy = x"]);
     assert_eq!(typed("1\n1\nu\nq\n").0, straight[..1]);
     assert_eq!(typed("1\n1\n2\nu 2\nq\n").0, straight[..1]);
-    // Forward again, as far as the run had come.
+    // Forward again to the last step that was made.
     assert_eq!(typed("1\n1\n2\nj 0\nj 3\nq\n").0, straight);
     assert_eq!(typed("1\n1\n2\nj 1\n1\nj 3\nq\n").0, straight, "the same step again forgets nothing");
-    // Another step forgets what was undone.
+    // After another step, the undone steps are gone.
     let (steps, run) = typed("1\n1\nj 0\n2\nj 2\nq\n");
     assert_eq!(steps, ["1 copy = x"]);
     assert!(run.err.contains("there is no step 2 yet"), "{run:?}");
@@ -195,7 +195,7 @@ fn a_dead_end_can_be_left_by_going_back() {
     assert_eq!(end("1\n2\n1\nq\n", 1)["end"], "violated");
     let json = end("1\n2\nu\n1\nq\n", 0);
     assert_eq!((&json["end"], &json["steps"], &json["trace"][1]["statement"]), (&"interrupted".into(), &2.into(), &"take b".into()));
-    // As text: what was printed stays, and each undo is marked.
+    // In text, the printed steps remain, and each undo is marked.
     let run = folder.run_with(&["simulate", "model.epa", "-i"], "1\nu\n2\nq\n").exits(0);
     assert!(run.out.contains("back to the state after step 0") && run.out.matches("   1  ").count() == 2, "{run:?}");
 }

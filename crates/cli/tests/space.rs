@@ -119,7 +119,7 @@ fn a_graph_is_made_in_the_plain_store() {
     folder.run(&["space", "model.epa", "-o", "graph.aut", "--store", "plain"]).exits(0);
 }
 
-/// A picture shows what a state is, not only its number.
+/// A picture shows the values of a state, besides its number.
 #[test]
 fn the_nodes_of_a_picture_carry_values() {
     let folder = Folder::with("model.epa", LOST_UPDATE);

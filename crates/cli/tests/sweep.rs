@@ -1,18 +1,18 @@
-//! Sweeps, measures and branching time from the command line: what a user gives, what is told, and
-//! what is refused. The file formats are those of the thesis that `docs/sweepline.md` refers to.
+//! Sweeps, measures and branching time from the command line: options, answers and refusals. The
+//! file formats are those of the thesis that `docs/sweepline.md` refers to.
 
 mod common;
 
 use common::Folder;
 use serde_json::Value;
 
-/// Packets that are sent and received; nothing is ever taken back.
+/// Packets that are sent and received; no counter ever falls.
 const PROGRESS: &str = "byte sent, received; chan c = [3] of { byte };
 active proctype Sender() { do :: sent < 20 -> c!sent; sent++ :: else -> break od }
 active proctype Receiver() { byte x; do :: received < 20 -> c?x; received++ :: else -> break od }
 ";
 
-/// A counter that begins again.
+/// A counter that starts again.
 const AGAIN: &str = "byte n;
 active proctype P() {
 	do
@@ -37,7 +37,7 @@ fn measures_are_proposed_with_their_reasons() {
     assert!(best["complete"] == true && best["monotonic"] == true, "{json}");
     assert!(number(best, "peak_states") * 3 < number(best, "states"), "{json}");
     assert!(measures.iter().all(|one| one["reason"].as_str().is_some_and(|reason| !reason.is_empty())), "{json}");
-    // What is proposed can be given as it is, and does what was promised.
+    // A proposed measure can be given unchanged, and has the promised effect.
     let text = best["measure"].as_str().expect("a measure");
     let swept = folder.run(&["check", "m.pml", "--measure", text, "--json"]).exits(0).json();
     for key in ["peak_states", "layers", "sweeps", "persistent_states", "expanded_states", "regress_steps"] {
@@ -45,13 +45,13 @@ fn measures_are_proposed_with_their_reasons() {
     }
     assert!(swept["search"] == "sweep" && swept["measure"] == text, "{swept}");
     assert!(number(&swept, "peak_memory_bytes") > 0, "{swept}");
-    // Without one, the best is taken, and it is told which.
+    // Without a measure, the best is used and named.
     let run = folder.run(&["check", "m.pml", "--search", "sweep", "--json"]).exits(0);
     assert_eq!(run.json()["measure"], text);
     assert!(run.err.contains("the measure of progress is"), "{run:?}");
     let run = folder.run(&["measure", "m.pml"]).exits(0);
     assert!(run.out.contains("1. --measure '") && run.out.contains("stored at a time"), "{run:?}");
-    // Nothing rises for good, so nothing is proposed that does.
+    // No value keeps rising, so no measure is proposed.
     let folder = Folder::with("m.pml", "bool x; active proctype P() { do :: x = !x od }");
     let run = folder.run(&["measure", "m.pml"]).exits(0);
     assert!(run.out.contains("no measure of progress was found"), "{run:?}");
@@ -59,7 +59,7 @@ fn measures_are_proposed_with_their_reasons() {
     assert!(run.err.contains("no measure of progress was found"), "{run:?}");
 }
 
-/// A model whose first steps leave no choice is sampled as far as any other.
+/// A model whose first steps leave no choice is sampled as deeply as any other.
 #[test]
 fn the_sample_goes_beyond_a_chain_of_first_steps() {
     let text = "byte a, b; int steps;
@@ -97,7 +97,7 @@ fn branching_time_with_and_without_a_measure() {
     };
     let sweep = ["--measure", "progress"];
     for more in [&[][..], &sweep] {
-        // A witness where the formula holds and a path shows it, a counterexample where not.
+        // A path is a witness if the formula holds and a counterexample if not.
         let json = ask("LOSS=1", "EF received", more).exits(0).json();
         assert!(json["witness"].as_array().is_some_and(|steps| !steps.is_empty()), "{json}");
         let json = ask("LOSS=1", "EF ahead", more).exits(1).json();
@@ -114,7 +114,7 @@ fn branching_time_with_and_without_a_measure() {
         assert!(json["witness"].as_array().is_some_and(|steps| !steps.is_empty()), "{json}");
         ask("LOSS=1", "EF AG (nr < 4)", more).exits(1);
     }
-    // The sender goes back, so the measure falls; that is no matter for single states.
+    // The sender goes back, so the measure falls; this does not matter for single states.
     ask("LOSS=1 MAX=0", "EF received", &sweep).exits(0);
     ask("LOSS=1 MAX=0", "AG !ahead", &sweep).exits(0);
     let json = ask("LOSS=1 MAX=0", "AG EF received", &sweep).exits(3).json();
@@ -126,7 +126,7 @@ fn branching_time_with_and_without_a_measure() {
     assert!(run.out.contains("EF AG p") || run.err.contains("EF AG p"), "{run:?}");
 }
 
-/// The thesis' own files: a state space, an automaton, formulas.
+/// The files of the thesis: a state space, an automaton, formulas.
 #[test]
 fn files_of_the_thesis_run_as_they_are() {
     let folder = Folder::new();
@@ -146,7 +146,7 @@ fn files_of_the_thesis_run_as_they_are() {
     // A packet that is never acknowledged, in one layer.
     let json = ask("path.ss", &["--automaton", "ApImpEqComplement.txt"]).exits(1).json();
     assert!(json["loop_start"].is_u64(), "{json}");
-    // Here each round passes `q`, and the round goes through all layers.
+    // Here each round passes `q` and goes through all layers.
     let json = ask("back.ss", &["--automaton", "ApImpEqComplement.txt"]).exits(0).json();
     assert_eq!(json["verdict"], "holds", "{json}");
     let json = folder.run(&["space", "back.ss", "--search", "sweep", "--json"]).exits(0).json();
@@ -190,7 +190,7 @@ fn wrong_measures_are_told_as_they_were_given() {
 fn steps_back_are_counted_and_change_no_verdict() {
     let folder = Folder::with("m.pml", AGAIN);
     let json = folder.run(&["check", "m.pml", "--measure", "n", "--json"]).exits(0).json();
-    // The step back is met in both sweeps, and its target is kept once.
+    // The regress step occurs in both sweeps, and its target is kept once.
     assert_eq!((number(&json, "sweeps"), number(&json, "regress_steps"), number(&json, "persistent_states")), (2, 2, 1), "{json}");
     assert_eq!(json["monotonic"], false, "{json}");
     // The cycle goes through all ten layers.
@@ -199,7 +199,7 @@ fn steps_back_are_counted_and_change_no_verdict() {
     folder.run(&["check", "m.pml", "--measure", "n", "--ltl", "[] <> (n == 3)"]).exits(0);
 }
 
-/// A trace with a loop gets shorter too: the path to it and the loop together.
+/// A trace with a loop becomes shorter too: the path to the loop and the loop together.
 #[test]
 fn a_lasso_gets_shorter() {
     let text = "byte x, detour;

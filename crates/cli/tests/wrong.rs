@@ -109,7 +109,7 @@ fn damaged_binaries_do_not_crash() {
         let run = folder.run(&["check", "bad.epb", "--time", "5s", "--memory", "100M"]);
         assert!((0..=3).contains(&run.code), "byte {position}: {run:?}");
         folder.write("short.epb", &good[..position]);
-        // A program that was cut off is none.
+        // A program that was cut off is refused.
         refused(&folder, &["check", "short.epb"]);
     }
 }
@@ -122,7 +122,7 @@ fn mistakes_in_a_program_are_shown_in_their_line() {
     assert!(message.contains(&format!("model.epa:{line}:")), "{message}");
     assert!(message.contains("LDL cuont") && message.contains('^'), "{message}");
     assert!(message.contains("did you mean `count`?"), "{message}");
-    // The verifier's complaints have a place, too.
+    // The errors of the verifier have positions, too.
     folder.write("model.epa", FINE.replacen("NEXZ", "LDC 1", 1));
     let message = refused(&folder, &["check", "model.epa"]);
     assert!(message.contains("model.epa:") && message.contains('^'), "{message}");
@@ -190,8 +190,8 @@ fn outputs_do_not_overwrite_inputs() {
     assert!(!folder.path("found.trace.partial").exists());
 }
 
-/// A full disk loses the file, not the verdict; and an answer that cannot be written to standard
-/// output is not a success.
+/// A full disk loses the file, but not the verdict; and an answer that cannot be written to
+/// standard output is not a success.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_does_not_cost_the_verdict() {
@@ -219,7 +219,7 @@ fn a_full_disk_does_not_cost_the_verdict() {
     }
 }
 
-/// Runs the program in a shell that limits it first.
+/// Runs the program in a shell that sets limits first.
 #[cfg(target_os = "linux")]
 fn limited(folder: &Folder, limit: &str, arguments: &str) -> common::Run {
     let script = format!("{limit}; exec {} {arguments}", env!("CARGO_BIN_EXE_everypath"));
@@ -262,7 +262,7 @@ fn a_limit_on_the_address_space_is_a_budget() {
     }
 }
 
-/// One of our own files in the wrong place: the message says what it is and what to type.
+/// One of our own files in the wrong place: the message says what it is and which command to type.
 #[test]
 fn a_file_of_another_kind_is_told_with_the_right_command() {
     let folder = Folder::with("model.epa", LOST_UPDATE);
@@ -282,8 +282,7 @@ fn a_file_of_another_kind_is_told_with_the_right_command() {
         let message = refused(&folder, &arguments);
         assert!(message.contains(says), "{arguments:?}: {message}");
     }
-    // `--no-por` is refused where there is no reduction, and `--check-por` where the reduction is
-    // off.
+    // `--no-por` is refused if there is no reduction, and `--check-por` if the reduction is off.
     refused(&folder, &["space", "model.epa", "--no-por"]);
     refused(&folder, &["check", "model.epa", "--no-por", "--check-por"]);
 }

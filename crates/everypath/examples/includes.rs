@@ -1,5 +1,5 @@
-//! A program that includes other files, which are in memory, with names defined for its
-//! preprocessor; then one of its runs is followed.
+//! A program that includes other files from memory, with names defined for its preprocessor. The
+//! example then follows one of its runs.
 
 use everypath::{Error, Includes, Program};
 

@@ -1,5 +1,5 @@
-//! A search written by the user of the library: how many states are there at each distance from the
-//! initial one?
+//! A search written by the user of the library: it counts the states at each distance from the
+//! initial one.
 //!
 //! A state is a byte string; [`Program::system`] gives the successors without texts, in a buffer
 //! that is reused.

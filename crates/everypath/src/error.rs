@@ -7,17 +7,17 @@ use replay::ReplayError;
 use std::fmt;
 use std::time::Duration;
 
-/// Why a call gave no answer.
+/// Why a call failed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program is wrong.
+    /// The program has errors.
     Program(Box<Rejected>),
     /// The program fails before its first state.
     Initial(Fault),
     /// The bytes are not a state of the program, or a trace is not one of its traces.
     State(ReplayError),
-    /// The choices of a plan do not go together.
+    /// The choices of a plan contradict each other.
     Plan(Refusal),
     /// The program was not loaded within this time; zero if no thread could be started.
     LoadTime(Duration),

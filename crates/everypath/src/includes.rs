@@ -11,12 +11,12 @@ pub struct Includes {
 }
 
 impl Includes {
-    /// No texts yet.
+    /// An empty set of texts.
     pub fn new() -> Includes {
         Includes::default()
     }
 
-    /// These texts and one more.
+    /// These texts, and one more.
     pub fn with(mut self, name: impl Into<String>, text: impl Into<String>) -> Includes {
         self.texts.insert(name.into(), text.into());
         self

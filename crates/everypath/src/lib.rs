@@ -198,7 +198,7 @@ pub use contract::{
 pub use languages::Files;
 pub use store::{Compact, Plain};
 
-/// Explores a system of the caller's, or a program's, over any store.
+/// Explores a system of the caller, or of a program, with any store.
 pub fn explore<S: System + Clone, T: Store>(system: &S, store: &T, how: &Exploration<'_>) -> Result<Outcome, Error> {
     Ok(check::explore(system, store, how)?)
 }

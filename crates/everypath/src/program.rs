@@ -42,10 +42,10 @@ impl Program {
         Ok(Program { narrator: subject.narrator(), subject, name: name.into(), warnings })
     }
 
-    /// Reads a program as [`load_with`](Self::load_with) does, within a time limit. The work is
-    /// done by a thread of its own. After the limit the call returns [`Error::LoadTime`] at once,
-    /// and the result of the thread is dropped. The thread itself then still runs to its end, which
-    /// the limits of the front-ends bound to some seconds and some hundred megabytes.
+    /// Reads a program like [`load_with`](Self::load_with), within a time limit. The work is done
+    /// by a thread of its own. After the limit the call returns [`Error::LoadTime`] at once, and
+    /// the result of the thread is dropped. The thread itself still runs to its end, which the
+    /// limits of the front-ends bound to some seconds and some hundred megabytes.
     ///
     /// ```
     /// # use everypath::{Error, Includes, Program};
@@ -105,12 +105,12 @@ impl Program {
         }
     }
 
-    /// The steps that leave a state, each with the state it leads to and what happens on the way.
+    /// The steps that leave a state, each with its target state and a description.
     pub fn successors(&self, state: &[u8]) -> Result<Vec<Step>, Error> {
         Ok(self.narrator.steps(state)?)
     }
 
-    /// Whether a state without steps is one in which the program may end. If not, it is a deadlock.
+    /// Whether the program may end in a state without steps. If not, the state is a deadlock.
     pub fn is_valid_end(&self, state: &[u8]) -> Result<bool, Error> {
         self.view(state)?;
         Ok(self.narrator.is_valid_end(state))
@@ -128,8 +128,8 @@ impl Program {
         self.subject.system(Engine::Native, Arc::default(), &Quiet)
     }
 
-    /// The statements that each process could execute next in a state, by process number: those
-    /// among which it chooses, or for which it waits.
+    /// The statements that each process could execute next in a state, by process number. The
+    /// process chooses among them, or waits for one of them.
     pub fn options(&self, state: &[u8]) -> Result<Vec<Vec<Choice>>, Error> {
         self.view(state)?;
         Ok(self.narrator.options(state))
@@ -140,8 +140,7 @@ impl Program {
         self.check_with(plan, &Cancel::default(), &Quiet)
     }
 
-    /// Carries out a plan. `cancel` can stop it from another thread; `observer` is told about
-    /// progress.
+    /// Carries out a plan. `cancel` can stop it from another thread; `observer` gets the progress.
     pub fn check_with(&self, plan: &Plan, cancel: &Cancel, observer: &dyn Observer) -> Result<Checked, Error> {
         Ok(check::run(&*self.subject, plan, cancel, observer)?)
     }

@@ -1,9 +1,9 @@
-//! The examples work: cargo builds them before the tests, and they are run here.
+//! The examples work: cargo builds them before the tests, and the tests run them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Where cargo puts an example, seen from where it puts a test.
+/// The path of an example, derived from the path of a test.
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let folder = test.parent().and_then(Path::parent).expect("tests are in a folder of their own");

@@ -1,4 +1,4 @@
-//! The library as an embedder uses it.
+//! The library from the point of view of a program that embeds it.
 
 use everypath::{
     Cancel, Error, Fault, Includes, Limits, Observer, Only, Order, Plan, Program, Progress, StopReason, Successors, System, Verdict,
@@ -73,7 +73,8 @@ fn steps_are_told_in_the_words_of_the_source() {
     assert!(!program.is_valid_end(&initial).expect("a state"));
 }
 
-/// A search written with the fast interface or with the descriptive one finds what `check` finds.
+/// A search written with the fast interface or with the descriptive one finds the same states as
+/// `check`.
 #[test]
 fn a_search_of_ones_own_sees_the_same_states() {
     let program = load(PING_PONG);

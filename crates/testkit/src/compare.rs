@@ -10,10 +10,10 @@ use contract::{Successors, System};
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write;
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// No difference in the states that were looked at.
+    /// There is no difference in the compared states.
     Same(Extent),
     /// The naive evaluator gives no answer, so the program cannot be compared.
     Refused(Refusal),
@@ -26,9 +26,9 @@ pub enum Comparison {
 pub struct Extent {
     /// States.
     pub states: usize,
-    /// Transitions between them, and steps that fail.
+    /// Transitions between them, including steps that fail.
     pub transitions: usize,
-    /// Those that carry a fault.
+    /// Transitions with a fault.
     pub faults: usize,
     /// States without transitions.
     pub ends: usize,
@@ -37,15 +37,15 @@ pub struct Extent {
 /// A state in which the two disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The state; none if it is the initial one that differs.
+    /// The state; `None` if the initial states differ.
     pub state: Option<State>,
-    /// What the rules say, according to the naive evaluator.
+    /// The result by the rules, according to the naive evaluator.
     pub rules: String,
-    /// What the engine says.
+    /// The result of the engine.
     pub engine: String,
 }
 
-/// An outcome as it is compared: initiator, fault, bytes.
+/// An outcome in the form that is compared: initiator, fault, bytes.
 type Plain = (usize, Option<u32>, Option<Vec<u8>>);
 
 fn plain(naive: &Naive, outcome: &Outcome) -> Plain {
@@ -87,7 +87,7 @@ pub fn compare(program: &Verified, engine: &mut dyn System, most: usize) -> Comp
     compare_with(&Naive::new(program.program()), engine, most)
 }
 
-/// The same with a given evaluator of the rules.
+/// Like [`compare`], with a given evaluator of the rules.
 pub fn compare_with(naive: &Naive, engine: &mut dyn System, most: usize) -> Comparison {
     let different = |state: Option<&State>, rules: String, engine: String| {
         Comparison::Different(Box::new(Difference { state: state.cloned(), rules, engine }))

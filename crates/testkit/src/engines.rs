@@ -14,58 +14,57 @@ use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-/// A step as a search sees it: the action, the number of the step, the fault's code, the state it
-/// leads to.
+/// A step as a search sees it: the action, the number of the step, the code of the fault, the
+/// target state.
 pub type Step = (Action, u32, Option<u32>, Option<Vec<u8>>);
 
 /// The first state in which the two disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The state; none if it is the initial one that differs.
+    /// The state; `None` if the initial states differ.
     pub state: Option<Vec<u8>>,
-    /// In what they disagree.
+    /// The kind of the difference.
     pub about: About,
 }
 
-/// In what two engines disagree.
+/// The kind of a difference between two engines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// The steps.
     Steps {
-        /// Those of the reference.
+        /// The steps of the reference.
         reference: Vec<Step>,
-        /// Those of the other.
+        /// The steps of the other engine.
         other: Vec<Step>,
     },
-    /// The parts into which one engine divides the steps: together, in order, they are not its
-    /// steps.
+    /// The parts into which one engine divides the steps: in order, they do not give its steps.
     Parts {
-        /// Which of the two.
+        /// The engine.
         engine: &'static str,
-        /// The steps at once.
+        /// The steps computed at once.
         steps: Vec<Step>,
-        /// The steps part by part.
+        /// The steps computed part by part.
         parts: Vec<Step>,
     },
     /// Whether the state is a valid end.
     ValidEnd {
-        /// What the reference says; the other says the opposite.
+        /// The answer of the reference; the other engine says the opposite.
         reference: bool,
     },
-    /// The values of the propositions they were given, or the fault.
+    /// The values of the given propositions, or the fault.
     Atoms {
-        /// Those of the reference.
+        /// The values of the reference.
         reference: Result<u64, u32>,
-        /// Those of the other.
+        /// The values of the other engine.
         other: Result<u64, u32>,
     },
     /// The value of an atom, or the fault.
     Value {
         /// The number of the atom.
         atom: u32,
-        /// Its value by the reference.
+        /// Its value in the reference.
         reference: Result<Vec<i64>, u32>,
-        /// Its value by the other.
+        /// Its value in the other engine.
         other: Result<Vec<i64>, u32>,
     },
 }
@@ -97,10 +96,10 @@ impl fmt::Display for Difference {
     }
 }
 
-/// How many atoms are compared by their values, and not only by their truth.
+/// The number of atoms whose values are compared, and not only their truth.
 const VALUES: u32 = 8;
 
-/// How many steps are written out; atomic sequences can have thousands.
+/// The number of steps that are written out; atomic sequences can have thousands.
 const SHOWN: usize = 12;
 
 /// The steps from number `from` on.
@@ -123,7 +122,7 @@ fn list(f: &mut fmt::Formatter<'_>, name: &str, steps: &[Step], from: usize) -> 
     if steps.len() > from + SHOWN { writeln!(f, "  and so on") } else { Ok(()) }
 }
 
-/// Everything that can be asked of the states of a program at once.
+/// All propositions about the states of a program.
 pub fn propositions(program: &Verified) -> Arc<[Proposition]> {
     let atoms = (0..program.program().atoms.len() as u32).map(Proposition::Atom);
     [Proposition::Accepting, Proposition::NonProgress].into_iter().chain(atoms).take(PROPOSITIONS_MAX).collect()
@@ -134,8 +133,8 @@ pub fn compare(reference: &mut dyn System, other: &mut dyn System, most: usize) 
     compare_while(reference, other, most, &mut || true)
 }
 
-/// The same as long as `go_on` is true. It is called before each state, because the steps of a
-/// single state can consist of a million invisible steps.
+/// Like [`compare`], as long as `go_on` returns true. It is called before each state, because the
+/// steps of a single state can consist of a million invisible steps.
 pub fn compare_while(
     reference: &mut dyn System,
     other: &mut dyn System,
@@ -202,7 +201,7 @@ fn remember(steps: &Successors, most: usize, known: &mut HashSet<Vec<u8>>, queue
     }
 }
 
-/// What a search sees of a step.
+/// The parts of a step that a search sees.
 fn seen<'a>((step, state): (&Successor, Option<&'a [u8]>)) -> (Action, u32, Option<u32>, Option<&'a [u8]>) {
     (step.action, step.step, step.fault().map(|fault| fault.get()), state)
 }
@@ -212,7 +211,7 @@ fn owned(steps: &Successors) -> Vec<Step> {
     steps.map(|(action, number, fault, state)| (action, number, fault, state.map(<[u8]>::to_vec))).collect()
 }
 
-/// Whether the parts of a state, expanded in order, give the steps that it has.
+/// Checks that the parts of a state, expanded in order, give its steps.
 fn same_in_parts(engine: &'static str, system: &mut dyn System, state: &[u8], steps: &Successors) -> Result<(), Box<Difference>> {
     let (mut parts, mut out) = (Vec::new(), Successors::new());
     system.parts(state, &mut parts);

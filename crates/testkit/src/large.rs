@@ -12,8 +12,8 @@ use std::fmt::Write;
 pub enum Family {
     /// One process type with a long body of assignments.
     Body,
-    /// Guards of two hundred operators each, as macros produce them: the same parts occur in many
-    /// places.
+    /// Guards of two hundred operators each, like those from macros: the same parts occur in many
+    /// guards.
     Conditions,
     /// One guard as large as the whole program.
     Condition,
@@ -45,7 +45,7 @@ impl Family {
         }
     }
 
-    /// The name of a file that holds such a program: its ending tells the language.
+    /// The name of a file with such a program: its ending determines the language.
     pub const fn file_name(self) -> &'static str {
         match self {
             Family::Condition => "large.epa",
@@ -91,7 +91,7 @@ impl Family {
     }
 }
 
-/// So many process types; no more than 255 processes can exist.
+/// The number of process types; at most 255 processes can exist.
 const TYPES: usize = 200;
 
 /// Seventeen instructions each.

@@ -41,7 +41,7 @@ pub fn texts(folder: &str, endings: &[&str]) -> Vec<(String, String)> {
     found
 }
 
-/// The seeds of random programs: those that `EVERYPATH_SEEDS=from..to` gives, or these.
+/// The seeds of random programs: those in `EVERYPATH_SEEDS=from..to`, or `otherwise`.
 pub fn seeds(otherwise: Range<u64>) -> Range<u64> {
     let given = std::env::var("EVERYPATH_SEEDS").ok();
     let range = given.as_deref().and_then(|text| text.split_once("..")).and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));

@@ -1,8 +1,8 @@
 //! Random Promela models, and their reduction to small ones.
 //!
-//! A model is a tree, so that a model that shows a difference can be cut down piece by piece and
-//! printed again. Everything that influences control states occurs: choices in choices, `else`
-//! anywhere, `atomic`, `d_step`, `unless` in each other, jumps, rendezvous and buffered channels,
+//! A model is a tree, so that a model that shows a difference can be reduced piece by piece and
+//! printed again. Everything that influences control states occurs: nested choices, `else`
+//! anywhere, `atomic`, `d_step`, nested `unless`, jumps, rendezvous and buffered channels,
 //! `timeout`, `run`, `_last`, `enabled`, `pc_value`, polls, values that are truncated. The
 //! generator avoids SPIN's faults (the table of differences in `docs/promela.md`). The
 //! probabilities are chosen so that most models have between ten and ten thousand states: few
@@ -20,15 +20,15 @@ pub struct Model {
     pub channels: Vec<u8>,
     /// Whether priorities are used.
     pub priorities: bool,
-    /// Whether there is a claim that uses `np_`: SPIN allows it nowhere else. Neither side follows
-    /// the claim, but both must parse it.
+    /// Whether there is a claim that uses `np_`, which SPIN allows nowhere else. Neither side
+    /// follows the claim, but both must parse it.
     pub claim: bool,
 }
 
 /// A process type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// How many instances exist from the beginning; 0 for one that is only run.
+    /// The number of instances that exist from the beginning; 0 for a type that is only run.
     pub active: u8,
     /// Its priority.
     pub priority: u8,
@@ -81,7 +81,7 @@ pub fn model(seed: u64) -> Model {
     .model()
 }
 
-/// What the processes of a model ask about each other.
+/// The questions of the processes of a model about each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asks {
     Nothing,
@@ -98,21 +98,21 @@ struct Generator {
     channels: usize,
     runs: usize,
     loops: usize,
-    /// Whether some channel has no room.
+    /// Whether some channel has capacity 0.
     rendezvous: bool,
-    /// Whether an escape is being made.
+    /// Whether an escape is being generated.
     escape: bool,
-    /// Whether the main part before an escape is being made.
+    /// Whether the main part before an escape is being generated.
     main: bool,
-    /// How many variables have been declared in blocks.
+    /// The number of variables declared in blocks.
     declared: usize,
-    /// The channels with room.
+    /// The channels with a capacity above 0.
     buffered: Vec<usize>,
     /// Whether the first field of messages is received into a bit. Then no message has a value that
     /// does not fit, because SPIN puts the truncated value back.
     narrow: bool,
     asks: Asks,
-    /// The process being made.
+    /// The process being generated.
     own: usize,
 }
 
@@ -139,12 +139,12 @@ impl Generator {
         self.rendezvous = channels.contains(&0);
         self.buffered = (0..channels.len()).filter(|&c| channels[c] > 0).collect();
         self.narrow = self.chance(15);
-        // SPIN refuses priorities beside rendezvous.
+        // SPIN refuses priorities together with rendezvous.
         let priorities = self.chance(8) && !self.rendezvous;
         let count = 2 + self.below(2);
         self.asks = match self.below(10) {
-            // SPIN refuses `enabled` beside them too. It also refuses a process that asks about
-            // itself, which could happen to a process that is run later.
+            // SPIN refuses `enabled` together with them too. It also refuses a process that asks
+            // about itself, which could happen to a process that is run later.
             0..=2 if !self.rendezvous && !priorities => Asks::Enabled(self.below(count)),
             3 => Asks::Places,
             _ => Asks::Nothing,
@@ -245,7 +245,7 @@ impl Generator {
                 let outside = std::mem::replace(&mut self.main, true);
                 let mut main = self.sequence(depth - 1, place, false);
                 self.main = outside;
-                // After an offer that no process takes, SPIN forgets that an escape beside it was
+                // After an offer that no process takes, SPIN forgets that an escape next to it was
                 // executable and also executes the main part. So there are no offers among several
                 // escapes.
                 let outer = std::mem::replace(&mut self.escape, true);
@@ -291,7 +291,7 @@ impl Generator {
         }
     }
 
-    /// A poll of a channel, with all fields of a message or with the first one.
+    /// A poll of a channel, with all fields of a message or only the first.
     fn poll(&mut self) -> String {
         let number = self.below(self.buffered.len());
         let channel = self.buffered[number];
@@ -374,7 +374,7 @@ impl Generator {
                 }
             }
             17 => "skip".into(),
-            // A jump in an escape brings the offers of its target there.
+            // A jump in an escape would bring the offers of its target there.
             18 | 19 if self.escape && self.rendezvous => self.guard(),
             18 if self.labels > 0 && place != Where::DStep => format!("goto L{}", self.below(self.labels)),
             19 if self.loops > 0 && place != Where::DStep => "break".into(),
@@ -395,7 +395,7 @@ impl Generator {
     }
 }
 
-/// Labels may have got other names than the jumps assume.
+/// Renames the targets of jumps whose labels have other names now.
 fn fix_jumps(body: &mut [Stmt]) {
     let names: Vec<String> = body.iter().flat_map(label_names).collect();
     for stmt in body {

@@ -83,7 +83,7 @@ fn without(program: &Program, at: usize, count: usize) -> Program {
     program
 }
 
-/// Replaces instructions by what pops and pushes as much.
+/// Replaces instructions by simpler ones with the same stack effect.
 fn plainer(best: &mut Program, accept: &mut Accept<'_>) {
     for at in (0..best.code.len()).rev() {
         let Some(&op) = best.code.get(at) else { continue };
@@ -95,7 +95,7 @@ fn plainer(best: &mut Program, accept: &mut Accept<'_>) {
             accept(candidate, best);
             continue;
         }
-        // Values that are pushed and dropped again go together.
+        // A value that is pushed and dropped again is removed together with its drop.
         if let (Op::Ldc { .. }, Some(Op::Ldc { .. }), Some(Op::Drop {})) = (op, best.code.get(at + 1), best.code.get(at + 2)) {
             let candidate = without(best, at + 1, 2);
             accept(candidate, best);
@@ -115,7 +115,7 @@ fn plainer(best: &mut Program, accept: &mut Accept<'_>) {
     }
 }
 
-/// The program with room for `count` more instructions behind `at`.
+/// The program with room for `count` more instructions after `at`.
 fn inserted(program: &Program, at: usize, count: usize) -> Program {
     let moved = |addr: Addr| if addr.index() > at { Addr(addr.0 + count as u32) } else { addr };
     let mut program = program.clone();
@@ -124,7 +124,7 @@ fn inserted(program: &Program, at: usize, count: usize) -> Program {
     program
 }
 
-/// Takes away what the tables have and the code does not need.
+/// Removes entries of the tables that the code does not need.
 fn tables(best: &mut Program, accept: &mut Accept<'_>) {
     for i in 0..best.processes.len() {
         let mut candidate = best.clone();
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_is_not_needed_goes() {
-        // Something that shows in every program with a STEP A: the smallest has little else.
+        // A behaviour of every program with a STEP A: the smallest has little else.
         let has_atomic = |verified: &Verified| verified.program().code.contains(&Op::Step { mode: Mode::Atomic });
         let seed = (0..).find(|&seed| crate::random::verified(seed).is_some_and(|verified| has_atomic(&verified))).expect("one in two");
         let program = crate::random::program(seed);

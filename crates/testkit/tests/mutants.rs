@@ -23,7 +23,7 @@ fn every_mutant_is_noticed() {
             Box::new(Naive::mutated(program.program(), Some(mutant)).with_limits(SMALL))
         };
         let bench = Bench::new(&make);
-        // A case about this very rule must notice the mutant, not some other one by accident.
+        // A case about this rule must detect the mutant, not some other one by accident.
         let noticed = cases().filter(|case| case.rules.contains(&rule)).any(|case| (case.check)(&bench).is_err());
         if !noticed {
             survivors.push(format!("{mutant:?} ({rule})"));
@@ -34,7 +34,7 @@ fn every_mutant_is_noticed() {
 
 #[test]
 fn random_programs_notice_mutants() {
-    // Not all mutants: some need a program that is rarely drawn. If these are not noticed, the
+    // Not all mutants: some need a program that is rarely generated. If these are not detected, the
     // generator has lost variety.
     let mutants = [
         Mutant::BigEndian,

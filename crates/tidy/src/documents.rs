@@ -10,8 +10,8 @@ use crate::Finding;
 /// even if the folder itself is gone: a list made from the disk would not notice that.
 const FOLDERS: [&str; 11] = ["crates", "docs", "models", "xtask", "fuzz", "bench", "tools", "tests", ".ci", ".cargo", ".github"];
 
-/// Checks the paths named in the document `path` with `text`. `exists` answers for a path from the
-/// root.
+/// Checks the paths in the document `path` with `text`. `exists` says whether a path from the root
+/// exists.
 pub fn check(path: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<Finding> {
     let here = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut findings = Vec::new();

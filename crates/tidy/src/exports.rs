@@ -1,4 +1,4 @@
-//! Exports of the crates at the seams have a user, and type names are not repeated.
+//! Each export of the crates at the seams has a user, and type names are not repeated.
 //!
 //! Both rules look at the names in the `pub use` lines of a crate's root, because all other modules
 //! of these crates are private. They are textual: a name counts as used if it occurs as a word in
@@ -9,7 +9,7 @@ use crate::sources::crate_of;
 use crate::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The crates between which the seams are.
+/// The crates that have the seams between them.
 pub const SEAMS: [&str; 4] = ["contract", "store", "search", "check"];
 
 /// An exception and its reason.
@@ -57,7 +57,7 @@ fn code_words(file: &File) -> BTreeSet<&str> {
     code_lines(file).flat_map(|(_, line)| words(line)).collect()
 }
 
-/// Exports of the crates at the seams that no other crate uses.
+/// The exports of the crates at the seams that no other crate uses.
 pub fn unused(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     let product = |file: &&File| file.path.contains("/src/") && !file.path.contains("/tests");
     let used: Vec<(&str, BTreeSet<&str>)> = files.iter().filter(product).map(|file| (crate_of(&file.path), code_words(file))).collect();
@@ -74,7 +74,7 @@ pub fn unused(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
             }
             match allowed.iter().find(|(excuse, _)| *excuse == name) {
                 Some((excuse, _)) => drop(excused.insert(*excuse)),
-                None => findings.push(Finding::new(&root.path, line, format!("nobody outside `{here}` uses `{name}`; make it private"))),
+                None => findings.push(Finding::new(&root.path, line, format!("no crate outside `{here}` uses `{name}`; make it private"))),
             }
         }
     }
@@ -82,7 +82,7 @@ pub fn unused(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// Public functions of the crates at the seams that no code calls, tests left out. The rule
+/// The public functions of the crates at the seams that no code except tests calls. The rule
 /// compares names only, so a function with a common name is never found.
 pub fn uncalled(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     let product = |file: &&File| {
@@ -114,7 +114,7 @@ pub fn uncalled(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// Type names that a crate at the seams exports, and another crate too.
+/// The type names that both a crate at the seams and another crate export.
 pub fn repeated(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     let roots = roots(files);
     let crates: Vec<&str> = roots.iter().map(|root| crate_of(&root.path)).collect();
@@ -169,7 +169,7 @@ pub fn twofold(files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// Exceptions that are not needed any more.
+/// Exceptions that are no longer needed.
 fn idle<'a>(allowed: &'a [Allowed<'a>], excused: &'a BTreeSet<&str>) -> impl Iterator<Item = Finding> + 'a {
     let idle = allowed.iter().filter(|(excuse, _)| !excused.contains(excuse));
     idle.map(|(excuse, _)| Finding::new("crates/tidy/tests/repository.rs", 1, format!("the exception for `{excuse}` is not needed")))

@@ -1,7 +1,7 @@
-//! The rules of the project, as code: what a reviewer would otherwise have to remember.
+//! The rules of the project as code, so that reviewers need not remember them.
 //!
-//! Each rule is a function from text to findings and does not use the disk, so each can be shown to
-//! fail on a small example. `tests/repository.rs` runs all of them on this repository. The idea
+//! Each rule is a function from text to findings and does not use the disk, so that a small example
+//! can show that it fails. `tests/repository.rs` runs all of them on this repository. The idea
 //! comes from TigerBeetle and rust-analyzer: rules that are not checked are soon broken.
 #![forbid(unsafe_code)]
 
@@ -14,14 +14,14 @@ pub mod tree;
 
 use std::fmt;
 
-/// One breach of a rule: where, and what to do about it.
+/// A breach of a rule: its position, and how to mend it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// Path from the repository's root.
     pub path: String,
     /// Line, counted from one.
     pub line: usize,
-    /// What is wrong, in a sentence that says what would be right.
+    /// What is wrong, in a sentence that also says what would be right.
     pub message: String,
 }
 

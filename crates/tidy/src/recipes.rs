@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 
 const DOCUMENT: &str = "ARCHITECTURE.md";
 
-/// A kind of thing that can be added.
+/// A kind of part that can be added.
 #[derive(Clone, Debug)]
 pub struct Kind<'a> {
-    /// How its recipe begins in the document: `- *A new store*`.
+    /// The beginning of its recipe in the document: `- *A new store*`.
     pub recipe: &'a str,
     /// A word that a file must contain to refer to this kind at all; empty if the names are
     /// sufficient.

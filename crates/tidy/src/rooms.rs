@@ -22,14 +22,14 @@ pub struct Room {
     pub line: usize,
 }
 
-/// What a crate uses outside its tests.
+/// The dependencies of a crate outside its tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crate {
     /// The crate's name.
     pub name: String,
     /// Other crates of the workspace.
     pub rooms: Vec<String>,
-    /// Crates from elsewhere.
+    /// Crates from outside the workspace.
     pub libraries: Vec<String>,
 }
 
@@ -57,12 +57,12 @@ pub fn map(document: &str) -> Vec<Room> {
     rows(document, "Room").map(|(line, name, last)| Room { name, may_use: last, line }).collect()
 }
 
-/// The table of libraries that are kept to a few rooms: its head begins with `Library`.
+/// The table of libraries that only a few rooms may use: its head begins with `Library`.
 pub fn kept(document: &str) -> BTreeMap<String, Vec<String>> {
     rows(document, "Library").map(|(_, name, rooms)| (name, rooms)).collect()
 }
 
-/// The rows of a table: line number, the code word of the first column, those of the last.
+/// The rows of a table: line number, the code word of the first column, the code words of the last.
 fn rows(document: &str, title: &str) -> impl Iterator<Item = (usize, String, Vec<String>)> {
     let mut inside = false;
     let mut found = Vec::new();
@@ -92,12 +92,12 @@ pub fn check(document: &str, crates: &[Crate]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, room) in rooms.iter().enumerate() {
         if !crates.iter().any(|krate| krate.name == room.name) {
-            let message = format!("the map names `{}`, which is no crate", room.name);
+            let message = format!("the map names `{}`, which is not a crate", room.name);
             findings.push(Finding::new(DOCUMENT, room.line, message));
         }
         for used in &room.may_use {
             if !rooms[..index].iter().any(|above| above.name == *used) {
-                let message = format!("`{}` may use `{used}`, which does not stand above it", room.name);
+                let message = format!("`{}` may use `{used}`, which is not above it", room.name);
                 findings.push(Finding::new(DOCUMENT, room.line, message));
             }
         }

@@ -1,8 +1,8 @@
 //! Rules for one Rust source file at a time.
 //!
 //! The rules are textual on purpose. A rule here must be cheap to state and cheap to obey. A rule
-//! that must understand the code belongs to the compiler's and Clippy's lints, which the workspace
-//! turns on.
+//! that must understand the code belongs to the lints of the compiler and of Clippy, which the
+//! workspace enables.
 
 use crate::Finding;
 
@@ -40,7 +40,7 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Comment lines are short enough to be read beside other text. Addresses cannot be broken.
+/// Comment lines must be short enough to be read next to other text. Addresses cannot be broken.
 fn comments(path: &str, text: &str, findings: &mut Vec<Finding>) {
     for (index, line) in text.lines().enumerate() {
         let length = line.chars().count();
@@ -51,7 +51,7 @@ fn comments(path: &str, text: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Each module says what it is before anything else.
+/// Each module begins with a comment that says what it is.
 fn head(path: &str, text: &str, findings: &mut Vec<Finding>) {
     let first = text.lines().find(|line| !line.trim().is_empty());
     if !first.is_some_and(|line| line.starts_with("//!")) {
@@ -63,7 +63,7 @@ fn head(path: &str, text: &str, findings: &mut Vec<Finding>) {
 fn length(path: &str, text: &str, findings: &mut Vec<Finding>) {
     let lines = text.lines().count();
     if lines > LINES_MAX {
-        let message = format!("{lines} lines; at most {LINES_MAX}, one idea a file");
+        let message = format!("{lines} lines; at most {LINES_MAX}, one idea per file");
         findings.push(Finding::new(path, LINES_MAX, message));
     }
 }
@@ -76,19 +76,19 @@ fn unsafe_code(path: &str, text: &str, findings: &mut Vec<Finding>) {
     if is_root && !text.contains("#![forbid(unsafe_code)]") {
         findings.push(Finding::new(path, 1, "add `#![forbid(unsafe_code)]`"));
     }
-    // Integration tests and benches are crates of their own, which the attribute above does not
-    // reach.
+    // Integration tests and benches are crates of their own, to which the attribute above does not
+    // apply.
     for (number, code) in code_lines(text) {
         let code = without_strings(code);
         let mut words = code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         if words.any(|word| word == "unsafe") {
-            let message = format!("unsafe code stands only in {}", MAY_BE_UNSAFE.join(", "));
+            let message = format!("unsafe code is only allowed in {}", MAY_BE_UNSAFE.join(", "));
             findings.push(Finding::new(path, number, message));
         }
     }
 }
 
-/// Calls that do not belong where they stand.
+/// Calls in crates in which they are not allowed.
 fn calls(path: &str, text: &str, findings: &mut Vec<Finding>) {
     const UNFINISHED: [&str; 3] = ["todo!(", "unimplemented!(", "dbg!("];
     const OUTSIDE_ONLY: [&str; 8] =
@@ -107,7 +107,7 @@ fn calls(path: &str, text: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Is `call` in `code`, and not as the tail of a longer name?
+/// Whether `call` is in `code`, and not as the end of a longer name.
 fn has_call(code: &str, call: &str) -> bool {
     code.match_indices(call).any(|(at, _)| {
         let before = code[..at].chars().next_back();
@@ -115,8 +115,7 @@ fn has_call(code: &str, call: &str) -> bool {
     })
 }
 
-/// Lines that are code of the product: comments are cut off, and an inline test module at the end
-/// is left out.
+/// The lines of code of the product, without comments and without an inline test module at the end.
 fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
     let tests = lines.windows(2).position(|pair| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{'));
@@ -149,12 +148,12 @@ pub fn machine_paths(path: &str, text: &str) -> Vec<Finding> {
         for folder in ["work", "root", "home", "Users"] {
             let place = format!("/{folder}/");
             let named = line.match_indices(&place).any(|(at, _)| {
-                // Part of an address or of a longer relative path is another matter.
+                // A part of an address or of a longer relative path does not count.
                 let before = line[..at].chars().next_back();
                 !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '}' | '*'))
             });
             if named {
-                let message = format!("`{place}` is a place on one machine");
+                let message = format!("`{place}` is a path on one machine");
                 findings.push(Finding::new(path, index + 1, message));
             }
         }

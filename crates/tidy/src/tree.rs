@@ -1,7 +1,7 @@
-//! The repository as a list of files. The only module here that touches the disk.
+//! The repository as a list of files. Only this module accesses the disk.
 //!
-//! It walks the folder instead of asking git, because a source archive without history must pass
-//! the same tests.
+//! It walks through the folder instead of asking git, because a source archive without history must
+//! pass the same tests.
 
 use std::fs;
 use std::io;
@@ -16,13 +16,13 @@ pub struct File {
     pub text: String,
 }
 
-/// The repository's root: the folder two above this crate.
+/// The root of the repository, two folders above this crate.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the crate lives in a workspace")
 }
 
-/// All text files below `root` whose name ends with one of `endings`, sorted by path.
-/// Build products and version control are passed over.
+/// All text files below `root` whose name ends with one of `endings`, sorted by path. Build
+/// products and version control are left out.
 pub fn files(root: &Path, endings: &[&str]) -> io::Result<Vec<File>> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];

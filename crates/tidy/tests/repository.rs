@@ -1,4 +1,4 @@
-//! The house rules, applied to this repository.
+//! The rules of the project, applied to this repository.
 
 use std::process::Command;
 use tidy::{Finding, documents, exports, recipes, rooms, sources, tree};
@@ -70,8 +70,8 @@ fn ci_runs_the_commands_of_the_readme() {
     }
 }
 
-/// The recipes say which files must be changed for a new order, store, search for cycles, language
-/// or command; see `tidy::recipes`.
+/// The recipes name the files that must be changed for a new order, store, search for cycles,
+/// language or command; see `tidy::recipes`.
 #[test]
 fn recipes_name_the_files_that_something_new_touches() {
     let root = tree::root();
@@ -142,7 +142,7 @@ fn values_are_fields_or_methods() {
     none(exports::twofold(&files));
 }
 
-/// One notion in the form that each of two crates needs, and that no third crate confuses.
+/// Names that two crates use for their own form of one notion, and that no third crate confuses.
 const SAME_NAME: [exports::Allowed<'static>; 6] = [
     ("Reduced", "whether a search was reduced in `check`, a system with fewer steps in `search`"),
     ("Progress", "of a search in `contract`, of a translation in `jit`"),

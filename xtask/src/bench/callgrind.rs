@@ -1,4 +1,5 @@
-//! Instructions instead of seconds: valgrind's count does not depend on other users of the machine.
+//! Counts instructions instead of seconds: valgrind's count does not depend on other users of the
+//! machine.
 //!
 //! Valgrind's callgrind also reports where the instructions are. Its output contains for each of
 //! them the source line from which it was compiled, so code that the compiler inlined is still
@@ -18,13 +19,13 @@ use std::process::Command;
 /// The parts of the program to which instructions are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// Code made for the model.
+    /// Code generated for the model.
     Native,
-    /// What native code calls and is called by.
+    /// Code that calls native code or is called by it.
     Generation,
     /// The store.
     Store,
-    /// The search, and what passes between it and the others.
+    /// The search, and the code between it and the other parts.
     Search,
     /// The C library and everything else: copying, allocation, progress reports.
     Rest,
@@ -52,10 +53,10 @@ struct Profile {
     functions: HashMap<String, u64>,
 }
 
-/// How many functions are listed.
+/// The number of functions that are listed.
 const FUNCTIONS: usize = 12;
 
-/// Counts the instructions of both sides for each model, and prints where ours are.
+/// Counts the instructions of both sides for each model, and prints the parts to which ours belong.
 pub fn run(everypath: &Everypath, entries: &[Entry], spin: bool) -> Result<(), Failure> {
     let folder = root().join("target/bench");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -131,10 +132,11 @@ fn row(everypath: &Everypath, entry: &Entry, spin: bool, folder: &Path) -> Resul
     Ok((line, ratio, list))
 }
 
-/// The function that a search is.
+/// The function that performs the search.
 const SEARCH: &str = "search::breadth_first::search";
 
-/// Runs a program under valgrind, and counts what happens in one of its functions, or all of it.
+/// Runs a program under valgrind, and counts the instructions in one of its functions, or all of
+/// them.
 fn count(folder: &Path, inside: Option<&str>, program: &Path, arguments: &[String]) -> Result<Profile, Failure> {
     let file = folder.join("callgrind.out");
     let only = inside.map(|function| ["--collect-atstart=no".to_owned(), format!("--toggle-collect={function}")]);
@@ -198,8 +200,8 @@ fn resolve<'a>(names: &mut HashMap<u32, &'a str>, value: &'a str) -> &'a str {
     names.get(&number).copied().unwrap_or("")
 }
 
-/// The part an instruction belongs to: by its source file; by the function it is in, if the file is
-/// the standard library's.
+/// The part to which an instruction belongs: by its source file; by its function if the file
+/// belongs to the standard library.
 fn part(object: &str, file: &str, function: &str) -> Part {
     if object == "???" && function.starts_with("0x") {
         return Part::Native;
@@ -215,7 +217,7 @@ fn part(object: &str, file: &str, function: &str) -> Part {
     }
 }
 
-/// Crates by whose name a function is recognised.
+/// Crates whose functions are recognised by name.
 const ROOMS: [&str; 4] = ["jit", "vm", "store", "search"];
 
 #[cfg(test)]

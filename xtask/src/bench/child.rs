@@ -6,8 +6,8 @@
 //! everything the program waited for, such as the passes that a compiler driver starts.
 //!
 //! The host of a virtual machine takes back memory that has not been used for a second or two.
-//! Getting it again is slow, and the first program that touches it pays. Whether a program meets
-//! such memory depends on what ran before, and it can add half to the time of a search of some
+//! Getting it again is slow, and slows down the first program that touches it. Whether this happens
+//! to a program depends on what ran before, and it can add half to the time of a search of some
 //! hundred thousand states. So before each search of such a model, as much memory as any of them
 //! needs is touched and returned: [`recall_memory`].
 
@@ -20,25 +20,25 @@ use std::time::Instant;
 /// The mark before the line of numbers.
 const MARK: &str = "measured:";
 
-/// What a program cost.
+/// The costs of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// User and system time, in seconds.
     pub cpu: f64,
-    /// Seconds on the clock on the wall.
+    /// Wall-clock time, in seconds.
     pub wall: f64,
     /// Largest resident memory, in bytes.
     pub peak: u64,
 }
 
 impl Cost {
-    /// One after the other.
+    /// The costs of two programs, one after the other.
     pub fn then(self, next: Cost) -> Cost {
         Cost { cpu: self.cpu + next.cpu, wall: self.wall + next.wall, peak: self.peak.max(next.peak) }
     }
 }
 
-/// What a program said and what it cost.
+/// The output of a program and its costs.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Its standard output.
@@ -47,7 +47,7 @@ pub struct Finished {
     pub stderr: String,
     /// Its exit code, unless a signal ended it.
     pub code: Option<i32>,
-    /// What it cost.
+    /// Its costs.
     pub cost: Cost,
 }
 
@@ -99,7 +99,7 @@ pub fn measure(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Memory touched before a search starts: more than any of the set needs.
+/// The amount of memory touched before a search starts: more than any of the set needs.
 const RECALLED: usize = 768 << 20;
 
 /// Makes sure that the machine has memory available; see above. It runs in a process of its own
@@ -114,7 +114,7 @@ pub fn recall_memory() -> Result<(), Failure> {
     }
 }
 
-/// The other side of [`recall_memory`]: touches memory and returns it.
+/// The counterpart of [`recall_memory`]: touches memory and returns it.
 pub fn touch_memory() -> Result<(), Failure> {
     let mut memory = memmap2::MmapOptions::new().len(RECALLED).map_anon().map_err(|error| error.to_string())?;
     #[cfg(target_os = "linux")]
@@ -125,8 +125,8 @@ pub fn touch_memory() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Processor time of this process so far, in seconds; that of the wall where the system does not
-/// tell.
+/// Processor time of this process so far, in seconds; wall-clock time if the system does not report
+/// it.
 pub fn process_seconds() -> f64 {
     system::process().unwrap_or_else(|| {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -143,7 +143,7 @@ mod system {
     pub fn children() -> Option<(f64, u64)> {
         let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
         let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
-        // Apple counts bytes, everybody else kilobytes.
+        // Apple counts bytes, all other systems count kilobytes.
         let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
         Some((seconds(usage.user_time()) + seconds(usage.system_time()), usage.max_rss() as u64 * unit))
     }

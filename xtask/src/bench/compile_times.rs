@@ -22,13 +22,12 @@ const BYTECODE_BAR: f64 = 0.050;
 /// To native code: at most this many.
 const NATIVE_BAR: f64 = 0.100;
 
-/// From a loaded program to the successors of the first state: at most this many, on the wall.
+/// From a loaded program to the successors of the first state: at most this many, by the clock.
 const FIRST_STATE_BAR: f64 = 0.200;
 /// The sizes of large programs, in instructions.
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// Translates the models whose names contain one of `only` (or all of them) and prints what it
-/// took.
+/// Translates the models whose names contain one of `only` (or all of them) and prints the times.
 pub fn run(corpus: &Corpus, only: &[String]) -> Result<(), Failure> {
     let mut models = models::examples()?;
     models.extend(corpus.models()?);

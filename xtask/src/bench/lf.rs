@@ -1,9 +1,9 @@
-//! The run time of LF beside Go: messages between two processes per second of one processor.
+//! The run time of LF compared with Go: messages between two processes per second of one processor.
 //!
-//! A producer sends numbers to a consumer over a channel without room, in LF and in Go with
-//! `GOMAXPROCS=1`. Both are measured in turns by processor time, with everything that belongs to a
-//! run: Go's program is compiled before, the LF program is compiled in each run. The echo server is
-//! measured too: one connection, one request after the other.
+//! A producer sends numbers to a consumer over a channel without capacity, in LF and in Go with
+//! `GOMAXPROCS=1`. Both are measured in turns by processor time, including everything that belongs
+//! to a run: Go's program is compiled before, the LF program is compiled in each run. The echo
+//! server is measured too: one connection, one request after the other.
 
 use super::child;
 use super::ours::Everypath;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const MESSAGES: u32 = 5_000_000;
 const REQUESTS: u32 = 10_000;
 
-/// Measures, and says how many runs each side had.
+/// Measures both sides, and prints the number of runs of each.
 pub fn run(everypath: &Everypath, runs: usize, save: bool) -> Result<(), Failure> {
     let folder = root().join("target/tmp/bench-lf");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -51,7 +51,7 @@ pub fn run(everypath: &Everypath, runs: usize, save: bool) -> Result<(), Failure
     text += &row("everypath", ours);
     match go {
         Some(_) => text += &format!("{}ratio        {:>12.2}\n", row("Go", theirs), theirs / ours),
-        None => text += "Go is not here\n",
+        None => text += "Go is not installed\n",
     }
     let seconds = echo(everypath)?;
     text += &format!("echo server  {:>12.0} requests/s of {REQUESTS}, all answered\n", f64::from(REQUESTS) / seconds);
@@ -64,7 +64,7 @@ pub fn run(everypath: &Everypath, runs: usize, save: bool) -> Result<(), Failure
     Ok(())
 }
 
-/// Go's program, if there is a Go.
+/// Builds Go's program, if Go is installed.
 fn go(folder: &Path) -> Result<Option<std::path::PathBuf>, Failure> {
     let source = root().join("bench/lf/pipe.go");
     let program = folder.join("pipe-go");
@@ -76,7 +76,7 @@ fn go(folder: &Path) -> Result<Option<std::path::PathBuf>, Failure> {
     }
 }
 
-/// Sends requests to the echo server and compares what comes back; gives the seconds it took.
+/// Sends requests to the echo server and compares the answers; returns the seconds it took.
 fn echo(everypath: &Everypath) -> Result<f64, Failure> {
     let fail = |error: std::io::Error| format!("the echo server: {error}");
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).map_err(fail)?.port();

@@ -1,5 +1,5 @@
-//! Speed, memory and time to the answer: Everypath beside SPIN, on the same models, in the same
-//! run.
+//! Speed, memory and time to the answer: Everypath compared with SPIN, on the same models, in the
+//! same run.
 //!
 //! Both search the whole state space with one thread, without reduction, with an exact store, and
 //! must count the same states. Ratios are made of processor time (user and system), because on a
@@ -33,27 +33,28 @@ use std::process::Command;
 /// `cargo xtask bench`
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Few and small models: two minutes
+    /// Only a few small models: two minutes
     #[arg(long)]
     quick: bool,
-    /// Only the sizes of automata of temporal formulas beside the best known ones
+    /// Only the sizes of automata of temporal formulas, compared with the best known ones
     #[arg(long)]
     ltl: bool,
-    /// Only how many states reductions leave, beside SPIN's: on seven models, or on those of
-    /// `--only`
+    /// Only the number of states that reductions leave, compared with SPIN's: on seven models, or
+    /// on those of `--only`
     #[arg(long)]
     reductions: bool,
-    /// Only how many states passes over the byte-code leave of models that are chains of small
-    /// steps, beside the shares of table 5 of Weber's paper on the machine
+    /// Only the number of states that passes over the byte-code leave of models that are chains of
+    /// small steps, compared with the shares in table 5 of Weber's paper on the machine
     #[arg(long)]
     chains: bool,
-    /// Only the run time of LF beside Go: messages per second, and requests to the echo server
+    /// Only the run time of LF compared with Go: messages per second, and requests to the echo
+    /// server
     #[arg(long)]
     lf: bool,
     /// With `--reductions`: on the whole benchmark set
     #[arg(long, requires = "reductions")]
     all: bool,
-    /// A temporal property, and the reduction, on both sides: how long, and how much longer than
+    /// Measure a temporal property, and the reduction, on both sides: the time, also in relation to
     /// plain exploration
     #[arg(long, conflicts_with_all = ["own", "callgrind", "compile_times"])]
     properties: bool,
@@ -66,7 +67,7 @@ pub struct Arguments {
     /// Runs of each search; the fastest counts
     #[arg(long, value_name = "N", default_value_t = 2)]
     runs: usize,
-    /// Without SPIN, even if it is there
+    /// Without SPIN, even if it is installed
     #[arg(long)]
     no_spin: bool,
     /// Without the column for SPIN's compression
@@ -75,26 +76,26 @@ pub struct Arguments {
     /// Without the column for depth-first search
     #[arg(long)]
     no_dfs: bool,
-    /// Without the column for two threads, which is for models over a million states
+    /// Without the column for two threads, which is for models with more than a million states
     #[arg(long)]
     no_threads: bool,
     /// Give SPIN's verifier a hash table as large as the model needs, from its second run on,
     /// instead of its default
     #[arg(long)]
     fit_table: bool,
-    /// Count instructions under valgrind, and tell which part of the program they belong to
+    /// Count instructions under valgrind, by the part of the program they belong to
     #[arg(long, conflicts_with_all = ["quick", "own", "compile_times"])]
     callgrind: bool,
-    /// Measure translation alone, on all models there are
+    /// Measure only translation, on all available models
     #[arg(long, conflicts_with_all = ["quick", "own"])]
     compile_times: bool,
-    /// Measure this program instead of the one of this tree
+    /// Measure this program instead of the one built from this tree
     #[arg(long, value_name = "FILE")]
     everypath: Option<PathBuf>,
-    /// Keep the result of a run that is not a full one, too
+    /// Save the result even if the run is not a full one
     #[arg(long)]
     save: bool,
-    /// Add to this result file the models that are not in it yet: a long run in pieces
+    /// Add to this result file the models that are not in it yet: for a long run in parts
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
     #[command(flatten)]
@@ -104,7 +105,7 @@ pub struct Arguments {
     more: Vec<String>,
 }
 
-/// Measures what was asked for.
+/// Measures what the arguments request.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.ltl {
         return crate::ltl::table(None, false);
@@ -132,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     entries.retain(|entry| arguments.only.is_empty() || arguments.only.iter().any(|pattern| entry.model.name.contains(pattern.as_str())));
     let versions = spin::versions().filter(|_| !arguments.no_spin);
     if versions.is_none() && !arguments.no_spin {
-        eprintln!("SPIN or gcc is not here: its columns stay empty.");
+        eprintln!("SPIN or gcc is not installed: its columns stay empty.");
     }
     if arguments.callgrind {
         return callgrind::run(&everypath, &entries, versions.is_some());
@@ -208,10 +209,10 @@ fn compare(
 
 fn read(file: &PathBuf) -> Result<(String, Vec<Row>), Failure> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    row::from_text(&text).ok_or_else(|| format!("{}: no result file of this version", file.display()))
+    row::from_text(&text).ok_or_else(|| format!("{}: not a result file of this version", file.display()))
 }
 
-/// Who is measured, and how often.
+/// The programs that are measured, and the number of runs.
 struct Sides<'a> {
     everypath: &'a Everypath,
     spin: bool,
@@ -223,8 +224,7 @@ struct Sides<'a> {
     runs: usize,
 }
 
-/// Two threads are for searches that take their time: only models with more states than this are
-/// searched so.
+/// Two threads are measured on long searches: only on models with more states than this.
 const TEAM_STATES: u64 = 1_000_000;
 /// Wall-clock times need at least this many runs.
 const TEAM_RUNS: usize = 6;
@@ -290,7 +290,8 @@ impl Sides<'_> {
     }
 }
 
-/// A run at the mean of the speeds of two runs; what is not a time is the larger of theirs.
+/// A run at the mean of the speeds of two runs; a number that is not a time is the larger of
+/// theirs.
 fn mean_speed((this, cost): (Found, Cost), (that, other): (Found, Cost)) -> (Found, Cost) {
     let mean = |a: f64, b: f64| 2.0 / (1.0 / a.max(1e-9) + 1.0 / b.max(1e-9));
     let found =
@@ -323,7 +324,7 @@ fn spin_run(row: &mut Row, who: Who, verifier: &mut Verifier) -> Result<spin::Fo
     Ok(found)
 }
 
-/// All sides, and the recorded count of the model, must agree.
+/// Requires that all sides, and the recorded count of the model, agree.
 fn agree(entry: &Entry, row: &Row) -> Result<(), Failure> {
     let whole = Who::ALL.into_iter().filter(|who| who.visits_the_whole_space());
     let told: Vec<u64> = whole.filter_map(|who| row.get(who, Number::States)).map(|states| states as u64).collect();
@@ -335,7 +336,7 @@ fn agree(entry: &Entry, row: &Row) -> Result<(), Failure> {
     Err(format!("the counts differ: {told:?}{known}"))
 }
 
-/// What a reader of the numbers must know about the machine and the day.
+/// The circumstances of the measurement that a reader of the numbers must know.
 fn circumstances(versions: Option<&(String, String)>, everypath: &Everypath, arguments: &Arguments) -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':')).map_or("?", |(_, name)| name.trim());
@@ -356,7 +357,7 @@ fn circumstances(versions: Option<&(String, String)>, everypath: &Everypath, arg
     )
 }
 
-/// How many processes wanted to run in the last one, five and fifteen minutes.
+/// The numbers of processes that wanted to run in the last one, five and fifteen minutes.
 fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().take(3).collect();
@@ -394,7 +395,7 @@ mod tests {
     fn the_mean_of_two_speeds() {
         let run = |wall| (Found { states: 6, search_wall: wall, store_bytes: 1.0 }, Cost { cpu: wall, wall, peak: 1 });
         let (found, cost) = mean_speed(run(1.0), run(3.0));
-        // Six states a second and two a second are four a second.
+        // The mean of six states a second and two a second is four a second.
         assert_eq!((found.search_wall, cost.cpu), (1.5, 1.5));
     }
 }

@@ -1,4 +1,4 @@
-//! Everypath, as a user calls it: the command, on the whole state space.
+//! Everypath as called by a user: the command, on the whole state space.
 
 use super::child::{self, Cost, process_seconds};
 use crate::models::Model;
@@ -15,7 +15,7 @@ use std::thread;
 pub struct Everypath {
     /// The program.
     pub program: PathBuf,
-    /// Whether it was named, and not built from this tree.
+    /// Whether the user has named it, instead of building it from this tree.
     pub given: bool,
     /// Further arguments for each call.
     pub more: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Everypath {
 /// How the state space is searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// The order, by its name; the command's own choice if there is none.
+    /// The name of the order; `None` for the default of the command.
     search: Option<&'static str>,
     store: &'static str,
     threads: usize,
@@ -33,7 +33,7 @@ pub struct Manner {
 impl Manner {
     /// One thread, breadth-first, with the fastest store.
     pub const PLAIN: Manner = Manner { search: None, store: "plain", threads: 1 };
-    /// The same with the compact store.
+    /// Like [`Manner::PLAIN`], with the compact store.
     pub const COMPACT: Manner = Manner { store: "compact", ..Manner::PLAIN };
     /// Strictly depth-first.
     pub const DEPTH: Manner = Manner { search: Some("dfs"), ..Manner::PLAIN };
@@ -41,12 +41,12 @@ impl Manner {
     pub const TEAM: Manner = Manner { threads: 2, ..Manner::PLAIN };
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     /// States.
     pub states: u64,
-    /// Seconds on the clock from the beginning of the search to its end.
+    /// Wall-clock seconds from the beginning of the search to its end.
     pub search_wall: f64,
     /// Memory of the store, in bytes: states and table.
     pub store_bytes: f64,
@@ -69,7 +69,7 @@ impl Everypath {
         if !built.success() {
             return Err("the command `everypath` does not build; `--everypath FILE` measures another one".to_owned());
         }
-        // This program and that one come out of the same workspace in the same profile.
+        // This program and the command are built in the same workspace with the same profile.
         let this = std::env::current_exe().map_err(|error| format!("cannot find this program again: {error}"))?;
         Ok(Everypath { program: this.with_file_name(format!("everypath{}", std::env::consts::EXE_SUFFIX)), given: false, more })
     }
@@ -132,7 +132,7 @@ impl Everypath {
     }
 }
 
-/// Reads the numbers of `everypath space --json`; an incomplete space is none.
+/// Reads the numbers of `everypath space --json`; `None` for an incomplete space.
 fn parse(text: &str) -> Option<Found> {
     let json: Value = serde_json::from_str(text.trim()).ok()?;
     if json["complete"] != true {
@@ -153,17 +153,17 @@ fn parse_holds(text: &str) -> Option<Found> {
     Some(Found { states, search_wall: json["seconds"].as_f64()?, store_bytes: json["store_bytes"].as_f64()? })
 }
 
-/// What translating costs, in processor seconds: the smaller of two attempts.
+/// The costs of translation, in processor seconds: the smaller of two attempts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compiled {
     /// From source to verified byte-code.
     pub bytecode: f64,
-    /// From source to native code; nothing where there is none for this program.
+    /// From source to native code; `None` if there is none for this program.
     pub native: Option<f64>,
 }
 
-/// Measures translation in this process, by its processor time: native code is made by a thread of
-/// its own.
+/// Measures translation in this process, by its processor time: a thread of its own compiles native
+/// code.
 pub fn compile(model: &Model) -> Result<Compiled, Failure> {
     let bytes = fs::read(&model.path).map_err(|error| format!("{}: {error}", model.path.display()))?;
     let once = || -> Result<Compiled, Failure> {

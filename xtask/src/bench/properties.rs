@@ -2,15 +2,15 @@
 //!
 //! Each model is asked one question that needs the whole product to be answered: its formula holds,
 //! whatever the model does, so that no side is lucky. Most are `[]<>(v == 0) -> []<>(v < 1)` over a
-//! variable of the model: whatever is 0 is below 1, but a translator that does not look into
-//! propositions cannot know it. Three are those for which other tools' figures are published in the
-//! project's notes. Neither side reduces: SPIN's verifier is made with `-DNOREDUCE` and run with
+//! variable of the model: a value of 0 is below 1, but a translator that does not look into
+//! propositions cannot know this. For three formulas, published figures of other tools are in the
+//! project's notes. Neither side reduces: SPIN's verifier is built with `-DNOREDUCE` and run with
 //! `-a`, ours with `--no-por`.
 //!
-//! Beside it both sides visit what their reductions leave of the states, and nothing is checked
-//! that could end a search early. Plain exploration, breadth first and depth first, is measured in
-//! the same run, since the cost of a property is told in terms of it. Product states are counted by
-//! each side in its own automaton, so they need not agree; the verdicts must.
+//! In addition, both sides visit the states that their reductions leave, and check nothing that
+//! could end a search early. Plain exploration, breadth first and depth first, is measured in the
+//! same run, since the cost of a property is given in relation to it. Each side counts product
+//! states in its own automaton, so the counts need not agree; the verdicts must.
 
 use super::child;
 use super::ours::{self, Manner};
@@ -68,14 +68,14 @@ fn formula(name: &str) -> Option<String> {
     Some(format!("([]<>({variable} == 0)) -> ([]<>({variable} < 1))"))
 }
 
-/// At most this part of SPIN's search time.
+/// The search takes at most this part of SPIN's search time.
 const SEARCH_BAR: f64 = 0.35;
-/// From source to verdict: at most this part.
+/// From source to verdict, it takes at most this part of SPIN's time.
 const VERDICT_BAR: f64 = 0.05;
-/// A product state costs at most so much of a state of plain exploration.
+/// A product state costs at most this many times a state of plain exploration.
 const PRODUCT_BAR: f64 = 1.5;
 
-/// What is shown.
+/// The columns of the table.
 pub const BLOCKS: [Block; 4] = [
     Block {
         title: "property: states, search s, ratio",
@@ -113,14 +113,15 @@ pub const BLOCKS: [Block; 4] = [
     },
 ];
 
-/// What a state of one side costs, by what one of the other does.
+/// The cost of a state of one side, divided by that of the other.
 fn cost(row: &Row, this: Who, that: Who) -> Option<f64> {
     let ratio = row.rate(that)? / row.rate(this)?;
     (row.error.is_empty() && ratio.is_finite()).then_some(ratio)
 }
 
 impl Sides<'_> {
-    /// Fills a row with what concerns properties and reductions. The runs of the rivals alternate.
+    /// Fills a row with the numbers of properties and reductions. The runs of the two sides
+    /// alternate.
     pub fn measure_properties(&self, entry: &Entry, row: &mut Row) -> Result<(), Failure> {
         if !entry.model.is_promela() {
             return Ok(());
@@ -162,7 +163,7 @@ impl Sides<'_> {
     }
 }
 
-/// What the rows come to.
+/// The means of the rows.
 pub fn summary(rows: &[Row]) -> String {
     let mut text = "Geometric means, in processor time:\n".to_owned();
     let mut put = |what: &str, values: &mut dyn Iterator<Item = f64>, bar: f64| {

@@ -1,15 +1,15 @@
-//! The numbers of one model, their file form, and what they come to together.
+//! The numbers of one model, their file form, and their means.
 //!
-//! A row has several sides: SPIN and Everypath, each in the ways that [`Who`] lists. All have the
-//! same numbers, so a file of rows is a table of tab-separated values whose head names side and
-//! number. Columns are found by these names, so an older file without some columns can still be
-//! read. Means of ratios are geometric, because only the geometric mean does not depend on which
-//! side is the unit.
+//! A row has several sides: SPIN and Everypath, each in the configurations that [`Who`] lists. All
+//! have the same numbers, so a file of rows is a table of tab-separated values whose head names
+//! side and number. Columns are found by these names, so an older file without some columns can
+//! still be read. Means of ratios are geometric, because only the geometric mean does not depend on
+//! which side is the unit.
 
 use super::set::Group;
 use std::fmt::Write;
 
-/// Who was measured.
+/// The program that was measured, and its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// SPIN.
@@ -24,16 +24,16 @@ pub enum Who {
     Depth,
     /// One search of Everypath with two threads.
     Team,
-    /// Two searches of Everypath at the same time, with a thread each. Their time is that of one
+    /// Two searches of Everypath at the same time, with one thread each. Their time is that of one
     /// search at the mean of their speeds.
     Pair,
     /// SPIN with a temporal property, without reduction.
     SpinTemporal,
-    /// Everypath with the same.
+    /// Everypath with a temporal property, without reduction.
     Temporal,
     /// SPIN with its defaults, which reduce.
     SpinReduced,
-    /// Everypath with its own.
+    /// Everypath with its default reduction.
     Reduced,
 }
 
@@ -53,8 +53,8 @@ impl Who {
         Who::Reduced,
     ];
 
-    /// Whether it visits all states of a model, and nothing else: then it counts them as the others
-    /// do.
+    /// Whether it visits exactly the states of a model, so that all such sides must have the same
+    /// count.
     pub const fn visits_the_whole_space(self) -> bool {
         !matches!(self, Who::SpinTemporal | Who::Temporal | Who::SpinReduced | Who::Reduced)
     }
@@ -90,7 +90,7 @@ pub enum Number {
     TotalCpu,
     /// Wall-clock seconds from source to verdict.
     TotalWall,
-    /// Bytes of memory for a state.
+    /// Bytes of memory per state.
     StateBytes,
     /// Largest resident memory of the search, in bytes.
     Peak,
@@ -122,7 +122,7 @@ pub struct Row {
     /// The name of its group.
     pub group: String,
     numbers: [[Option<f64>; Number::ALL.len()]; Who::ALL.len()],
-    /// What went wrong; empty if nothing.
+    /// The error; empty if there is none.
     pub error: String,
 }
 
@@ -142,15 +142,15 @@ impl Row {
         self.numbers[who as usize][number as usize] = Some(value);
     }
 
-    /// Sets a number to the smaller of its value and `value`, because whatever slows a run down is
-    /// not the program under test.
+    /// Sets a number to the smaller of its value and `value`, because a run is only slowed down by
+    /// causes outside the program under test.
     pub fn least(&mut self, who: Who, number: Number, value: f64) {
         let old = self.get(who, number).unwrap_or(f64::INFINITY);
         self.set(who, number, old.min(value));
     }
 
-    /// Records how many states a run has found. Different numbers from runs of the same side are an
-    /// error.
+    /// Records the number of states that a run has found. Different numbers from runs of the same
+    /// side are an error.
     pub fn count(&mut self, who: Who, states: u64) -> Result<(), String> {
         match self.get(who, Number::States) {
             Some(before) if before as u64 != states => Err(format!("the counts of {} differ: {before} and {states}", who.name())),
@@ -161,7 +161,7 @@ impl Row {
         }
     }
 
-    /// The number of states all sides agree on, those that were measured.
+    /// The number of states on which all measured sides agree.
     pub fn states(&self) -> Option<u64> {
         let mut whole = Who::ALL.into_iter().filter(|who| who.visits_the_whole_space());
         whole.find_map(|who| self.get(who, Number::States)).map(|states| states as u64)
@@ -172,32 +172,32 @@ impl Row {
         Some(self.get(who, Number::States)? / self.get(who, Number::SearchCpu)?.max(1e-9))
     }
 
-    /// States per second of search, by the clock on the wall.
+    /// States per second of search, in wall-clock time.
     pub fn wall_rate(&self, who: Who) -> Option<f64> {
         Some(self.get(who, Number::States)? / self.get(who, Number::SearchWall)?.max(1e-9))
     }
 
-    /// What two threads on one search achieve of what two searches at the same time do together, by
-    /// the clock on the wall; not from a row that is in error.
+    /// The speed of two threads on one search, as a part of that of two searches at the same time,
+    /// in wall-clock time; `None` for a row with an error.
     pub fn teamwork(&self) -> Option<f64> {
         self.ratio(Number::SearchWall, Who::Pair, Who::Team).map(|speed| speed / 2.0)
     }
 
-    /// A number of one side in terms of another's; not from a row that is in error.
+    /// A number of one side divided by that of another; `None` for a row with an error.
     pub fn ratio(&self, number: Number, this: Who, that: Who) -> Option<f64> {
         let value = self.get(this, number)? / self.get(that, number)?;
         (self.error.is_empty() && value.is_finite() && value > 0.0).then_some(value)
     }
 }
 
-/// The geometric mean of some ratios, and how many they are; nothing of none.
+/// The geometric mean of some ratios, and their number; `None` if there are none.
 pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> Option<(f64, usize)> {
     let logarithms: Vec<f64> = ratios.into_iter().map(f64::ln).collect();
     let count = logarithms.len();
     (count > 0).then(|| ((logarithms.iter().sum::<f64>() / count as f64).exp(), count))
 }
 
-/// The median of some numbers, and how many they are; nothing of none.
+/// The median of some numbers, and their number; `None` if there are none.
 pub fn median(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, usize)> {
     let mut numbers: Vec<f64> = numbers.into_iter().collect();
     numbers.sort_by(f64::total_cmp);
@@ -205,12 +205,12 @@ pub fn median(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, usize)> {
     Some((middle, numbers.len()))
 }
 
-/// The columns of numbers, in the order they have in files.
+/// The columns of numbers, in their order in files.
 fn columns() -> impl Iterator<Item = (Who, Number)> {
     Who::ALL.into_iter().flat_map(|who| Number::ALL.map(|number| (who, number)))
 }
 
-/// What the head of a file calls a column.
+/// The name of a column in the head of a file.
 fn title((who, number): (Who, Number)) -> String {
     format!("{}.{}", who.name(), number.name())
 }
@@ -234,7 +234,7 @@ pub fn to_text(remarks: &str, rows: &[Row]) -> String {
     text
 }
 
-/// Remarks and rows from a file, which may lack columns; nothing if it is not one of ours.
+/// Remarks and rows from a file, which may lack columns; `None` if it is not such a file.
 pub fn from_text(text: &str) -> Option<(String, Vec<Row>)> {
     let remarks: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("# ")).collect();
     let mut lines = text.lines().skip(remarks.len());

@@ -8,10 +8,10 @@
 use crate::Failure;
 use crate::models::{self, Corpus, Model};
 
-/// What a model is measured for.
+/// The purpose of measuring a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// The speed of search, and everything else.
+    /// The speed of search, and all other numbers.
     Search,
     /// The time from source to verdict.
     Small,
@@ -35,9 +35,9 @@ impl Group {
 pub struct Entry {
     /// The model.
     pub model: Model,
-    /// What for.
+    /// Its group.
     pub group: Group,
-    /// How many states it has, if that is known.
+    /// The number of its states, if that is known.
     pub states: Option<u64>,
 }
 
@@ -102,7 +102,7 @@ const SMALL: [(&str, u64); 29] = [
     ("sorter.1", 20_544),
 ];
 
-/// What is measured in two minutes.
+/// The models of a run of two minutes.
 const QUICK: [&str; 10] = [
     "gear.2",
     "mcs.6",
@@ -116,18 +116,18 @@ const QUICK: [&str; 10] = [
     "schedule_world.1",
 ];
 
-/// Under the simulator everything takes fifty times as long. The models have shared variables, a
-/// protocol with rendezvous, and a puzzle with large steps.
+/// The models for a simulator, in which everything takes fifty times as long. They have shared
+/// variables, a protocol with rendezvous, and a puzzle with large steps.
 const PROFILED: [&str; 3] = ["lamport.2", "iprotocol.2", "peg_solitaire.5"];
 
-/// How much of the set.
+/// The part of the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of it.
     Full,
-    /// What can be done in two minutes.
+    /// The models of a run of two minutes.
     Quick,
-    /// What can be done under a simulator.
+    /// The models for a simulator.
     Profiled,
     /// The project's own models only.
     Own,

@@ -1,12 +1,12 @@
 //! SPIN, the reference of the measurements: a model becomes a verifier in C, which is compiled and
 //! searches the whole state space.
 //!
-//! SPIN does the same work as Everypath: every reachable state, no partial-order reduction, nothing
-//! checked, every error ignored. Its optimisations that merge or drop states are off, so that the
+//! SPIN does the same work as Everypath: every reachable state, no partial-order reduction, no
+//! checks, every error ignored. Its optimisations that merge or drop states are off, so that the
 //! counts can be compared. The verifier is compiled with `-O3`. Its depth-first stack is allocated
 //! and filled before the search begins, so a stack that is far too large would count against it: a
-//! first run finds the depth, and the others get what is needed. The same can be done for its hash
-//! table.
+//! first run finds the depth, and the other runs get the stack they need. The same can be done for
+//! its hash table.
 
 use super::child::{self, Cost};
 use crate::{Failure, root};
@@ -21,13 +21,13 @@ const FULL: [&str; 6] = ["-O3", "-w", "-DNOREDUCE", "-DSAFETY", "-DNOCLAIM", "-D
 /// Options for a search for accepting cycles, without reduction.
 const CYCLES: [&str; 5] = ["-O3", "-w", "-DNOREDUCE", "-DNOFAIR", "-DMEMLIM=12000"];
 
-/// Arguments of a verifier that passes over every error and writes no trails.
+/// Arguments of a verifier that ignores every error and writes no trails.
 const PASS_OVER: [&str; 4] = ["-c0", "-A", "-E", "-n"];
 
-/// Arguments of one that ends with the first accepting cycle.
+/// Arguments of a verifier that ends with the first accepting cycle.
 const ACCEPTING: [&str; 4] = ["-a", "-A", "-E", "-n"];
 
-/// The depth with which the first run is tried, and the one at which we give up.
+/// The depth limit of the first run, and the largest one that is tried.
 const DEPTH_FIRST: u64 = 1_000_000;
 const DEPTH_LAST: u64 = 100_000_000;
 
@@ -44,7 +44,7 @@ pub fn versions() -> Option<(String, String)> {
 pub struct Verifier {
     folder: PathBuf,
     flags: [&'static str; 4],
-    /// What it took from the source to the program.
+    /// The costs from the source to the program.
     pub built: Cost,
     depth: u64,
     fit_table: bool,
@@ -52,22 +52,22 @@ pub struct Verifier {
     table: Option<u32>,
 }
 
-/// What a verifier found.
+/// The result of a verifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Found {
     /// States stored.
     pub states: u64,
     /// The deepest point of the depth-first search.
     pub depth: u64,
-    /// Memory for the states, in bytes, without the table that leads to them.
+    /// Memory for the states, in bytes, without the hash table.
     pub state_bytes: Option<f64>,
-    /// Errors found: what a search for accepting cycles ends with.
+    /// The number of errors found, with which a search for accepting cycles ends.
     pub errors: u64,
 }
 
 impl Verifier {
-    /// Makes the verifier of a model, with further options for the C compiler. With `fit_table` its
-    /// runs after the first get a hash table with as many slots as there are states.
+    /// Builds the verifier of a model, with further options for the C compiler. With `fit_table`
+    /// its runs after the first get a hash table with as many slots as there are states.
     pub fn build(model: &Path, options: &[&str], fit_table: bool) -> Result<Verifier, Failure> {
         let folder = root().join("target/bench").join(if options.is_empty() { "spin" } else { "spin-options" });
         let compiler: Vec<&str> = FULL.iter().chain(options).copied().collect();
@@ -75,7 +75,7 @@ impl Verifier {
         Ok(Verifier { folder, flags: PASS_OVER, built, depth: DEPTH_FIRST, fit_table, table: None })
     }
 
-    /// Makes a verifier that reduces as SPIN does, made with these options of SPIN's.
+    /// Builds a verifier with SPIN's reductions, with these options of SPIN.
     pub fn reduced(model: &Path, options: &[&str]) -> Result<Verifier, Failure> {
         let compiler: Vec<&str> = FULL.into_iter().filter(|option| *option != "-DNOREDUCE").collect();
         let folder = root().join("target/bench/spin-reduced");
@@ -83,7 +83,7 @@ impl Verifier {
         Ok(Verifier { folder, flags: PASS_OVER, built, depth: DEPTH_FIRST, fit_table: false, table: None })
     }
 
-    /// Makes a verifier that refutes a temporal formula, without reduction.
+    /// Builds a verifier that refutes a temporal formula, without reduction.
     pub fn refuting(model: &Path, formula: &str) -> Result<Verifier, Failure> {
         let folder = root().join("target/bench/spin-property");
         let mut text = read(model)?;
@@ -125,16 +125,16 @@ impl Verifier {
     }
 }
 
-/// Options of SPIN's with which it leaves the states as they are.
+/// Options with which SPIN does not merge or drop states.
 const UNCHANGED: [&str; 3] = ["-o1", "-o2", "-o3"];
 
 fn read(model: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(model).map_err(|error| format!("{}: {error}", model.display()))
 }
 
-/// Makes a verifier in a folder, with options for SPIN and for the C compiler; what that took.
+/// Builds a verifier in a folder, with options for SPIN and for the C compiler; returns the costs.
 fn make(model: &[u8], folder: &Path, options: &[&str], compiler: &[&str]) -> Result<Cost, Failure> {
-    // What lies there is from another model.
+    // The files there belong to another model.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     fs::write(folder.join("model.pml"), model).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! The table for people: one line a model, and what the lines come to.
+//! The table for people: one line for each model, and the means.
 //!
 //! Its contents are defined once, in two lists: the columns, in blocks with a title each, and the
 //! means with their limits.
@@ -7,16 +7,16 @@ use super::row::{Number, Row, Who, geometric_mean, median};
 use super::set::Group;
 use std::fmt::Write;
 
-/// From source to verdict: at most this part of SPIN's time.
+/// From source to verdict, it takes at most this part of SPIN's time.
 const VERDICT_BAR: f64 = 0.1;
-/// For models with fewer states than this.
+/// This holds for models with fewer states than this.
 const VERDICT_STATES: u64 = 500_000;
-/// Two threads on one search: at least this part of what two searches at the same time achieve
-/// together, at the median.
+/// Two threads on one search reach at least this part of the speed of two searches at the same
+/// time, at the median.
 const TEAM_BAR: f64 = 0.85;
-/// Bytes of a state in the compact store: at most this many at the median.
+/// A state in the compact store takes at most this many bytes, at the median.
 const BYTES_BAR: f64 = 7.0;
-/// And each model above this is named.
+/// Each model above this is named.
 const BYTES_NAMED: f64 = 12.0;
 
 /// Columns under a common title.
@@ -25,8 +25,7 @@ pub struct Block {
     pub columns: &'static [Column],
 }
 
-/// A column: what stands above it, how wide it is, with how many digits, and what it shows of a
-/// row.
+/// A column: its title, its width, its number of digits, and its value for a row.
 pub struct Column {
     title: &'static str,
     width: usize,
@@ -39,7 +38,7 @@ pub const fn column(title: &'static str, width: usize, digits: usize, value: fn(
     Column { title, width, digits, value }
 }
 
-/// What is shown of a full run.
+/// The columns for a full run.
 pub const BLOCKS: [Block; 6] = [
     Block {
         title: "1000 states/s of search",
@@ -104,7 +103,7 @@ fn mega(value: Option<f64>) -> Option<f64> {
     value.map(|value| value / 1e6)
 }
 
-/// Tables have a minimum size, so this says nothing for few states.
+/// The bytes per state; `None` for few states, because tables have a minimum size.
 fn state_bytes(row: &Row, who: Who) -> Option<f64> {
     row.get(who, Number::StateBytes).filter(|_| row.states().is_some_and(|states| states >= 10_000))
 }
@@ -142,7 +141,7 @@ pub fn line(blocks: &[Block], row: &Row) -> String {
     text
 }
 
-/// A mean of one side's numbers in terms of another's, and what it may be at most.
+/// A mean of the numbers of one side divided by those of another, and its limit.
 struct Mean {
     what: &'static str,
     number: Number,
@@ -169,7 +168,7 @@ const MEANS: [Mean; 11] = [
     mean("from source to verdict, models of the search set", Number::TotalCpu, Who::Plain, Who::Spin, None),
 ];
 
-/// What the rows come to.
+/// The means of the rows.
 pub fn summary(rows: &[Row]) -> String {
     let mut text = "Geometric means, Everypath in terms of SPIN; times are processor time unless they say otherwise:\n".to_owned();
     let large: Vec<&Row> = rows.iter().filter(|row| row.group == Group::Search.name()).collect();
@@ -196,12 +195,12 @@ pub fn summary(rows: &[Row]) -> String {
     text
 }
 
-/// What some rows that are not in error say, with their names.
+/// The values of the rows without an error, with the names of their models.
 fn named<'a>(rows: impl Iterator<Item = &'a Row>, value: impl Fn(&Row) -> Option<f64>) -> Vec<(f64, &'a str)> {
     rows.filter(|row| row.error.is_empty()).filter_map(|row| Some((value(row)?, row.model.as_str()))).collect()
 }
 
-/// The models over a limit, the largest first; nothing if none was measured.
+/// Lists the models over a limit, the largest first; writes nothing if none was measured.
 fn put_over(text: &mut String, what: &str, mut values: Vec<(f64, &str)>, limit: f64) {
     if values.is_empty() {
         return;

@@ -1,8 +1,8 @@
-//! Random `trace` and `notrace` assertions over random models, beside SPIN.
+//! Random `trace` and `notrace` assertions over random models, compared with SPIN.
 //!
-//! What SPIN does otherwise (`docs/properties.md`) is left out: sends on channels without room, and
-//! values where messages are sorted or taken out of the middle. Every state of the automaton may be
-//! the last one, so that only what happens counts, and not what is missing.
+//! Cases in which SPIN differs (`docs/properties.md`) are left out: sends on channels without
+//! capacity, and values where messages are sorted or taken out of the middle. Every state of the
+//! automaton may be the last one, so that only the events that happen count, and not missing ones.
 
 use super::Compared;
 use super::spin::{self, Compiler};
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use testkit::promela_gen;
 
-/// How long SPIN may take.
+/// The time limit for SPIN.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What our own search may use.
+/// The limits for our own search.
 const LIMITS: Limits = Limits { time: Some(PATIENCE), memory: Some(1 << 29), depth: None };
 
 /// Compares the model and the automaton of a seed.
@@ -73,7 +73,7 @@ pub fn text(seed: u64) -> String {
     format!("#define assert(x) skip\n{text}{word} {{\nend0: {open}\n{}\t{close}\n}}\n", options.concat())
 }
 
-/// Whether our search finds a violation, if it knows.
+/// Whether our search finds a violation; `None` if it has no answer.
 fn ours(text: &str, seed: u64) -> Result<Option<bool>, Failure> {
     let program = compile("random.pml", text, &[])?;
     let names = program.program().properties.iter().map(|property| property.name.clone()).collect();

@@ -1,10 +1,10 @@
-//! Random formulas over random models, beside SPIN's search for acceptance cycles, with and without
-//! weak fairness.
+//! Random formulas over random models, compared with SPIN's search for acceptance cycles, with and
+//! without weak fairness.
 //!
 //! SPIN translates the formula itself, so this compares translation, product, stutter extension,
-//! cycles and fairness at once. SPIN's own fairness is known to be wrong in places (issue 38 of its
-//! tracker). A difference under fairness is decided by the run that we show, which was confirmed
-//! step by step.
+//! cycles and fairness at once. SPIN's own fairness is known to be wrong in some cases (issue 38 of
+//! its tracker). A difference under fairness is decided by the run that we show, which was
+//! confirmed step by step.
 
 use super::Compared;
 use super::spin::{self, Compiler};
@@ -18,13 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use testkit::promela_gen;
 
-/// How long SPIN may take.
+/// The time limit for SPIN.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What our own search may use.
+/// The limits for our own search.
 const LIMITS: Limits = Limits { time: Some(PATIENCE), memory: Some(1 << 29), depth: None };
 
-/// What the formulas speak of.
+/// The atoms of the formulas.
 const ATOMS: &str = "#define assert(x) skip\n#define p0 (x == 1)\n#define p1 (y > 0)\n#define p2 (b == 1)\n";
 
 /// Compares the model and the formula of a seed.
@@ -39,7 +39,7 @@ pub(super) fn compare(seed: u64, compiler: Compiler) -> Compared {
     match ours(&text, fair) {
         Ok(Ours::Unknown) => Compared::Skipped("our search: no answer".to_owned()),
         Ok(ours) if (ours != Ours::Holds) == theirs => Compared::Same,
-        Ok(Ours::Ends) if fair == Fair::Weak => Compared::Skipped("under fairness, SPIN passes over runs that end".to_owned()),
+        Ok(Ours::Ends) if fair == Fair::Weak => Compared::Skipped("under fairness, SPIN ignores runs that end".to_owned()),
         Ok(ours) => {
             let theirs = if theirs { "violated" } else { "holds" };
             Compared::Different(format!("{ours:?}, SPIN {theirs}, fairness {fair}\n{text}"))
@@ -64,16 +64,16 @@ pub fn text(seed: u64) -> String {
         formulas.text(root)
     });
     let formula = formula.find(|text| !text.contains('X')).unwrap_or_default();
-    // Beside a claim, SPIN counts the claim as a process.
+    // With a claim, SPIN counts the claim as a process.
     format!("{ATOMS}{}ltl f {{ {formula} }}\n", model.text().replace("_nr_pr", "3"))
 }
 
-/// What our search says.
+/// The answer of our search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ours {
     Holds,
     Violated,
-    /// Violated by a run that ends and stays in its last state for ever.
+    /// It is violated by a run that ends and stays in its last state for ever.
     Ends,
     Unknown,
 }

@@ -1,6 +1,6 @@
-//! Promela with SPIN's meaning: state counts, transitions and verdicts are compared with SPIN's.
+//! Compares the meaning of Promela with SPIN's: state counts, transitions and verdicts.
 //!
-//! SPIN's answers for the benchmark set are recorded (`expected.tsv` beside it). For any other
+//! SPIN's answers for the benchmark set are recorded (`expected.tsv` next to it). For any other
 //! model, and for random ones, SPIN is run. SPIN counts one transition more than there are edges,
 //! for the initial state. Differences are printed as they are found.
 
@@ -43,20 +43,21 @@ pub struct Arguments {
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Leave out models of the benchmark set with more states than this
+    /// Skip models of the benchmark set with more states than this
     #[arg(long, value_name = "N")]
     states: Option<u64>,
-    /// How many models are compared at a time
+    /// The number of models that are compared at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: usize,
     /// Folder of the benchmark set, with `expected.tsv`
     #[arg(long, value_name = "FOLDER")]
     corpus: Option<PathBuf>,
-    /// These models beside SPIN, and nothing else
+    /// Compare only these models with SPIN
     models: Vec<PathBuf>,
 }
 
-/// How long SPIN may take for one model: its translator, the C compiler and its verifier each.
+/// The time limit for each step of SPIN on one model: its translator, the C compiler and its
+/// verifier.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Carries out the command.
@@ -89,15 +90,15 @@ pub fn run_command(arguments: &Arguments) -> Result<(), Failure> {
     report(&recorded(arguments)?)
 }
 
-/// What comparing one model came to.
+/// The result of comparing one model.
 enum Compared {
     Same,
-    /// No comparison: why.
+    /// It was not compared, for this reason.
     Skipped(String),
     Different(String),
 }
 
-/// Prints how many models were compared, and why others were not; an error if any differ.
+/// Prints how many models were compared, and why others were not; returns an error if any differ.
 fn report(results: &[Compared]) -> Result<(), Failure> {
     let (mut same, mut different, mut skipped) = (0, 0, BTreeMap::new());
     for result in results {
@@ -134,7 +135,7 @@ fn each<T: Sync>(items: &[T], jobs: usize, compare: impl Fn(&T) -> (String, Comp
     results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Random models, from the first seed on, until as many as asked for were compared.
+/// Compares random models from the first seed on, until the requested number is reached.
 fn random_models(arguments: &Arguments, count: u64, compare: fn(u64, Compiler) -> Compared) -> Vec<Compared> {
     let compiler = Compiler::quickest();
     let (mut results, mut next, mut missing) = (Vec::new(), arguments.seed, count);
@@ -145,7 +146,7 @@ fn random_models(arguments: &Arguments, count: u64, compare: fn(u64, Compiler) -
         results.extend(more);
         next += missing;
         missing -= compared;
-        // Without SPIN there will never be any.
+        // Without SPIN no model can be compared.
         if missing == count {
             break;
         }
@@ -154,12 +155,12 @@ fn random_models(arguments: &Arguments, count: u64, compare: fn(u64, Compiler) -
     results
 }
 
-/// The benchmark set, beside what is recorded of SPIN.
+/// Compares the benchmark set with the recorded answers of SPIN.
 fn recorded(arguments: &Arguments) -> Result<Vec<Compared>, Failure> {
     let folder = arguments.corpus.clone().unwrap_or_else(|| root().join("../shared/models"));
     let table = folder.join("expected.tsv");
     let Ok(text) = fs::read_to_string(&table) else {
-        println!("There is no {}: nothing to compare. `--corpus FOLDER` names another place.", table.display());
+        println!("There is no {}: nothing to compare. `--corpus FOLDER` names another folder.", table.display());
         return Ok(Vec::new());
     };
     let rows: Vec<(PathBuf, Said)> = text
@@ -183,7 +184,7 @@ fn recorded(arguments: &Arguments) -> Result<Vec<Compared>, Failure> {
     }))
 }
 
-/// A model in a file, beside SPIN itself.
+/// Compares a model in a file with SPIN itself.
 fn beside_spin(model: &Model) -> (String, Compared) {
     let compared = match (model.load(), fs::read_to_string(&model.path)) {
         (Err(why), _) => Compared::Different(format!("refused: {}", why.trim())),
@@ -196,7 +197,7 @@ fn beside_spin(model: &Model) -> (String, Compared) {
     (model.name.clone(), compared)
 }
 
-/// Our answer beside SPIN's.
+/// Compares our answer with SPIN's.
 fn compare(program: &Arc<Verified>, spin: &Said, limits: Limits) -> Compared {
     let explore = |plan: Plan| run(program, &Plan { limits, ..plan }, &Cancel::default(), &Quiet).map_err(|refusal| refusal.to_string());
     let space = match explore(Plan::space()) {
@@ -214,8 +215,8 @@ fn compare(program: &Arc<Verified>, spin: &Said, limits: Limits) -> Compared {
     {
         return Compared::Different(format!("{} states, {} transitions; SPIN {}, {}", found.0, found.1, counts.0, counts.1));
     }
-    // SPIN stops at the first error it finds, which need not be the first that we find, so the kind
-    // that it found is looked for. If SPIN's words have no counterpart here, it is enough that both
+    // SPIN stops at the first error it finds, which need not be the first that we find, so we look
+    // for the kind that it found. If SPIN's words have no counterpart here, it is enough that both
     // find an error.
     let property = match spin.violation.as_deref() {
         None => Safety::default(),

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::promela_gen;
 
-/// How long SPIN may take. Random models are small; if one takes long, it has an endless sequence
+/// The time limit for SPIN. Random models are small; if one takes long, it has an endless sequence
 /// that SPIN cannot detect.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What our own search may use.
+/// The limits for our own search.
 const LIMITS: Limits = Limits { time: Some(PATIENCE), memory: Some(1 << 29), depth: None };
 
-/// How long a model that differs may be made smaller.
+/// The time limit for reducing a model that differs.
 const SHRINKING: Duration = Duration::from_secs(120);
 
 /// Compares the model of a seed.

@@ -1,9 +1,9 @@
 //! Runs SPIN on a model: its translator, a C compiler, and its verifier, twice.
 //!
-//! `spin -o1 -o2 -o3 -a` switches off everything that would change the number of states. A verifier
-//! without reductions that ignores errors gives the counts; the same verifier stopping at the first
-//! error gives the verdict. TinyCC, if it is installed, compiles a verifier twenty times as fast as
-//! gcc; a difference is confirmed with gcc.
+//! `spin -o1 -o2 -o3 -a` disables all optimisations that would change the number of states. A
+//! verifier without reductions that ignores errors gives the counts; the same verifier stopping at
+//! the first error gives the verdict. TinyCC, if it is installed, compiles a verifier twenty times
+//! as fast as gcc; a difference is confirmed with gcc.
 
 use crate::root;
 use std::fs;
@@ -29,7 +29,7 @@ pub enum Compiler {
 }
 
 impl Compiler {
-    /// The quickest one installed.
+    /// The fastest compiler that is installed.
     pub fn quickest() -> Self {
         let there = Command::new("tcc").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if there.is_ok_and(|status| status.success()) { Compiler::TinyCc } else { Compiler::Gcc }
@@ -46,7 +46,7 @@ impl Compiler {
 /// SPIN's words for the kinds of violation that we name in the same words.
 pub const KNOWN: [&str; 4] = ["invalid end state", "assertion violated", "invalid array index", "block in d_step"];
 
-/// What SPIN itself says of a model.
+/// SPIN's answer for a model.
 pub fn ask(text: &str, beside: Option<&Path>, name: &str, compiler: Compiler, patience: Duration) -> Result<Said, String> {
     in_folder(name, |folder| ask_in(folder, text, beside, compiler, patience))
 }
@@ -56,8 +56,7 @@ pub fn ask_for_cycles(text: &str, name: &str, compiler: Compiler, fair: bool, pa
     in_folder(name, |folder| {
         fs::write(folder.join("model.pml"), text).map_err(|error| error.to_string())?;
         make_verifier(folder, compiler, &["-DNOREDUCE", "-DVECTORSZ=8192", "-DNFAIR=3"], patience)?;
-        // Assertions are not ignored, because the claims that SPIN makes of safety formulas contain
-        // some.
+        // Assertions are not ignored, because SPIN's claims of safety formulas contain some.
         let options = ["-a", "-E", "-n", "-m100000", "-w20"];
         let fairness = if fair { &["-f"][..] } else { &[] };
         let (_, told) = within_time(folder, "./pan", &[&options[..], fairness].concat(), patience)?;
@@ -75,7 +74,7 @@ pub fn ask_for_cycles(text: &str, name: &str, compiler: Compiler, fair: bool, pa
     })
 }
 
-/// Whether SPIN finds a run whose channel events are not as a model says.
+/// Whether SPIN finds a run whose channel events violate the model's assertion.
 pub fn ask_for_events(text: &str, name: &str, compiler: Compiler, patience: Duration) -> Result<bool, String> {
     in_folder(name, |folder| {
         fs::write(folder.join("model.pml"), text).map_err(|error| error.to_string())?;
@@ -96,9 +95,9 @@ pub fn ask_for_events(text: &str, name: &str, compiler: Compiler, patience: Dura
     })
 }
 
-/// The states of each process that SPIN never reaches, by process and line. A state that only
-/// jumps is no statement, and is left out; so is the end of a process, which a process that never
-/// ends does not have in our byte-code.
+/// The states of each process that SPIN never reaches, by process and line. A state that only jumps
+/// is not a statement, and is left out; so is the end of a process, which a process that never ends
+/// does not have in our byte-code.
 pub fn ask_unreached(
     text: &str,
     beside: Option<&Path>,
@@ -115,7 +114,7 @@ pub fn ask_unreached(
         let (mut process, mut all) = (None, Vec::new());
         for line in told.lines() {
             if let Some(header) = line.strip_prefix("unreached in ") {
-                // `proctype P`, `init`, or a claim, which is no process.
+                // `proctype P`, `init`, or a claim, which is not a process.
                 process = header.strip_prefix("proctype ").map(str::to_owned).or((header == "init").then(|| "init".to_owned()));
             } else if let (Some(process), Some((place, state))) = (&process, line.trim().split_once(", state "))
                 && let Some(number) = place.rsplit_once(':').and_then(|(_, number)| number.parse().ok())
@@ -143,7 +142,8 @@ fn in_folder<T>(name: &str, act: impl FnOnce(&Path) -> Result<T, String>) -> Res
     answer
 }
 
-/// Makes the verifier of `model.pml`, without what would change the number of states.
+/// Builds the verifier of `model.pml`, without optimisations that would change the number of
+/// states.
 fn make_verifier(folder: &Path, compiler: Compiler, defines: &[&str], patience: Duration) -> Result<(), String> {
     let (code, made) = within_time(folder, "spin", &["-o1", "-o2", "-o3", "-a", "model.pml"], patience)?;
     if code != Some(0) || !folder.join("pan.c").exists() {
@@ -158,7 +158,7 @@ fn make_verifier(folder: &Path, compiler: Compiler, defines: &[&str], patience: 
     }
 }
 
-/// Included files are looked for beside the model.
+/// Copies the files next to the model, because it may include them.
 fn copy_headers(folder: &Path, beside: Option<&Path>) {
     for entry in beside.into_iter().flat_map(fs::read_dir).flatten().flatten() {
         if entry.path().extension().is_some_and(|ending| ending == "h") {
@@ -191,7 +191,7 @@ fn ask_in(folder: &Path, text: &str, beside: Option<&Path>, compiler: Compiler, 
 }
 
 /// Messages in which SPIN's verifier says that it cannot work: two `else` in one control state,
-/// loops without an effect beside `enabled`, depth.
+/// loops without an effect together with `enabled`, depth.
 fn cannot(told: &str) -> Result<(), String> {
     for (sign, why) in [
         ("inherits", "two else"),
@@ -208,7 +208,7 @@ fn cannot(told: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The sentence of a refusal, without its place.
+/// The sentence of a refusal, without its position.
 fn refusal(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     let sentence = line.split_once("rror: ").map_or(line, |(_, sentence)| sentence);

@@ -1,6 +1,6 @@
-//! How many states passes leave of models that are chains of small steps, beside the shares of the
-//! paper whose machine the byte-code follows: table 5 of Weber, "An embeddable virtual machine for
-//! state space generation" (STTT 2010). The models are of the same protocols.
+//! The number of states that passes leave of models that are chains of small steps, compared with
+//! the shares in the paper whose machine the byte-code follows: table 5 of Weber, "An embeddable
+//! virtual machine for state space generation" (STTT 2010). The models are of the same protocols.
 
 use crate::{Failure, root};
 use bytecode::Verified;
@@ -9,7 +9,7 @@ use contract::{Cancel, Quiet, Verdict};
 use std::fs;
 use std::sync::Arc;
 
-/// The model, what is defined for it, and the states that the paper counts without and with path
+/// The model, its definitions, and the states that the paper counts without and with path
 /// compression.
 const TABLE: [(&str, &str, u64, u64); 13] = [
     ("sieve", "MAX=6", 170, 34),

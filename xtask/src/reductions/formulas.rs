@@ -1,5 +1,5 @@
 //! Temporal properties with and without reduction: random formulas over random models, labels of
-//! random models, and what the models of the project state. Every property must have the same
+//! random models, and the properties of the project's models. Every property must have the same
 //! verdict, whichever search looks for a run that violates it.
 
 use super::{Compared, Tally, word};
@@ -9,10 +9,10 @@ use contract::{Cancel, Judged, Limits, Quiet, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// States in which the choices for one search are examined by brute force, at most.
+/// The largest number of states in which the choices for one search are verified by brute force.
 const EXAMINED: u64 = 300;
 
-/// A way to search.
+/// A kind of search.
 struct Way {
     cycles: Cycles,
     order: Order,
@@ -21,8 +21,8 @@ struct Way {
     por: Por,
 }
 
-/// The random model of a seed with its formula. Every second one has an accept label instead of
-/// some other label, so that runs through it are looked for, too.
+/// The random model of a seed with its formula. Every second one has an accept label in place of
+/// another label, so that runs through it are searched for, too.
 pub fn text(seed: u64) -> String {
     let text = crate::conformance::formulas::text(seed);
     if seed % 4 < 2 { text.replacen("L0:", "accept_L0:", 1).replace("goto L0", "goto accept_L0") } else { text }

@@ -25,10 +25,10 @@ use std::time::Duration;
 use testkit::{promela_gen, random, shrink};
 use vm::Interpreter;
 
-/// How many smaller programs are tried when a random program shows a difference.
+/// The number of smaller programs that are tried when a random program shows a difference.
 const SHRINKING: usize = 2_000;
 
-/// States that are looked at from one choice.
+/// The number of states that are examined from one choice.
 const FROM_ONE_CHOICE: usize = 200;
 
 /// `cargo xtask reductions`
@@ -47,16 +47,16 @@ pub struct Arguments {
     /// Random models with temporal properties [default: 5000, quick: 300]
     #[arg(long, value_name = "N")]
     formulas: Option<u64>,
-    /// States in which choices are examined by brute force, for each program
+    /// States in which choices are verified by brute force, for each program
     #[arg(long, value_name = "N", default_value_t = 60)]
     states: usize,
-    /// Seconds for each search: what takes longer is not compared, and counted
+    /// Seconds for each search: longer ones are not compared, and counted
     #[arg(long, value_name = "N", default_value_t = 3)]
     seconds: u64,
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Only models whose name contains this, and nothing random
+    /// Only models whose name contains this, and no random ones
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
     /// Compare on the benchmark set, too
@@ -64,11 +64,11 @@ pub struct Arguments {
     all: bool,
     #[command(flatten)]
     corpus: Corpus,
-    /// These models, and nothing else
+    /// Only these models
     models: Vec<PathBuf>,
 }
 
-/// What a series of comparisons came to.
+/// The result of a series of comparisons.
 #[derive(Default)]
 struct Tally {
     programs: u64,
@@ -81,14 +81,14 @@ struct Tally {
     wrong: u64,
 }
 
-/// What one program came to.
+/// The result for one program.
 enum Compared {
     Same(Tally),
     Wrong(String),
 }
 
-/// Compares everything that was asked for. A difference is a failure, but the rest is compared
-/// first.
+/// Compares everything that the arguments request. A difference is a failure, but the rest is
+/// compared first.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let or = |given: Option<u64>, long: u64, quick: u64| given.unwrap_or(if arguments.quick { quick } else { long });
     let (models, programs) = (or(arguments.random, 5_000, 200), or(arguments.programs, 5_000, 500));
@@ -111,7 +111,7 @@ fn corpus(arguments: &Arguments) -> Result<u64, Failure> {
     }
     let (mut tally, mut temporal) = (Tally::default(), Tally::default());
     for model in all.iter().filter(|model| arguments.only.as_ref().is_none_or(|only| model.name.contains(only.as_str()))) {
-        // Models that are no programs have no reduction.
+        // Models that are not programs have no reduction.
         let Ok(program) = model.load() else { continue };
         let program = Arc::new(program);
         let how = [tally.add(compare(&program, arguments)), temporal.add(formulas::compare(&program, arguments.seconds))];
@@ -180,7 +180,7 @@ fn random_programs(arguments: &Arguments, count: u64) -> u64 {
     tally.wrong
 }
 
-/// Tells a finding, and keeps it in a file.
+/// Prints a finding, and keeps it in a file.
 fn keep(ending: &str, seed: u64, text: &str, how: &str) {
     let folder = root().join("target/reductions");
     let path = folder.join(format!("seed-{seed}.{ending}"));
@@ -218,7 +218,7 @@ impl Tally {
     }
 }
 
-/// Searches a program with and without reduction, and examines its first choices.
+/// Searches a program with and without reduction, and verifies its first choices.
 fn compare(program: &Arc<Verified>, arguments: &Arguments) -> Compared {
     let mut tally = Tally::default();
     let reduction = match Stubborn::of(program) {
@@ -246,7 +246,7 @@ fn compare(program: &Arc<Verified>, arguments: &Arguments) -> Compared {
             tally.too_long += 1;
             continue;
         }
-        // Making native code takes longer than most of these searches.
+        // Compiling native code takes longer than most of these searches.
         let native = [(Engine::Native, Order::Auto, 2)];
         let all = Order::ALL.iter().copied().flat_map(|order| [1, 2].map(|threads| (Engine::Interpreter, order, threads)));
         for (engine, order, threads) in all.chain(native) {
@@ -279,7 +279,8 @@ fn word(verdict: &Verdict) -> String {
     }
 }
 
-/// Examines the choices in the first states of a program; how many left something out.
+/// Verifies the choices in the first states of a program; returns the number of choices that left
+/// something out.
 fn examine(program: &Arc<Verified>, reduction: &Stubborn, most: usize) -> Result<u64, String> {
     let mut system = Interpreter::new(Arc::clone(program));
     let mut choices = 0;

@@ -1,4 +1,4 @@
-//! How much reductions leave: states with and without, beside SPIN's.
+//! The number of states that reductions leave, with and without, compared with SPIN's.
 
 use crate::Failure;
 use crate::bench::spin::{self, Verifier};
@@ -41,7 +41,7 @@ pub fn print(corpus: &Corpus, only: &[String], all: bool, with_spin: bool, secon
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut means = [Mean::default(); 8];
-    // Passes and reduction over SPIN's defaults, and over the better of these and LTSmin's.
+    // Passes and reduction divided by SPIN's defaults, and by the better of these and LTSmin's.
     let (mut of_spin, mut of_both) = (Mean::default(), Mean::default());
     for model in corpus.models()?.iter().filter(|model| wanted(model)) {
         let Ok(program) = model.load() else { continue };

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 /// Forms of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// As the verifiers print it that SPIN generates
+    /// The format of the verifiers that SPIN generates
     Spin,
 }
 
@@ -51,25 +51,25 @@ pub struct Arguments {
     /// Explore all orders of independent steps: no partial-order reduction
     #[arg(long, conflicts_with_all = ["resume", "check_por"])]
     pub no_por: bool,
-    /// Check each choice of the partial-order reduction by brute force; slow, for small models
+    /// Verify each choice of the partial-order reduction by brute force; slow, for small models
     #[arg(long)]
     pub check_por: bool,
-    /// Take each statement as a step of its own, also those that no other process can see
+    /// Treat each statement as a step of its own, including those that no other process can see
     #[arg(long, conflicts_with = "resume")]
     pub no_merge: bool,
-    /// Keep the values of variables that are not needed any more
+    /// Keep the values of variables that are no longer needed
     #[arg(long, conflicts_with = "resume")]
     pub no_dead: bool,
-    /// Keep variables, channels and code that nobody needs
+    /// Keep variables, channels and code that are not used
     #[arg(long, conflicts_with_all = ["resume", "slice"])]
     pub no_unused: bool,
-    /// Leave out what the property does not depend on, and list it
+    /// Remove the parts of the model that the property does not depend on, and list them
     #[arg(long, conflicts_with_all = ["resume", "coverage"])]
     pub slice: bool,
     /// Do not report deadlocks and invalid end states
     #[arg(long, conflicts_with = "resume")]
     pub no_deadlock: bool,
-    /// Check only this part of what the model states [default: everything]
+    /// Check only this part of the model's properties [default: everything]
     #[arg(long, value_name = "PART", value_parser = one_of::<Only>(), conflicts_with = "resume")]
     pub only: Option<Only>,
     /// Check only this temporal property: the name of one that the model states, or a formula over
@@ -81,17 +81,17 @@ pub struct Arguments {
     /// times
     #[arg(long, value_name = "FORMULA", conflicts_with_all = ["resume", "checkpoint", "only"])]
     pub ctl: Vec<String>,
-    /// No infinite run may be accepted by the automaton in FILE: its initial state, its accepting
-    /// states, then a line for each state with labels and successors
+    /// No infinite run may be accepted by the automaton in FILE. The file has the initial state,
+    /// the accepting states, then a line for each state with labels and successors
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "checkpoint", "only"])]
     pub automaton: Option<PathBuf>,
     /// The automaton accepts finite runs
     #[arg(long, requires = "automaton")]
     pub finite: bool,
-    /// Which infinite runs count
+    /// The infinite runs that count
     #[arg(long, value_name = "NAME", value_parser = one_of::<Fair>(), default_value_t, conflicts_with_all = ["resume", "checkpoint"])]
     pub fair: Fair,
-    /// Every infinite run must pass progress labels again and again
+    /// Require that every infinite run passes progress labels again and again
     #[arg(long, conflicts_with_all = ["resume", "checkpoint"])]
     pub non_progress: bool,
     /// Show the shortest run that violates a temporal property: fewest steps in its path and its
@@ -105,7 +105,7 @@ pub struct Arguments {
     /// file
     #[arg(long, value_name = "FILE:LINE", value_parser = reach::place, conflicts_with_all = ["resume", "checkpoint", "ltl", "ctl", "automaton", "coverage", "format"])]
     pub reach: Option<reach::Place>,
-    /// Record which statements are executed, and tell which never were
+    /// Record which statements are executed, and list those that never are
     #[arg(long, conflicts_with = "resume")]
     pub coverage: bool,
     /// Write the trace of a violation to FILE; `everypath replay FILE` shows it again
@@ -226,11 +226,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     say(&text);
     if let Some(failure) = unwritten {
-        // The verdict is what counts.
+        // A report that cannot be written does not change the verdict.
         complain(&failure);
     }
     let exit = Exit::from(&checked.outcome.verdict);
-    // The process ends now. Freeing a trace of a million steps first would take longer than leaving
+    // The process ends now. It would take longer to free a trace of a million steps than to leave
     // it to the operating system.
     std::mem::forget((model, checked));
     Ok(exit)
@@ -275,7 +275,7 @@ fn answer_json(model: &Model, plan: &Plan, checked: &Checked, clearer: &Clearer,
     }
 }
 
-/// The atom of the user's own heuristic.
+/// The atom of the heuristic that the user has given as an expression.
 fn guide_atom(model: &Model) -> Result<Option<u32>, Failure> {
     match model.expressions.first().map(|atoms| &atoms[..]) {
         None => Ok(None),
@@ -284,7 +284,7 @@ fn guide_atom(model: &Model) -> Result<Option<u32>, Failure> {
     }
 }
 
-/// The estimates behind a directed search, for people.
+/// The estimates of a directed search, as text.
 fn guided_text(guided: &Guidance) -> String {
     let Guidance { name, lower_bound, tables, along } = guided;
     let bound = if *lower_bound { "never more than the truth" } else { "not always a lower bound" };
@@ -294,8 +294,8 @@ fn guided_text(guided: &Guidance) -> String {
     format!("\nheuristic {name}, {bound}\n{tables}{along}")
 }
 
-/// The answer if the time is over while the trace is still being written: the same answer, but with
-/// only the length and the end of the trace.
+/// The answer if the time limit is reached while the trace is being written: the same answer, but
+/// with only the length and the end of the trace.
 fn brief(
     model: &Model,
     plan: &Plan,
@@ -387,7 +387,7 @@ fn slice_json(shrunk: &Shrunk) -> SliceJson {
     SliceJson { cut: cut.collect(), whole: shrunk.slice_off.clone() }
 }
 
-/// The reduction, the passes and what was cut, as lines.
+/// The reduction, the passes and the slice, as lines.
 fn reduction_told(checked: &Checked, sliced: bool) -> String {
     let mut text = reduction_text(&checked.reduced, &checked.reduced_for) + &passes_text(&checked.shrunk);
     if sliced {
@@ -400,7 +400,7 @@ fn reduction_told(checked: &Checked, sliced: bool) -> String {
     text
 }
 
-/// What was cut for a property, a line each.
+/// The parts that were removed for a property, one line each.
 fn slice_text(name: &str, shrunk: &Shrunk) -> String {
     let mut text = format!("slice for {name}: {} cut\n", shrunk.cuts.len());
     shrunk.cuts.iter().for_each(|cut| text += &format!("  {cut}\n"));
@@ -434,7 +434,7 @@ fn heuristic_json(guided: &Guidance) -> HeuristicJson {
     HeuristicJson { name, lower_bound, tables, along }
 }
 
-/// Says for which searches the reduction was on, and where it was off and why.
+/// The searches for which the reduction was on; for the others, why it was off.
 fn reduction_text(reduced: &Reduced, each: &[(String, Reduced)]) -> String {
     let mut lines = Vec::new();
     let on = each.iter().any(|(_, reduced)| *reduced == Reduced::Yes) || *reduced == Reduced::Yes;

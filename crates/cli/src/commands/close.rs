@@ -1,5 +1,5 @@
-//! `everypath close`: an open LF program with processes for its environment, as LF text that can be
-//! refined by hand.
+//! `everypath close`: an open LF program with processes for its environment, as LF text that the
+//! user can refine by hand.
 
 use super::{Asks, schema_of};
 use crate::args::OutputArguments;
@@ -17,7 +17,8 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// The main module of the program
     pub program: PathBuf,
-    /// How many values of each type the environment sends, or `any` for one that stands for all
+    /// The number of values of each type that the environment sends, or `any` for one that
+    /// represents all
     #[arg(long, value_name = "N", default_value = "2")]
     pub values: String,
     /// Write the text to FILE

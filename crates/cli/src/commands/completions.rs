@@ -1,4 +1,4 @@
-//! `everypath completions`: what a shell needs to complete our commands and options.
+//! `everypath completions`: the scripts with which shells complete our commands and options.
 
 use super::Asks;
 use crate::args::Arguments as Everything;

@@ -1,4 +1,4 @@
-//! `everypath conform`: whether what a generated program did is a path of its model.
+//! `everypath conform`: checks that a recorded run of a generated program is a path of its model.
 
 use super::{Asks, schema_of};
 use crate::args::OutputArguments;
@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 /// `everypath conform`
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The text from which the program was made
+    /// The text from which the program was generated
     pub model: PathBuf,
     /// The trace that the program has written, by `EP_TRACE=FILE ./init`
     pub trace: PathBuf,
-    /// Show each step, with the place in the text and the values in the model
+    /// Show each step, with its position in the text and the values in the model
     #[arg(long)]
     pub step: bool,
-    /// Also show the place in the C of this folder
+    /// Also show the position in the C files of this folder
     #[arg(long, value_name = "FOLDER", requires = "step")]
     pub code: Option<PathBuf>,
     #[command(flatten)]
@@ -36,18 +36,18 @@ pub struct Arguments {
 struct ConformJson {
     /// `conforms`, `departs` or `unknown`.
     verdict: &'static str,
-    /// The steps of the trace, up to where it departs.
+    /// The number of steps of the trace, up to the line where it departs.
     steps: usize,
-    /// How many paths of the model are like the trace.
+    /// The number of paths of the model that match the trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     ways: Option<usize>,
-    /// The line of the trace where it departs, from 1.
+    /// The line of the trace at which it departs, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
-    /// What happens there.
+    /// The event on that line.
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<String>,
-    /// Why that is no step of the model.
+    /// Why that event is not a step of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -65,11 +65,11 @@ impl Asks for Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let model = input::model(&arguments.model, &[])?;
     let Some(program) = model.subject.byte_code().cloned() else {
-        return Err(Failure::Call(format!("{}: a program is made from Promela with C in it", arguments.model.display())));
+        return Err(Failure::Call(format!("{}: programs are generated from Promela with C in it", arguments.model.display())));
     };
     let (hybrid, map, _) = input::hybrid(&arguments.model, &[], false)?;
     let text = input::text(&arguments.trace)?;
-    // Positions between which the text speaks of the model alone.
+    // Positions in pieces of the text that belong to the model alone.
     let hidden = |position: &Position| {
         let at = (position.line as usize, position.column as usize);
         hybrid.model_only.iter().any(|&span| {
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut steps = 0usize;
     for (number, line) in text.lines().enumerate() {
         let Some(event) = Event::read(line) else {
-            return Err(Failure::Call(format!("{}:{}: this is no line of a trace: {line}", arguments.trace.display(), number + 1)));
+            return Err(Failure::Call(format!("{}:{}: this is not a line of a trace: {line}", arguments.trace.display(), number + 1)));
         };
         steps += usize::from(matches!(event, Event::Step(..)));
         let departure = conformance.follow(&event).err();
@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// What cannot be explained.
+/// Reports an event that the model cannot explain.
 fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, departure: &Departure) -> Exit {
     let what = match event {
         Event::Step(process, line, column) => format!("process {process} executes {}:{line}:{column}", arguments.model.display()),
@@ -115,7 +115,7 @@ fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, dep
         Departure::Process => ("departs", "the model has no such process there".to_owned()),
         Departure::Step(instead) if instead.is_empty() => ("departs", "the process cannot move there in the model".to_owned()),
         Departure::Step(instead) => ("departs", format!("the model can execute there: {}", instead.join("; "))),
-        Departure::Values(values) => ("departs", format!("the model has there: {}", values.join("; "))),
+        Departure::Values(values) => ("departs", format!("the values in the model are: {}", values.join("; "))),
         Departure::Unknown => ("unknown", "too many states of the model would have to be followed".to_owned()),
     };
     match arguments.output.json {
@@ -125,7 +125,7 @@ fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, dep
     if verdict == "unknown" { Exit::Unknown } else { Exit::Violated }
 }
 
-/// A step of both: the place in the text, the place in C, the values in the model.
+/// A step in both: the position in the text, the position in C, the values in the model.
 fn told(event: &Event, model: &str, code: &[(u32, u32, String)], conformance: &Conformance<'_>, narrator: &replay::Narrator) -> String {
     let mut text = match event {
         Event::Step(process, line, column) => {
@@ -147,7 +147,7 @@ fn list(values: &[(String, i64)]) -> String {
     values.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Where the steps of the text are in generated C.
+/// The positions in the generated C of the steps of the text.
 fn places_in_c(folder: &Path) -> Result<Vec<(u32, u32, String)>, Failure> {
     let mut places = Vec::new();
     let files = std::fs::read_dir(folder).map_err(|error| Failure::read(folder, error))?;

@@ -76,13 +76,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Checks a model as `everypath check -` does.
+/// Checks a model like `everypath check -`.
 fn check(text: &str, options: &[String]) -> Result<Exit, Failure> {
     let failed = |error| Failure::Call(format!("everypath cannot start itself: {error}"));
     let itself = std::env::current_exe().map_err(failed)?;
     let mut child = Command::new(itself).args(["check", "-"]).args(options).stdin(Stdio::piped()).spawn().map_err(failed)?;
     if let Some(mut input) = child.stdin.take() {
-        // If the options are wrong, nobody reads the model.
+        // If the options are wrong, the process does not read the model.
         let _ = input.write_all(text.as_bytes());
     }
     match child.wait().map_err(failed)?.code() {

@@ -1,4 +1,5 @@
-//! `everypath generate`: the program of a text that has a model and a program in it.
+//! `everypath generate`: generates the program from a text that contains both a model and a
+//! program.
 
 use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
@@ -18,10 +19,10 @@ use std::path::{Path, PathBuf};
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
-    /// Write the program to FOLDER, which is made if it does not exist
+    /// Write the program to FOLDER, which is created if it does not exist
     #[arg(short, long, value_name = "FOLDER")]
     pub output_folder: PathBuf,
-    /// Write the model once more, without empty lines between its statements
+    /// Write the model again, without empty lines between its statements
     #[arg(long)]
     pub tidy: bool,
     /// Keep the comments in the model
@@ -42,7 +43,7 @@ Examples:
 /// The answer as JSON.
 #[derive(JsonSchema, Serialize)]
 struct GenerateJson {
-    /// Where the program is.
+    /// The folder of the program.
     folder: String,
     /// Its files.
     files: Vec<String>,
@@ -61,7 +62,7 @@ impl Asks for Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let path = &arguments.model.model;
     let defines = arguments.model.lf.define(path, &arguments.model.defines)?;
-    // The model must be one: what is wrong with it is reported first.
+    // The model must be valid: its errors are reported first.
     input::model(path, &defines)?;
     let (hybrid, map, mut warnings) = input::hybrid(path, &defines, arguments.comments)?;
     let name = path.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned());
@@ -82,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     files.push((format!("{stem}.prom"), hybrid.promela));
     let mut written = Vec::new();
     for (name, text) in files {
-        // The names are those of process types, which have no separators in them.
+        // The names are those of process types, which contain no separators.
         let place = folder.join(Path::new(&name));
         Output::new(&place, &[path])?.write(text)?;
         written.push(name);

@@ -1,5 +1,5 @@
-//! `everypath lint`: warnings about a model that is accepted but looks as if something else was
-//! meant.
+//! `everypath lint`: warnings about valid models that probably do not mean what their author
+//! wanted.
 
 use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
@@ -17,11 +17,11 @@ use source::Paint;
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
-    /// Make this warning an error, or `all` of them: the exit code is then 1. Can be given several
-    /// times
+    /// Turn this warning into an error, or `all` of them: the exit code is then 1. Can be given
+    /// several times
     #[arg(short = 'W', value_name = "NAME")]
     pub warn: Vec<String>,
-    /// Allow this, or `all`: no such warning is given. Can be given several times
+    /// Allow this, or `all`: the warning is not given. Can be given several times
     #[arg(short = 'A', value_name = "NAME")]
     pub allow: Vec<String>,
     /// List the names of all warnings
@@ -54,7 +54,7 @@ struct LintJson {
     line: usize,
     /// From 1.
     column: usize,
-    /// What to do about it.
+    /// A hint how to mend it.
     hint: Option<String>,
     /// Whether it makes the command fail.
     denied: bool,
@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let named = |list: &[String], name: &str| list.iter().any(|given| given == name || given == "all");
     let (map, mut warnings) =
         input::lint(&arguments.model.model, &arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?)?;
-    // A name that is given is stronger than `all`.
+    // A name takes precedence over `all`.
     warnings.retain(|warning| {
         let allowed = named(&arguments.allow, warning.name);
         !allowed || !arguments.allow.iter().any(|given| given == warning.name) && arguments.warn.iter().any(|given| given == warning.name)

@@ -1,4 +1,4 @@
-//! `everypath ltl`: the automaton of a formula, or of a file, with its size and kind.
+//! `everypath ltl`: the automaton of a formula or of a file, with its size and kind.
 
 use super::{Asks, schema_of};
 use crate::args::OutputArguments;
@@ -19,10 +19,10 @@ pub struct Arguments {
     /// The formula, in SPIN's syntax: [] <> ! U W V X -> <-> && ||
     #[arg(required_unless_present = "file", allow_hyphen_values = true)]
     pub formula: Option<String>,
-    /// Translate the negation, as a search does
+    /// Translate the negation, like a search
     #[arg(long, conflicts_with = "file")]
     pub negate: bool,
-    /// What to print
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: AutomatonFormat,
     /// Print the automaton with generalised acceptance on edges
@@ -35,14 +35,14 @@ pub struct Arguments {
     pub output: OutputArguments,
 }
 
-/// How an automaton is printed.
+/// Output formats of an automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum AutomatonFormat {
     /// A table
     Text,
     /// The Hanoi format, version 1
     Hoa,
-    /// A never claim, as SPIN reads it
+    /// A never claim in SPIN's syntax
     Never,
     /// One JSON object, as with `--json`
     Json,
@@ -62,7 +62,7 @@ impl Asks for Arguments {
     }
 }
 
-/// Everything there is to tell.
+/// The answer: the automaton and its properties.
 struct Answer {
     name: String,
     negated: bool,

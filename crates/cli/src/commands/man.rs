@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Write a page for each command into FOLDER, instead of printing the first one
+    /// Write a page for each command to FOLDER, instead of printing the first one
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `everypath measure`: measures of progress that a sweep can go by, tried on a sample.
+//! `everypath measure`: proposes measures of progress for a sweep, and tries them on a sample.
 
 use super::{Asks, schema_of};
 use crate::alternatives::one_of;
@@ -19,13 +19,13 @@ use std::time::Duration;
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
-    /// How long to look for measures
+    /// The time limit for the search for measures
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub time: Option<Duration>,
-    /// States that a trial of a measure visits, about
+    /// The approximate number of states that a trial of a measure visits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub states: Option<u64>,
-    /// What computes successors
+    /// How successors are computed
     #[arg(long, value_name = "NAME", value_parser = one_of::<Engine>(), default_value_t)]
     pub engine: Engine,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// A number of things.
+/// A number with its noun.
 fn several(number: u64, of: &str) -> String {
     if number == 1 { format!("1 {of}") } else { format!("{} {of}s", count(number)) }
 }

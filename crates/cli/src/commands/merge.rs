@@ -1,4 +1,4 @@
-//! `everypath merge`: one graph of the fragments that several processes have written.
+//! `everypath merge`: joins the fragments that several processes have written into one graph.
 
 use super::{Asks, schema_of};
 use crate::args::OutputArguments;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The folder that `space --processes N -o FOLDER` has written
+    /// The folder written by `space --processes N -o FOLDER`
     pub folder: PathBuf,
     /// The graph: `.aut`, or `.lts` for the binary form
     #[arg(short, long, value_name = "FILE")]
@@ -129,7 +129,8 @@ fn fragments(folder: &Path) -> Result<Vec<Fragment>, Failure> {
     Ok(all)
 }
 
-/// Copies the edges, one fragment after the other. Memory does not depend on their number.
+/// Copies the edges, one fragment after the other. The memory needed does not depend on their
+/// number.
 fn merge(fragments: &[Fragment], form: Form, (states, edges): (u64, u64), out: &mut dyn Write) -> Result<(), Failure> {
     let unwritten = |error: io::Error| Failure::Call(format!("the graph cannot be written: {error}"));
     let workers = fragments.len() as u64;
@@ -147,7 +148,8 @@ fn merge(fragments: &[Fragment], form: Form, (states, edges): (u64, u64), out: &
         let file = File::open(path).map_err(|error| Failure::read(path, error))?;
         let mut reader = GraphReader::new(BufReader::with_capacity(1 << 16, file), &FRAGMENT_MAGIC).map_err(|why| wrong(path, why))?;
         while let Some((source, label, target)) = reader.next_edge().map_err(|why| wrong(path, why))? {
-            // A number tells its owner, and its place among the states of that one.
+            // The number of a state determines its owner and its index among the states of that
+            // owner.
             let renumbered = |number: u64| {
                 let (first, states) = first[(number % workers) as usize];
                 (number / workers < states).then(|| first + number / workers)
@@ -173,7 +175,7 @@ fn merge(fragments: &[Fragment], form: Form, (states, edges): (u64, u64), out: &
     Ok(())
 }
 
-/// Where the edges go.
+/// The destination of the edges.
 enum Sink<'a> {
     Text(&'a mut dyn Write),
     Binary(GraphWriter<&'a mut dyn Write>),

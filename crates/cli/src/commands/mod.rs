@@ -1,4 +1,4 @@
-//! The commands, one module each: its options, and what it does with them.
+//! The commands, one module each: its options and its implementation.
 //!
 //! This is the only file that names all commands. Help, parsing and dispatch are generated from the
 //! list below.
@@ -33,9 +33,9 @@ use clap::Subcommand;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-/// What is asked of the options of every command.
+/// Functions that the options of every command provide.
 pub trait Asks {
-    /// Whether the answer, or the error, is wanted as JSON.
+    /// Whether the answer or the error is to be printed as JSON.
     fn json(&self) -> bool;
 
     /// The schema of the answer as JSON, if there is one.
@@ -47,7 +47,7 @@ pub trait Asks {
     }
 }
 
-/// The schema of a type as it is printed.
+/// The schema of a type in its printed form.
 fn schema_of<T: JsonSchema>() -> Option<Schema> {
     Some(SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>())
 }
@@ -60,7 +60,7 @@ macro_rules! commands {
         pub enum Command { $($(#[doc = $help])* $(#[command($($how)*)])? $name($module::Arguments),)* }
 
         impl Command {
-            /// Whether the answer, or the error, is wanted as JSON.
+            /// Whether the answer or the error is to be printed as JSON.
             pub fn json(&self) -> bool {
                 match self { $(Command::$name(arguments) => arguments.json(),)* }
             }
@@ -71,7 +71,7 @@ macro_rules! commands {
                 all.into_iter().filter_map(|(name, schema)| Some((name.to_lowercase(), schema?))).collect()
             }
 
-            /// Does what was asked.
+            /// Runs the command.
             pub fn run(&self) -> Result<Exit, Failure> {
                 match self { $(Command::$name(arguments) => $module::run(arguments),)* }
             }
@@ -90,17 +90,17 @@ commands! {
     Run: run,
     /// Replay a trace that `check --trace FILE` has written
     Replay: replay,
-    /// Look for a shorter trace to the same violation
+    /// Search for a shorter trace to the same violation
     Shorten: shorten,
     /// Print an LF program with processes for its environment
     Close: close,
     /// Translate to byte-code
     Compile: compile,
-    /// Make the program of a text that has a model and a program in it
+    /// Generate the program from a text that contains both a model and a program
     Generate: generate,
-    /// Check that what a generated program did is a path of its model
+    /// Check that a recorded run of a generated program is a path of its model
     Conform: conform,
-    /// Warn of what is accepted in a model but looks as if something else was meant
+    /// Warn about valid models that probably do not mean what their author wanted
     Lint: lint,
     /// Show the control-flow automata of processes
     Automata: automata,
@@ -108,19 +108,19 @@ commands! {
     Ltl: ltl,
     /// Propose measures of progress for `--search sweep`
     Measure: measure,
-    /// Make one graph of the fragments that several processes have written
+    /// Join the fragments that several processes have written into one graph
     Merge: merge,
     /// Write a commented first model
     New: new,
     /// List, print or check the built-in examples
     Examples: examples,
-    /// Print the JSON schema of what a command prints with `--json`
+    /// Print the JSON schema of the `--json` output of a command
     Schema: schema,
-    /// Print what a shell needs to complete commands and options
+    /// Print the script with which a shell completes commands and options
     Completions: completions,
-    /// Print the manual page, or write those of all commands
+    /// Print the manual page, or write the pages of all commands
     Man: man,
-    /// Work for a process that shares its search
+    /// Work for another process that shares its search
     #[command(hide = true)]
     Worker: worker,
 }

@@ -20,7 +20,7 @@ Examples:
   everypath new first
   everypath check first.pml";
 
-/// The model. It has a flaw, so that there is something to find.
+/// The model. It has a flaw, so that a check finds something.
 const MODEL: &str = include_str!("new.pml");
 
 impl Asks for Arguments {
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         path.set_extension("pml");
     }
     if path.exists() {
-        return Err(Failure::Call(format!("{} is there already, so it will not be overwritten", path.display())));
+        return Err(Failure::Call(format!("{} already exists, so it will not be overwritten", path.display())));
     }
     let nothing: [&str; 0] = [];
     Output::new(&path, &nothing)?.write(MODEL)?;

@@ -23,7 +23,8 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// The trace, or `-` for standard input
     pub trace: PathBuf,
-    /// Draw the trace to FILE as an SVG picture: a lifeline for each process, a row for each step
+    /// Draw the trace to FILE as an SVG picture, with a lifeline for each process and a row for
+    /// each step
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Write the picture and a table of all steps with their values to FILE, as a page of HTML
@@ -61,7 +62,7 @@ struct ReplayJson {
     trace: Vec<StepJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loop_start: Option<usize>,
-    /// How often another process moves than before.
+    /// The number of context switches: steps of another process than the step before.
     context_switches: usize,
     /// With `--causal`, the steps that the violation depends on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +71,7 @@ struct ReplayJson {
     processes: Vec<ProcessJson>,
 }
 
-/// The steps that the violation of a trace depends on; nothing if it has none.
+/// The steps that the violation of a trace depends on; `None` if the trace has no violation.
 fn needed(model: &Model, witness: &Witness, steps: &[Step]) -> Option<Essential> {
     let claimed = witness.violation.as_ref()?;
     let found = model.narrator.faults_at_end(&witness.trace, steps).into_iter().find(|fault| fault.kind.name() == claimed.kind);

@@ -1,4 +1,4 @@
-//! `everypath run`: executes an LF program for real, with a scheduler and the devices of this host.
+//! `everypath run`: executes an LF program, with a scheduler and the devices of this host.
 
 use super::{Asks, schema_of};
 use crate::alternatives::one_of;
@@ -28,22 +28,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
-    /// Who runs next
+    /// The scheduler
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     pub scheduler: SchedulerName,
-    /// The seed of CHOICE and of the random scheduler; the same seed gives the same run, as long as
-    /// devices and deadlines have no part in it
+    /// The seed of CHOICE and of the random scheduler; the same seed gives the same run, unless
+    /// devices or deadlines take part in it
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Watch the properties that the program states: a run that violates one ends there. Assertions
-    /// and faults end a run in any case
+    /// and faults always end a run
     #[arg(long)]
     pub monitor: bool,
-    /// Watch a formula of temporal logic too, or only this property of the program; it may be given
-    /// several times
+    /// Also watch a formula of temporal logic, or watch only this property of the program. Can be
+    /// given several times
     #[arg(long, value_name = "FORMULA", requires = "monitor")]
     pub ltl: Vec<String>,
-    /// What executes the program: native code, or a loop over instructions; both do the same
+    /// How the program is executed: by native code, or by an interpreter; both do the same
     #[arg(long, value_name = "NAME", value_parser = one_of::<Engine>(), default_value_t)]
     pub engine: Engine,
     /// Stop after N actions
@@ -52,7 +52,7 @@ pub struct Arguments {
     /// Stop after this time, as in 90s or 1h30m
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub time: Option<Duration>,
-    /// Write the run as a trace to FILE, which `everypath replay` shows; its first 100,000 actions
+    /// Write the run as a trace to FILE, for `everypath replay`; at most its first 100,000 actions
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
@@ -81,10 +81,10 @@ impl Asks for Arguments {
     }
 }
 
-/// How many actions a trace has at most.
+/// The largest number of actions in a trace.
 const RECORDED: usize = 100_000;
 
-/// How much of what the program prints is part of the answer as JSON.
+/// The largest number of printed bytes in the JSON answer.
 const PRINTED: usize = 1 << 20;
 
 /// A process that waits, as JSON.
@@ -112,11 +112,11 @@ struct RunJson {
     violation: Option<ViolationJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waiting: Vec<WaitingJson>,
-    /// What the program printed, from its beginning.
+    /// The output of the program, from its beginning.
     output: String,
 }
 
-/// The devices, of which a run borrows the use.
+/// The devices, shared with a run.
 struct Shared(Arc<Mutex<Board>>);
 
 impl Shared {
@@ -187,12 +187,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let end = runner.run(&mut |text| match json {
         true if printed.len() < PRINTED => printed.push_str(text),
         true => {}
-        // A reader that is gone does not end the run.
+        // If the reader of standard output has closed it, the run continues.
         false => drop(std::io::stdout().lock().write_all(text.as_bytes())),
     });
     let _ = std::io::stdout().flush();
     let figures = runner.figures();
-    // Where devices decide, the graph goes on with what they will never do.
+    // In the graph, the environment could still act where the real devices never will.
     let in_graph = !matches!(end, RunEnd::Deadlock(_)) || model.narrator.deadlock(&runner.state()).is_some();
     let violation = match &end {
         RunEnd::Fault(fault) => Some(fault.clone()),
@@ -200,13 +200,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             model
                 .narrator
                 .deadlock(&runner.state())
-                .unwrap_or_else(|| Fault::new(ViolationKind::Deadlock, "no process can go on, and no device will change that")),
+                .unwrap_or_else(|| Fault::new(ViolationKind::Deadlock, "no process can continue, and no device will change that")),
         ),
         _ => None,
     };
     if let Some(output) = output {
         let trace = recorded(runner)?;
-        // What was not recorded to its end does not end in the violation.
+        // A trace that was not recorded to its end does not end in the violation.
         let whole = trace.steps.len() as u64 == figures.actions;
         let claimed = violation.as_ref().filter(|_| whole && in_graph).map(ViolationJson::from);
         let folder = arguments.trace.as_deref().and_then(paths::way_here);
@@ -220,7 +220,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if violation.is_some() { Exit::Violated } else { Exit::Fine })
 }
 
-/// Gives a run native code, unless it is not wanted or cannot be made.
+/// Gives a run native code, unless the user does not want it or it cannot be compiled.
 fn accelerate(runner: &mut Runner, engine: Engine) {
     #[cfg(feature = "native")]
     if engine != Engine::Interpreter {
@@ -230,12 +230,12 @@ fn accelerate(runner: &mut Runner, engine: Engine) {
     let _ = (runner, engine);
 }
 
-/// The properties that are watched: all, or those that were named or given.
+/// The properties that are watched: all, or those that the user has named or given.
 fn watched(program: &bytecode::Verified, wanted: &[String]) -> Result<Vec<Watched>, Failure> {
     let mut all = Vec::new();
     let stated = &program.program().properties;
     for property in stated {
-        // Formulas of the command line have names that nobody chose, and come last.
+        // Formulas of the command line have generated names and come last.
         let given = property.origin.is_none() || wanted.is_empty() || wanted.contains(&property.name);
         let claim = match &property.kind {
             _ if !given => continue,
@@ -308,7 +308,7 @@ fn answer(seed: u64, end: &RunEnd, figures: RunFigures, violation: Option<&Fault
     }
 }
 
-/// Says on standard error how a run ended; standard output is the program's own.
+/// Reports on standard error how a run ended; standard output belongs to the program.
 fn tell_end(end: &RunEnd, figures: RunFigures) {
     let after = format!("after {} actions and {} communications", figures.actions, figures.communications);
     let mut text = match end {
@@ -317,7 +317,7 @@ fn tell_end(end: &RunEnd, figures: RunFigures) {
         RunEnd::Actions | RunEnd::Time => format!("stopped {after}\n"),
         RunEnd::Cancelled => format!("interrupted {after}\n"),
         RunEnd::Deadlock(waiting) => {
-            let mut text = format!("deadlock {after}: nobody can go on\n");
+            let mut text = format!("deadlock {after}: no process can continue\n");
             for Stuck { process, name, statement, position, needs } in waiting {
                 let place = position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
                 let needs = if needs.is_empty() { String::new() } else { format!(", which needs {}", needs.join(" or ")) };
@@ -329,6 +329,6 @@ fn tell_end(end: &RunEnd, figures: RunFigures) {
     if figures.missed > 0 {
         text.push_str(&format!("{} deadlines were missed\n", figures.missed));
     }
-    // Standard error may be closed; the exit code still tells.
+    // Standard error may be closed; the exit code still has the answer.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! `everypath schema`: the JSON schemas of what `--json` prints.
+//! `everypath schema`: the JSON schemas of the `--json` output.
 
 use super::{Asks, Command, schema_of};
 use crate::failure::{Failure, FailureJson};
@@ -12,8 +12,8 @@ use schemars::Schema;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The command whose answer is described; `reach` for `check --reach`, `error` for what every
-    /// command prints if the input or the call is wrong, `progress` for the lines of `--progress
+    /// The command whose answer is described; `reach` for `check --reach`, `error` for the output
+    /// of every command if the input or the call is wrong, `progress` for the lines of `--progress
     /// json`. Without a name, all names are listed
     pub name: Option<String>,
 }

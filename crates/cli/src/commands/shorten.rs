@@ -22,12 +22,12 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The trace, as `check --trace FILE` has written it, or `-` for standard input
+    /// The trace written by `check --trace FILE`, or `-` for standard input
     pub trace: PathBuf,
     /// Write the shorter trace to FILE
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Memory budget, as in 512M or 4G. Most of what is free if not given
+    /// Memory budget, as in 512M or 4G [default: most of the free memory]
     #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
     pub memory: Option<u64>,
     /// Time limit, as in 90s or 1h30m
@@ -56,13 +56,13 @@ impl Asks for Arguments {
 /// The answer as JSON.
 #[derive(JsonSchema, Serialize)]
 struct ShortenJson {
-    /// The steps there were.
+    /// The number of steps before.
     steps_before: usize,
-    /// The steps there are.
+    /// The number of steps now.
     steps: usize,
     /// Whether it is known that no trace is shorter.
     shortest: bool,
-    /// States that were visited for it.
+    /// The number of states that the search visited.
     states: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<Vec<StepJson>>,
@@ -90,11 +90,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut witness = input::witness(path)?;
     let model = input::traced(path, &mut witness)?;
     let file = arguments.output.as_deref().map(|output| Output::new(output, &[path])).transpose()?;
-    // What cannot be replayed cannot be made shorter either.
+    // A trace that cannot be replayed cannot be shortened.
     model.narrator.replay_from(&witness.trace).map_err(|error| Failure::Replay { path: path.clone(), error })?;
     let claimed = witness.violation.as_ref().map(|violation| violation.kind.clone());
     let Some(kind) = KINDS.into_iter().find(|kind| claimed.as_deref() == Some(kind.name())) else {
-        return Err(Failure::Call(format!("{}: the trace claims no violation, so there is nothing to be reached sooner", path.display())));
+        return Err(Failure::Call(format!("{}: the trace claims no violation, so there is nothing to shorten", path.display())));
     };
     let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(arguments.answer.json, ProgressForm::Auto));
     patience.until(&cancel);

@@ -68,13 +68,13 @@ impl Asks for Arguments {
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
-    /// No process can move, and that is fine.
+    /// No process can move, which is valid here.
     Finished,
-    /// Something is wrong.
+    /// A step has a fault, or there is a deadlock.
     Fault(Fault),
-    /// As many steps as wanted.
+    /// The requested number of steps was made.
     Steps,
-    /// The user had enough.
+    /// The user has quit.
     Quit,
 }
 
@@ -161,7 +161,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if matches!(end, End::Fault(_)) { Exit::Violated } else { Exit::Fine })
 }
 
-/// The state in which the run begins, and the fault that it already has.
+/// The state in which the run begins, and the fault that this state already has.
 fn start(arguments: &Arguments, narrator: &Narrator) -> Result<(Vec<u8>, Option<Fault>), Failure> {
     let Some(path) = &arguments.from else {
         let (state, fault) = narrator.initial();
@@ -173,11 +173,11 @@ fn start(arguments: &Arguments, narrator: &Narrator) -> Result<(Vec<u8>, Option<
     Ok((state, None))
 }
 
-/// What is left of a run.
+/// The files that a run writes.
 struct Outputs {
     state: Option<Output>,
     trace: Option<Output>,
-    /// The way from the trace to the folder we are in.
+    /// The path from the trace to the working folder.
     folder: Option<String>,
 }
 
@@ -324,7 +324,7 @@ impl Run<'_> {
     }
 }
 
-/// Who chooses the next step.
+/// The chooser of the next step.
 enum Chooser {
     /// The state of a sequence of pseudo-random numbers.
     Random(u64),

@@ -1,4 +1,4 @@
-//! `everypath space`: the whole reachable state space, its numbers and its graph.
+//! `everypath space`: the whole reachable state space, its size and its graph.
 
 use super::{Asks, schema_of};
 use crate::args::{EngineArguments, OutputArguments, SavingArguments, SubjectArguments};
@@ -33,9 +33,9 @@ pub struct Arguments {
     pub team: TeamArguments,
     #[command(flatten)]
     pub saving: SavingArguments,
-    /// Write the graph to FILE: `.aut`, `.lts`, `.dot`, `.json` or, for a small one, `.svg` by its
+    /// Write the graph to FILE: `.aut`, `.lts`, `.dot`, `.json` or, for a small one, `.svg`, by its
     /// ending. One worker numbers the states, in the plain store. With several processes FILE is a
-    /// folder, in which each worker writes a fragment; `everypath merge` makes one graph of them
+    /// folder in which each worker writes a fragment; `everypath merge` joins them into one graph
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             // A single state has no edges, so it must be added explicitly.
             collector.graph.add_state(0);
             unwritten = file.write_with(|out| collector.graph.write(format, &mut InTime { out, patience: &patience })).err();
-            // The numbers are known; only the graph is not there.
+            // The numbers are known; only the graph is missing.
             given_up = unwritten.is_some() && patience.over().is_some();
         } else {
             let _ = writeln!(std::io::stderr(), "warning: {} was not written: the state space is incomplete", path.display());
@@ -123,11 +123,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Lets several processes write the graph in fragments.
+/// Several processes write the graph in fragments.
 fn fragments(arguments: &Arguments, folder: &Path) -> Result<Exit, Failure> {
     let Arguments { subject, engine, saving, team, output, .. } = arguments;
     let name = std::path::absolute(folder).map_err(|error| Failure::write(folder, error))?;
-    let name = name.to_str().ok_or_else(|| Failure::Call(format!("{}: this name is no text", folder.display())))?;
+    let name = name.to_str().ok_or_else(|| Failure::Call(format!("{}: this name is not valid text", folder.display())))?;
     let known = std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
     if known || folder.is_file() {
         return Err(Failure::Call(format!("{}: fragments go to a new or empty folder", folder.display())));

@@ -1,4 +1,4 @@
-//! `everypath worker`: a process of another rank than 0, started by the one of rank 0.
+//! `everypath worker`: a process of a rank other than 0, started by the process of rank 0.
 
 use super::Asks;
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use clap::Args;
 /// `everypath worker`
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Where the process of rank 0 listens
+    /// The address of the process of rank 0
     #[arg(long, value_name = "HOST:PORT")]
     pub leader: String,
     /// The rank of this process

@@ -1,26 +1,26 @@
-//! The clock: units that are over after a time.
+//! The clock: its units expire after a time.
 
 use std::time::{Duration, Instant};
 
-/// How many units there are.
+/// The number of units.
 const UNITS: usize = 8;
 
 #[derive(Default)]
 pub struct Clock {
-    /// When each unit that is set is over.
+    /// When each unit that is set expires.
     units: [Option<Instant>; UNITS],
-    /// The earliest of them.
+    /// The earliest expiry.
     first: Option<Instant>,
-    /// How often it was asked since it looked at the time: looking takes longer than an action.
+    /// The number of calls since the time was read: reading the time takes longer than an action.
     asked: u32,
     over: bool,
 }
 
-/// How often the clock is asked before it looks at the time.
+/// The number of calls between two readings of the time.
 const ROUND: u32 = 32;
 
 impl Clock {
-    /// A unit is to be over in some milliseconds.
+    /// Sets a unit to expire after some milliseconds.
     pub fn set(&mut self, unit: u8, milliseconds: i32) {
         let Some(place) = self.units.get_mut(unit as usize) else { return };
         *place = Instant::now().checked_add(Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)));
@@ -32,7 +32,7 @@ impl Clock {
         self.over = self.first.is_some_and(|first| first <= Instant::now());
     }
 
-    /// The number of a unit that is over and 1 more, or 0; it is told once.
+    /// The number of a unit that has expired, plus 1, or 0. Each expiry is returned once.
     pub fn next_over(&mut self) -> u8 {
         let now = Instant::now();
         let over = (0..UNITS).filter(|unit| self.units[*unit].is_some_and(|when| when <= now)).min_by_key(|unit| self.units[*unit]);
@@ -43,7 +43,7 @@ impl Clock {
         over.map_or(0, |unit| unit as u8 + 1)
     }
 
-    /// Whether a unit is over.
+    /// Whether a unit has expired.
     pub fn is_over(&mut self) -> bool {
         if self.first.is_none() || self.over {
             return self.over;
@@ -60,7 +60,7 @@ impl Clock {
         self.first.is_some()
     }
 
-    /// How long it is until a unit is over. The time is looked at next time.
+    /// The time until a unit expires. The next call reads the time.
     pub fn next(&mut self) -> Option<Duration> {
         self.asked = ROUND - 1;
         self.first.map(|first| first.saturating_duration_since(Instant::now()))

@@ -1,4 +1,4 @@
-//! The console: what is typed, and what is printed.
+//! The console: input and output.
 
 use super::{Event, Teller};
 use std::collections::VecDeque;
@@ -7,15 +7,15 @@ use std::io::{Read, Write};
 pub struct Console {
     teller: Option<Teller>,
     bytes: VecDeque<u8>,
-    /// Whether somebody reads,
+    /// Whether the program reads.
     reading: bool,
-    /// the input is at its end,
+    /// Whether the input has ended.
     ended: bool,
-    /// and this was told.
+    /// Whether the program was told that the input has ended.
     told: bool,
 }
 
-/// Unread bytes that are enough.
+/// The limit on unread bytes.
 const ENOUGH: usize = 1 << 16;
 
 impl Console {
@@ -25,11 +25,11 @@ impl Console {
 
     pub fn output(&mut self, port: i32, value: i32) {
         if port == 0x10 {
-            // Nobody may read it; that is no reason to stop.
+            // Standard output may be closed; the run continues.
             let _ = std::io::stdout().lock().write_all(&[value as u8]);
         } else if let Some(teller) = self.teller.take() {
             self.reading = true;
-            // It ends with the process, or with the input.
+            // The thread ends with the process, or with the input.
             let spawned = std::thread::Builder::new().name("console".to_owned()).spawn(move || listen(&teller));
             self.ended |= spawned.is_err();
         }
@@ -48,7 +48,7 @@ impl Console {
         !self.bytes.is_empty() || (self.ended && !self.told)
     }
 
-    /// Whether something may still come.
+    /// Whether more input may come.
     pub fn is_open(&self) -> bool {
         self.reading && !self.ended
     }

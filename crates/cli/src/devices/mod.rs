@@ -1,8 +1,8 @@
 //! The devices of a run: console, clock and TCP sockets, behind ports and interrupt lines.
 //!
-//! Each device answers for some ports and one interrupt line; `crates/lf/src/library` has a driver
-//! for each. What happens outside is heard by threads of its own, which hand it over in a channel
-//! of bounded length, so a slow program slows down whoever sends to it and takes no memory for it.
+//! Each device has some ports and one interrupt line; `crates/lf/src/library` has a driver for
+//! each. Threads of their own wait for events from outside and pass them on through a channel of
+//! bounded length. So a slow program slows down its senders and takes no memory for them.
 
 mod clock;
 mod console;
@@ -19,7 +19,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tcp::Tcp;
 
-/// Something happened outside.
+/// An event from outside.
 pub enum Event {
     /// Bytes came from the console; none at its end.
     Typed(Vec<u8>),
@@ -29,27 +29,27 @@ pub enum Event {
     Came(u64, Vec<u8>),
 }
 
-/// How many events wait to be heard.
+/// The capacity of the channel of events.
 const EVENTS: usize = 64;
 
-/// A way to tell the run of events.
+/// The sending end of the channel of events.
 #[derive(Clone)]
 pub struct Teller {
     events: SyncSender<Event>,
-    /// How many events were told and not heard yet.
+    /// The number of events that were sent and not received yet.
     told: Arc<AtomicUsize>,
 }
 
 impl Teller {
-    /// Tells; false if nobody listens any more.
+    /// Sends an event; false if the receiver is gone.
     pub fn tell(&self, event: Event) -> bool {
         self.told.fetch_add(1, Ordering::Release);
         self.events.send(event).is_ok()
     }
 }
 
-/// A raised line stays quiet from when its driver has got the interrupt to when the driver has read
-/// that nothing is left.
+/// An interrupt line. It stays quiet from the moment when its driver gets the interrupt until the
+/// driver has read that nothing is left.
 #[derive(Default)]
 struct Line {
     quiet: bool,
@@ -86,7 +86,7 @@ impl Board {
         }
     }
 
-    /// What went wrong outside, if anything did: a port that cannot be listened on.
+    /// An error outside the program, if there is one: a port that cannot be listened on.
     pub fn complaint(&mut self) -> Option<String> {
         self.tcp.complaint.take()
     }
@@ -100,7 +100,7 @@ impl Board {
         }
     }
 
-    /// Hears what was told. Bytes that the program has not read yet are enough for now.
+    /// Receives the events that were sent, unless there are enough unread bytes already.
     fn hear_all(&mut self) {
         while self.told.load(Ordering::Acquire) > 0 && !self.is_full() {
             match self.events.try_recv() {
@@ -114,7 +114,7 @@ impl Board {
         self.console.is_full() || self.tcp.is_full()
     }
 
-    /// Which devices have something to tell their drivers.
+    /// The devices that have something for their drivers.
     fn anything(&mut self) -> [bool; 3] {
         [self.clock.is_over(), self.console.has_something(), self.tcp.has_something()]
     }
@@ -131,7 +131,7 @@ impl Devices for Board {
     }
 
     fn input(&mut self, port: i32) -> u8 {
-        // A driver that reads that nothing is left wants to be interrupted again.
+        // After a driver has read that nothing is left, it can be interrupted again.
         let (value, line) = match port {
             0x10 => (self.console.data(), None),
             0x11 => (self.console.status(), Some(1)),
@@ -160,7 +160,7 @@ impl Devices for Board {
     }
 
     fn wait(&mut self, most: Duration) -> bool {
-        // Whoever waits for what was written must be able to see it.
+        // The output must be visible to a process that waits for it.
         let _ = std::io::stdout().flush();
         self.tcp.flush();
         if self.raised() != 0 {

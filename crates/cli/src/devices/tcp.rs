@@ -1,4 +1,4 @@
-//! TCP: connections that others open to a port of this host.
+//! TCP: connections that other processes open to a port of this host.
 //!
 //! A connection has a number of one byte while it is open. Its bytes are read by a thread of its
 //! own and written when the program is idle, or when there are many.
@@ -9,22 +9,22 @@ use std::io::{BufWriter, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// The most connections that are open at once.
+/// The largest number of open connections.
 const MOST: usize = 200;
 
-/// Unread bytes that are enough.
+/// The limit on unread bytes.
 const ENOUGH: usize = 1 << 16;
 
-/// How long a connection may refuse what is sent to it.
+/// The time limit for writing to a connection.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 struct Connection {
-    /// Which of all connections it is: numbers are used again.
+    /// A number that is unique among all connections; the numbers of one byte are reused.
     key: u64,
     out: BufWriter<TcpStream>,
 }
 
-/// What is to be told to the driver.
+/// An event for the driver.
 enum News {
     Opened(u8),
     Bytes(u8, VecDeque<u8>),
@@ -40,7 +40,7 @@ pub struct Tcp {
     waiting: usize,
     who: u8,
     byte: u8,
-    /// What went wrong.
+    /// The last error.
     pub complaint: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl Tcp {
 
     fn listen(&mut self, port: i32) {
         let Ok(number) = u16::try_from(port) else {
-            self.complaint = Some(format!("{port} is no port of TCP"));
+            self.complaint = Some(format!("{port} is not a TCP port"));
             return;
         };
         let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, number)) {
@@ -91,12 +91,12 @@ impl Tcp {
         self.listening = std::thread::Builder::new().name("listener".to_owned()).spawn(listen).is_ok();
     }
 
-    /// A connection was opened. If there are too many, it is closed again.
+    /// Registers a connection that was opened. If there are too many, it is closed again.
     pub fn opened(&mut self, stream: TcpStream) {
         let free = self.connections.iter().position(Option::is_none).unwrap_or(self.connections.len());
         let Some(reader) = stream.try_clone().ok().filter(|_| free < MOST) else { return };
         let _ = stream.set_nodelay(true);
-        // One who does not read must not hold up the run for ever.
+        // A peer that does not read must not block the run for ever.
         let _ = stream.set_write_timeout(Some(PATIENCE));
         self.keys += 1;
         let (key, teller) = (self.keys, self.teller.clone());
@@ -129,12 +129,12 @@ impl Tcp {
         !self.news.is_empty()
     }
 
-    /// Whether something may still come.
+    /// Whether more events may come.
     pub fn is_open(&self) -> bool {
         self.listening
     }
 
-    /// What happened next: 1 opened, 2 a byte, 3 closed, 0 nothing.
+    /// The kind of the next event: 1 opened, 2 a byte, 3 closed, 0 none.
     pub fn event(&mut self) -> u8 {
         match self.news.front_mut() {
             None => 0,
@@ -175,7 +175,7 @@ impl Tcp {
         }
     }
 
-    /// Sends what was written.
+    /// Sends the bytes that were written.
     pub fn flush(&mut self) {
         for connection in self.connections.iter_mut().flatten().filter(|connection| !connection.out.buffer().is_empty()) {
             let sent = connection.out.flush();
@@ -191,7 +191,7 @@ impl Tcp {
     }
 }
 
-/// A connection that takes nothing is shut down; the thread that reads then reports it as closed.
+/// Shuts down a connection to which writing failed; its reading thread then reports it as closed.
 fn settle(connection: &Connection, sent: std::io::Result<()>) {
     if sent.is_err() {
         let _ = connection.out.get_ref().shutdown(Shutdown::Both);

@@ -163,7 +163,7 @@ start Counter
 
 /// A folder that only this test uses.
 ///
-/// The second part says whether its checks try all orders.
+/// The second field says whether its checks explore all orders.
 pub struct Folder(PathBuf, bool);
 
 impl Folder {
@@ -182,8 +182,9 @@ impl Folder {
         folder
     }
 
-    /// The same folder, in which a check tries all orders and cuts nothing, unless its arguments
-    /// say what it does. Limits are met with simple models, and of those reductions leave nothing.
+    /// The same folder, in which a check explores all orders and merges nothing, unless its
+    /// arguments say otherwise. Tests of limits use simple models, of which reductions leave
+    /// nothing.
     pub fn all_orders(mut self) -> Folder {
         self.1 = true;
         self
@@ -205,8 +206,8 @@ impl Folder {
         self.0.join(name).exists()
     }
 
-    /// A command that is about to run in this folder. A check reduces as it does for everybody,
-    /// unless the folder is one of [`Folder::all_orders`].
+    /// A command that is about to run in this folder. A check uses the default reductions, unless
+    /// the folder is one of [`Folder::all_orders`].
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_everypath"));
         command.current_dir(&self.0).args(arguments).stdin(Stdio::null());
@@ -226,7 +227,7 @@ impl Folder {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
-        // It may end before it has read everything.
+        // The program may end before it has read everything.
         let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
         Run::new(child.wait_with_output().expect("the program ends"))
     }
@@ -263,7 +264,7 @@ impl Drop for Folder {
     }
 }
 
-/// What came out.
+/// The output and the exit code of the program.
 #[derive(Debug)]
 pub struct Run {
     pub code: i32,
@@ -280,7 +281,7 @@ impl Run {
         }
     }
 
-    /// Demands an exit code.
+    /// Requires this exit code.
     pub fn exits(self, code: i32) -> Run {
         assert_eq!(self.code, code, "{self:?}");
         self

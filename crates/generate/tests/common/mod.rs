@@ -91,7 +91,7 @@ impl Folder {
 /// Builds a program and returns its output; `None` if there is no compiler.
 pub fn output(name: &str, text: &str) -> Option<String> {
     if !has("cc") || !has("make") {
-        println!("passed over, no C compiler");
+        println!("skipped, no C compiler");
         return None;
     }
     let made = generate(text).unwrap_or_else(|errors| panic!("{errors:?}"));

@@ -1,10 +1,10 @@
-//! The meaning of programs, statement by statement: processes that run an action at a time, wait
-//! for each other, and pair in every way they can.
+//! The semantics of programs, statement by statement: processes run one action at a time, wait for
+//! each other, and communicate with every possible partner.
 
 use super::{Clause, Condition, ELEMENTS, GLOBALS, Program, Statement, Talk, Value, Var};
 use std::collections::HashSet;
 
-/// What was found.
+/// The result of an exploration.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Graph {
@@ -15,7 +15,7 @@ pub struct Graph {
     pub faults: Vec<String>,
 }
 
-/// A statement that is still to be executed, by where it is; or the test at the end of `REPEAT`, or
+/// A statement that is still to be executed, by its number; or the test at the end of `REPEAT`, or
 /// the return from a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Todo {
@@ -24,35 +24,35 @@ enum Todo {
     Return,
 }
 
-/// What a process waits for, and the value it offers.
+/// The state of a process: what it waits for, and the values it offers.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Status {
-    /// It has not begun.
+    /// It has not begun yet.
     New,
     Ready,
-    /// At the communication with this number, with the value it sends.
+    /// It waits at the communication with this number, with the value it sends.
     Waiting(usize, i32),
-    /// At the `SELECT` with this number, with the values it would send.
+    /// It waits at the `SELECT` with this number, with the values it would send.
     Selecting(usize, Vec<i32>),
-    /// At the `CHOICE` with this number.
+    /// It is at the `CHOICE` with this number.
     Choosing(usize),
     Ended,
 }
 
-/// The variables of a process, or of what it calls.
+/// The variables of a process, or of a process that it calls.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Frame {
     locals: [i32; 2],
-    /// What `r` stands for.
+    /// The variable to which `r` refers.
     reference: Option<Var>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Process {
-    /// Which process of the program it is; none for the body of the module.
+    /// The number of the process in the program; `None` for the body of the module.
     kind: Option<usize>,
     status: Status,
-    /// What is left to do, the next thing last.
+    /// The statements still to be executed, the next one last.
     todo: Vec<Todo>,
     frames: Vec<Frame>,
 }
@@ -61,9 +61,9 @@ struct Process {
 struct State {
     globals: [i32; GLOBALS],
     table: [i32; ELEMENTS as usize],
-    /// None for the program itself before it has created the others.
+    /// Empty before the program has created its processes.
     processes: Vec<Process>,
-    /// Who waits in which order, for signals and data, senders and receivers.
+    /// The waiting processes in their order: for signals and data, senders and receivers.
     queues: [Vec<usize>; 4],
     begun: bool,
 }
@@ -71,19 +71,19 @@ struct State {
 /// A fatal fault, by its kind.
 struct Fatal(&'static str);
 
-/// What comes after a statement.
+/// How an action continues after a statement.
 enum Next<'a> {
-    /// The next statement of the same action.
+    /// With the next statement.
     Statement,
-    /// The end of the action.
+    /// The action ends.
     End,
-    /// The communication with this number, and the value that is sent.
+    /// With the communication with this number; and the value that is sent.
     Talk(usize, &'a Talk, i32),
 }
 
 type Did<T> = Result<T, Fatal>;
 
-/// A way an action can go: the state, or nothing after a fatal fault; and what went wrong.
+/// One result of an action: the state, or `None` after a fatal fault; and the fault.
 type Way = (Option<State>, Option<&'static str>);
 
 /// All statements, each by its number.
@@ -94,8 +94,8 @@ struct Machine<'a> {
 }
 
 impl Program {
-    /// Explores the program; nothing if it has more states than allowed. With `fifo`, who has
-    /// waited longest goes first.
+    /// Explores the program; `None` if it has more states than allowed. With `fifo`, the process
+    /// that has waited longest goes first.
     pub fn graph(&self, fifo: bool, most: usize) -> Option<Graph> {
         let mut machine = Machine { statements: Vec::new(), program: self, fifo };
         machine.number(&self.called);
@@ -165,7 +165,8 @@ impl<'a> Machine<'a> {
     fn ways(&self, state: &State) -> Vec<Way> {
         let mut ways = Vec::new();
         if !state.begun {
-            // The module's body, which is process 0 and then waits for the others to be gone.
+            // The body of the module, which is process 0 and then waits until the others have
+            // ended.
             let mut next = State { begun: true, ..state.clone() };
             let main = Process { kind: None, status: Status::Ended, todo: Vec::new(), frames: Vec::new() };
             next.processes.push(main);
@@ -207,7 +208,7 @@ impl<'a> Machine<'a> {
         ways
     }
 
-    /// One action of a process, to each of its ends.
+    /// Executes one action of a process, with all its results.
     fn action(&self, mut state: State, p: usize, mut noted: Option<&'static str>, ways: &mut Vec<Way>) {
         state.processes[p].status = Status::Ready;
         loop {
@@ -234,7 +235,7 @@ impl<'a> Machine<'a> {
     /// Executes one statement.
     fn execute(&self, state: &mut State, p: usize, noted: &mut Option<&'static str>) -> Did<Next<'a>> {
         let Some(todo) = state.processes[p].todo.pop() else {
-            // It has ended: gone if it is the youngest, else it stays as it is.
+            // The process has ended: it is removed if it is the youngest, else it stays.
             if p + 1 == state.processes.len() {
                 state.processes.pop();
             } else {
@@ -331,7 +332,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Every partner that waits for what a process has come to.
+    /// Pairs a process with every partner that waits for its communication.
     fn pair(&self, state: &State, p: usize, talk: &Talk, offered: i32, noted: Option<&'static str>, ways: &mut Vec<Way>) {
         for q in (0..state.processes.len()).filter(|q| *q != p) {
             match &state.processes[q].status {
@@ -371,7 +372,7 @@ impl<'a> Machine<'a> {
             return;
         }
         let mut next = state.clone();
-        // A sender in SELECT looks at its guard before the receiver has the value.
+        // A sender in SELECT evaluates its guard before the receiver has the value.
         if clause.talk.sends.is_none() {
             self.deliver(&mut next, talk, (q, &clause.talk), offered);
         }
@@ -395,7 +396,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether nobody who waits for the same on the same port came before.
+    /// Whether no other process has waited longer for the same on the same port.
     fn is_first(&self, state: &State, p: usize, talk: &Talk) -> bool {
         let same = |q: &usize| {
             matches!(&state.processes[*q].status, Status::Waiting(number, _)
@@ -410,7 +411,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The variable that a name stands for in the innermost call.
+    /// The variable to which a name refers in the innermost call.
     fn place<'s>(&self, state: &'s mut State, p: usize, var: Var) -> &'s mut i32 {
         let depth = state.processes[p].frames.len() - 1;
         let (var, depth) = match var {
@@ -457,7 +458,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Whether two communications fit: the same port and message, one of them sending.
+/// Whether two communications match: the same port and message, and one of them sends.
 fn fits(a: &Talk, b: &Talk) -> bool {
     a.port == b.port && a.data == b.data && a.sends.is_some() != b.sends.is_some()
 }

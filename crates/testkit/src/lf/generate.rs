@@ -1,15 +1,15 @@
-//! Random programs: small, but with a bit of everything that processes can do to each other.
+//! Random programs: small, but with all kinds of interaction between processes.
 
 use super::{Clause, Condition, GLOBALS, PORTS, Program, Statement, Talk, Value, Var};
 
 struct Generator {
     state: u64,
-    /// What the process being made may use.
+    /// What the generated process may use.
     in_called: bool,
     process: usize,
     processes: usize,
     room: i32,
-    /// Whether `y` counts a loop and is left alone.
+    /// Whether `y` counts a loop, so that it must not be changed.
     counting: bool,
 }
 
@@ -92,7 +92,8 @@ impl Generator {
             5 | 6 => Value::Modulo(Box::new(Value::Add(Box::new(self.value(depth - 1)), Box::new(self.value(depth - 1)))), 3),
             7 => Value::Modulo(Box::new(self.value(depth - 1)), 2),
             8 => Value::Element(Box::new(Value::Modulo(Box::new(self.value(depth - 1)), 2))),
-            // What may fail depends on a variable: a constant that fails is refused.
+            // An operation that may fail depends on a variable, because the compiler refuses a
+            // constant that fails.
             9 if self.one_in(3) => Value::Element(Box::new(Value::Load(self.variable()))),
             10 if self.one_in(3) => Value::Divide(Box::new(self.value(0)), Box::new(Value::Load(self.variable()))),
             11 if self.one_in(6) => Value::Add(Box::new(Value::Constant(126)), Box::new(Value::Load(self.variable()))),
@@ -100,7 +101,7 @@ impl Generator {
         }
     }
 
-    /// A value that has no fault.
+    /// A value that cannot fail.
     fn safe_value(&mut self) -> Value {
         if self.one_in(2) { Value::Constant(self.below(3) as i32) } else { Value::Load(self.variable()) }
     }
@@ -155,7 +156,7 @@ impl Generator {
                 let (yes, no) = (self.below(3), self.below(2));
                 Statement::If(self.condition(1), self.block(yes, depth - 1, false), self.block(no, depth - 1, false))
             }
-            // A loop that counts, so that it has an end.
+            // A loop with a counter, so that it ends.
             12 if !self.counting => {
                 let count = self.below(2);
                 self.counting = true;
@@ -179,7 +180,7 @@ impl Generator {
                     .collect();
                 Statement::Choice(blocks)
             }
-            // Only processes of higher numbers, so that creation has an end.
+            // Only processes with higher numbers, so that the creation of processes ends.
             16 if may_create && !self.in_called && self.process + 1 < self.processes => {
                 let more = self.processes - self.process - 1;
                 Statement::Create(self.process + 1 + self.below(more), self.value(1))

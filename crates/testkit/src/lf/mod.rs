@@ -1,8 +1,8 @@
-//! Random programs of LF, and an evaluator that knows nothing of how they are compiled.
+//! Random LF programs, and an evaluator that is independent of the compiler.
 //!
-//! A program is a tree of its own here: [`Program::text`] writes it as LF, and
-//! [`Program::graph`] explores it by the meaning that `docs/lf.md` gives its
-//! statements. Whoever compiles the text must find the same graph.
+//! A program is a tree of its own here: [`Program::text`] writes it as LF, and [`Program::graph`]
+//! explores it by the semantics that `docs/lf.md` gives to its statements. The compiled program
+//! must have the same graph.
 
 mod evaluate;
 mod generate;
@@ -14,9 +14,9 @@ use std::fmt::Write;
 /// A variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Var {
-    /// Of the module: `g0`, `g1`.
+    /// A variable of the module: `g0`, `g1`.
     Global(usize),
-    /// Of the process: `x`, `y`.
+    /// A variable of the process: `x`, `y`.
     Local(usize),
     /// The parameter by reference of the called process: `r`.
     Reference,
@@ -52,9 +52,9 @@ pub struct Talk {
     pub port: usize,
     /// Whether the message is `v`, which carries a number, and not the signal `s`.
     pub data: bool,
-    /// What is sent; none if something is received.
+    /// The value that is sent; `None` for a receive.
     pub sends: Option<Value>,
-    /// Where it goes.
+    /// The variable that gets a received value.
     pub into: Var,
 }
 
@@ -86,7 +86,8 @@ pub enum Statement {
     Assert(Condition),
 }
 
-/// A program: processes `P0`, `P1`, …, the called process `Q`, and what the module creates.
+/// A program: processes `P0`, `P1`, …, the called process `Q`, and the processes that the module
+/// creates.
 #[derive(Clone, Debug)]
 pub struct Program {
     processes: Vec<Vec<Statement>>,

@@ -6,10 +6,10 @@ use super::{Channel, Component, Mutant, Naive, Print, Process, Refusal, State};
 use bytecode::{Fault, FaultKind, FieldMask, Op, Receive, Type};
 use std::collections::VecDeque;
 
-/// Most processes, and most channels (rule M-LIMITS).
+/// The largest number of processes, and of channels (rule M-LIMITS).
 const LIMIT: usize = 255;
 
-/// The element of an array that an index names.
+/// The element of an array at an index.
 fn element(elements: &[i32], index: i32) -> Option<i32> {
     elements.get(usize::try_from(index).ok()?).copied()
 }
@@ -18,7 +18,7 @@ impl Naive {
     /// Executes the instruction at `m`.
     pub(super) fn internal(&self, a: &mut Active, op: Op) -> Result<(), Stop> {
         self.spend(1)?;
-        // Where the path continues, unless a rule says otherwise.
+        // The address at which the path continues, unless a rule says otherwise.
         let mut next = a.m + 1;
         match op {
             Op::Ldc { value } => a.push(if self.is(Mutant::ConstantsAreShort) { i32::from(value as i16) } else { value }),
@@ -283,7 +283,7 @@ impl Naive {
             Op::Subv {} => u - v,
             _ => u * v,
         };
-        // What has 33 bits has not the value of its low 32.
+        // A result of 33 bits does not have the value of its low 32 bits.
         if i64::from(result as i32) != result && !self.is(Mutant::OverflowWraps) {
             return a.fault(FaultKind::Overflow);
         }
@@ -503,7 +503,7 @@ impl Naive {
         Ok(move |message: &Vec<i32>| masked.iter().zip(&values).all(|(&field, value)| message.get(field) == Some(value)))
     }
 
-    /// The place of the message that a receive looks at, if it matches.
+    /// The position of the message that a receive takes, if one matches.
     fn selected(&self, channel: &Channel, matches: impl Fn(&Vec<i32>) -> bool, how: Receive) -> Option<usize> {
         match how {
             Receive::First | Receive::PeekFirst => channel.messages.front().filter(|message| matches(message)).map(|_| 0),

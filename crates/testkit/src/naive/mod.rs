@@ -22,12 +22,13 @@ use bytecode::{Addr, Fault, FormatId, Mode, Op, Program};
 use contract::{Action, FaultCode, Successors, System};
 use std::cell::Cell;
 
-/// When states are followed only once (rule S-ENDLESS), and how much work one question may cost.
+/// The number of states after which states are followed only once (rule S-ENDLESS), and the limits
+/// on the work for one question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// After more continuations than this within one transition, no state is followed twice.
     pub merge: usize,
-    /// Most work to answer one question: instructions executed and components copied.
+    /// The largest amount of work for one question: instructions executed and components copied.
     pub work: u64,
     /// The deepest recursion over continued steps.
     pub recursion: usize,
@@ -39,13 +40,13 @@ impl Default for Limits {
     }
 }
 
-/// Why there is no answer.
+/// Why a question has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The question costs more than [`Limits`] allow. The rules define an answer, but this
     /// evaluator does not compute it.
     TooMuchWork,
-    /// The program does what the verifier forbids, at this address.
+    /// The program does something that the verifier forbids, at this address.
     Malformed(Addr),
 }
 
@@ -54,9 +55,9 @@ pub enum Refusal {
 pub struct Outcome {
     /// The process whose transition it is: in a rendezvous, the one that offers.
     pub process: usize,
-    /// What went wrong; without a successor it is fatal.
+    /// The fault; it is fatal if there is no successor.
     pub fault: Option<Fault>,
-    /// What it reports to an observer (rule I-PRINT).
+    /// Its reports to an observer (rule I-PRINT).
     pub prints: Vec<Print>,
     /// The state reached.
     pub state: Option<State>,
@@ -65,7 +66,7 @@ pub struct Outcome {
 /// The format and the values of a `PRINT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Print {
-    /// Who prints.
+    /// The process that prints.
     pub process: usize,
     /// The format.
     pub format: FormatId,
@@ -73,7 +74,7 @@ pub struct Print {
     pub values: Vec<i32>,
 }
 
-/// The initial state, or what prevents it.
+/// The initial state, or the fault that prevents it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Initial {
     /// The first fault of the prologues.
@@ -98,7 +99,7 @@ pub struct Naive {
     mutant: Option<Mutant>,
     /// Work left for the present question.
     fuel: Cell<u64>,
-    /// How many activations are inside one another at present.
+    /// The number of nested activations at present.
     nesting: Cell<usize>,
 }
 
@@ -180,7 +181,7 @@ impl Naive {
         addresses
     }
 
-    /// From an address that holds `JMP a`, the location is that of `a`.
+    /// Follows unconditional jumps: the location of `JMP a` is that of `a`.
     fn behind_jumps(&self, mut at: usize) -> usize {
         if self.is(Mutant::JumpsNotFollowed) {
             return at;

@@ -1,4 +1,4 @@
-//! Deliberate mistakes, at least one for each rule. The tests must notice each of them.
+//! Deliberate mistakes, at least one for each rule. The tests must detect each of them.
 
 macro_rules! mutants {
     ($($rule:literal: $($(#[$meta:meta])* $name:ident),+;)*) => {

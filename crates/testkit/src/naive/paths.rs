@@ -15,7 +15,7 @@ pub(super) struct Offer {
     pub message: Vec<i32>,
 }
 
-/// In which circumstances a process is activated.
+/// The circumstances in which a process is activated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Circumstances {
     /// The value of `TIMEOUT`.
@@ -26,16 +26,16 @@ pub(super) struct Circumstances {
     pub continues_deterministic: bool,
     /// The offer that the process answers.
     pub answers: Option<Offer>,
-    /// What the transition has reported so far.
+    /// The reports of the transition so far.
     pub log: Log,
 }
 
-/// What a transition reports besides the state it reaches.
+/// The reports of a transition, in addition to the state it reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Log {
     /// Its first fault that is not fatal (rule F-CONTINUE).
     pub carried: Option<Fault>,
-    /// What it prints (rule I-PRINT).
+    /// Its prints (rule I-PRINT).
     pub prints: Vec<Print>,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Path {
     pub offer: Option<Offer>,
     pub received: bool,
     pub log: Log,
-    /// What `TIMEOUT` gave on it.
+    /// The value of `TIMEOUT` on it.
     pub timeout: bool,
 }
 
@@ -181,7 +181,7 @@ impl Naive {
         self.paths(Active { m: at, ..a.clone() })
     }
 
-    /// **I-NDET**: first what follows, then the target.
+    /// **I-NDET**: first the next instruction, then the target.
     fn i_ndet(&self, a: Active, target: Addr) -> Result<Vec<Path>, Refusal> {
         let mut both = [a.m + 1, target.index()];
         if self.is(Mutant::NdetBackwards) {
@@ -192,7 +192,7 @@ impl Naive {
         Ok(paths)
     }
 
-    /// **I-ELSE**: what follows and, if nothing there succeeds, the target.
+    /// **I-ELSE**: the next instruction and, if no path from there succeeds, the target.
     fn i_else(&self, a: Active, target: Addr) -> Result<Vec<Path>, Refusal> {
         let mut paths = self.paths_from(&a, a.m + 1)?;
         if !self.some_succeeds(a.p, &paths, &a.how)? {
@@ -201,7 +201,7 @@ impl Naive {
         Ok(paths)
     }
 
-    /// **I-UNLESS**: the target and, if nothing there succeeds, what follows.
+    /// **I-UNLESS**: the target and, if no path from there succeeds, the next instruction.
     fn i_unless(&self, a: Active, target: Addr) -> Result<Vec<Path>, Refusal> {
         let mut paths = self.paths_from(&a, target.index())?;
         if !self.some_succeeds(a.p, &paths, &a.how)? || self.is(Mutant::UnlessTakesBoth) {
@@ -219,7 +219,7 @@ impl Naive {
         Ok(false)
     }
 
-    /// Whether a path of `p` succeeds, as I-ELSE has it.
+    /// Whether a path of `p` succeeds, in the sense of I-ELSE.
     pub(super) fn succeeds(&self, p: usize, path: &Path, how: &Circumstances) -> Result<bool, Refusal> {
         if how.answers.is_some() && !path.received && !self.is(Mutant::AnswersSucceedWithoutReceiving) {
             return Ok(false);
@@ -282,8 +282,8 @@ impl Naive {
         Ok(vec![Path { end: End::Step(mode), state: a.state, offer: a.offer, received: a.received, log: a.log, timeout: a.how.timeout }])
     }
 
-    /// **E-TERM**: the process and the channels it owns are removed: those created between its own
-    /// creation and the next process's.
+    /// **E-TERM**: the process and its channels are removed. Its channels are those created between
+    /// its own creation and that of the next process.
     fn e_term(&self, a: &mut Active) {
         let mut number = 0;
         let mut place = 0;

@@ -5,32 +5,32 @@ use super::{Mutant, Naive, Outcome, Refusal, State};
 use bytecode::{Addr, Fault, FaultKind, Mode, Op};
 use std::collections::HashSet;
 
-/// The length at which a mutant takes a long sequence for an endless one.
+/// The length from which on a mutant treats a sequence as endless.
 const LONG: usize = 200;
 
 /// A state inside a transition, and the process that continues from it.
 type Inside = (State, usize);
 
-/// One transition while it is put together.
+/// A transition under construction.
 struct Sequence {
     /// The process whose transition it is.
     initiator: usize,
-    /// Where that process stood before.
+    /// The location of that process before the transition.
     began_at: Addr,
-    /// The states on the way to here that a `STEP I` led to.
+    /// The states on the present path that a `STEP I` led to.
     way: Vec<Inside>,
-    /// All states that a `STEP I` led to and that were followed, and how many times any was.
+    /// All states that a `STEP I` led to and that were followed, and the number of times.
     followed: HashSet<Inside>,
     times: usize,
-    /// How many continued steps are nested at present.
+    /// The number of nested continued steps at present.
     depth: usize,
 }
 
-/// The outcomes of a path, and what else became of it.
+/// The outcomes of a path, and whether it was cut.
 #[derive(Default)]
 struct Found {
     outcomes: Vec<Outcome>,
-    /// Whether some continuation was cut (rule S-ENDLESS).
+    /// Whether a continuation was cut (rule S-ENDLESS).
     cut: bool,
 }
 
@@ -46,7 +46,7 @@ impl Found {
 }
 
 impl Naive {
-    /// **S-TIMEOUT**: all transitions, and once more if there is none.
+    /// **S-TIMEOUT**: all transitions; if there is none, once more with the timeout.
     pub(super) fn s_timeout(&self, state: &State) -> Result<Vec<Outcome>, Refusal> {
         let outcomes = self.s_privilege(state, false)?;
         if !outcomes.is_empty() {
@@ -56,7 +56,7 @@ impl Naive {
         self.s_privilege(&free, true)
     }
 
-    /// **S-PRIVILEGE**: the holder's transitions; all processes' if it has none.
+    /// **S-PRIVILEGE**: the transitions of the holder; those of all processes if it has none.
     fn s_privilege(&self, state: &State, timeout: bool) -> Result<Vec<Outcome>, Refusal> {
         if let Some(e) = state.exclusive {
             let outcomes = self.transitions_of(state, e, timeout)?;
@@ -126,7 +126,7 @@ impl Naive {
         found
     }
 
-    /// An outcome: **S-SCRATCH** is for each of them.
+    /// An outcome. **S-SCRATCH** applies to each of them.
     fn outcome(&self, sequence: &Sequence, state: State, exclusive: Option<usize>, log: Log) -> Found {
         let mut state = State { exclusive: exclusive.filter(|_| self.has_atomic), ..state };
         if !self.is(Mutant::ScratchStays) {
@@ -141,7 +141,7 @@ impl Naive {
         Found::one(Outcome { process: sequence.initiator, fault: log.carried, prints: log.prints, state: Some(state) })
     }
 
-    /// **F-FATAL**; and **F-CONTINUE**: the one carried is reported, if there is one.
+    /// **F-FATAL**; and **F-CONTINUE**: the fault carried is reported, if there is one.
     fn fatal(&self, sequence: &Sequence, log: Log, fault: Fault) -> Found {
         let fault = if self.is(Mutant::FatalFaultsReplace) { fault } else { log.carried.unwrap_or(fault) };
         Found::one(Outcome { process: sequence.initiator, fault: Some(fault), prints: log.prints, state: None })
@@ -159,7 +159,7 @@ impl Naive {
         self.outcome(sequence, path.state, exclusive, path.log)
     }
 
-    /// What `p` may do next within the transition.
+    /// The circumstances in which `p` continues within the transition.
     fn going_on(&self, path: &Path, continues_deterministic: bool) -> Circumstances {
         let within = continues_deterministic && path.timeout && !self.is(Mutant::TimeoutEndsWithAStep);
         let timeout = within || self.is(Mutant::TimeoutGoesOn);
@@ -248,7 +248,7 @@ impl Naive {
         Addr(state.process(p as i32).map_or(0, |process| self.locations[process.ty][process.location]) as u32)
     }
 
-    /// **S-RENDEZVOUS**: each other process's answers.
+    /// **S-RENDEZVOUS**: the answers of each other process.
     fn s_rendezvous(&self, sequence: &mut Sequence, p: usize, path: Path, offer: Offer) -> Result<Found, Refusal> {
         let mut found = Found::default();
         for q in 0..path.state.process_count() {

@@ -1,4 +1,4 @@
-//! States as rich values, and their byte form as rules M-STATE, M-PROCESS and M-CHANNEL have it.
+//! States as rich values, and their byte form by the rules M-STATE, M-PROCESS and M-CHANNEL.
 //!
 //! This code is independent of `bytecode::Layout` on purpose: there are two descriptions of the
 //! same bytes, and every test that compares states compares them.
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 pub struct State {
     /// The process with the privilege.
     pub exclusive: Option<usize>,
-    /// The process that moved last; 0 in programs that never ask.
+    /// The process that moved last; 0 in programs that never use it.
     pub last: usize,
     /// Each global's elements.
     pub globals: Vec<Vec<i32>>,
@@ -23,7 +23,7 @@ pub struct State {
     pub created: Vec<Component>,
 }
 
-/// Something created.
+/// A component created at run time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Component {
     /// A process.
@@ -58,17 +58,17 @@ pub struct Channel {
     pub messages: VecDeque<Vec<i32>>,
 }
 
-/// A byte string that is not a state of the program: what is wrong, and where.
+/// A byte string that is not a state of the program: the error and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAState {
-    /// What is wrong.
+    /// The error.
     pub what: &'static str,
-    /// At which byte.
+    /// The offset of the byte.
     pub at: usize,
 }
 
 impl State {
-    /// How many processes there are.
+    /// The number of processes.
     pub fn process_count(&self) -> usize {
         self.processes().count()
     }
@@ -136,7 +136,7 @@ impl State {
     }
 }
 
-/// The low bits a type keeps.
+/// The number of bits that a type keeps.
 fn bits(ty: Type) -> u32 {
     match ty {
         Type::Bit => 1,
@@ -147,13 +147,13 @@ fn bits(ty: Type) -> u32 {
     }
 }
 
-/// The bytes a type takes: the least of 1, 2 and 4 that holds it.
+/// The number of bytes that a type takes: the least of 1, 2 and 4 that holds it.
 fn bytes(ty: Type) -> usize {
     [1, 2, 4].into_iter().find(|n| bits(ty) <= 8 * n).unwrap_or(4) as usize
 }
 
 impl Naive {
-    /// **M-VALUE**: what remains of a value that is stored.
+    /// **M-VALUE**: the value after it is stored in a variable of this type.
     pub(super) fn m_value(&self, ty: Type, value: i32) -> i32 {
         let low = i64::from(value) & ((1i64 << bits(ty)) - 1);
         let signed = matches!(ty, Type::Short | Type::Int) && !(self.is(Mutant::ShortIsUnsigned) && ty == Type::Short);

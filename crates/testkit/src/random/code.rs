@@ -1,8 +1,8 @@
-//! Instructions under construction, with jumps to places that are not known yet.
+//! Instructions under construction, with jumps to addresses that are not known yet.
 
 use bytecode::{Addr, Op};
 
-/// A place in the code, known or not yet.
+/// An address in the code, known or not yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place(usize);
 
@@ -11,7 +11,7 @@ pub(super) struct Place(usize);
 pub(super) struct Code {
     pub ops: Vec<Op>,
     places: Vec<Option<Addr>>,
-    /// Instructions whose operand is a place.
+    /// Instructions whose operand is such an address.
     open: Vec<(usize, Place)>,
 }
 
@@ -24,29 +24,29 @@ impl Code {
         self.ops.push(op);
     }
 
-    /// A place whose address is defined later.
+    /// A new address that is defined later.
     pub fn place(&mut self) -> Place {
         self.places.push(None);
         Place(self.places.len() - 1)
     }
 
-    /// Puts a place here.
+    /// Defines the address to be here.
     pub fn put(&mut self, place: Place) {
         self.places[place.0] = Some(self.here());
     }
 
-    /// Where a place is, if that is known.
+    /// The address, if it is known.
     pub fn addr(&self, place: Place) -> Option<Addr> {
         self.places[place.0]
     }
 
-    /// An instruction that names a place.
+    /// Adds an instruction with such an address as its operand.
     pub fn to(&mut self, make: impl FnOnce(Addr) -> Op, place: Place) {
         self.open.push((self.ops.len(), place));
         self.ops.push(make(Addr(0)));
     }
 
-    /// The instructions with all places resolved; `fallback` for those that were never placed.
+    /// The instructions with all addresses resolved; `fallback` for those that were never defined.
     pub fn finish(mut self, fallback: impl Fn(usize) -> Addr) -> Vec<Op> {
         for (at, place) in std::mem::take(&mut self.open) {
             let addr = self.places[place.0].unwrap_or_else(|| fallback(at));

@@ -29,7 +29,7 @@ impl Generator {
         self.code.push(Op::Ldc { value });
     }
 
-    /// Something that is 0 or not, often enough not.
+    /// A condition that is often enough true.
     pub(super) fn condition(&mut self, process: usize) {
         match self.below(8) {
             0..=2 => {
@@ -153,7 +153,7 @@ impl Generator {
                 self.code.push(Op::Poll { fields, mask, how });
             }
             Expression::Choice if self.splits > 0 => {
-                // A value of two, while others may lie below on the stack.
+                // One of two values, while others may be below on the stack.
                 self.splits -= 1;
                 let (other, join) = (self.code.place(), self.code.place());
                 self.code.to(|target| Op::Ndet { target }, other);
@@ -168,7 +168,7 @@ impl Generator {
         }
     }
 
-    /// What other processes are and do.
+    /// Questions about other processes.
     fn remote(&mut self, process: usize) {
         self.process_number();
         let ty = self.below(self.program.processes.len());

@@ -49,7 +49,7 @@ const STATEMENTS: [(Statement, u64); 12] = [
     (Statement::Register, 1),
 ];
 
-/// What an expression can be, likewise.
+/// The kinds of expressions, likewise.
 const EXPRESSIONS: [(Expression, u64); 16] = [
     (Expression::Constant, 3),
     (Expression::Load, 4),
@@ -118,7 +118,7 @@ struct Swarm {
     lively: bool,
 }
 
-/// How a way forks.
+/// The kinds of branching.
 #[derive(Clone, Copy)]
 enum Alternative {
     Ndet,
@@ -173,11 +173,11 @@ impl Swarm {
 /// A process type while its code is generated.
 struct Body {
     process: usize,
-    /// Where each hub begins; `hubs[0]` is the entry.
+    /// The address of each hub; `hubs[0]` is the entry.
     hubs: Vec<Place>,
     /// Hubs that some leaf goes to and that have no code yet.
     wanted: Vec<usize>,
-    /// Where each subroutine begins, and whether it is called.
+    /// The address of each subroutine, and whether it is called.
     subroutines: Vec<(Place, bool)>,
     /// The first subroutine that may be called here. A subroutine may only call later ones, so
     /// there is no recursion.
@@ -191,9 +191,9 @@ struct Generator {
     code: Code,
     /// The hubs of every process type, for AT.
     hubs: Vec<Vec<Place>>,
-    /// Registers written on every path to here, a bit each.
+    /// Registers written on every path to here, one bit each.
     written: u32,
-    /// How many paths the step under construction may still split into.
+    /// The number of paths into which the step under construction may still split.
     splits: u32,
 }
 
@@ -215,7 +215,7 @@ impl Generator {
         self.random.below(n as u64) as usize
     }
 
-    /// One of several things, each as often as its weight says.
+    /// One of several values, with a frequency by weight.
     fn weighted<T: Copy>(&mut self, from: &[(T, u64)]) -> T {
         let mut at = self.random.below(from.iter().map(|(_, weight)| weight).sum());
         for &(thing, weight) in from {
@@ -283,7 +283,7 @@ impl Generator {
         Variable { name, ty, length, init, shown: Shown::Number, scratch }
     }
 
-    /// Everything beside the code.
+    /// Everything except the code.
     fn tables(&mut self) {
         for i in 0..1 + self.below(3) {
             let variable = self.variable(format!("g{i}"), i == 0);
@@ -371,7 +371,7 @@ impl Generator {
         self.weighted(&swarm.modes)
     }
 
-    /// An instruction that forks; the condition it needs comes before it.
+    /// Adds an instruction that branches, after the condition that it needs.
     fn fork(&mut self, process: usize, other: Place) {
         let swarm = self.swarm.clone();
         let alternative = self.weighted(&swarm.alternatives);

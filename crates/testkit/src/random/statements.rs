@@ -84,7 +84,7 @@ impl Generator {
         }
     }
 
-    /// Stores what lies on the stack.
+    /// Stores the value on the stack.
     fn store(&mut self, process: usize) {
         let (named, variable) = self.some_variable(process);
         if variable.length.is_some() || self.one_in(12) {
@@ -111,10 +111,10 @@ impl Generator {
         self.store(process);
     }
 
-    /// Pushes a channel's number and returns its number of fields, as far as it is known.
+    /// Pushes the number of a channel and returns its number of fields, if that is known.
     pub(super) fn channel(&mut self, process: usize) -> usize {
         if self.one_in(25) {
-            // Whatever a variable holds: perhaps a channel, perhaps none.
+            // The value of a variable, which may be the number of a channel or not.
             let (named, variable) = self.some_variable(process);
             if variable.length.is_none() {
                 self.code.push(match named {
@@ -140,7 +140,7 @@ impl Generator {
         self.code.push(if sorted { Op::Sends { fields } } else { Op::Send { fields } });
     }
 
-    /// Pushes a channel and what a receive wants of a message.
+    /// Pushes a channel and the pattern of a receive.
     pub(super) fn pattern(&mut self, process: usize) -> (u32, FieldMask, Receive) {
         let fields = self.channel(process);
         let mask = if self.one_in(3) { self.below(1 << fields) as u32 } else { 0 };

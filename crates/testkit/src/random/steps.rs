@@ -49,7 +49,7 @@ impl Generator {
         self.end(body);
     }
 
-    /// The last step of a leaf, and the way to some hub.
+    /// The last step of a leaf, and the jump to some hub.
     pub(super) fn end(&mut self, body: &mut Body) {
         let mode = self.mode();
         self.step(mode);
@@ -72,7 +72,7 @@ impl Generator {
         }
     }
 
-    /// Two ways that meet again within the step.
+    /// Two paths that join again within the step.
     pub(super) fn branch(&mut self, body: &mut Body, may_block: bool) {
         if self.splits == 0 {
             return;

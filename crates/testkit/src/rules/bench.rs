@@ -6,19 +6,19 @@ use bytecode::{Fault, Verified};
 use contract::{Successors, System};
 use std::sync::Arc;
 
-/// How a case ends: the error says what was expected.
+/// The result of a case: the error says what was expected.
 pub type Verdict = Result<(), String>;
 
-/// How an engine is made for a program.
+/// The function that creates an engine for a program.
 pub type Make<'a> = &'a dyn Fn(Arc<Verified>) -> Box<dyn System>;
 
-/// A place where an engine can be asked.
+/// A test bench for an engine.
 pub struct Bench<'a> {
     make: Make<'a>,
 }
 
-/// One transition, in words: `1:5,6!Assertion` is a transition of process 1 to a state with these
-/// values and with this fault; without values it leads nowhere.
+/// One transition as text: `1:5,6!Assertion` is a transition of process 1 to a state with these
+/// values and with this fault; without values it has no successor.
 fn words(process: usize, values: Option<Vec<String>>, fault: Option<Fault>) -> String {
     let values = values.map_or(String::new(), |values| values.join(","));
     let fault = fault.map_or(String::new(), |fault| format!("!{:?}", fault.kind));
@@ -36,7 +36,7 @@ impl<'a> Bench<'a> {
         self.load_program(assembly::verified(text))
     }
 
-    /// Loads a program that was made in another way.
+    /// Loads a program from another source.
     pub fn load_program(&self, program: Verified) -> UnderTest {
         let naive = Naive::new(program.program());
         let system = (self.make)(Arc::new(program));
@@ -73,12 +73,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Two texts must be equal.
+/// Requires that two texts are equal.
 pub(super) fn same(found: &str, expected: &str) -> Verdict {
     if found == expected { Ok(()) } else { Err(format!("found `{found}`, expected `{expected}`")) }
 }
 
-/// Something must hold.
+/// Requires that a condition holds.
 pub(super) fn holds(condition: bool, what: &str) -> Verdict {
     if condition { Ok(()) } else { Err(format!("{what}: not so")) }
 }
@@ -115,7 +115,7 @@ impl UnderTest {
             .collect()
     }
 
-    /// The state reached by taking one choice after the other.
+    /// The state reached by taking the given choices in order.
     pub fn walk(&mut self, choices: &[usize]) -> Result<Vec<u8>, String> {
         let mut state = self.initial()?;
         for (i, &choice) in choices.iter().enumerate() {
@@ -128,12 +128,12 @@ impl UnderTest {
         Ok(state)
     }
 
-    /// A state, read.
+    /// A state, decoded.
     pub fn read(&self, state: &[u8]) -> Result<State, String> {
         self.naive.decode(state).map_err(|naive::NotAState { what, at }| format!("no state: {what} at byte {at} of {state:?}"))
     }
 
-    /// The transitions of a state in words.
+    /// The transitions of a state as text.
     pub fn transitions(&mut self, state: &[u8], watch: &str) -> Result<String, String> {
         let mut all = Vec::new();
         for (process, fault, state) in self.outcomes(state) {

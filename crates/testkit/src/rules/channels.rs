@@ -29,8 +29,8 @@ fn a_new_channel(b: &Bench<'_>) -> Verdict {
     b.expect_after(text, &[0], "x #", "1:3,0/1/1")
 }
 
-/// A process that executes this with a channel of capacity 3 with two fields, which contains (1,1),
-/// (2,1), (1,2), oldest first.
+/// A process that executes this code with a channel of capacity 3 with two fields, which contains
+/// (1,1), (2,1), (1,2), oldest first.
 fn with_three(code: &str) -> String {
     format!(
         "global int x = 9 | global int y = 9 | channel c = [3] of {{ short, short }}
@@ -47,7 +47,7 @@ const DRAIN: &str = "LDC 0 | STG x | STEP D
     L: LDC c | LEN | JMPZ done | LDC c | RECV 2, {}, first | LDG x | LDC 10 | MUL | PUSH r0 | ADD | LDC 10 | MUL | PUSH r1 | ADD | STG x | STEP D
     JMP L | done: LDC 0 | DROP";
 
-/// What lies in the channel after this code.
+/// Requires these contents of the channel after this code.
 fn left(b: &Bench<'_>, code: &str, expected: &str) -> Verdict {
     b.expect_after(&with_three(&format!("{code} | STEP D | {DRAIN}")), &[0], "x", expected)
 }
@@ -91,7 +91,7 @@ fn messages_of_another_length(b: &Bench<'_>) -> Verdict {
     ] {
         b.expect_after(&with_three(&format!("LDC c | {code}")), &[0], "x", "0:!Message")?;
     }
-    // An operation that cannot happen is no fault: nothing to receive, no room, no match.
+    // An operation that cannot happen is not a fault: nothing to receive, no room, no match.
     let text = |code: &str| {
         format!(
             "global byte x | channel c = [1] of {{ byte, byte }} | channel r = [0] of {{ byte, byte }}
@@ -106,7 +106,7 @@ fn messages_of_another_length(b: &Bench<'_>) -> Verdict {
     b.expect(&full("LDC c | LDC 1 | SEND 1"), "x", "")?;
     b.expect(&full("LDC c | LDC 8 | RECV 1, {0}, first"), "x", "")?;
     b.expect(&full("LDC c | LDC 7 | RECV 1, {0}, first"), "x", "0:!Message")?;
-    // Fewer fields are looked at, and left alone, as the operation says.
+    // An operation with fewer fields looks only at these, and leaves the others unchanged.
     b.expect(&full("LDC c | LDC 7 | POLL 1, {0}, first | STG x"), "x", "0:1")?;
     b.expect(&full("LDC c | LDC 8 | POLL 1, {0}, any | STG x"), "x", "0:0")?;
     b.expect(&full("LDC 5 | POP r1 | LDC c | RECV 1, {}, peek-first | PUSH r0 | PUSH r1 | ADD | STG x"), "x", "0:12")?;
@@ -134,7 +134,7 @@ fn one_offer_at_a_time(b: &Bench<'_>) -> Verdict {
     };
     b.expect(&text("LDC 0 | DROP"), "x .", "0:1,1/1/0 0:1,1/0/1")?;
     b.expect(&text("LDC c | LDC 2 | SEND 1"), "x .", "")?;
-    // A message into a buffer is another matter.
+    // A message in a buffer is different.
     b.expect(&text("LDC d | LDC 2 | SEND 1"), "x #", "0:1,0/1 0:1,0/1")?;
     // The offer is for other processes: its own process does not receive it.
     b.expect(&text("LDC c | RECV 1, {}, first"), "x .", "")
@@ -151,13 +151,13 @@ fn no_offer_in_a_deterministic_sequence(b: &Bench<'_>) -> Verdict {
     };
     b.expect(&text("I"), "x .", "0:1,2/1")?;
     b.expect(&text("D"), "x .", "0:!Blocked")?;
-    // It is blocked because of that, before a fault of the offer could occur.
+    // It is blocked for this reason, before a fault of the offer could occur.
     b.expect(&text("D").replace("SEND 1 | STEP N", "SEND 1 | STEP D"), "x .", "0:!Blocked")?;
     // Another alternative is taken, as if this one were blocked.
     let text =
         text("D").replace("LDC c | LDC 1 | SEND 1 | STEP N", "NDET a | LDC c | LDC 1 | SEND 1 | STEP N | NEX | a: LDC 5 | STG x | STEP N");
     b.expect(&text, "x", "0:5")?;
-    // Once the sequence is over, offers are possible again.
+    // After the sequence, offers are possible again.
     let text = text.replace("STEP D |", "STEP D | LDC 0 | DROP | STEP I |").replace("NDET a |", "");
     let text = text.replace("NEX | a: LDC 5 | STG x | STEP N |", "");
     b.expect(&text, "x", "0:1")
@@ -183,7 +183,7 @@ fn an_answer_and_sends(b: &Bench<'_>) -> Verdict {
     b.expect(&text(nothing, "LDC d | LDC 1 | SENDS 1"), "#", "0:0/1/0")?;
     b.expect(&text(nothing, "LDC e | LDC 1 | SEND 1"), "#", "")?;
     b.expect(&text(nothing, "LDC c | LDC 1 | SENDS 1"), "#", "")?;
-    // The step after it may.
+    // The step after it may make one.
     b.expect(&text(nothing, "STEP I | LDC e | LDC 1 | SEND 1"), ".", "0:1/2/1")
 }
 
@@ -203,7 +203,7 @@ fn messages_are_sorted(b: &Bench<'_>) -> Verdict {
     {
         b.expect(&text(first, second), "x", expected)?;
     }
-    // The stored fields are compared as signed integers: 65535 is -1 in a short. That is the least
+    // The stored fields are compared as signed integers: 65535 is -1 in a short, which is the least
     // here: -9 and 1320 remain.
     b.expect(&text(65535, 0), "x", "0:-98680")?;
     // The message is inserted before the first larger one, even if smaller ones follow, and after
@@ -214,7 +214,7 @@ fn messages_are_sorted(b: &Bench<'_>) -> Verdict {
         .replace("DRAIN", DRAIN);
     b.expect(&unsorted, "x", "0:405010")?;
     equal_messages_keep_their_order(b)?;
-    // Blocked like a plain send; at capacity 0 an offer like any other.
+    // Blocked like a plain send; at capacity 0 it is an ordinary offer.
     b.expect_after(&with_three("LDC c | LDC 0 | LDC 0 | SENDS 2"), &[0], "x", "")?;
     let text = "global byte x | channel c = [0] of { byte }
         process p() { | LDC c | LDC 7 | SENDS 1 | STEP N | NEX | }
@@ -241,10 +241,10 @@ fn the_oldest_message(b: &Bench<'_>) -> Verdict {
     // With a pattern, the oldest must match.
     b.expect_after(&with_three("LDC c | LDC 1 | RECV 2, {0}, first | PUSH r1 | STG x"), &[0], "x #", "0:1,2")?;
     b.expect_after(&with_three("LDC c | LDC 2 | RECV 2, {0}, first"), &[0], "x #", "")?;
-    // The values lie in the order of the fields.
+    // The values are on the stack in the order of the fields.
     b.expect_after(&with_three("LDC c | RECV 2, {}, first | LDC c | LDC 2 | LDC 1 | RECV 2, {0, 1}, first"), &[0], "#", "0:1")?;
     b.expect_after(&with_three("LDC c | RECV 2, {}, first | LDC c | LDC 1 | LDC 2 | RECV 2, {0, 1}, first"), &[0], "#", "")?;
-    // Values are compared as they are, not as they would be stored.
+    // Values are compared unchanged, not truncated like stored ones.
     b.expect_after(&with_three("LDC c | LDC 65537 | RECV 2, {0}, first"), &[0], "#", "")?;
     // An empty channel blocks.
     b.expect("channel c = [1] of { byte } | process p() { | LDC c | RECV 1, {}, first | STEP N | NEX | } | start p", "#", "")
@@ -268,7 +268,7 @@ fn peeking(b: &Bench<'_>) -> Verdict {
     b.expect_after(&with_three("LDC c | LDC 3 | RECV 2, {0}, peek-any"), &[0], "#", "")
 }
 
-/// p offers (1, 300), which a byte does not hold; q does this.
+/// p offers (1, 300), which does not fit a byte; q executes this code.
 fn meeting(code: &str) -> String {
     format!(
         "global int x = 9 | global int y = 9 | channel c = [0] of {{ byte, byte }} | channel d = [1] of {{ byte }}
@@ -299,7 +299,7 @@ fn an_answer_and_other_receives(b: &Bench<'_>) -> Verdict {
     let other = "LDC d | RECV 1, {}, first";
     b.expect_after(&text(receive), &[0], "#", "0:0/1")?;
     b.expect_after(&text(other), &[0], "#", "1:0/0")?;
-    // From elsewhere only once the offer is received.
+    // Receiving from another channel is possible only after the offer is received.
     b.expect_after(&text(&format!("{receive} | {other}")), &[0], "#", "0:0/0")?;
     b.expect_after(&text(&format!("{other} | {receive}")), &[0], "#", "")?;
     b.expect_after(&text(&format!("{} | {receive}", other.replace("first", "peek-first"))), &[0], "#", "")
@@ -339,7 +339,7 @@ fn lengths(b: &Bench<'_>) -> Verdict {
     b.expect(&ask(0), "x", "0:10")?;
     b.expect(&ask(1), "x", "0:100")?;
     b.expect(&ask(2), "x", "0:201")?;
-    // At capacity 0: empty, not full; an offer is no message.
+    // At capacity 0: empty and not full; an offer is not a message.
     let rendezvous = ask(0).replace("[2]", "[0]");
     b.expect(&rendezvous, "x", "0:10")?;
     let offering = "global int x | channel c = [0] of { byte }
@@ -365,10 +365,10 @@ fn claims(b: &Bench<'_>) -> Verdict {
     b.expect_after(&text("LDC c | LDC 6 | SENDS 1"), &[0], "x #", "0:0,0 1:1,2!ExclusiveSend")?;
     b.expect_after(&text("LDC c | RECV 1, {}, first"), &[0], "x #", "0:0,0 1:1,0!ExclusiveReceive")?;
     b.expect_after(&text("LDC c | RECV 1, {}, peek-any"), &[0], "x #", "0:0,0 1:1,1!ExclusiveReceive")?;
-    // Asking is free; what blocks has not happened.
+    // A poll needs no claim, and a blocked operation has not happened.
     b.expect_after(&text("LDC c | POLL 1, {}, first | DROP"), &[0], "x #", "0:0,0 1:1,1")?;
     b.expect_after(&text("LDC c | LDC 6 | SEND 1 | LDC 0 | NEXZ"), &[0], "x #", "0:0,0")?;
-    // Receiver and sender are claimed apart; a rendezvous is both at once.
+    // Receiver and sender are claimed separately; a rendezvous is both at once.
     let text = "global int x | channel c = [0] of { byte }
         process p() { | LDC c | XR | STEP N | NEX | }
         process q() { | LDC c | LDC 5 | SEND 1 | STEP N | NEX | }

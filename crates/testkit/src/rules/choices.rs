@@ -1,4 +1,4 @@
-//! Section 3: instructions with more than one successor, and what blocks.
+//! Section 3: instructions with more than one successor, and instructions that block.
 
 use super::{Bench, Case, Verdict, case};
 
@@ -36,7 +36,7 @@ fn both_ways_in_order(b: &Bench<'_>) -> Verdict {
         }
         start p";
     b.expect(text, "x", "0:1 0:2 0:3 0:4")?;
-    // What one way does is unknown to the other.
+    // The effects of one path are not visible to the other.
     let text = "global byte x
         process p() { | LDC 1 | NDET a | LDC 5 | STG x | LDC 6 | POP r0 | DROP | STEP N | NEX | a: LDG x | ADD | STG x | STEP N | NEX | }
         start p";
@@ -47,9 +47,9 @@ fn else_only_if_nothing_succeeds(b: &Bench<'_>) -> Verdict {
     b.expect(&tree("ELSE", "", ""), "x", "0:1")?;
     b.expect(&tree("ELSE", "LDC 0 | NEXZ |", ""), "x", "0:2")?;
     b.expect(&tree("ELSE", "LDC 0 | NEXZ |", "LDC 0 | NEXZ |"), "x", "")?;
-    // Every path from there counts, not the first alone.
+    // Every path from there counts, not only the first.
     b.expect(&tree("ELSE", "NDET b | LDC 0 | NEXZ | b:", ""), "x", "0:1")?;
-    // One inside another.
+    // Nested.
     let text = "global byte x
         process p() {
             ELSE c | ELSE b | LDC 0 | NEXZ | LDC 1 | STG x | STEP N | NEX

@@ -73,7 +73,7 @@ fn elements_are_loaded(b: &Bench<'_>) -> Verdict {
 }
 
 fn elements_are_stored(b: &Bench<'_>) -> Verdict {
-    // The index lies on top, the value below it.
+    // The index is on top, the value below it.
     let global = |index: i32| {
         format!("global byte a[3] = {{4, 5, 6}} | process p() {{ | LDC 1 | LDC {index} | STGX a | STEP N | NEX | }} | start p")
     };
@@ -206,7 +206,7 @@ fn results_that_fit(b: &Bench<'_>) -> Verdict {
         ("LDC 46340 | LDC 46340 | MULV", "2147395600"),
         ("LDC 65536 | LDC 65536 | MULV", "!Overflow"),
         ("LDC -2147483648 | LDC -1 | MULV", "!Overflow"),
-        // Nothing is known of these before they run.
+        // The values of these are not known before they run.
         ("NRPR | LDC 2147483647 | ADDV", "!Overflow"),
         ("NRPR | LDC 2147483646 | ADDV", "2147483647"),
         ("PID | LDC -2147483648 | SUBV", "!Overflow"),
@@ -276,7 +276,7 @@ fn subroutines(b: &Bench<'_>) -> Verdict {
         start p";
     // 0 → 1 → 3, plus 1, 4 → 9 → 19.
     b.expect(text, "x", "0:19")?;
-    // Values of the caller lie below the return address.
+    // Values of the caller are below the return address.
     let text = "global int x
         process p() { | LDC 5 | CALL f | PUSH r0 | ADD | STG x | STEP N | NEX | f: NDET other | LDC 1 | POP r0 | RET | other: LDC 2 | POP r0 | RET | }
         start p";
@@ -294,6 +294,6 @@ fn assertions(b: &Bench<'_>) -> Verdict {
 
 fn printing_changes_nothing(b: &Bench<'_>) -> Verdict {
     b.computes(&[("LDC 5 | LDC 6 | LDC 7 | PRINT \"%d and %d\", 2", "5"), ("LDC 5 | PRINT \"nothing\", 0", "5")])?;
-    // Not even where it is tried and taken back.
+    // Not even if it is tried and taken back.
     b.expect("global int x | process p() { | ELSE a | PRINT \"lost\", 0 | NEX | a: LDC 1 | STG x | STEP N | NEX | } | start p", "x", "0:1")
 }

@@ -15,14 +15,14 @@ mod state;
 
 pub use bench::{Bench, Make, UnderTest, Verdict};
 
-/// A question about one rule or a few.
+/// A test of one rule or a few.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// The rules it is about.
+    /// The rules that it tests.
     pub rules: &'static [&'static str],
     /// Its name.
     pub name: &'static str,
-    /// Asks an engine.
+    /// Tests an engine.
     pub check: fn(&Bench<'_>) -> Verdict,
 }
 

@@ -1,4 +1,4 @@
-//! Section 3 and 4: processes, what they ask about each other, and their end.
+//! Sections 3 and 4: processes, their questions about each other, and their end.
 
 use super::{Bench, Case, Verdict, case};
 
@@ -104,7 +104,7 @@ fn the_last_to_move(b: &Bench<'_>) -> Verdict {
     b.expect_after(&steps("A"), &[0], "x", "1:1")?;
     b.expect(&steps("D"), "x", "1:0")?;
     b.expect_after(&steps("D"), &[0], "x", "1:1")?;
-    // So does the end of a process, whose number stays.
+    // So does the end of a process, whose number remains.
     let text = "global int x = 9
         process p() { | LAST | STG x | STEP N | NEX | }
         process q() { | STEP T | }
@@ -112,7 +112,7 @@ fn the_last_to_move(b: &Bench<'_>) -> Verdict {
     b.expect_after(text, &[1], "x", "0:1")
 }
 
-/// What ENABLED says about process 1, whose first instructions are given.
+/// The result of ENABLED for process 1, whose first instructions are given.
 fn enabled(other: &str) -> String {
     format!(
         "global int x | global int y | channel c = [0] of {{ byte }} | channel d = [1] of {{ byte }}
@@ -150,12 +150,12 @@ fn enabled_processes(b: &Bench<'_>) -> Verdict {
 }
 
 fn enabled_in_the_present_state(b: &Bench<'_>) -> Verdict {
-    // The present state includes what the asking step has done already. Nothing that the other
-    // process does in its trial has an effect.
+    // The present state includes the effects of the asking step so far. The other process is only
+    // tried, which has no effect.
     let text = enabled("LDG y | NEXZ | LDC 9 | STG y | STEP N");
     first_of(b, &text, "0:0")?;
     first_of(b, &text.replace("LDC 1 | ENABLED", "LDC 1 | STG y | LDC 1 | ENABLED | LDG y | ADD"), "0:2")?;
-    // Of itself: from the location, not from where it is.
+    // For the process itself: from its location, not from the present instruction.
     let text = "global int x | process p() { | LDG x | LNOT | NEXZ | PID | ENABLED | LDC 5 | STG x | PID | ENABLED | SUB | STG x | STEP N | NEX | } | start p";
     b.expect(text, "x", "0:1")
 }
@@ -215,7 +215,7 @@ fn control_locations_by_number(b: &Bench<'_>) -> Verdict {
     b.expect(text, "x y", "0:0,0 1:0,0")?;
     b.expect_after(text, &[1], "x y", "0:1,0 1:0,0")?;
     b.expect_after(text, &[1, 1], "x y", "0:2,0")?;
-    // Of itself: its control location, not the present instruction.
+    // For the process itself: its control location, not the present instruction.
     b.expect_after("global int x | process p() { | STEP N | PID | PCVAL | STG x | STEP N | NEX | } | start p", &[0], "x", "0:1")
 }
 
@@ -277,7 +277,8 @@ fn priorities_are_read_and_set(b: &Bench<'_>) -> Verdict {
         (1, 0, "0:!Priority"),
         (1, 256, "0:!Priority"),
         (1, -1, "0:!Priority"),
-        // Nobody's priority is set without a word, if it is one.
+        // Setting the priority of a process that does not exist has no effect, if the priority is
+        // valid.
         (2, 7, "0:1001"),
         (-1, 7, "0:1001"),
         (2, 0, "0:!Priority"),
@@ -292,7 +293,7 @@ fn a_step_moves_the_location(b: &Bench<'_>) -> Verdict {
     b.expect(text, ".", "0:1")?;
     b.expect_after(text, &[0], ".", "0:2")?;
     b.expect_after(text, &[0, 0], ".", "0:3")?;
-    // A path that does not end in a step moves nothing.
+    // A path that does not end in a step does not move the process.
     b.expect_after(text, &[0, 0, 0], ".", "")
 }
 
@@ -304,7 +305,7 @@ fn the_youngest_ends_first(b: &Bench<'_>) -> Verdict {
     b.expect_after(text, &[0], "x .", "1:1,0")?;
     b.expect_after(text, &[0, 0], "x .", "0:0,")?;
     b.expect_after(text, &[0, 0, 0], "x .", "")?;
-    // Numbers are used again.
+    // Numbers are reused.
     let text = "global byte x
         process p() { | RUN 0, q | STG x | STEP N | NRPR | LDC 1 | EQ | NEXZ | RUN 0, q | STG x | STEP N | NEX | }
         process q() { | STEP T | }

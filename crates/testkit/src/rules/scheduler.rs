@@ -1,4 +1,4 @@
-//! Section 4: which process moves, and what a transition is.
+//! Section 4: which process moves, and which steps form a transition.
 
 use super::bench::same;
 use super::{Bench, Case, Verdict, case};
@@ -54,7 +54,7 @@ fn a_blocked_holder_loses_the_privilege(b: &Bench<'_>) -> Verdict {
         process p() { | STEP A | LDG x | NEXZ | STEP A | LDC 2 | STG x | STEP N | NEX | }
         process q() { | LDC 1 | STG x | STEP N | NEX | }
         start p, q";
-    // Blocked: the other one moves, and the state it reaches has no holder.
+    // Blocked: the other process moves, and the state it reaches has no holder.
     b.expect_after(text, &[0], "e x", "1:-,1")?;
     b.expect_after(text, &[0, 0], "e x", "0:0,1")?;
     b.expect_after(text, &[0, 0, 0], "e x", "0:-,2")
@@ -68,7 +68,7 @@ fn a_holder_that_faults_keeps_the_others_out(b: &Bench<'_>) -> Verdict {
     b.expect_after(text, &[0], "x", "0:!Division")
 }
 
-/// One that offers, two that receive.
+/// One process that offers, two that receive.
 fn three(offer: &str, answer: &str, order: &str) -> String {
     format!(
         "global byte x | global byte y | channel c = [0] of {{ byte }}
@@ -85,7 +85,7 @@ fn meetings_in_order(b: &Bench<'_>) -> Verdict {
     // Each path of each process that answers. The rest of the offering step has been executed.
     let text = three("LDC 7 | STG y | STEP N", "LDG y | STG x | NDET a | STEP N | NEX | a: LDC 8 | STG x | STEP N", "p, q, q");
     b.expect(&text, "x", "0:7 0:8 0:7 0:8")?;
-    // A process that could receive but does not, in this path, is no partner.
+    // A process that could receive but does not do so on this path is not a partner.
     let text = three("STEP N", "STEP N", "p, q").replace("process q() { |", "process q() { | NDET a | LDC 9 | STG y | STEP N | NEX | a:");
     b.expect(&text, "x y", "0:1,0 1:0,9")
 }
@@ -259,7 +259,7 @@ fn priorities_and_going_on(b: &Bench<'_>) -> Verdict {
     b.expect_after(&text("A"), &[0], "x e .", "1:2,-,1/1")?;
     b.expect(&text("I"), "x .", "0:0,1/0")?;
     b.expect(&text("D"), "x .", "0:1,2/0")?;
-    // Nor is one that answers: the offer is the other's transition.
+    // A process that answers is not blocked either: the offer is the other's transition.
     let text = "global byte x | channel c = [0] of { byte }
         process p() priority 3 { | LDC c | LDC 1 | SEND 1 | STEP N | NEX | }
         process q() priority 1 { | LDC c | RECV 1, {}, first | LDC 1 | STG x | STEP I | LDC 2 | STG x | STEP N | NEX | }
@@ -277,10 +277,10 @@ fn scratch_variables(b: &Bench<'_>) -> Verdict {
             LDG s | LDL t | ADD | LDC 1 | LDGX a | ADD | STG x | STEP N | NEX
         }
         start p";
-    // They live through the steps of a transition, and no longer.
+    // They keep their values through the steps of a transition, and no longer.
     b.expect(text, "s a x", "0:3,1/2,24")?;
     b.expect_after(text, &[0], "x", "0:9")?;
-    // Those of every process, whichever process moved, and however the transition ends.
+    // Those of every process are reset, whichever process moved, and however the transition ends.
     let text = "global scratch byte s = 3 | channel c = [0] of { byte }
         process p() { | LDC 7 | STG s | LDC c | LDC 1 | SEND 1 | STEP N | NEX | }
         process q() { | local scratch byte t = 4 | LDC c | RECV 1, {}, first | LDC 8 | STL t | STEP A | NEX | }
@@ -305,10 +305,10 @@ fn ends(b: &Bench<'_>) -> Verdict {
     valid("process p() { | here: progress accept | NEX | } | start p", &[], false)?;
     valid("process p() { | here: end | NEX | } | process q() { | NEX | } | start p, q", &[], false)?;
     valid("process p() { | STEP T | } | start p", &[0], true)?;
-    // One that waits for a younger one to end.
+    // A process that waits for a younger one to end.
     valid("process p() { | STEP T | } | process q() { | here: end | NEX | } | start p, q", &[], true)?;
     valid("process p() { | STEP T | } | process q() { | NEX | } | start p, q", &[], false)?;
-    // It is the location that must be labelled.
+    // The location must have the label.
     valid("process p() { | LDC 0 | here: end | NEXZ | STEP N | NEX | } | start p", &[], false)?;
     valid("process p() { | here: end | STEP N | NEX | } | start p", &[0], false)?;
     valid("process p() { | STEP N | here: end | NEX | } | start p", &[0], true)
@@ -320,12 +320,12 @@ fn a_fault_leads_nowhere(b: &Bench<'_>) -> Verdict {
         process q() { | LDC 2 | STG x | STEP N | NEX | }
         start p, q";
     b.expect(text, "x", "0:!Division 1:2")?;
-    // It names its instruction.
+    // The fault has the address of its instruction.
     let mut loaded = b.load(text);
     let state = loaded.initial()?;
     let fault = loaded.outcomes(&state)[0].1.map(|fault| fault.addr.0);
     same(&format!("{fault:?}"), "Some(4)")?;
-    // Other paths are not touched by it.
+    // Other paths are not affected.
     b.expect("global byte x | process p() { | NDET a | LDC 1 | LDC 0 | DIV | DROP | STEP N | NEX | a: LDC 3 | STG x | STEP N | NEX | } | start p", "x", "0:!Division 0:3")
 }
 

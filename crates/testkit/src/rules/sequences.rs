@@ -1,4 +1,4 @@
-//! Section 4: steps that go on within a transition, and sequences that never end.
+//! Section 4: steps that continue within a transition, and sequences that never end.
 
 use super::bench::{holds, same};
 use super::{Bench, Case, Verdict, case};
@@ -133,7 +133,7 @@ fn sequences_that_only_are_long(b: &Bench<'_>) -> Verdict {
 
 fn invisible_sequences_that_come_back(b: &Bench<'_>) -> Verdict {
     b.expect("process p() { | L: LDC 0 | DROP | STEP I | JMP L | } | start p", ".", "0:!Endless")?;
-    // One way out is enough.
+    // One exit is enough.
     let text = "global byte x
         process p() { | STEP I | L: NDET a | LDC 1 | STG x | STEP N | NEX | a: LDC 0 | DROP | STEP I | LDC 0 | DROP | STEP I | JMP L | }
         start p";
@@ -143,7 +143,7 @@ fn invisible_sequences_that_come_back(b: &Bench<'_>) -> Verdict {
         process p() { | STEP I | NDET a | LDC 1 | STG x | STEP N | NEX | a: LDC 2 | STG x | STEP I | L: LDC 0 | DROP | STEP I | JMP L | }
         start p";
     b.expect(text, "x", "0:1")?;
-    // Each first path by itself.
+    // Each first path is judged by itself.
     let text = "global byte x
         process p() { | NDET a | LDC 1 | STG x | STEP N | NEX | a: LDC 2 | STG x | STEP I | L: LDC 0 | DROP | STEP I | JMP L | }
         start p";
@@ -155,7 +155,7 @@ fn invisible_sequences_that_come_back(b: &Bench<'_>) -> Verdict {
 }
 
 fn invisible_sequences_of_two_processes(b: &Bench<'_>) -> Verdict {
-    // Two processes that hand the privilege to and fro for ever.
+    // Two processes that pass the privilege back and forth for ever.
     let text = "channel c = [0] of { byte }
         process p() { | L: LDC c | LDC 1 | SEND 1 | STEP I | LDC c | RECV 1, {}, first | STEP I | JMP L | }
         process q() { | L: LDC c | RECV 1, {}, first | STEP I | LDC c | LDC 1 | SEND 1 | STEP I | JMP L | }
@@ -164,8 +164,8 @@ fn invisible_sequences_of_two_processes(b: &Bench<'_>) -> Verdict {
 }
 
 fn invisible_sequences_that_are_wide(b: &Bench<'_>) -> Verdict {
-    // A tree: x doubles, or doubles and grows by one, and is shown when it has grown past 150: 300
-    // states are passed through.
+    // A tree: x doubles, or doubles and increases by one, and becomes visible when it exceeds 150:
+    // 300 states are passed through.
     let text = "global int x = 1
         process p() { | STEP I | L: LDG x | LDC 150 | LT | JMPZ done | NDET a | LDG x | LDC 2 | MUL | STG x | STEP I | JMP L
                       | a: LDG x | LDC 2 | MUL | LDC 1 | ADD | STG x | STEP I | JMP L | done: STEP N | NEX | }

@@ -1,4 +1,4 @@
-//! Section 1 and 2: the machine state and its bytes, activation.
+//! Sections 1 and 2: the machine state and its bytes, activation.
 
 use super::bench::{holds, same};
 use super::{Bench, Case, Verdict, case};
@@ -77,8 +77,8 @@ fn a_state_byte_by_byte(b: &Bench<'_>) -> Verdict {
     let channel = [0, 0];
     let bytes = |e, last, rest: &[u8]| [&[e, last][..], &globals, &channel, rest].concat();
     b.expect_bytes(PARTS, &[], &bytes(0, 0, &[0, 0, 0, 0]))?;
-    // What is created comes at the end, in the order of creation; its shape is the number of its
-    // type behind the process types.
+    // Created components are at the end, in the order of creation; their shape is the number of
+    // their type after the process types.
     b.expect_bytes(PARTS, &[0], &bytes(1, 0, &[0, 1, 0, 0, 1, 0, 0]))?;
     b.expect_bytes(PARTS, &[1], &bytes(2, 1, &[0, 0, 0, 1, 1, 0, 0]))
 }
@@ -87,7 +87,7 @@ fn parts_that_are_not_used_are_absent(b: &Bench<'_>) -> Verdict {
     b.expect_bytes("process p() { | STEP N | STEP T | } | start p", &[0], &[0, 1])?;
     b.expect_bytes("process p() { | STEP A | STEP T | } | start p", &[0], &[1, 0, 1])?;
     b.expect_bytes("process p() { | LAST | DROP | STEP N | STEP T | } | start p, p", &[1], &[1, 0, 0, 0, 1])?;
-    // A state of nothing is the empty string.
+    // An empty state is the empty string.
     b.expect_bytes("process p() { | STEP T | } | start p", &[0], &[])
 }
 
@@ -128,7 +128,7 @@ fn a_channel_byte_by_byte(b: &Bench<'_>) -> Verdict {
     b.expect_bytes(text, &[], &[0, 0, 0, 0, 0, 0, 0, 0, 0])?;
     b.expect_bytes(text, &[0], &[1, 5, 254, 255, 0, 0, 0, 0, 1])?;
     b.expect_bytes(text, &[0; 2], &[2, 5, 254, 255, 6, 7, 0, 0, 2])?;
-    // The remaining messages move up, and the freed place is 0 again.
+    // The remaining messages move up, and the freed slot is 0 again.
     b.expect_bytes(text, &[0; 3], &[1, 6, 7, 0, 0, 0, 0, 0, 3])?;
     b.expect_bytes(text, &[0; 4], &[1, 6, 7, 0, 0, 0, 0, 0, 4, 2, 1, 0, 0, 0, 0, 0, 0, 0])
 }
@@ -157,7 +157,7 @@ fn numbers_of_channels_begin_with_one(b: &Bench<'_>) -> Verdict {
 }
 
 fn locations_lie_behind_jumps(b: &Bench<'_>) -> Verdict {
-    // Two ways to the same statement end in the same state.
+    // Two paths to the same statement end in the same state.
     let text = "process p() { | NDET b | STEP N | JMP there | b: STEP N | JMP a | there: LDC 0 | NEXZ | NEX | a: JMP there | } | start p";
     let mut loaded = b.load(text);
     let initial = loaded.initial()?;
@@ -168,7 +168,7 @@ fn locations_lie_behind_jumps(b: &Bench<'_>) -> Verdict {
 }
 
 fn locations_are_numbered_by_address(b: &Bench<'_>) -> Verdict {
-    // `STEP T` has no location behind it, and an address that two steps lead to counts once.
+    // `STEP T` has no location after it, and an address that two steps lead to counts once.
     let text = "global int x | global int y
         process p() {
         low: PID | PCVAL | STG y | STEP N | STEP T
@@ -182,12 +182,12 @@ fn locations_are_numbered_by_address(b: &Bench<'_>) -> Verdict {
 }
 
 fn registers_and_stack(b: &Bench<'_>) -> Verdict {
-    // All 32 registers are different places.
+    // All 32 registers are distinct.
     let fill: String = (0..32).map(|r| format!("LDC {} | POP r{r} |", 1 << (r % 31))).collect();
     for r in [0, 7, 15, 16, 30, 31] {
         b.computes(&[(&format!("{fill} PUSH r{r}"), &(1i32 << (r % 31)).to_string())])?;
     }
-    // They are no part of a state.
+    // They are not part of a state.
     b.expect_bytes("process p() { | LDC 5 | POP r0 | STEP N | NEX | } | start p", &[0], &[0, 1])?;
     let refused = |text: &str| bytecode::verify(assembly::program(text)).is_err();
     holds(

@@ -34,7 +34,7 @@ pub struct Access {
 const MAX_SLOTS: usize = 1024;
 const MAX_DEPTH: usize = 128;
 
-/// What is known about the instructions of a program.
+/// Facts about the instructions of a program.
 #[derive(Debug)]
 pub struct Facts {
     chip: &'static Chip,

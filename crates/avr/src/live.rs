@@ -13,7 +13,7 @@ use crate::flow::Flow;
 use crate::insn::{Insn, Logic, Mode, One, Reg, flag};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is alive at a point: a mask for each register, for SREG and for each slot.
+/// The live bits at a point: a mask for each register, for SREG and for each slot.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Live {
     pub regs: [u8; 32],
@@ -302,12 +302,12 @@ fn one(op: One, d: Reg, after: &Live, live: &mut Live) {
     }
 }
 
-/// What is alive before each instruction.
+/// The live bits before each instruction.
 #[derive(Debug)]
 pub struct Liveness {
     before: BTreeMap<u16, Live>,
     slots: usize,
-    /// What is alive at the end of a handler.
+    /// The live bits at the end of a handler.
     at_end: Live,
 }
 

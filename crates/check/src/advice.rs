@@ -5,7 +5,7 @@ use crate::run::Checked;
 use crate::table::{Order, StoreKind};
 use contract::{Judged, Outcome, PropertyKind, StopReason, Verdict};
 
-/// What to try next, if the answer is not known and something may help. `saved` says whether the
+/// Advice for an unknown answer, if something may help. `saved` says whether the
 /// search can be resumed.
 pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     let Verdict::Unknown(reason) = &outcome.verdict else { return None };
@@ -84,7 +84,7 @@ pub fn check_advice(plan: &Plan, checked: &Checked, saved: bool) -> Option<Strin
     temporal.or_else(|| advice(plan, outcome, saved))
 }
 
-/// What to try next if the answer for a temporal property is missing. A search for cycles has one
+/// Advice if the answer for a temporal property is missing. A search for cycles has one
 /// order and one worker.
 fn temporal_advice(plan: &Plan, reason: &StopReason, judged: &Judged) -> Option<String> {
     let alone = format!("`--ltl {}` asks for this property alone", judged.property.name);
@@ -99,10 +99,10 @@ fn temporal_advice(plan: &Plan, reason: &StopReason, judged: &Judged) -> Option<
     })
 }
 
-/// What else may help to find a violation, if the search was breadth-first.
+/// Advice for finding a violation, if the search was breadth-first.
 fn deeper(plan: &Plan) -> &'static str {
     match plan.order {
-        Order::Auto if plan.property.is_some() => "; a short depth-first probe found no violation, `--search dfs` goes on in that order",
+        Order::Auto if plan.property.is_some() => "; a short depth-first probe found no violation, `--search dfs` continues in that order",
         Order::Breadth if plan.property.is_some() => "; `--search dfs` may find a violation that lies deep",
         _ => "",
     }

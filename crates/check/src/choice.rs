@@ -14,7 +14,7 @@ pub trait Choosable: Copy + FromStr<Err = UnknownName> + Send + Sync + 'static {
     /// The name users type.
     fn name(self) -> &'static str;
 
-    /// What it is, in one line of help.
+    /// Its description, in one line of help.
     fn help(self) -> &'static str;
 }
 

@@ -16,14 +16,14 @@ use std::sync::Arc;
 /// Most edges that an atomic sequence of a claim may become.
 const ATOMIC_MAX: usize = 1 << 12;
 
-/// What a search must refute, and by which automaton.
+/// A property that a search must refute, and the automaton for it.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// Accepts the runs that violate the property.
     pub automaton: Arc<Automaton>,
     /// The same with accepting states instead of edges.
     pub buchi: Arc<Automaton>,
-    /// What the automaton reads, in the order of its bits.
+    /// The propositions that the automaton reads, in the order of its bits.
     pub propositions: Arc<[Proposition]>,
     /// The formula, if it is one.
     pub formula: Option<Refuted>,
@@ -38,7 +38,7 @@ pub struct Refuted {
     pub formulas: Formulas,
     /// The formula, as it was stated.
     pub root: Id,
-    /// Where it stands in the hierarchy of properties.
+    /// Its class in the hierarchy of properties.
     pub class: Class,
 }
 
@@ -223,7 +223,7 @@ fn followed(automaton: &logic::Automaton) -> Automaton {
     Automaton { initial: automaton.initial as u16, edges: edges.collect(), sets: automaton.sets }
 }
 
-/// What holds when an edge is taken.
+/// The conditions under which an edge is taken.
 #[derive(Clone, Copy, Default)]
 struct Conditions {
     required: u64,

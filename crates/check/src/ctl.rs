@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is asked.
+/// The forms of questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CtlForm {
     /// `EF p`: some reachable state has `p`.
@@ -37,9 +37,9 @@ pub enum CtlForm {
 /// A formula over an atom of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ctl {
-    /// What is asked,
+    /// The form of the question.
     pub form: CtlForm,
-    /// of which atom.
+    /// The atom that it is about.
     pub atom: u32,
 }
 

@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::{Bits, Compact, Hashes, Plain};
 
-/// What a worker answers to an errand.
+/// The answer of a worker to an errand.
 pub type Reply = Result<Outcome, String>;
 
 /// The processes that share the searches of a run.
@@ -58,7 +58,7 @@ impl Crew {
     }
 }
 
-/// What is asked.
+/// The question of an errand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// Deadlocks and faults, or just the numbers.
@@ -69,16 +69,16 @@ pub(crate) enum Asked {
     Fragments(String),
 }
 
-/// The checkpoints of a search by several processes: files beside the one that the user names.
+/// The checkpoints of a search by several processes: files next to the one that the user names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     /// The name, the same for all processes.
     pub path: String,
     /// How often a level is saved; not at all if this is none.
     pub every: Option<Duration>,
-    /// What the file that the user names begins with.
+    /// The beginning of the file that the user names.
     pub head: Vec<u8>,
-    /// The level at which a saved search goes on, and how many workers have saved it.
+    /// The level at which a saved search continues, and the number of workers that have saved it.
     pub resume: Option<(u64, u64)>,
 }
 
@@ -117,7 +117,7 @@ pub trait LevelFiles: Sync {
     fn complete(&self, levels: &Levels, depth: u64, workers: u64) -> io::Result<()>;
 }
 
-/// What a worker is to do.
+/// A task for a worker.
 pub struct Errand {
     saved: Saved,
     plan: Plan,
@@ -229,7 +229,7 @@ pub(crate) fn alone(plan: &Plan) -> Option<&'static str> {
 /// Makes the file with a name for the worker with a number.
 type OpenFile = dyn Fn(&str, usize) -> io::Result<Box<dyn io::Write>> + Sync;
 
-/// What a worker uses of its host.
+/// The functions of its host that a worker uses.
 pub struct Host<'a> {
     /// Measures the memory of the process.
     pub resident: Option<Resident>,
@@ -410,7 +410,7 @@ pub fn fragment_name(worker: usize) -> String {
     format!("fragment-{worker}.piece")
 }
 
-/// What stands for a file that is not there.
+/// A writer in place of a missing file.
 struct Unwritable;
 
 impl io::Write for Unwritable {

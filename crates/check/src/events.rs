@@ -36,7 +36,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// What a search must follow to check a property about channel events; nothing if the property
+    /// The events that a search must follow to check a property about them; `None` if the property
     /// is of another kind.
     pub fn of(subject: &dyn Subject, stated: &Stated) -> Option<Result<Watched, NotChecked>> {
         let program = subject.byte_code()?;

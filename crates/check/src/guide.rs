@@ -24,7 +24,7 @@ choice! {
     }
 }
 
-/// What a search looks for.
+/// The goal of a search.
 #[derive(Clone, Copy)]
 pub(crate) enum Looked<'a> {
     /// Deadlocks and faults.
@@ -33,20 +33,20 @@ pub(crate) enum Looked<'a> {
     Claim(&'a Claim, &'a Automaton),
 }
 
-/// Bytes of the automaton's state behind the system's.
+/// Bytes of the automaton's state, which follow the system's.
 const TAIL: usize = 2;
 
 /// Larger automata are not analysed.
 pub(crate) const LARGEST_AUTOMATON: usize = 1000;
 
-/// What a directed search was guided by.
+/// The guidance of a directed search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guidance {
     /// The name of the heuristic, or the user's expression.
     pub name: String,
     /// Whether its estimates are lower bounds.
     pub lower_bound: bool,
-    /// What they are made of.
+    /// The tables from which the estimates are computed.
     pub tables: String,
     /// The estimate of each state of the trace, if there is one.
     pub along: Vec<u32>,

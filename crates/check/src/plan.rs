@@ -1,4 +1,4 @@
-//! What to do, as plain data: the options of a run after their names were parsed.
+//! A plan as plain data: the options of a run after their names were parsed.
 //!
 //! Each choice of a plan has a text form (the name that users type), so a test or the command line
 //! can make a plan without building any part.
@@ -14,7 +14,7 @@ use optimise::Passes;
 use search::Fairness;
 
 choice! {
-    /// What computes successors.
+    /// The engine that computes successors.
     Engine, "engine" {
         #[cfg_attr(feature = "native", default)]
         Native = "jit", "Native code; the interpreter where native code is missing";
@@ -67,10 +67,10 @@ const BIT_FUNCTIONS: u32 = 3;
 /// States of a level that a beam search follows.
 const BEAM_WIDTH: u32 = 1000;
 
-/// What to do.
+/// The options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What computes successors.
+    /// The engine that computes successors.
     pub engine: Engine,
     /// The order of the search.
     pub order: Order,
@@ -96,7 +96,7 @@ pub struct Plan {
     pub passes: Passes,
     /// How many workers.
     pub threads: usize,
-    /// What the run may use.
+    /// The limits of the run.
     pub limits: Limits,
     /// Whether the search begins only when all native code is there, instead of using each piece as
     /// soon as it is there.

@@ -29,7 +29,7 @@ pub struct Sampling {
     pub time: Duration,
     /// How to interrupt it.
     pub cancel: Cancel,
-    /// What computes successors.
+    /// The engine that computes successors.
     pub engine: Engine,
 }
 

@@ -24,7 +24,7 @@ const BYTES_MAX: u32 = 1 << 28;
 /// The number that is written if there is no limit.
 const NO_LIMIT: u64 = u64::MAX;
 
-/// What a saved search is about.
+/// The description of a saved search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// The model's name, as the user typed it.

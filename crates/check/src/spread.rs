@@ -4,7 +4,7 @@ use crate::choice::choice;
 use std::fmt;
 use std::str::FromStr;
 
-/// What decides who owns a state.
+/// The part of a state that determines its owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Owner {
     /// All of it: states are spread evenly, and most steps lead to another worker.
@@ -57,9 +57,9 @@ choice! {
 /// How a search is spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// Who owns a state.
+    /// The owner function.
     pub owner: Owner,
-    /// How many states that were sent are remembered, so that they are not sent again.
+    /// The number of sent states that are remembered, so that they are not sent again.
     pub remembered: u32,
     /// Whether the sender of a state looks for successors that it owns itself.
     pub lookahead: bool,

@@ -61,7 +61,7 @@ pub(crate) fn search<S: System + Clone>(
     }
 }
 
-/// Begins in memory, whole and then compressed, and goes on on disk when memory is used up.
+/// Begins in memory, whole and then compressed, and continues on disk when memory is used up.
 fn memory_then_disk<S: System + Clone>(
     system: &S,
     plan: &Plan,

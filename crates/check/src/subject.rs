@@ -1,4 +1,4 @@
-//! What can be checked: a system that can describe its steps and has properties.
+//! Subjects of a check: systems that can describe their steps and have properties.
 //!
 //! Byte-code programs and explicit graphs are subjects. An embedder's own system becomes one with a
 //! few lines. The rest of this crate does not depend on the kind of subject.

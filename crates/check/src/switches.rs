@@ -12,14 +12,14 @@ use search::Task;
 use std::sync::Arc;
 use store::Plain;
 
-/// What came of the search.
+/// The result of the search.
 #[derive(Clone, Debug)]
 pub struct FewestSwitches {
     /// The violation with its trace and the steps of it, if one was found.
     pub found: Option<(Violation, Vec<Step>)>,
     /// Why none was found, if the search had to stop.
     pub stopped: Option<StopReason>,
-    /// What it took.
+    /// The statistics of the search.
     pub statistics: Statistics,
 }
 

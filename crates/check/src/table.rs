@@ -51,7 +51,7 @@ choice! {
     }
 }
 
-/// What an order can do.
+/// The abilities of an order.
 struct OrderRow {
     /// It knows when it is finished with a state.
     leaves: bool,
@@ -83,7 +83,7 @@ const fn order(order: Order) -> OrderRow {
     }
 }
 
-/// What a store promises.
+/// The guarantees of a store.
 struct StoreRow {
     /// It never reports a new state as known.
     exact: bool,
@@ -286,7 +286,7 @@ pub(crate) fn refuse_store(forgets: bool, names: bool, by: Order) -> Result<(), 
 }
 
 impl Combination {
-    /// What a plan combines for a property that asks for `method`.
+    /// The combination in a plan for a property that needs `method`.
     pub(crate) fn new(plan: &Plan, method: Method, saved: bool) -> Combination {
         Combination { order: plan.order, store: plan.store, method, fairness: plan.fairness, saved }
     }

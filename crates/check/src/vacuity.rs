@@ -1,6 +1,6 @@
-//! Properties that hold because nothing they speak of ever happens.
+//! Properties that hold because the events they are about never happen.
 //!
-//! `[] (request -> <> grant)` holds in a model in which nobody requests anything. The search for a
+//! `[] (request -> <> grant)` holds in a model without any request. The search for a
 //! violation sees the letters of all states that it follows: which propositions are true there. If
 //! the left side of an implication is false in all of them, the property never depended on its
 //! right side; if no condition on the way out of the first state of a claim was ever true, the
@@ -94,7 +94,7 @@ pub(crate) fn in_words(subject: &dyn Subject, formulas: &Formulas, root: Id) -> 
     }
 }
 
-/// What a search that followed these letters says about a property that holds, in sentences.
+/// Sentences about a property that holds, after a search that followed these letters.
 pub(crate) fn sentences(subject: &dyn Subject, name: &str, claim: &Claim, letters: &BTreeSet<u64>) -> Vec<String> {
     if letters.is_empty() {
         return Vec::new();

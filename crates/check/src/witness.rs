@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// A run that shows a property.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownRun {
-    /// What it shows, in a sentence without its end.
+    /// The fact that it shows, in a sentence without a full stop.
     pub what: String,
     /// The run.
     pub trace: Trace,

@@ -201,7 +201,7 @@ fn always_and_for_ever_are_decided_too() {
     }
 }
 
-/// Where a measure must not fall, one that falls is refused, with the step.
+/// A measure that falls is refused, with the step, if it must not fall.
 #[test]
 fn a_measure_that_falls_is_refused_with_the_step() {
     let loaded = load("sw.pml", STOP_AND_WAIT, &variant(true, true, false), "progress", &["received"]);

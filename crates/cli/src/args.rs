@@ -17,7 +17,7 @@ use std::time::Duration;
 #[derive(Debug, Parser)]
 #[command(name = "everypath", version = env!("EVERYPATH_VERSION"), propagate_version = true, after_help = EXIT_CODES)]
 pub struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }

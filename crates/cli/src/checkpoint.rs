@@ -1,4 +1,4 @@
-//! Checkpoints as files. A new checkpoint is written beside the old one and flushed to disk, and
+//! Checkpoints as files. A new checkpoint is written next to the old one and flushed to disk, and
 //! only then replaces it. So at every moment, even after a crash or on a full disk, the file holds
 //! a complete checkpoint: the last one that could be written.
 

@@ -97,7 +97,7 @@ impl Dialogue {
     }
 }
 
-/// What a line asks for.
+/// The request in a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
     Wish(Wish),

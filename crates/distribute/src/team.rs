@@ -97,7 +97,7 @@ impl Door {
                         Err(why) => Guest::Refused(format!("a connection from {from} was refused: {why}")),
                     };
                     done.fetch_sub(1, Ordering::AcqRel);
-                    // If nobody waits any more, the error does not matter.
+                    // If no thread waits any more, the error does not matter.
                     let _ = sender.send(guest);
                 };
                 if thread::Builder::new().name("everypath-greeting".to_owned()).spawn(hear).is_err() {

@@ -22,7 +22,7 @@
 //! a search of your own, use [`Program::system`]: it gives the same successors without texts, in a
 //! buffer that is reused.
 //!
-//! # Systems and stores of one's own
+//! # Your own systems and stores
 //!
 //! Any type that implements [`System`] can be explored, without being a program: initial states,
 //! successors and accepted ends are byte strings.

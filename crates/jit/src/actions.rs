@@ -1,13 +1,13 @@
 //! Native code for runs: the instructions of the run time, as far as they only compute.
 //!
 //! A run (crate `runtime`) executes instructions over the slots of frames in a loop. Here they
-//! become functions, one for each place where an action begins, which work on the same slots. A
+//! become functions, one for each point where an action begins, which work on the same slots. A
 //! function stops before every instruction that needs more than slots: one that creates a process,
 //! communicates, prints or chooses, and one that is about to fail. The loop executes that one, and
-//! may come back here behind it. So there is one definition of what is rare, and native code is
-//! neither asked about faults nor about partners.
+//! may return to native code after it. So rare instructions have one definition, and native code
+//! handles neither faults nor partners.
 //!
-//! Values are kept in registers within a basic block. Variables are written at once, and places of
+//! Values are kept in registers within a basic block. Variables are written at once, and slots of
 //! the stack when the block ends or the function stops.
 
 use crate::compile::{CompileError, generator, host};
@@ -111,9 +111,9 @@ impl Drop for Actions {
 /// The instructions of one function.
 struct Region {
     insns: BTreeSet<u32>,
-    /// Where several ways meet, or one begins that is jumped to.
+    /// The instructions at which several paths join, or that are targets of jumps.
     leaders: BTreeSet<u32>,
-    /// Instructions at which the loop may come back: those behind what is left to it, and those
+    /// Instructions at which the loop may return: those after instructions left to it, and those
     /// that were too many here.
     behind: Vec<u32>,
 }
@@ -156,12 +156,12 @@ impl Region {
     }
 }
 
-/// Where it goes on behind an instruction.
+/// How execution continues after an instruction.
 enum Way {
     Next,
     To(u32),
     Either(u32),
-    /// It is left to the loop, which may come back behind it.
+    /// The instruction is left to the loop, which may return after it.
     Left {
         returns: bool,
     },
@@ -193,10 +193,10 @@ struct Translator<'a, 'b> {
     /// The fuel that is left in this block.
     fuel: Value,
     blocks: HashMap<u32, Block>,
-    /// What is known of slots, and of globals.
+    /// The known values of slots, and of globals.
     known: HashMap<Slot, Value>,
     known_globals: HashMap<u32, Value>,
-    /// Places of the stack that are not written yet.
+    /// Slots of the stack that are not written yet.
     unwritten: BTreeMap<Slot, Value>,
 }
 
@@ -424,7 +424,7 @@ impl<'a, 'b> Translator<'a, 'b> {
         self.set(d, value);
     }
 
-    /// An instruction behind which the next one follows.
+    /// Emits an instruction after which the next one follows.
     fn insn(&mut self, insn: &Insn, pc: u32) {
         match *insn {
             Insn::Move { d, a } => {

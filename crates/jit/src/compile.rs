@@ -473,7 +473,7 @@ impl Imports<'_> {
         Ok(self.module.declare_func_in_func(id, function))
     }
 
-    /// The function with which a sequence goes on at a location, to be made later.
+    /// The function with which a sequence continues at a location, to be compiled later.
     pub fn sequence(&mut self, sequence: Sequence, function: &mut Function) -> Result<FuncRef, TooMuchCode> {
         let id = match self.sequences.get(&sequence) {
             Some(id) => *id,

@@ -101,7 +101,7 @@ impl Emitter<'_, '_, '_> {
 
     /// Makes the copy a transition if the cursor has a reserved entry. This is the fast path,
     /// without calls. The code that the caller emits next is for the case without an entry; both
-    /// go on at the returned block.
+    /// continue at the returned block.
     fn write_entry(&mut self, fault: Value, step: Value) -> Block {
         const ENTRY: EntryLayout = Successor::LAYOUT;
         let (done, write, no_room) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
@@ -273,7 +273,7 @@ impl Emitter<'_, '_, '_> {
         }
     }
 
-    /// The function with which a sequence goes on at a location.
+    /// The function with which a sequence continues at a location.
     pub fn continued_sequence(&mut self, location: Location, saves: u32, env: Env) -> Result<(), TooMuchCode> {
         self.is_sequence = true;
         let outer = self.done;

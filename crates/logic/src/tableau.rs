@@ -108,7 +108,7 @@ impl Tableau<'_> {
     }
 
     /// The parts of a conjunction of formulas, without those that another part implies at every
-    /// position: `<>p` beside `[]<>p`. (A part that follows from another only now must stay, or
+    /// position: `<>p` next to `[]<>p`. (A part that follows from another only now must stay, or
     /// promises would be lost.)
     fn conjuncts(&self, list: &[Id]) -> Vec<Id> {
         let mut parts = Vec::with_capacity(list.len());

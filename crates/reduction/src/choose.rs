@@ -343,7 +343,7 @@ impl Stubborn {
                 }
                 perhaps |= test.conjunct.may_fault;
             }
-            // What nobody can make true blocks the step for good.
+            // A condition that no process can make true blocks the step for ever.
             let end = questions.len() as u32;
             for (question, decisive) in questions[first..].iter_mut().zip(decisive) {
                 question.after_no = if decisive { end } else { question.after_no };
@@ -352,7 +352,7 @@ impl Stubborn {
         questions
     }
 
-    /// Whether nobody can make a test true that does not hold.
+    /// Whether no process can make this test true if it does not hold.
     fn is_hopeless(&self, test: &Test) -> bool {
         !matches!(test.conjunct.condition, Condition::IsLast) && self.row(test.enabled_from).iter().all(|word| *word == 0)
     }
@@ -430,7 +430,7 @@ impl Stubborn {
                 Some(true) => {}
                 Some(false) if self.is_hopeless(test) && !perhaps => return,
                 Some(false) => blocked.push(match test.conjunct.condition {
-                    // Only the end of the youngest helps, before anybody else's.
+                    // Only the end of the youngest process helps, before that of any other.
                     Condition::IsLast => Helpers::Youngest,
                     _ => Helpers::From(test.enabled_from),
                 }),

@@ -1,9 +1,9 @@
-//! What a process demands of a set it is in, as far as it does not depend on others.
+//! The demands of a process on a stubborn set that contains it, in a form that many states share.
 //!
-//! That is a matter of where the process stands, which of its steps it can take, and which
-//! conditions of the others hold. There are few such situations, and the same ones come back in
-//! most states. So a demand is made once for each of them: as sets of nodes, from which the others
-//! can come to be in the way. In a state, it remains to be seen who stands there.
+//! The demands depend on the node of the process, on the steps that it can take, and on which
+//! conditions of the others hold. There are few such situations, and the same ones recur in
+//! most states. So the demands of each situation are computed once: as sets of nodes from which
+//! others can interfere. For each state, only the processes at these nodes must be found.
 
 use crate::evaluate::Roster;
 use crate::memo::Memo;
@@ -14,40 +14,40 @@ use std::sync::{Mutex, MutexGuard};
 /// A row of the tables: a set of nodes.
 pub(crate) type Row = u32;
 
-/// Most situations that are kept for the same steps at the same node, with different answers.
+/// The limit on situations that are kept for the same steps at the same node.
 const MOST_ANSWERS: usize = 256;
-/// Most questions in a situation that is kept: an answer takes two bits.
+/// The limit on the questions in a situation that is kept: an answer takes two bits.
 pub(crate) const MOST_QUESTIONS: usize = 64;
-/// How many workers of a reduction keep something.
+/// The number of workers of a reduction that keep situations.
 const WORKERS: usize = 16;
 
-/// Who can make a condition true.
+/// The processes that can make a condition true.
 #[derive(Clone, Copy)]
 pub(crate) enum Helpers {
-    /// Those who stand at the nodes of a row.
+    /// The processes at the nodes of a row.
     From(Row),
     /// The youngest process, by its end.
     Youngest,
 }
 
-/// What is demanded besides if somebody stands at one of some rows.
+/// A further demand if a process is at a node of one of some rows.
 pub(crate) struct Meeting {
     pub at: Vec<Row>,
     pub everything: bool,
     pub from: Row,
 }
 
-/// What a process demands in a situation.
+/// The demands of a process in a situation.
 #[derive(Default)]
 pub(crate) struct Local {
     /// Its steps are not those of the tables: nothing can be left out.
     pub strange: bool,
     pub everything: bool,
-    /// The nodes from where nobody may come.
+    /// The nodes from which no process may come.
     pub from: Box<[u64]>,
-    /// Whether that is all.
+    /// Whether there are no further demands below.
     pub is_simple: bool,
-    /// Of each of these, whichever are the fewest.
+    /// From each entry, the smallest of its sets of helpers is demanded.
     pub either: Vec<Vec<Helpers>>,
     pub meetings: Vec<Meeting>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Situations {
 }
 
 impl Situations {
-    /// What is demanded after these answers, as it was made before or anew. `make` is given the
+    /// The demands for these answers, computed before or now. `make` gets the
     /// answers by the numbers of the tests.
     #[inline]
     pub fn after(&mut self, answers: u128, make: impl FnOnce(&dyn Fn(u32) -> Option<bool>) -> Local) -> &Local {
@@ -113,7 +113,7 @@ fn answer(code: u128) -> Option<bool> {
     }
 }
 
-/// What one worker keeps.
+/// The memory of one worker.
 #[derive(Default)]
 pub(crate) struct Worker {
     pub roster: Roster,
@@ -140,10 +140,10 @@ impl Worker {
     }
 }
 
-/// What all workers keep.
+/// The memory of all workers.
 pub(crate) struct Workers(Vec<Apart>);
 
-/// No two of them share a line of memory.
+/// No two of them share a cache line.
 #[repr(align(128))]
 #[derive(Default)]
 struct Apart(Mutex<Worker>);
@@ -155,7 +155,7 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// What this thread keeps, unless another one is using it.
+    /// The memory of this thread, unless another one is using it.
     #[inline]
     pub fn mine(&self) -> Option<MutexGuard<'_, Worker>> {
         static THREADS: AtomicUsize = AtomicUsize::new(0);

@@ -12,7 +12,7 @@
 //! single state whether such a sequence repeats. A sequence that counts through all values of an
 //! `int` therefore needs no memory.
 //!
-//! There is no limit here: a sequence that is merely long goes on. The caller checks memory and
+//! There is no limit here: a sequence that is merely long continues. The caller checks memory and
 //! time.
 
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! Models that include files beside them.
+//! Models that include files next to them.
 
 use languages::Files;
 

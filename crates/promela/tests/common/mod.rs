@@ -14,7 +14,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compiles a file; included files are looked for beside it.
+/// Compiles a file; included files are looked for next to it.
 pub fn compile_file(path: &Path) -> (SourceMap, promela::Compiled) {
     let text = std::fs::read_to_string(path).expect("readable");
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();

@@ -4,7 +4,7 @@ use super::{Clause, Condition, GLOBALS, PORTS, Program, Statement, Talk, Value, 
 
 struct Generator {
     state: u64,
-    /// What the generated process may use.
+    /// Whether the called process is being generated.
     in_called: bool,
     process: usize,
     processes: usize,

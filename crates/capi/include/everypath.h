@@ -9,19 +9,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// How a call went.
+// The result of a call.
 typedef enum EverypathStatus {
-  // It did what it should.
+  // The call succeeded.
   EVERYPATH_STATUS_OK = 0,
   // A required argument is null, or a string is not UTF-8.
   EVERYPATH_STATUS_BAD_ARGUMENT = 1,
   // The program was refused.
   EVERYPATH_STATUS_BAD_PROGRAM = 2,
-  // The bytes are no state of the program.
+  // The bytes are not a state of the program.
   EVERYPATH_STATUS_BAD_STATE = 3,
   // The program fails before its first state.
   EVERYPATH_STATUS_NO_INITIAL_STATE = 4,
-  // The options do not go together.
+  // The options contradict each other.
   EVERYPATH_STATUS_BAD_OPTIONS = 5,
   // A mistake in this library. Please report it.
   EVERYPATH_STATUS_INTERNAL = 6,
@@ -29,7 +29,7 @@ typedef enum EverypathStatus {
 
 // The answer of a check.
 typedef enum EverypathVerdict {
-  // Everything was explored, and nothing is wrong.
+  // Everything was explored, and there is no violation.
   EVERYPATH_VERDICT_HOLDS = 0,
   // A property is violated; the visitor was called with the steps of the trace.
   EVERYPATH_VERDICT_VIOLATED = 1,
@@ -44,37 +44,37 @@ typedef struct EverypathProgram EverypathProgram;
 // The list to which a system adds initial states and steps.
 typedef struct EverypathSteps EverypathSteps;
 
-// How far a check is.
+// The progress of a check.
 typedef struct EverypathProgress {
   // Distinct states so far.
   uint64_t states;
   // Steps so far.
   uint64_t transitions;
-  // States that wait to be expanded, or that are on the stack.
+  // States that are still to be expanded, or that are on the stack.
   uint64_t waiting;
   // The present depth.
   uint64_t depth;
-  // Memory of store and search.
+  // The memory of the store and the search.
   uint64_t bytes;
-  // Time since the start.
+  // The time since the start.
   double seconds;
 } EverypathProgress;
 
-// Called from time to time with the progress of a check; returns whether to go on. If not, the
+// Called from time to time with the progress of a check; returns whether to continue. If not, the
 // verdict is unknown. It may be called from a thread of the library, but never by two threads at
 // once. It must return normally: no exception and no long jump may leave it.
 typedef bool (*EverypathWatcher)(void *context, const struct EverypathProgress *progress);
 
-// What a check may use. All zero means: no limits, breadth first, one worker.
+// Limits and options of a check. All zero means: no limits, breadth first, one worker.
 typedef struct EverypathOptions {
-  // Bytes of memory; 0 for no limit.
+  // The memory limit in bytes; 0 for no limit.
   uint64_t memory_bytes;
-  // Milliseconds; 0 for no limit.
+  // The time limit in milliseconds; 0 for no limit.
   uint64_t time_ms;
-  // Steps from the initial state; 0 for no limit.
+  // The depth limit in steps from the initial state; 0 for no limit.
   uint64_t depth;
-  // Search depth first, which keeps fewer waiting states, instead of breadth first, which finds
-  // a shortest trace.
+  // Search depth first, which keeps fewer states to be expanded, instead of breadth first, which
+  // finds a shortest trace.
   bool depth_first;
   // Explore everything without looking for violations.
   bool explore_only;
@@ -83,31 +83,31 @@ typedef struct EverypathOptions {
   bool only_safety;
   // The number of workers; 0 means one. A strictly depth-first search always has one.
   uint32_t threads;
-  // The function that is told about progress and may stop the check; null for none. It gets the
-  // same context as the visitor.
+  // The function that is called with the progress and may stop the check; null for none. It gets
+  // the same context as the visitor.
   EverypathWatcher watcher;
 } EverypathOptions;
 
 // A step, valid during the callback only.
 typedef struct EverypathStep {
-  // The state reached; null if the step fails for good.
+  // The state reached; null if the step ends in a fatal fault.
   const uint8_t *state;
   // The number of its bytes.
   size_t length;
   // The number of the process that moves.
   uint32_t pid;
-  // The statements executed, in the words of the source: `P(1): x = 1`. Empty for the initial
+  // The statements executed, in the text of the source: `P(1): x = 1`. Empty for the initial
   // state.
   const char *label;
-  // What goes wrong in the step; null if nothing does.
+  // The fault of the step; null if there is none.
   const char *fault;
 } EverypathStep;
 
-// Called with a step; returns whether to go on. It must return normally: no exception and no long
-// jump may leave it.
+// Called with a step; returns whether to continue. It must return normally: no exception and no
+// long jump may leave it.
 typedef bool (*EverypathVisitor)(void *context, const struct EverypathStep *step);
 
-// What a check found.
+// The result of a check.
 typedef struct EverypathResult {
   // The answer.
   enum EverypathVerdict verdict;
@@ -115,15 +115,15 @@ typedef struct EverypathResult {
   uint64_t states;
   // Steps between them.
   uint64_t transitions;
-  // How deep the search went.
+  // The depth that the search reached.
   uint64_t depth;
-  // Wall-clock time.
+  // The wall-clock time.
   double seconds;
   // The memory of the state store at the end.
   uint64_t store_bytes;
 } EverypathResult;
 
-// A transition system of the caller's. States are byte strings. The steps of a state, and their
+// A transition system of the caller. States are byte strings. The steps of a state, and their
 // order, must depend on its bytes alone. With several workers, the functions are called by several
 // threads at the same time. They must return normally: no exception and no long jump may leave
 // them.
@@ -135,21 +135,21 @@ typedef struct EverypathSystem {
                      const uint8_t *state,
                      size_t length,
                      struct EverypathSteps *steps);
-  // Returns whether a state without steps is an accepted end and not a deadlock. Null if no
-  // state is.
+  // Returns whether a state without steps is an accepted end and not a deadlock. Null if there
+  // are no accepted ends.
   bool (*is_valid_end)(void *context, const uint8_t *state, size_t length);
-  // Passed to these functions.
+  // The argument for these functions.
   void *context;
 } EverypathSystem;
 
-// A set of visited states of the caller's. It must be exact: a state that was not inserted before
-// is never reported as known.
+// A set of visited states of the caller. It must be exact: a state that was not inserted before is
+// never reported as known.
 typedef struct EverypathStore {
-  // Inserts a state. Returns 1 if it is new, 0 if it was there, and a negative number if there
-  // is no room, which ends the search with the verdict "unknown". It is never called by two
-  // threads at once. It must return normally: no exception and no long jump may leave it.
+  // Inserts a state. Returns 1 if it is new, 0 if it was already there, and a negative number if
+  // there is no room, which ends the search with the verdict "unknown". It is never called by
+  // two threads at once. It must return normally: no exception and no long jump may leave it.
   int32_t (*insert)(void *context, const uint8_t *state, size_t length);
-  // Passed to this function.
+  // The argument for this function.
   void *context;
 } EverypathStore;
 
@@ -181,10 +181,10 @@ void everypath_free(struct EverypathProgram *program);
 // the next such call of this thread.
 const char *everypath_error(void);
 
-// Looks for deadlocks and faults in all reachable states. If there is one, `visitor` (which may be
+// Searches all reachable states for deadlocks and faults. If there is one, `visitor` (which may be
 // null) is called with the steps that lead to it, in order. `options` may be null. Unless the
-// verdict is "holds", `everypath_error` returns the sentence that says what is wrong, or why the
-// answer is unknown.
+// verdict is "holds", `everypath_error` returns a sentence that describes the violation, or the
+// reason why the verdict is unknown.
 //
 // # Safety
 // `program` is a handle from `everypath_load`; `options` is null or can be read; `visitor` may be
@@ -215,8 +215,8 @@ enum EverypathStatus everypath_emit_fault(struct EverypathSteps *steps, uint32_t
 // Explores all states of a system. If a state without steps is not an accepted end, or a step
 // fails, `visitor` (which may be null) is called with the path that leads there: first the initial
 // state, whose label is empty, then each step. `store` may be null: then the library keeps the
-// states. `options` may be null. Unless the verdict is "holds", `everypath_error` returns the
-// sentence that says what is wrong, or why the answer is unknown.
+// states. `options` may be null. Unless the verdict is "holds", `everypath_error` returns a
+// sentence that describes the violation, or the reason why the verdict is unknown.
 //
 // # Safety
 // `system` can be read, and its functions may be called with its context, by several threads if
@@ -230,7 +230,7 @@ enum EverypathStatus everypath_explore(const struct EverypathSystem *system,
                                        void *context,
                                        struct EverypathResult *result);
 
-// Tells the initial state to `visitor`, once.
+// Calls `visitor` once, with the initial state.
 //
 // # Safety
 // `program` is a handle from `everypath_load`; `visitor` may be called with `context`.
@@ -250,8 +250,8 @@ enum EverypathStatus everypath_successors(const struct EverypathProgram *program
                                           EverypathVisitor visitor,
                                           void *context);
 
-// Says in `*answer` whether a state without steps is one in which the program may end. If not, it
-// is a deadlock.
+// Sets `*answer` to whether the program may end in a state without steps. If not, the state is a
+// deadlock.
 //
 // # Safety
 // `program` is a handle from `everypath_load`; `state` points to `length` bytes; `answer` can be

@@ -1,5 +1,5 @@
-//! Passes arbitrary text to the LF front-end, and runs the programs that it accepts. Each action must
-//! be a transition of the reference interpreter, and native code must reach the same state.
+//! Passes arbitrary text to the LF front-end, and runs the programs that it accepts. Each action
+//! must be a transition of the reference interpreter, and native code must reach the same state.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

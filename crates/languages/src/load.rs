@@ -38,8 +38,8 @@ pub struct Input<'a> {
     pub bytes: &'a [u8],
     /// Names defined for the preprocessor.
     pub defines: &'a [(String, String)],
-    /// Formulas of linear temporal logic that are stated in addition to those of the file, each with
-    /// its name. Their atoms are the expressions that the language has over a state.
+    /// Formulas of linear temporal logic that are stated in addition to those of the file, each
+    /// with its name. Their atoms are the expressions that the language has over a state.
     pub formulas: &'a [(String, String)],
     /// The source of included files.
     pub files: &'a mut dyn Files,

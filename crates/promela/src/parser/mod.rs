@@ -1,7 +1,7 @@
 //! From tokens to the syntax tree.
 //!
 //! The parser is a recursive descent with a limited depth. After a mistake it skips the text up to
-//! the next point where a statement or a unit can begin and continues, so that one run shows several
+//! the next point where a statement or a unit can begin and continues, so one run shows several
 //! mistakes. Inlines are expanded here, token by token, as in SPIN: their arguments are text, not
 //! values.
 

@@ -83,7 +83,7 @@ static void link_put(int direction, struct datagram d)
 		return;
 	if (link_chance(per_cent))
 		d.data ^= 1;
-	/* A datagram that nobody waits for is a lost one. */
+	/* A datagram for which no process waits is lost. */
 	if (sendto(outgoing, &d, sizeof d, 0, (struct sockaddr *) &address, sizeof address) < 0)
 		return;
 }

@@ -1,4 +1,4 @@
-// A variable of C that nobody tracks is no part of the states: here it is written before it is read.
+// A variable of C that is not tracked is not part of the states: here it is written before it is read.
 //
 // expect: states=73 transitions=128 verdict=holds
 

@@ -1,4 +1,4 @@
-// An atomic sequence that can only go round in a circle is a violation. SPIN says that the search was
+// An atomic sequence that can only repeat its states is a violation. SPIN says that the search was
 // too deep, and counts no error.
 //
 // expect: states=1 transitions=0 verdict=violated violation="endless sequence"

@@ -1,5 +1,5 @@
 // While an escape is possible, the main part waits. SPIN forgets this when another escape offers a rendezvous
-// that nobody takes: it finds 8 states here.
+// that no process takes: it finds 8 states here.
 //
 // expect: states=5 transitions=4 verdict=holds
 

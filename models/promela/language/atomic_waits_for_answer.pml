@@ -1,5 +1,5 @@
-// An atomic sequence that waits in its middle does not come to what is behind it, so it leaves
-// `x` at 2, although it would store 1 in the end. Taken before B, nobody sees the 2.
+// An atomic sequence that waits in its middle does not reach its later statements, so it leaves
+// `x` at 2, although it would store 1 in the end. If it runs before B, no process sees the 2.
 // expect: states=9 transitions=8 verdict=violated violation="assertion violated"
 byte x, done;
 chan c = [0] of { byte };

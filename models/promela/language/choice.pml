@@ -1,4 +1,4 @@
-// Every option that can be taken is taken by somebody.
+// Every option that can be taken is taken by some process.
 //
 // expect: states=11 transitions=10 verdict=holds
 

@@ -1,4 +1,4 @@
-// xr and xs promise that nobody else receives or sends.
+// xr and xs promise that no other process receives or sends.
 //
 // expect: states=8 transitions=8 verdict=holds
 

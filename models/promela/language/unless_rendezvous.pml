@@ -1,4 +1,4 @@
-// An escape by rendezvous counts if somebody takes part in it.
+// An escape by rendezvous counts if another process takes part in it.
 //
 // expect: states=14 transitions=15 verdict=holds
 

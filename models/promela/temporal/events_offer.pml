@@ -1,4 +1,4 @@
-// An offer that nobody takes is no event. SPIN says that it is one, and finds a violation.
+// An offer that no process takes is not an event. SPIN says that it is one, and finds a violation.
 //
 // expect: :trace:=holds
 

@@ -1,5 +1,5 @@
 // The published case of SPIN's weak fairness (issue 38 of its tracker), in its first form: the last writer decides, both processes end,
-// and whoever comes last was not treated unfairly. `pan -a -f` finds no violation; `pan -a` does.
+// and the process that comes last was not treated unfairly. `pan -a -f` finds no violation; `pan -a` does.
 //
 // expect: f=violated g=violated h=holds
 // expect weak: f=violated g=violated h=holds

@@ -78,7 +78,7 @@ sections! {
     End = 127,
 }
 
-/// What is wrong with a binary program.
+/// The kinds of errors in a binary program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DecodeErrorKind {
     /// The first bytes are not [`MAGIC`].
@@ -107,7 +107,7 @@ pub enum DecodeErrorKind {
     Checksum,
 }
 
-/// What is wrong with a binary program, and where.
+/// An error in a binary program, and its offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecodeError {
     /// The kind of error.

@@ -109,7 +109,7 @@ pub struct Formula(pub Vec<FormulaNode>);
 pub struct FormulaError {
     /// The offset.
     pub at: usize,
-    /// What is wrong.
+    /// The error, in a sentence.
     pub message: String,
 }
 

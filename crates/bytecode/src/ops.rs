@@ -112,7 +112,7 @@ macro_rules! operand_kinds {
     ($($(#[$meta:meta])* $method:ident: $ty:ty;)*) => {
         /// The destination of operands: the binary encoder, the disassembler, an analysis.
         pub trait OperandSink {
-            /// What can go wrong.
+            /// The error type.
             type Error;
             $($(#[$meta])* fn $method(&mut self, value: $ty) -> Result<(), Self::Error>;)*
         }
@@ -120,7 +120,7 @@ macro_rules! operand_kinds {
         /// The origin of operands: the binary decoder, the assembler, a generator of random
         /// programs.
         pub trait OperandSource {
-            /// What can go wrong.
+            /// The error type.
             type Error;
             $($(#[$meta])* fn $method(&mut self) -> Result<$ty, Self::Error>;)*
         }

@@ -179,7 +179,7 @@ pub struct ProcessType {
     pub locals: Vec<Variable>,
     /// The address of its first instruction. Its code ends where the next type's begins.
     pub start: Addr,
-    /// Where instances begin to execute.
+    /// The address at which instances begin to execute.
     pub entry: Addr,
     /// Code that completes the initial values of a new instance (rule I-RUN), ending in RET.
     pub prologue: Option<Addr>,

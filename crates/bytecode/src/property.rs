@@ -31,7 +31,7 @@ pub struct Origin {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
-    /// What the user wrote.
+    /// The text of the user.
     pub text: String,
 }
 

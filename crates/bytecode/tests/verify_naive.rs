@@ -29,7 +29,7 @@ struct Judge<'a> {
     code: &'a [Op],
     /// Instructions that were executed.
     executed: BTreeSet<u32>,
-    /// Where paths begin.
+    /// The addresses at which paths begin.
     roots: Vec<u32>,
     /// The depths found for each instruction and sequence of return addresses.
     depths: BTreeMap<(u32, Vec<u32>), BTreeSet<usize>>,

@@ -28,7 +28,7 @@ impl Combine {
     }
 }
 
-/// What a search looks for.
+/// The goal of a search.
 #[derive(Clone, Debug)]
 pub enum Goal {
     /// A deadlock, a failed assertion or a run-time error, as selected here.
@@ -98,7 +98,7 @@ pub(crate) struct Inner {
 /// A goal edge, as seen from a state of the automaton.
 pub(crate) struct Claim {
     pub edges_before: u32,
-    /// What must hold, term by term, each over expressions of its own.
+    /// The conditions of the edge, term by term, each over expressions of its own.
     pub label: Vec<(Arc<Pool>, Formula)>,
 }
 

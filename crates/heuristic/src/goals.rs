@@ -13,17 +13,17 @@ pub(crate) struct Site {
     pub location: Location,
     /// For each location of the type, the transitions to this one.
     pub distances: Vec<u32>,
-    /// What must hold there.
+    /// The condition that must hold there.
     pub condition: Formula,
 }
 
-/// What can happen to processes of a type.
+/// The possible violations by processes of a type.
 pub(crate) struct Goals {
-    /// Where a process can be stuck.
+    /// The locations at which a process can be stuck.
     pub stuck: Vec<Site>,
     /// Whether the user has marked these locations.
     pub marked: bool,
-    /// Where an assertion can fail.
+    /// The locations at which an assertion can fail.
     pub assertions: Vec<Site>,
     /// For each location, the transitions to one that has a step with a possible run-time error.
     pub errors: Vec<u32>,
@@ -120,7 +120,7 @@ fn dangerous(program: &Verified, ty: ProcessId) -> Vec<Location> {
     labels.filter_map(|label| program.locations().at(ty, declared.follow_jumps(label.addr)?)).collect()
 }
 
-/// What can fail in the code of a location.
+/// The possible faults in the code of a location.
 struct Faults<'a> {
     graph: &'a StepGraph,
     ranges: &'a Ranges<'a>,

@@ -51,7 +51,7 @@ impl Drop for Translation {
     }
 }
 
-/// What the translation and its thread share.
+/// The data that the translation and its thread share.
 struct Shared {
     stop: AtomicBool,
     progress: Mutex<Progress>,

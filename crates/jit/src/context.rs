@@ -1,4 +1,4 @@
-//! What native code and the run time share.
+//! The data that native code and the run time share.
 //!
 //! A [`Context`] belongs to one worker. Its first part has a fixed shape that native code reads and
 //! writes by offset; the fields that only the run time needs follow. Three [`ExpandedState`]s hold
@@ -64,7 +64,7 @@ impl Default for View {
     }
 }
 
-/// What the helpers do with the ends of paths.
+/// How the helpers treat the ends of paths.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(u32)]
 pub(crate) enum Purpose {
@@ -104,9 +104,9 @@ pub(crate) struct Context {
     pub noted: u32,
     /// The channel of the pending offer.
     pub offer_channel: i32,
-    /// Where a helper found a message.
+    /// The position at which a helper found a message.
     pub place: u32,
-    /// Where the next transitions go.
+    /// The destination of the next transitions.
     pub cursor: Cursor,
     /// The process whose transitions are looked for, and how many of them there are so far.
     pub initiator: u32,
@@ -158,7 +158,7 @@ pub(crate) struct Context {
     pub probe_dst: Vec<u8>,
     /// Copies of the state at alternatives that come after a write.
     pub saved: Vec<(Vec<u8>, u32, u32)>,
-    /// Where the copies of the innermost native code begin.
+    /// The offset of the copies of the innermost native code.
     pub save_base: usize,
     /// The stored state that is compared to find endless deterministic sequences.
     pub kept: Option<Vec<u8>>,

@@ -26,7 +26,7 @@ const MAX_WEIGHT: u32 = 20_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMuchCode;
 
-/// What kind of function is made.
+/// The kind of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// All steps of a location.
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Value,
 }
 
-/// What is known at a point of the code.
+/// The facts known at a point of the code.
 #[derive(Clone)]
 pub(crate) struct Env {
     /// Whether the copy exists and is to be read.
@@ -98,7 +98,7 @@ pub(crate) struct Emitter<'a, 'b, 'm> {
     weight: u32,
     /// The expression this function is for.
     root: Option<ExprId>,
-    /// Where the function ends.
+    /// The block at which the function ends.
     pub done: Block,
     /// Whether a sequence continues in this function.
     pub is_sequence: bool,

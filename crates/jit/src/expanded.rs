@@ -16,7 +16,7 @@ pub(crate) const PADDING: usize = 128;
 const PIECE: usize = 16;
 const HALF: usize = PIECE / 2;
 
-/// Where a process is, and its code.
+/// The position of a process in the state, and its code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessAt {
     /// The code of each location; see [`mask`](Self::mask).
@@ -24,7 +24,7 @@ pub(crate) struct ProcessAt {
     /// How each location answers offers.
     pub answers: *const AnswerCell,
     pub offset: u32,
-    /// Where its control location is in the state.
+    /// The offset of its control location in the state.
     pub location: u32,
     /// Which bits of the two bytes there are the location. Every number with these bits is an index
     /// into `code`.
@@ -83,7 +83,7 @@ impl ProcessAt {
     }
 }
 
-/// Where a channel is.
+/// The position of a channel in the state.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct ChannelAt {
     pub offset: u32,

@@ -10,7 +10,7 @@ use vm::{FOLLOW_ONCE_AFTER, InnerStates};
 
 /// A state of a sequence: its kept ends, and which of them are left to follow.
 pub(crate) struct Level {
-    /// Where its ends and their states begin.
+    /// The index of the first of its ends and their states.
     first: usize,
     bytes: usize,
     /// The next end to follow, and the last.

@@ -162,7 +162,7 @@ impl Emitter<'_, '_, '_> {
         })
     }
 
-    /// Where an element of a variable is: an address, and an offset from there.
+    /// The position of an element of a variable: an address, and an offset from there.
     pub fn place_of(&mut self, var: Var, element: Element, dirty: bool) -> (Type, Value, i32) {
         let (slot, base) = self.slot(var, dirty);
         match element {
@@ -195,7 +195,7 @@ impl Emitter<'_, '_, '_> {
     }
 }
 
-/// What a type keeps of a value.
+/// The value after it is stored in a variable of this type.
 pub(crate) fn truncate(b: &mut FunctionBuilder<'_>, ty: Type, value: Value) -> Value {
     match ty {
         Type::Bit => b.ins().band_imm_s(value, 1),

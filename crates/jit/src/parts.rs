@@ -24,7 +24,7 @@ pub(crate) enum Part {
     Sequence { location: Location, saves: u32 },
 }
 
-/// Where a deterministic sequence continues in another function.
+/// The point at which a deterministic sequence continues in another function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Sequence {
     pub ty: ProcessId,

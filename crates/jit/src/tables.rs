@@ -84,7 +84,7 @@ impl ChannelSet {
 /// The code of one process type. Its tables have an entry for each number within the mask of a
 /// location, so no number in a state leads outside the table.
 struct TypeCode {
-    /// Where the control location is in the component.
+    /// The offset of the control location in the component.
     location: u32,
     mask: u32,
     expand: Box<[CodeCell]>,
@@ -157,7 +157,7 @@ impl Tables {
         self.atoms[atom.index()].store(code as *mut (), Ordering::Release);
     }
 
-    /// Where a process of a type is that begins at an offset.
+    /// The position of a process of a type that begins at an offset.
     pub fn process_at(&self, ty: u8, offset: u32) -> ProcessAt {
         let of_type = &self.types[ty as usize];
         let (code, answers) = (of_type.expand.as_ptr(), of_type.answer.as_ptr());

@@ -74,7 +74,7 @@ fn every_model() {
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/lf")).expect("the folder") {
         let path = entry.expect("an entry").path();
         let text = std::fs::read_to_string(&path).expect("a text");
-        // Where time decides, no two runs are the same.
+        // Runs that depend on time differ from each other.
         if text.contains(" DEADLINE ") || text.contains(" PERIOD ") {
             continue;
         }
@@ -192,7 +192,7 @@ fn long_actions() {
     let endless = "MODULE M; VAR i : INTEGER; BEGIN WHILE TRUE DO i := (i + 1) MOD 100 END END M.";
     let end = compare(endless, Options::default(), 0, 10);
     assert!(matches!(end, Some(RunEnd::Fault(_))), "{end:?}");
-    // What is too long for one function.
+    // This code is too long for one function.
     let long = format!("MODULE M; VAR i : INTEGER; BEGIN {} ASSERT i = 2000 END M.", "INC(i); ".repeat(2000));
     assert_eq!(compare(&long, Options::default(), 0, 10), Some(RunEnd::Finished));
 }

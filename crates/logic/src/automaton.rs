@@ -48,7 +48,7 @@ pub struct Edge {
     pub guard: Guard,
     /// The acceptance sets it is in, a bit each.
     pub marks: u64,
-    /// Where it leads.
+    /// The target state.
     pub target: usize,
 }
 
@@ -68,7 +68,7 @@ pub struct Automaton {
     pub atoms: Vec<String>,
     /// The states.
     pub states: Vec<State>,
-    /// Where runs begin.
+    /// The initial state.
     pub initial: usize,
     /// How many acceptance sets there are; at most 64.
     pub sets: u32,

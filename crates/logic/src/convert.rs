@@ -20,7 +20,7 @@ pub struct Facts {
     pub deterministic: bool,
     /// Every state has an edge for every letter.
     pub complete: bool,
-    /// What it asks of a search.
+    /// The kind of search that it needs.
     pub strength: Strength,
     /// For each state the number of its component; edges lead to the same or a smaller number.
     /// Nothing for a state that cannot be reached.

@@ -9,7 +9,7 @@
 use crate::graph::{Edge, Graph, Work};
 use rustc_hash::FxHashMap;
 
-/// Where acceptance is marked.
+/// The place at which acceptance is marked: states or edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// On states: all edges of a state agree.

@@ -19,7 +19,7 @@ impl Id {
     }
 }
 
-/// What a formula is made of.
+/// The nodes of a formula.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// Always true.
@@ -79,7 +79,7 @@ impl Node {
     }
 }
 
-/// What the shape of a formula shows.
+/// The facts that follow from the shape of a formula.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shape {
     /// Levels of operators.
@@ -177,7 +177,7 @@ impl Formulas {
         &self.nodes[id.index()]
     }
 
-    /// What its shape shows.
+    /// The facts that follow from its shape.
     pub fn shape(&self, id: Id) -> Shape {
         self.shapes[id.index()]
     }

@@ -272,7 +272,7 @@ impl Graph {
         self.edges.iter().all(|list| list.iter().fold(Bdd::NONE, |all, edge| bdds.or(all, edge.guard)) == Bdd::ALL)
     }
 
-    /// What a search for accepted runs has to do.
+    /// The kind of search that accepting runs need.
     pub fn strength(&self, bdds: &mut Bdds) -> Strength {
         let components = self.components();
         if components.kind.contains(&Component::Mixed) {

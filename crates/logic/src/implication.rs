@@ -12,7 +12,7 @@ use crate::graph::Work;
 use crate::tableau::{self, Bounds};
 use rustc_hash::FxHashMap;
 
-/// What is known about implications so far.
+/// The implications that are known so far.
 pub struct Implication {
     by_shape: FxHashMap<(Id, Id), bool>,
     by_language: FxHashMap<(Id, Id), bool>,

@@ -30,7 +30,7 @@ impl Lasso {
         &self.letters
     }
 
-    /// Where the cycle begins.
+    /// The position at which the cycle begins.
     pub fn cycle_start(&self) -> usize {
         self.prefix
     }

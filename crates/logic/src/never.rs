@@ -19,7 +19,7 @@ use source::{Diagnostic, FileId, did_you_mean};
 const STATES_MAX: usize = 100_000;
 const NODES_MAX: usize = 1 << 20;
 
-/// Where an edge leads before labels are known.
+/// The target of an edge before labels are known.
 #[derive(Clone, Copy)]
 enum Target<'a> {
     Label(&'a str, usize),
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows the guard of an option.
+    /// The target after the guard of an option.
     fn behind_guard(&mut self, repeats: bool) -> Result<Target<'a>, Diagnostic> {
         let mut target = if repeats { Target::Same } else { Target::Next };
         loop {

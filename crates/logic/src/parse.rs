@@ -20,7 +20,7 @@ pub const TEXT_MAX: usize = 1 << 16;
 pub struct Parsed {
     /// The formula.
     pub root: Id,
-    /// Where each atom of the table first occurs in this text, by number.
+    /// The first position of each atom of the table in this text, by number.
     pub spans: Vec<Option<Span>>,
 }
 
@@ -145,7 +145,7 @@ fn tokens(text: &str, place: &dyn Fn(usize, usize) -> Span) -> Result<Vec<Token>
 /// A number in the parser's table of trees.
 type Tree = usize;
 
-/// What was read, before it is known whether it is a formula or a part of an atom.
+/// An operand, before it is known whether it is a formula or a part of an atom.
 struct Entry {
     start: usize,
     end: usize,

@@ -287,7 +287,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// What has to hold while the formula waits for `b`, without the parts that `b` makes
+    /// The condition while the formula waits for `b`, without the parts that `b` makes
     /// unnecessary.
     fn waiting(&mut self, a: Id, b: Id) -> Option<Id> {
         match self.formulas.node(a).clone() {
@@ -389,7 +389,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// What releases `b`, without the parts that `b` makes unnecessary.
+    /// The formula that releases `b`, without the parts that `b` makes unnecessary.
     fn releasing(&mut self, a: Id, b: Id) -> Option<Id> {
         match self.formulas.node(a).clone() {
             Node::And(list) => {

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Move {
     letters: Bdd,
-    /// What must hold at the next position, sorted.
+    /// The formulas that must hold at the next position, sorted.
     next: Vec<Id>,
     /// The promises of this move, a bit for each.
     promises: u64,
@@ -41,7 +41,7 @@ struct Tableau<'a> {
     formulas: &'a Formulas,
     work: &'a mut Work,
     moves: FxHashMap<Id, Vec<Move>>,
-    /// What can be promised, by number.
+    /// The promises, by number.
     owed: Vec<Id>,
     bounds: Bounds,
 }
@@ -92,7 +92,7 @@ pub fn translate(formulas: &Formulas, root: Id, bounds: Bounds, work: &mut Work)
 }
 
 impl Tableau<'_> {
-    /// What a formula promises when it is postponed. Formulas that wait for the same formula share
+    /// The promise of a formula that is postponed. Formulas that wait for the same formula share
     /// the promise: it is fulfilled for all at the same position.
     fn promise_of(&self, id: Id) -> Option<Id> {
         match *self.formulas.node(id) {

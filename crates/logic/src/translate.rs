@@ -97,7 +97,7 @@ pub struct Translation {
     pub buchi: Automaton,
     /// Whether the Büchi automaton has at most one run for each word.
     pub deterministic: bool,
-    /// What the Büchi automaton asks of a search.
+    /// The kind of search that the Büchi automaton needs.
     pub strength: Strength,
     /// The class of the formula in the hierarchy of properties.
     pub class: Class,

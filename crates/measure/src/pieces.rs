@@ -18,7 +18,7 @@ pub enum MeasurePart {
     Order(u32),
 }
 
-/// What the code shows about the value of a piece.
+/// The facts about the value of a piece that follow from the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Every assignment makes it greater, or gives it the value that is its greatest.
@@ -94,7 +94,7 @@ fn known(changes: &[Change], initial: Option<i32>) -> Known {
     Known { rises: all(|by| by >= 0), falls: all(|by| by <= 0) }
 }
 
-/// What all assignments to a variable do; for a local, only those of its type.
+/// The effects of all assignments to a variable; for a local, only those of its type.
 fn changes(graph: &StepGraph, ty: Option<ProcessId>, var: Var) -> Vec<Change> {
     let mut found = Vec::new();
     let mut visit = |node: &Node| {

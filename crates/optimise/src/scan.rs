@@ -8,7 +8,7 @@
 use bytecode::{Addr, GlobalId, LocalId, Mode, Op, ProcessId, Program, Receive};
 use std::collections::{BTreeSet, HashMap};
 
-/// What is known about a value on the stack.
+/// The facts known about a value on the stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Value {
     /// This number.
@@ -21,7 +21,7 @@ pub(crate) enum Value {
     Any,
 }
 
-/// What is done with a channel.
+/// The operations on a channel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Use {
     /// A message is appended.
@@ -73,7 +73,7 @@ impl From<Mode> for Mode2 {
     }
 }
 
-/// What the code of a location, a prologue or an atom uses.
+/// The variables and channels that the code of a location, a prologue or an atom uses.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Scan {
     pub global_reads: BTreeSet<GlobalId>,

@@ -20,7 +20,7 @@ const MANY: u8 = 2;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Edge {
     pub end: End,
-    /// Where it leads; nothing if the process ends.
+    /// The target; `None` if the process ends.
     pub target: Option<Location>,
 }
 

@@ -1,11 +1,11 @@
-//! What a property depends on, besides faults and deadlocks.
+//! The parts of a state that a property depends on, besides faults and deadlocks.
 
 use crate::scan::{Budget, Scan, scan};
 use crate::survey::Survey;
 use bytecode::{Addr, AtomId, GlobalId, LocalId, ProcessId, Verified};
 use std::collections::BTreeSet;
 
-/// What a property depends on.
+/// The parts of a state that a property depends on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
     globals: BTreeSet<GlobalId>,

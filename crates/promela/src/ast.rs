@@ -138,7 +138,7 @@ pub struct Proctype {
     pub end: Span,
 }
 
-/// What an automaton among the properties is for.
+/// The purpose of an automaton among the properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AutomatonKind {
     /// A claim that moves together with the system. The system is wrong if the claim ends or

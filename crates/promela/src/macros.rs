@@ -22,7 +22,7 @@ pub struct Macro {
     pub variadic: bool,
     /// Its replacement.
     pub body: Rc<[Token]>,
-    /// Where it was defined.
+    /// The position of its definition.
     pub span: Span,
 }
 

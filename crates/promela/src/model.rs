@@ -102,7 +102,7 @@ pub struct Leaf {
     pub unmatched: bool,
     /// Whether its value is used only within a transition.
     pub scratch: bool,
-    /// Where it was declared.
+    /// The position of its declaration.
     pub span: Span,
 }
 

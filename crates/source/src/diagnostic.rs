@@ -30,7 +30,7 @@ impl fmt::Display for Severity {
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What the label says about the place.
+    /// The message about the position.
     pub message: String,
 }
 

@@ -104,11 +104,11 @@ pub struct SourceFile {
 /// of a macro or an inline with its arguments substituted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// What messages about it point at.
+    /// The position that messages about it show.
     pub shown: Span,
-    /// Where the macro or the inline was used.
+    /// The position at which the macro or the inline was used.
     pub used: Span,
-    /// Where the text is from which it was made.
+    /// The position of the text from which it was expanded.
     pub origin: Span,
 }
 
@@ -233,7 +233,7 @@ impl SourceMap {
         id
     }
 
-    /// Where the text of a span belongs, if it was made by expansion.
+    /// The positions of the text of a span, if it was made by expansion.
     pub fn places(&self, span: Span) -> Option<Places> {
         let expansions = &self.get(span.file)?.expansions;
         let after = expansions.partition_point(|(start, _)| *start <= span.start);
@@ -265,7 +265,7 @@ impl SourceMap {
         self.get(id).map_or("", SourceFile::text)
     }
 
-    /// Where a span begins. A span of a file that is not here begins at line one.
+    /// The line and column at which a span begins. A span of an unknown file begins at line one.
     pub fn location(&self, span: Span) -> Location {
         let span = self.shown(span);
         self.get(span.file).map_or(Location { line: 1, column: 1 }, |file| file.location(span.start))

@@ -121,7 +121,7 @@ pub enum Expr {
         fields: u8,
         /// Fields that must match.
         mask: FieldMask,
-        /// What they must match.
+        /// The values that they must match.
         wanted: Vec<ExprId>,
         /// Which messages to look at.
         how: Receive,
@@ -141,7 +141,7 @@ pub struct Pool {
     index: HashMap<Expr, ExprId>,
 }
 
-/// What evaluating an expression involves.
+/// The properties of the evaluation of an expression.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Traits {
     /// It can fault.
@@ -162,7 +162,7 @@ impl Pool {
         &self.exprs[id.0 as usize]
     }
 
-    /// What evaluating it involves.
+    /// The properties of its evaluation.
     pub fn traits(&self, id: ExprId) -> Traits {
         self.traits[id.0 as usize]
     }

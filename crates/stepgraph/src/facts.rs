@@ -1,4 +1,4 @@
-//! What is known about a program before its steps are built: which globals never change, and where
+//! Facts about a program before its steps are built: which globals never change, and where
 //! the sides of conditions meet.
 //!
 //! Both are found in one pass over the code. The graphs of single locations share them.
@@ -42,7 +42,7 @@ impl Facts {
         self.constants[global.index()]
     }
 
-    /// Where the sides of a conditional jump meet, if they only compute until then.
+    /// The address at which the sides of a conditional jump join, if they only compute until then.
     pub(crate) fn meeting(&self, jump: Addr) -> Option<Addr> {
         self.meetings.get(jump.index()).filter(|&&at| at != NOWHERE).map(|&at| Addr(at))
     }
@@ -75,7 +75,7 @@ fn meetings(code: &[Op]) -> Vec<u32> {
     meetings
 }
 
-/// Where two chains meet, and the deepest nesting of conditions on the way.
+/// The address at which two chains join, and the deepest nesting of conditions before it.
 fn meeting(following: &[u32], nesting: &[u8], mut a: u32, mut b: u32) -> Option<(u32, u8)> {
     let mut depth = 0;
     for _ in 0..MAX_LOOK_AHEAD {

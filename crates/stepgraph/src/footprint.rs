@@ -49,7 +49,7 @@ pub enum Channels {
     Any,
 }
 
-/// What a step may read and write.
+/// The reads and writes of a step.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Footprint {
     /// Variables and the like it may read.

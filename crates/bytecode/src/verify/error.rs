@@ -71,7 +71,7 @@ impl Table {
     }
 }
 
-/// What is wrong with a program.
+/// The kinds of errors in a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum VerifyErrorKind {
     /// V-TABLES: two entries of a table have one name.
@@ -246,7 +246,7 @@ pub enum VerifyErrorKind {
     Property {
         /// The property.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
 }
@@ -358,7 +358,7 @@ impl Place {
     }
 }
 
-/// What is wrong with a program, and where.
+/// An error in a program, and its address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
     /// The kind of error.

@@ -31,7 +31,7 @@ pub(super) extern "C" fn new_channel(ctx: Ctx, ty: u32, addr: u32) -> i64 {
     ctx.view.dst_channel_count as i64
 }
 
-/// Where the channel with a number is.
+/// The position of the channel with a number.
 fn channel(view: &View, count: u32, number: i32) -> Option<ChannelAt> {
     let index = u32::try_from(number).ok()?.checked_sub(1)?;
     // SAFETY: below the count.

@@ -98,7 +98,7 @@ pub(super) extern "C" fn instance(ctx: Ctx, count: u32, process: i32, ty: u32) -
     if ty != 255 && found != ty { -1 } else { offset as i64 }
 }
 
-/// Where the priority of a process is, or −1.
+/// The offset of the priority of a process, or −1.
 pub(super) extern "C" fn priority_at(ctx: Ctx, count: u32, process: i32) -> i64 {
     let offset = instance(ctx, count, process, 255);
     if offset < 0 {

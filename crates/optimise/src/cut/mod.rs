@@ -32,13 +32,13 @@ pub(crate) struct Cutting {
     pub cuts: Vec<Cut>,
     /// The new address of each step of the original program.
     pub steps: BTreeMap<Addr, Addr>,
-    /// What is left of states.
+    /// The parts of states that are kept.
     pub kept: Kept,
     /// Why no process was left out, if that was wanted.
     pub whole: Option<Whole>,
 }
 
-/// What is left of the parts of a state.
+/// The parts of a state that are kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
     /// For each global its number, if it is left.

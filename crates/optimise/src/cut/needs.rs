@@ -36,7 +36,7 @@ pub(crate) enum Node {
     Field(usize, u8),
 }
 
-/// What is known of a value on the stack or in a register.
+/// The facts known about a value on the stack or in a register.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Held {
     makers: BTreeSet<Node>,
@@ -89,7 +89,7 @@ pub(crate) enum Sink {
     Assertion,
 }
 
-/// What the code of a process type or of an atom needs.
+/// The data flow in the code of a process type or of an atom, and the values that are needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
     /// For each value, the values it is computed from.
@@ -112,7 +112,7 @@ pub(crate) struct Code {
     pub constants: BTreeMap<Addr, i32>,
 }
 
-/// What each type and each atom needs.
+/// The data flow of each type and each atom.
 pub(crate) struct Needs {
     pub types: Vec<Code>,
     pub atoms: Vec<Code>,

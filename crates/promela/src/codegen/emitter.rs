@@ -125,7 +125,7 @@ impl<'a> Emitter<'a> {
         labels.get(label).copied().filter(|state| live.contains(state))
     }
 
-    /// What follows comes from this place.
+    /// The code from here on has this position in the source.
     pub fn position(&mut self, span: Span) {
         if self.is_full() {
             return;

@@ -1,5 +1,5 @@
 //! Compares several processes with one: the same numbers and verdicts on the project's models, with
-//! every owner function and every algorithm for cycles.
+//! every owner function, every beginning and every algorithm for cycles.
 
 use crate::{Failure, root};
 use serde_json::Value;
@@ -23,12 +23,14 @@ pub struct Arguments {
     everypath: Option<PathBuf>,
 }
 
-const OWNERS: [&[&str]; 5] = [
+const OWNERS: [&[&str]; 7] = [
     &["--owner", "state"],
     &["--owner", "counters"],
     &["--owner", "process:0"],
     &["--owner", "process:1"],
     &["--lookahead", "--remember", "16"],
+    &["--start", "one"],
+    &["--start", "all", "--lookahead"],
 ];
 const CYCLES: [&str; 5] = ["auto", "young", "predecessors", "levels", "dependencies"];
 

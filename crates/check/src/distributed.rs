@@ -433,12 +433,13 @@ fn search_for(
     seat: &mut Seat<'_>,
 ) -> Result<Outcome, Abandoned> {
     let owners = Owners::new(seat.workers(), part);
-    let Spread { remembered, lookahead, .. } = plan.spread;
+    let Spread { remembered, lookahead, start, .. } = plan.spread;
     let thrift = Thrift { remembered: remembered as usize, lookahead };
     let (workers, here) = (seat.workers(), seat.shared().published.len().max(1) as u64);
     let budget = plan.limits.memory.map_or(u64::MAX, |memory| memory / here);
     let measured = resident.is_some();
-    let work = Work { system, property, owners, workers, limits: plan.limits, resident, thrift, saving, resume };
+    let start = start.into();
+    let work = Work { system, property, owners, workers, start, limits: plan.limits, resident, thrift, saving, resume };
     match plan.store {
         StoreKind::Plain => with(&Plain::with_budget(budget), work, seat),
         StoreKind::Compact => with(&Compact::with_budget(budget), work, seat),

@@ -63,7 +63,7 @@ pub use run::{Checked, Refusal, ResumeError, Surroundings, resume, run, run_in};
 pub use runs::{FileReader, FileWriter, Folder};
 pub use saved::Saved;
 pub use search::{Blocks, CheckpointError, Checkpoints, Spill};
-pub use spread::{FarCycles, Owner, Spread};
+pub use spread::{FarCycles, FarStart, Owner, Spread};
 pub use subject::{Enclosed, Selected, Subject, same_behaviour};
 pub use switches::{FewestSwitches, fewest_switches};
 pub use table::{Cycles, Order, StoreKind};

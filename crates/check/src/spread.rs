@@ -54,6 +54,26 @@ choice! {
     }
 }
 
+choice! {
+    /// Who owns states at the beginning of a search by several processes.
+    FarStart, "beginning of a search by several processes" {
+        #[default]
+        Equal = "equal", "All workers own about the same number of states";
+        One = "one", "One worker owns all states until its memory runs short";
+        All = "all", "All workers store all states, without messages, until the memory of one runs short";
+    }
+}
+
+impl From<FarStart> for distribute::Start {
+    fn from(start: FarStart) -> distribute::Start {
+        match start {
+            FarStart::Equal => distribute::Start::Equal,
+            FarStart::One => distribute::Start::One,
+            FarStart::All => distribute::Start::All,
+        }
+    }
+}
+
 /// How a search is spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
@@ -65,17 +85,19 @@ pub struct Spread {
     pub lookahead: bool,
     /// How cycles are looked for.
     pub cycles: FarCycles,
+    /// Who owns states at the beginning.
+    pub start: FarStart,
 }
 
 impl Default for Spread {
     fn default() -> Self {
-        Spread { owner: Owner::State, remembered: 1 << 12, lookahead: false, cycles: FarCycles::Auto }
+        Spread { owner: Owner::State, remembered: 1 << 12, lookahead: false, cycles: FarCycles::Auto, start: FarStart::Equal }
     }
 }
 
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {} {}", self.owner, self.remembered, self.lookahead, self.cycles.name())
+        write!(f, "{} {} {} {} {}", self.owner, self.remembered, self.lookahead, self.cycles.name(), self.start.name())
     }
 }
 
@@ -85,12 +107,13 @@ impl FromStr for Spread {
     fn from_str(text: &str) -> Result<Spread, String> {
         let wrong = || "this is no way to spread a search".to_owned();
         let words: Vec<&str> = text.split(' ').collect();
-        let &[owner, remembered, lookahead, cycles] = &words[..] else { return Err(wrong()) };
+        let &[owner, remembered, lookahead, cycles, start] = &words[..] else { return Err(wrong()) };
         Ok(Spread {
             owner: owner.parse()?,
             remembered: remembered.parse().map_err(|_| wrong())?,
             lookahead: lookahead.parse().map_err(|_| wrong())?,
             cycles: cycles.parse().map_err(|_| wrong())?,
+            start: start.parse().map_err(|_| wrong())?,
         })
     }
 }
@@ -102,7 +125,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for owner in [Owner::State, Owner::Process(7), Owner::Counters] {
-            let spread = Spread { owner, remembered: 9, lookahead: true, cycles: FarCycles::Levels };
+            let spread = Spread { owner, remembered: 9, lookahead: true, cycles: FarCycles::Levels, start: FarStart::One };
             assert_eq!(spread.to_string().parse(), Ok(spread));
         }
         assert!("process:300".parse::<Owner>().unwrap_err().contains("254"));

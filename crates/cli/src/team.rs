@@ -5,7 +5,7 @@ use crate::args::EngineArguments;
 use crate::failure::Failure;
 use crate::progress::Ticker;
 use crate::{input, interrupt, memory, quantity};
-use check::{Crew, Errand, FarCycles, Levels, Owner, Plan, Reply, Spread, Subject};
+use check::{Crew, Errand, FarCycles, FarStart, Levels, Owner, Plan, Reply, Spread, Subject};
 use clap::Args;
 use contract::Observer;
 use distribute::{Assembly, Place, SECRET_MIN, Secret, Serve, join};
@@ -41,6 +41,9 @@ pub struct TeamArguments {
     /// control locations; `process:N`, the process with this number [default: state]
     #[arg(long, value_name = "PART")]
     pub owner: Option<Owner>,
+    /// Who owns states at the beginning
+    #[arg(long, value_name = "NAME", value_parser = one_of::<FarStart>())]
+    pub start: Option<FarStart>,
     /// How several processes look for cycles
     #[arg(long, value_name = "NAME", value_parser = one_of::<FarCycles>())]
     pub distributed_cycles: Option<FarCycles>,
@@ -77,6 +80,7 @@ impl TeamArguments {
             remembered: self.remember.unwrap_or(usual.remembered),
             lookahead: self.lookahead,
             cycles: self.distributed_cycles.unwrap_or_default(),
+            start: self.start.unwrap_or_default(),
         }
     }
 
@@ -85,11 +89,10 @@ impl TeamArguments {
         match (&self.hosts, self.processes) {
             (Some(path), _) => hosts(path).map(|hosts| Some((hosts.len(), hosts))),
             (None, Some(processes)) => Ok(Some((usize::from(processes), Vec::new()))),
-            (None, None) if self.owner.is_some() || self.remember.is_some() || self.lookahead || self.distributed_cycles.is_some() => {
-                Err(Failure::Call(
-                    "`--owner`, `--remember`, `--lookahead` and `--distributed-cycles` are for `--processes` and `--hosts`".to_owned(),
-                ))
-            }
+            (None, None) if self.spread() != Spread::default() => Err(Failure::Call(
+                "`--owner`, `--start`, `--remember`, `--lookahead` and `--distributed-cycles` are for `--processes` and `--hosts`"
+                    .to_owned(),
+            )),
             (None, None) => Ok(None),
         }
     }

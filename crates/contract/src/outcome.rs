@@ -223,6 +223,8 @@ pub struct Traffic {
     pub sent: u64,
     /// The number of states that were not sent because they had been sent before.
     pub spared: u64,
+    /// The number of states that a worker short of memory passed on to another one.
+    pub passed_on: u64,
     /// The number of parcels that contained the sent states.
     pub parcels: u64,
     /// The number of bytes in these parcels.

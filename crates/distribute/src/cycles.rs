@@ -1,6 +1,7 @@
 //! Accepting cycles by several workers: one of four algorithms finds a state on a cycle, and two
 //! searches for paths make a run of it.
 
+use crate::classes::Start;
 use crate::dependencies::{Searched, dependencies};
 use crate::explore::{explore, statistics};
 use crate::flow::Abandoned;
@@ -167,10 +168,10 @@ fn path(
     let store = Plain::with_budget(limits.memory.map_or(u64::MAX, |memory| memory / here));
     let visited = Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true, saveable: None };
     let owners = Owners::new(seat.workers(), part.clone());
-    let thrift = Thrift::default();
+    let (thrift, start) = (Thrift::default(), Start::Equal);
     explore(
         seat,
-        Work { system, property, owners, workers: seat.workers(), limits, resident: None, thrift, saving: None, resume: None },
+        Work { system, property, owners, workers: seat.workers(), start, limits, resident: None, thrift, saving: None, resume: None },
         visited,
     )
 }

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod actor;
+mod classes;
 mod construct;
 mod control;
 mod cycles;
@@ -36,6 +37,7 @@ mod wire;
 mod young;
 
 pub use actor::{Actor, Outbox, Turn};
+pub use classes::Start;
 pub use construct::{Construction, Labels, construct};
 pub use cycles::{Method, Search, cycles};
 pub use explore::explore;

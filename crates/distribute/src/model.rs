@@ -6,6 +6,7 @@
 //! are done.
 
 use crate::actor::{Actor, Outbox};
+use crate::classes::Start;
 use crate::owner::Owners;
 use crate::reach::{Counts, Reach, Seen, Thrift, Work};
 use crate::rehearse::rehearse;
@@ -62,6 +63,7 @@ pub fn predict(system: &dyn CloneSystem, workers: usize, owners: &Owners, thrift
                 property: &NoProperty,
                 owners: owners.clone(),
                 workers,
+                start: Start::Equal,
                 limits: Limits::default(),
                 resident: None,
                 thrift,

@@ -33,15 +33,18 @@ impl Owners {
     /// The owner of a state.
     #[inline]
     pub fn owner(&mut self, state: &[u8]) -> usize {
-        if self.workers == 1 {
-            return 0;
-        }
+        if self.workers == 1 { 0 } else { self.class(state, self.workers) as usize }
+    }
+
+    /// The class of a state, one of so many.
+    #[inline]
+    pub(crate) fn class(&mut self, state: &[u8], classes: u32) -> u32 {
         match &self.part {
-            None => store::owner(state, self.workers) as usize,
+            None => store::owner(state, classes),
             Some(part) => {
                 self.buffer.clear();
                 part(state, &mut self.buffer);
-                store::owner(&self.buffer, self.workers) as usize
+                store::owner(&self.buffer, classes)
             }
         }
     }

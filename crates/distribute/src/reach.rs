@@ -7,6 +7,7 @@
 //! shortest one.
 
 use crate::actor::{Actor, Outbox, Turn};
+use crate::classes::{Classes, Position, Sharing, Start};
 use crate::links::{Link, Log};
 use crate::owner::Owners;
 use crate::save::{PartError, Reader, Resume, Saving, Standing, TakeState, read, write};
@@ -33,6 +34,10 @@ const SLOW: Duration = Duration::from_millis(5);
 /// The interval between measurements of the memory of the process.
 const MEASURE_EVERY: Duration = Duration::from_millis(20);
 
+/// A worker runs short of memory if less than one part in this many is free. A level is completed
+/// before others take its states.
+const FREE_SHARE: u64 = 3;
+
 /// Measures the memory of the process.
 pub type Resident = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 
@@ -58,6 +63,8 @@ pub struct Work<'a> {
     pub owners: Owners,
     /// The number of workers.
     pub workers: usize,
+    /// Who owns states at the beginning.
+    pub start: Start,
     /// The limits; memory is that of the process.
     pub limits: Limits,
     /// Measures the process.
@@ -114,6 +121,8 @@ pub struct Counts {
     pub sent: u64,
     /// The number of states that were not sent because they had been sent before.
     pub spared: u64,
+    /// The number of states that this worker passed on because its memory ran short.
+    pub passed_on: u64,
     /// Whether the depth limit cut something off.
     pub truncated: bool,
 }
@@ -178,6 +187,12 @@ pub(crate) struct Reach<'a, 's> {
     pub found: Option<Found>,
     pub counts: Counts,
     sent: Sent,
+    classes: Classes,
+    sharing: Sharing,
+    /// Whether this worker has told the others that its memory runs short.
+    told_short: bool,
+    /// States that are to be passed on, each with its receiver.
+    passing: Vec<u8>,
     /// The steps of states of the level.
     out: Successors,
     /// Steps to states of this worker, and their sources.
@@ -209,6 +224,9 @@ const VIOLATED: u8 = 1;
 /// All workers save at the beginning of the round in which this arrives; or saving failed.
 const SAVE: u8 = 2;
 const UNSAVED: u8 = 3;
+/// A state that another worker passes on, and the memory of the sender runs short.
+const PASSED_ON: u8 = 4;
+const SHORT: u8 = 5;
 
 impl<'a, 's> Reach<'a, 's> {
     pub fn new(me: usize, local: usize, work: Work<'a>, seen: Seen<'s>, shared: Arc<Shared>) -> Self {
@@ -219,6 +237,9 @@ impl<'a, 's> Reach<'a, 's> {
             budgeted.give_up_when(Arc::new(move || asked.is_stopped() || asked.is_abandoned()));
         }
         let sent = Sent::new(work.thrift.remembered);
+        // A checkpoint is divided among all workers.
+        let classes = Classes::new(work.workers, if work.resume.is_some() { Start::Equal } else { work.start });
+        let sharing = classes.sharing(0);
         Reach {
             me,
             local,
@@ -238,6 +259,10 @@ impl<'a, 's> Reach<'a, 's> {
             found: None,
             counts: Counts::default(),
             sent,
+            classes,
+            sharing,
+            told_short: false,
+            passing: Vec::new(),
             out: Successors::new(),
             home: Successors::new(),
             origins: Vec::new(),
@@ -280,7 +305,7 @@ impl<'a, 's> Reach<'a, 's> {
                 Some(code) => self.work.property.fault(code, true),
                 None => Answer::Continue,
             };
-            let mine = state.map_or(self.me == 0, |state| self.work.owners.owner(state) == self.me);
+            let mine = state.map_or(self.me == 0, |state| self.sharing == Sharing::All || self.owner(state) == self.me);
             match (answer, state) {
                 (Answer::Stop(finding), _) if mine => {
                     self.log.push(Link::NONE, index as u32);
@@ -298,6 +323,57 @@ impl<'a, 's> Reach<'a, 's> {
         }
         self.out = out;
         self.store();
+    }
+
+    #[inline]
+    fn class(&mut self, state: &[u8]) -> u32 {
+        if self.work.workers == 1 { 0 } else { self.work.owners.class(state, self.classes.count()) }
+    }
+
+    /// The worker to which a state is sent.
+    #[inline]
+    fn owner(&mut self, state: &[u8]) -> usize {
+        let class = self.class(state);
+        self.classes.first(class)
+    }
+
+    /// Takes a state of this worker, to be stored soon, or passes it on.
+    #[inline]
+    fn take(&mut self, state: &[u8], from: Link, choice: u32) {
+        if self.told_short {
+            let class = self.class(state);
+            if let Some(next) = self.classes.after(class, self.me) {
+                return self.pass_on(next, state, from, choice);
+            }
+        }
+        self.home.push(state, Action::default());
+        self.origins.push((from, choice));
+    }
+
+    #[cold]
+    fn pass_on(&mut self, next: usize, state: &[u8], from: Link, choice: u32) {
+        let hash = self.seen.worker.hash(state);
+        if self.seen.worker.find(hash, state).is_some() {
+            return;
+        }
+        self.counts.passed_on += 1;
+        [next as u64, from.0, u64::from(choice)].into_iter().for_each(|number| put_number(&mut self.passing, number));
+        put_bytes(&mut self.passing, state);
+    }
+
+    /// Sends the states that are to be passed on.
+    fn send_passed_on(&mut self, out: &mut Outbox) {
+        let passing = std::mem::take(&mut self.passing);
+        let mut cursor = Cursor(&passing);
+        while let (Some(next), Some(from), Some(choice), Some(state)) = (cursor.number(), cursor.number(), cursor.number(), cursor.bytes())
+        {
+            out.send(next as usize, |record| {
+                record.push(PASSED_ON);
+                put_number(record, from);
+                put_number(record, choice);
+                put_bytes(record, state);
+            });
+        }
     }
 
     /// Stores the states collected in `home`, and queues the new ones.
@@ -319,7 +395,9 @@ impl<'a, 's> Reach<'a, 's> {
             let Some(state) = self.home.state(&self.home.entries()[index]) else { continue };
             self.log.push(from, choice);
             self.next.push(state);
-            self.counts.states += 1;
+            // A state that all workers have is counted by its owner.
+            let counts = self.sharing == Sharing::Own || self.classes.first(self.work.owners.class(state, self.classes.count())) == self.me;
+            self.counts.states += u64::from(counts);
             if wanted && let Answer::Stop(finding) = self.work.property.state(state) {
                 let at = Link::new(self.me, self.log.len() - 1);
                 self.keep(Found { length: self.depth_of_new, at, step: None, finding });
@@ -387,10 +465,14 @@ impl<'a, 's> Reach<'a, 's> {
 
     /// Passes the steps of states of the level to the owners of their targets.
     fn follow(&mut self, steps: &Successors, begin: usize, out: &mut Outbox) {
-        let (mut source, mut first) = (u32::MAX, 0);
+        let (mut source, mut first, mut counts) = (u32::MAX, 0, 1);
         for (index, entry) in steps.entries().iter().enumerate() {
             if entry.source != source {
                 (source, first) = (entry.source, index);
+                if self.sharing != Sharing::Own {
+                    let class = self.work.owners.class(self.level.state(begin + source as usize), self.classes.count());
+                    counts = u64::from(self.classes.first(class) == self.me);
+                }
             }
             let at = Link::new(self.me, self.level.first + (begin + source as usize) as u64);
             let choice = (index - first) as u32;
@@ -398,11 +480,14 @@ impl<'a, 's> Reach<'a, 's> {
                 continue;
             }
             let Some(state) = steps.state(entry) else { continue };
-            self.counts.transitions += 1;
-            let owner = self.work.owners.owner(state);
-            if owner == self.me {
-                self.home.push(state, Action::default());
-                self.origins.push((at, choice));
+            self.counts.transitions += counts;
+            let owner = self.owner(state);
+            if owner == self.me || self.sharing == Sharing::All {
+                self.take(state, at, choice);
+                continue;
+            }
+            if self.sharing == Sharing::AllOfLevel {
+                // The owner finds it itself.
                 continue;
             }
             self.counts.cross += 1;
@@ -432,7 +517,8 @@ impl<'a, 's> Reach<'a, 's> {
     /// The worker that has computed its own successors of a state in advance, if one has.
     #[inline]
     fn looked_after_by(&self, at: Link) -> Option<usize> {
-        if !self.work.thrift.lookahead {
+        // Nobody has looked at the successors of a state that its finder passed on.
+        if !self.work.thrift.lookahead || self.classes.passes_on() {
             return None;
         }
         let (from, _) = self.log.get(at.place())?;
@@ -447,7 +533,7 @@ impl<'a, 's> Reach<'a, 's> {
         let mut logged = false;
         for (index, (entry, next)) in steps.iter().enumerate() {
             let Some(next) = next.filter(|_| entry.fault().is_none()) else { continue };
-            if self.work.owners.owner(next) != self.me {
+            if self.owner(next) != self.me {
                 continue;
             }
             if !logged {
@@ -489,9 +575,12 @@ impl<'a, 's> Reach<'a, 's> {
         let (Some(saving), Some(store)) = (self.work.saving, self.seen.saveable) else { return };
         let mut logs: Vec<(usize, &Log)> = vec![(self.me, &self.log)];
         logs.extend(self.old.iter().map(|(&number, log)| (number, log)));
+        // A state that all workers have is saved by its owner.
+        let (owners, classes, me) = (&mut self.work.owners, &self.classes, self.me);
+        let mut is_own = |state: &[u8]| self.sharing == Sharing::Own || classes.first(owners.class(state, classes.count())) == me;
         let (level, log) = (&self.level, &self.log);
         let mut each = |show: &mut TakeState<'_>| {
-            (0..level.ends.len()).try_for_each(|index| {
+            (0..level.ends.len()).filter(|&index| is_own(level.state(index))).try_for_each(|index| {
                 let (from, choice) = log.get(level.first + index as u64).ok_or(io::ErrorKind::InvalidData)?;
                 show(from, choice, level.state(index))
             })
@@ -539,8 +628,7 @@ impl<'a, 's> Reach<'a, 's> {
         let ahead = std::mem::take(&mut self.ahead);
         let mut cursor = Cursor(&ahead);
         while let (Some(from), Some(choice), Some(state)) = (cursor.number(), cursor.number(), cursor.bytes()) {
-            self.home.push(state, Action::default());
-            self.origins.push((Link(from), choice as u32));
+            self.take(state, Link(from), choice as u32);
             if self.home.len() >= BATCH {
                 self.store();
             }
@@ -562,8 +650,9 @@ impl<'a, 's> Reach<'a, 's> {
         }
     }
 
-    /// Publishes the progress of this worker, and stops if the memory is used up.
-    fn publish(&mut self) {
+    /// Publishes the progress of this worker, tells the others if its memory runs short, and stops
+    /// if the memory is used up.
+    fn publish(&mut self, out: &mut Outbox) {
         let search = self.level.memory()
             + self.next.memory()
             + self.log.bytes()
@@ -590,10 +679,45 @@ impl<'a, 's> Reach<'a, 's> {
         if let Some(budgeted) = self.seen.budgeted {
             // The budget of the store is this worker's share of the memory of the process.
             budgeted.leave_room(search + self.outside / workers);
+            let used = search + stored + self.outside / workers;
+            let is_short = used > limit / workers / FREE_SHARE * (FREE_SHARE - 1);
+            if is_short && self.seen.exact && !self.told_short && self.classes.has_room_beside(self.me) {
+                self.told_short = true;
+                out.send_to_all(&[SHORT]);
+            }
             if all + self.outside > limit && !budgeted.yields() {
                 self.full();
             }
         }
+    }
+}
+
+impl Reach<'_, '_> {
+    /// The position of a round, whose level becomes the current one.
+    fn position(&mut self, round: u64) -> Position {
+        self.classes.settle(round);
+        let position = self.classes.position(round);
+        self.depth = self.base + position.level;
+        let sharing = self.classes.sharing(round);
+        if std::mem::replace(&mut self.sharing, sharing) == Sharing::All && sharing != Sharing::All {
+            self.told_short = false;
+        }
+        position
+    }
+
+    /// A round in which no state is expanded.
+    fn pass_on_round(&mut self, is_last: bool, out: &mut Outbox) -> Turn {
+        self.send_passed_on(out);
+        self.publish(out);
+        self.end_round(is_last, out)
+    }
+
+    fn end_round(&mut self, is_last: bool, out: &mut Outbox) -> Turn {
+        if is_last {
+            self.ask_to_save(out);
+        }
+        let goes_on = !(self.next.ends.is_empty() && self.ahead.is_empty()) && self.best > self.depth + 1;
+        if goes_on { Turn::Again } else { Turn::Rest }
     }
 }
 
@@ -640,7 +764,7 @@ impl Reader for Loading<'_, '_, '_> {
     }
 
     fn state(&mut self, state: &[u8]) -> Result<(), PartError> {
-        if self.reach.work.owners.owner(state) == self.reach.me {
+        if self.reach.owner(state) == self.reach.me {
             self.reach.home.push(state, Action::default());
             if self.reach.home.len() >= BATCH {
                 self.reach.store_loaded()?;
@@ -650,7 +774,7 @@ impl Reader for Loading<'_, '_, '_> {
     }
 
     fn waiting(&mut self, from: Link, choice: u32, state: &[u8]) -> Result<(), PartError> {
-        if self.reach.work.owners.owner(state) == self.reach.me {
+        if self.reach.owner(state) == self.reach.me {
             let from = self.shifted(from);
             self.reach.log.push(from, choice);
             self.reach.next.push(state);
@@ -661,23 +785,25 @@ impl Reader for Loading<'_, '_, '_> {
 
 impl Actor for Reach<'_, '_> {
     fn receive(&mut self, round: u64, from: usize, bytes: &[u8]) {
-        self.depth_of_new = self.base + round;
+        self.classes.settle(round.saturating_sub(1));
+        self.depth_of_new = self.base + self.classes.position(round.saturating_sub(1)).level + 1;
         let mut cursor = Cursor(bytes);
         while !cursor.is_empty() {
             match cursor.byte() {
-                Some(STATE) => {
+                Some(kind @ (STATE | PASSED_ON)) => {
                     let (Some(place), Some(choice), Some(state)) = (cursor.number(), cursor.number(), cursor.bytes()) else { return };
-                    self.home.push(state, Action::default());
-                    self.origins.push((Link::new(from, place), choice as u32));
+                    let origin = if kind == STATE { Link::new(from, place) } else { Link(place) };
+                    self.take(state, origin, choice as u32);
                     if self.home.len() >= BATCH {
                         self.store();
                     }
                 }
+                Some(SHORT) => self.classes.runs_short(from, round),
                 Some(VIOLATED) => {
                     let Some(length) = cursor.number() else { return };
                     self.best = self.best.min(length);
                 }
-                Some(SAVE) => self.save_at = Some(self.base + round),
+                Some(SAVE) => self.save_at = Some(self.depth_of_new),
                 Some(UNSAVED) => self.saved = None,
                 _ => return,
             }
@@ -686,9 +812,12 @@ impl Actor for Reach<'_, '_> {
     }
 
     fn work(&mut self, out: &mut Outbox) -> Turn {
+        let position = self.position(out.round);
+        if !position.is_first {
+            return self.pass_on_round(position.is_last, out);
+        }
         if !self.working {
             self.working = true;
-            self.depth = self.base + out.round;
             if self.depth == 0 {
                 self.depth_of_new = 0;
                 self.begin();
@@ -720,7 +849,8 @@ impl Actor for Reach<'_, '_> {
             }
             self.expand(out);
         }
-        self.publish();
+        self.send_passed_on(out);
+        self.publish(out);
         if self.position < self.level.ends.len() && !self.shared.is_stopped() {
             return Turn::More;
         }
@@ -733,8 +863,6 @@ impl Actor for Reach<'_, '_> {
             put_number(&mut record, found.length);
             (0..out.workers()).filter(|&to| to != self.me).for_each(|to| out.send(to, |parcel| parcel.extend_from_slice(&record)));
         }
-        self.ask_to_save(out);
-        let goes_on = !(self.next.ends.is_empty() && self.ahead.is_empty()) && self.best > self.depth + 1;
-        if goes_on { Turn::Again } else { Turn::Rest }
+        self.end_round(position.is_last, out)
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn traffic(parts: &[Part]) -> Traffic {
         steps: sum(|part| part.counts.transitions),
         sent: sum(|part| part.counts.sent),
         spared: sum(|part| part.counts.spared),
+        passed_on: sum(|part| part.counts.passed_on),
         parcels: sum(|part| part.parcels),
         bytes: sum(|part| part.bytes),
     }
@@ -40,9 +41,9 @@ pub(crate) fn traffic(parts: &[Part]) -> Traffic {
 
 impl Part {
     pub(crate) fn to_bytes(&self, found: Option<&Found>) -> Vec<u8> {
-        let Counts { states, transitions, depth, expanded, cross, sent, spared, truncated } = self.counts;
+        let Counts { states, transitions, depth, expanded, cross, sent, spared, passed_on, truncated } = self.counts;
         let mut to = Vec::new();
-        let numbers = [states, transitions, depth, expanded, cross, sent, spared, u64::from(truncated)];
+        let numbers = [states, transitions, depth, expanded, cross, sent, spared, passed_on, u64::from(truncated)];
         let sizes = [self.store_bytes, self.store_peak_bytes, self.search_bytes, self.parcels, self.bytes];
         numbers.into_iter().chain(sizes).for_each(|number| put_number(&mut to, number));
         put_reason(&mut to, self.stopped.as_ref());
@@ -67,6 +68,7 @@ impl Part {
             cross: number()?,
             sent: number()?,
             spared: number()?,
+            passed_on: number()?,
             truncated: number()? != 0,
         };
         let (store_bytes, store_peak_bytes, search_bytes, parcels, bytes) = (number()?, number()?, number()?, number()?, number()?);

@@ -215,7 +215,7 @@ pub(crate) fn read(depth: u64, from: &mut dyn Read, to: &mut dyn Reader) -> Resu
     if at != depth || records.next()?.is_some() {
         return Err(PartError::Damaged);
     }
-    to.counts(Counts { states, transitions, depth: deepest, expanded, cross, sent, spared, truncated: false });
+    to.counts(Counts { states, transitions, depth: deepest, expanded, cross, sent, spared, passed_on: 0, truncated: false });
     let link = |cursor: &mut Cursor<'_>| -> Option<(Link, u32)> {
         let from = u64::from_le_bytes(*cursor.take(8)?.first_chunk()?);
         Some((Link(from), cursor.number()? as u32))

@@ -2,15 +2,19 @@
 //! processes that are threads here but connect as processes do.
 
 use contract::testing::Graph;
-use contract::{Cancel, FaultCode, Limits, NoProperty, Outcome, Property, Quiet, Safety, StopReason, Store, Verdict};
-use distribute::{Assembly, Owners, Place, Seat, Secret, Seen, Serve, Team, Thrift, Work, explore, join};
+use contract::{Budgeted, Cancel, FaultCode, Limits, NoProperty, Outcome, Property, Quiet, Safety, StopReason, Store, Verdict};
+use distribute::{Assembly, Owners, Place, Seat, Secret, Seen, Serve, Start, Team, Thrift, Work, explore, join};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Plain;
 
+/// Graphs from this seed on are large, and workers have so little memory that they run short.
+const LARGE: u64 = 1000;
+
 /// The graph of a seed. Some graphs have deadlocks, faults or steps that fail.
 fn graph(seed: u64) -> Graph {
-    let mut graph = Graph::random(seed, 3 + seed as usize % 60, 1 + seed % 4);
+    let states = if seed < LARGE { 3 + seed as usize % 60 } else { 2000 + seed as usize % 1000 };
+    let mut graph = Graph::random(seed, states, 1 + seed % 4);
     match seed % 5 {
         0 => graph.ends.extend(0..graph.edges.len()),
         1 => drop(graph.faults.insert((seed as usize % graph.edges.len(), 0), FaultCode::new(7).unwrap())),
@@ -23,11 +27,32 @@ fn graph(seed: u64) -> Graph {
     graph
 }
 
+/// A store that claims to need 100 bytes for each state.
+struct Counted<'s>(&'s Plain);
+
+impl Budgeted for Counted<'_> {
+    fn bytes(&self) -> u64 {
+        100 * self.0.len()
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    fn leave_room(&self, _: u64) {}
+
+    fn yields(&self) -> bool {
+        true
+    }
+}
+
 fn search(seat: &mut Seat<'_>, job: &[u8]) -> Outcome {
     let seed = u64::from_le_bytes(job[..8].try_into().unwrap());
     let checks = job[8] != 0;
     let mut system = graph(seed);
     let store = Plain::new();
+    let counted = Counted(&store);
+    let is_large = seed >= LARGE;
     let property: &dyn Property = if checks { &Safety { deadlocks: true, faults: true } } else { &NoProperty };
     let remembered = if seed % 2 == 0 { 4 } else { 0 };
     let work = Work {
@@ -35,13 +60,15 @@ fn search(seat: &mut Seat<'_>, job: &[u8]) -> Outcome {
         property,
         owners: Owners::new(seat.workers(), None),
         workers: seat.workers(),
-        limits: Limits::default(),
+        start: [Start::One, Start::Equal, Start::All][seed as usize % 3],
+        limits: Limits { memory: is_large.then_some(60_000 * (seed % 7 + 1)), ..Limits::default() },
         resident: None,
-        thrift: Thrift { remembered, lookahead: seed % 3 == 0 },
+        thrift: Thrift { remembered, lookahead: seed % 5 < 2 },
         saving: None,
         resume: None,
     };
-    explore(seat, work, Seen { worker: Box::new(store.worker()), budgeted: store.budgeted(), exact: true, saveable: None }).unwrap()
+    let budgeted = if is_large { Some(&counted as &dyn Budgeted) } else { store.budgeted() };
+    explore(seat, work, Seen { worker: Box::new(store.worker()), budgeted, exact: true, saveable: None }).unwrap()
 }
 
 fn job(seed: u64, checks: bool) -> Vec<u8> {
@@ -50,7 +77,8 @@ fn job(seed: u64, checks: bool) -> Vec<u8> {
     job
 }
 
-fn compare(team: &mut Team<Outcome>, seed: u64) {
+/// Compares a search with the facts; returns how many states were passed on.
+fn compare(team: &mut Team<Outcome>, seed: u64) -> u64 {
     let graph = graph(seed);
     let facts = graph.facts();
     let ask = |team: &mut Team<Outcome>, checks| team.ask(job(seed, checks), None, &Cancel::default(), &Quiet).unwrap();
@@ -76,6 +104,7 @@ fn compare(team: &mut Team<Outcome>, seed: u64) {
         }
         (verdict, shortest) => panic!("seed {seed}: {verdict:?}, not {shortest:?}"),
     }
+    traffic.passed_on
 }
 
 fn serve() -> Serve<Outcome> {
@@ -86,7 +115,19 @@ fn serve() -> Serve<Outcome> {
 fn threads_find_what_there_is() {
     for workers in 1..=4 {
         let mut team = Team::alone(workers, serve()).unwrap();
-        (0..150).for_each(|seed| compare(&mut team, seed));
+        for seed in 0..150 {
+            compare(&mut team, seed);
+        }
+    }
+}
+
+#[test]
+fn workers_short_of_memory_pass_states_on() {
+    for workers in 2..=5 {
+        let mut team = Team::alone(workers, serve()).unwrap();
+        let passed_on: Vec<u64> = (LARGE..LARGE + 40).map(|seed| compare(&mut team, seed)).collect();
+        let searches = passed_on.iter().filter(|&&states| states > 0).count();
+        assert!(searches > 3, "{workers} workers: {passed_on:?}");
     }
 }
 
@@ -116,7 +157,11 @@ fn in_processes(ranks: usize, threads: usize, with: impl FnOnce(&mut Team<Outcom
 #[test]
 fn processes_find_what_there_is() {
     for (ranks, threads) in [(2, 1), (3, 1), (2, 2)] {
-        in_processes(ranks, threads, |team| (0..60).for_each(|seed| compare(team, seed)));
+        in_processes(ranks, threads, |team| {
+            for seed in (0..60).chain(LARGE..LARGE + 5) {
+                compare(team, seed);
+            }
+        });
     }
 }
 

@@ -264,6 +264,8 @@ pub struct TrafficJson {
     pub states_sent: u64,
     /// The number of states that were not sent because they had been sent before.
     pub states_spared: u64,
+    /// The number of states that a worker short of memory passed on to another one.
+    pub states_passed_on: u64,
     /// The number of messages that contained the sent states.
     pub messages: u64,
     /// The number of bytes in these messages.
@@ -278,6 +280,7 @@ impl From<&Traffic> for TrafficJson {
             load_deviation: traffic.load_deviation(),
             states_sent: traffic.sent,
             states_spared: traffic.spared,
+            states_passed_on: traffic.passed_on,
             messages: traffic.parcels,
             bytes: traffic.bytes,
         }

@@ -243,9 +243,13 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
 fn traffic_text(traffic: &Traffic) -> String {
     let cross = traffic.cross_share() * 100.0;
     let deviation = traffic.load_deviation() * 100.0;
+    let passed_on = match traffic.passed_on {
+        0 => String::new(),
+        passed_on => format!(", {} passed on for lack of memory", text::count(passed_on)),
+    };
     format!(
-        "{} workers: {cross:.1} % of the steps lead to another worker, load deviates by {deviation:.1} %; {} states sent, {} spared, in {} \
-         messages of {}\n",
+        "{} workers: {cross:.1} % of the steps lead to another worker, load deviates by {deviation:.1} %; {} states sent, {} spared{passed_on}, in \
+         {} messages of {}\n",
         traffic.states_by_worker.len(),
         text::count(traffic.sent),
         text::count(traffic.spared),

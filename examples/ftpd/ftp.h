@@ -2,7 +2,8 @@
  *
  * Files are reached by openat2 with RESOLVE_IN_ROOT: no path and no symbolic link leads out of the
  * root. Settings are taken from the environment: FTP_PORT, FTP_ROOT, FTP_USERS (a file with lines
- * name:password), FTP_ANONYMOUS (1: anonymous users may read).
+ * name:password), FTP_ANONYMOUS (1: anonymous users may read), FTP_ANONYMOUS_WRITES (1: and write),
+ * FTP_SESSIONS (how many sessions there may be at a time), FTP_ADDRESS.
  */
 #ifndef FTP_H
 #define FTP_H
@@ -26,20 +27,23 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FTP_LINE = 4096, FTP_IDLE = 300, FTP_CONNECT = 60, FTP_SESSIONS = 250 };
+enum { FTP_CHUNK = 0x7ffff000 /* what one call may send */, FTP_LINE = 4096, FTP_IDLE = 300, FTP_CONNECT = 60 };
+/* How a transfer ends; ftpd.pch has the same numbers. */
+enum { FTP_DONE = 1, FTP_BROKEN, FTP_FAILED };
 
 struct ftp {
 	int control, data_listener, data, file, root, writes;
 	DIR *folder;
-	char line[FTP_LINE], name[16], argument[FTP_LINE], user[64], where[FTP_LINE], text[FTP_LINE + 64];
+	char line[FTP_LINE], name[16], argument[FTP_LINE], user[64], where[FTP_LINE], text[FTP_LINE + 64], prefix[FTP_LINE + 2];
 	char buffer[FTP_LINE];
-	int used, taken, command, logged_in, guest;
+	int used, taken, command, logged_in, guest, again;
 	struct sockaddr_in peer;
 	int active;
-	long long restart;
+	long long restart, size;
 };
 
 static inline const char *ftp_setting(const char *name, const char *otherwise)
@@ -48,8 +52,21 @@ static inline const char *ftp_setting(const char *name, const char *otherwise)
 	return value ? value : otherwise;
 }
 
+/* Sessions that run. */
+static volatile sig_atomic_t ftp_running;
+
+static inline void ftp_ended(int number)
+{
+	int error = errno;
+	(void) number;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		ftp_running--;
+	errno = error;
+}
+
 static inline int ftp_listen(void)
 {
+	struct sigaction ended = { .sa_handler = ftp_ended };
 	struct sockaddr_in address = { 0 };
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
 	address.sin_family = AF_INET;
@@ -60,15 +77,17 @@ static inline int ftp_listen(void)
 		perror("ftpd: listen");
 		exit(EXIT_FAILURE);
 	}
+	sigaction(SIGCHLD, &ended, NULL);
 	return listener;
 }
 
 /* The number of a connection is that of its descriptor, which the handler inherits. */
 static inline int ftp_accept(int listener)
 {
+	int most = atoi(ftp_setting("FTP_SESSIONS", "250"));
 	for (;;) {
 		int control = accept(listener, NULL, NULL);
-		if (control >= 0 && control < FTP_SESSIONS)
+		if (control >= 0 && ftp_running < most)
 			return control;
 		if (control >= 0) {
 			static const char full[] = "421 There are too many connected users, please try later.\r\n";
@@ -84,6 +103,12 @@ static inline int ftp_accept(int listener)
 
 static inline void ftp_handed_over(int control)
 {
+	sigset_t child, before;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	ftp_running++;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(control);
 }
 
@@ -91,6 +116,8 @@ static inline void ftp_begin(struct ftp *ftp, int control)
 {
 	struct timeval limit = { FTP_IDLE, 0 };
 	int yes = 1;
+	/* A session has no terminal, and the scheduler treats it as one of many. */
+	setsid();
 	memset(ftp, 0, sizeof *ftp);
 	ftp->control = control;
 	ftp->data = ftp->file = ftp->data_listener = -1;
@@ -146,13 +173,15 @@ static inline const char *ftp_words(const struct ftp *ftp, int code)
 	case 226:
 		return "Transfer complete.";
 	case 230:
-		return "Login successful.";
+		return ftp->command == 2 && ftp->again ? "Already logged in." : "Login successful.";
 	case 331:
 		return "Please specify the password.";
 	case 425:
 		return "Use PORT or PASV first.";
 	case 426:
 		return "Failure writing network stream.";
+	case 451:
+		return "Failure reading local file.";
 	case 500:
 		return "Unknown command.";
 	case 501:
@@ -211,11 +240,16 @@ static inline int ftp_command(struct ftp *ftp)
 		*space = 0;
 	snprintf(ftp->argument, sizeof ftp->argument, "%s", space ? space + 1 : "");
 	const char *name = strcasecmp(ftp->line, "XPWD") == 0 ? "PWD" : ftp->line;
+	if (strcasecmp(name, "CDUP") == 0) {
+		name = "CWD";
+		strcpy(ftp->argument, "..");
+	}
 	ftp->command = OTHER_COMMAND;
 	for (int i = 0; i < KNOWN && !too_long; i++)
 		if (strcasecmp(name, names[i]) == 0)
 			ftp->command = i + 1;
-	if (ftp->command == 1)
+	ftp->again = ftp->logged_in;
+	if (ftp->command == 1 && !ftp->logged_in)
 		snprintf(ftp->user, sizeof ftp->user, "%.60s", ftp->argument);
 	return ftp->command;
 }
@@ -245,7 +279,9 @@ static inline int ftp_password(struct ftp *ftp)
 static inline int ftp_type(struct ftp *ftp)
 {
 	char c = (char) toupper((unsigned char) ftp->argument[0]);
-	if (c != 'I' && c != 'A' && c != 'L')
+	/* Local bytes have eight bits or are refused. */
+	int local = c == 'L' && (strcmp(ftp->argument + 1, " 8") == 0 || strcmp(ftp->argument + 1, "8") == 0);
+	if (c != 'I' && c != 'A' && !local)
 		return ftp_say(ftp, "Unrecognised TYPE command."), 0;
 	ftp_say(ftp, c == 'A' ? "Switching to ASCII mode." : "Switching to Binary mode.");
 	return 1;
@@ -451,7 +487,35 @@ static inline int ftp_passive(struct ftp *ftp)
 	return 1;
 }
 
-/* Opens what is to be transferred, and the connection. */
+static inline int ftp_allowed(struct ftp *ftp)
+{
+	int allowed = ftp->command != 12 || ftp->writes;
+	if (!allowed)
+		ftp_say(ftp, "Permission denied.");
+	return allowed;
+}
+
+/* Whether what was opened is below the root, as the system sees it. */
+static inline int ftp_is_inside(const struct ftp *ftp)
+{
+	char link[64], root[FTP_LINE], found[FTP_LINE];
+	int opened = ftp->folder ? dirfd(ftp->folder) : ftp->file;
+	ssize_t length, whole;
+	if (opened < 0)
+		return 1;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", ftp->root);
+	length = readlink(link, root, sizeof root);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", opened);
+	whole = readlink(link, found, sizeof found);
+	/* Without /proc nothing can be said. */
+	if (length <= 0 || whole <= 0)
+		return 1;
+	if (length == 1)
+		return found[0] == '/';
+	return whole >= length && memcmp(root, found, (size_t) length) == 0 && (whole == length || found[length] == '/');
+}
+
+/* Opens what is to be transferred. */
 static inline int ftp_open(struct ftp *ftp)
 {
 	char path[FTP_LINE];
@@ -461,8 +525,9 @@ static inline int ftp_open(struct ftp *ftp)
 	if (lists && argument[0] == '-')
 		argument = strchr(argument, ' ') ? strchr(argument, ' ') + 1 : "";
 	ftp->folder = NULL;
-	if (stores && !ftp->writes)
-		return ftp_say(ftp, "Permission denied."), 0;
+	ftp->prefix[0] = 0;
+	if (lists && argument[0])
+		snprintf(ftp->prefix, sizeof ftp->prefix, "%s%s", argument, argument[strlen(argument) - 1] == '/' ? "" : "/");
 	if (!ftp_path(ftp, argument, path, sizeof path))
 		return 0;
 	if (stores)
@@ -479,16 +544,11 @@ static inline int ftp_open(struct ftp *ftp)
 	}
 	if (ftp->restart && ftp->file >= 0)
 		lseek(ftp->file, ftp->restart, SEEK_SET);
-	if (lists)
-		ftp_say(ftp, "Here comes the directory listing.");
-	else if (stores)
-		ftp_say(ftp, "Ok to send data.");
-	else
-		ftp_say(ftp, "Opening BINARY mode data connection for %s (%lld bytes).", argument, (long long) found.st_size);
+	ftp->size = lists || stores ? 0 : (long long) found.st_size;
 	return 1;
 }
 
-static inline int ftp_connect(struct ftp *ftp)
+static inline int ftp_reach(struct ftp *ftp)
 {
 	struct timeval limit = { FTP_IDLE, 0 };
 	if (ftp->active) {
@@ -498,10 +558,13 @@ static inline int ftp_connect(struct ftp *ftp)
 		if (ftp->data < 0 || connect(ftp->data, (struct sockaddr *) &ftp->peer, sizeof ftp->peer) < 0)
 			return 0;
 	} else {
-		struct pollfd wait = { ftp->data_listener, POLLIN, 0 };
+		/* A client that is gone will not connect. */
+		struct pollfd wait[] = { { ftp->data_listener, POLLIN, 0 }, { ftp->control, POLLRDHUP, 0 } };
 		struct sockaddr_in client, from;
 		socklen_t size = sizeof client;
-		if (poll(&wait, 1, FTP_CONNECT * 1000) <= 0)
+		while (poll(wait, 2, FTP_CONNECT * 1000) < 0 && errno == EINTR)
+			;
+		if (!(wait[0].revents & POLLIN))
 			return 0;
 		ftp->data = accept4(ftp->data_listener, (struct sockaddr *) &from, &size, SOCK_CLOEXEC);
 		size = sizeof client;
@@ -511,6 +574,19 @@ static inline int ftp_connect(struct ftp *ftp)
 	}
 	setsockopt(ftp->data, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	setsockopt(ftp->data, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+	return 1;
+}
+
+static inline int ftp_connect(struct ftp *ftp)
+{
+	if (!ftp_reach(ftp))
+		return ftp_say(ftp, "Failed to establish connection."), 0;
+	if (ftp->command == 14 || ftp->command == 15)
+		ftp_say(ftp, "Here comes the directory listing.");
+	else if (ftp->command == 12)
+		ftp_say(ftp, "Ok to send data.");
+	else
+		ftp_say(ftp, "Opening BINARY mode data connection for %.2000s (%lld bytes).", ftp->argument, ftp->size);
 	return 1;
 }
 
@@ -547,7 +623,9 @@ static inline int ftp_list(struct ftp *ftp)
 		struct tm date;
 		int length;
 		if (good && ftp->command == 15) {
-			length = snprintf(line, sizeof line, "%s\r\n", names[i]);
+			length = snprintf(line, sizeof line, "%s%s\r\n", ftp->prefix, names[i]);
+			if (length >= (int) sizeof line)
+				length = (int) sizeof line - 1;
 			good = ftp_write(ftp->data, line, (size_t) length);
 		} else if (good && fstatat(dirfd(ftp->folder), names[i], &found, AT_SYMLINK_NOFOLLOW) == 0) {
 			rights[0] = S_ISDIR(found.st_mode) ? 'd' : S_ISLNK(found.st_mode) ? 'l' : '-';
@@ -567,34 +645,57 @@ static inline int ftp_list(struct ftp *ftp)
 	return good;
 }
 
-static inline int ftp_transfer(struct ftp *ftp)
+/* A file to the client. The system copies it; without help of the system it is read and written. */
+static inline int ftp_send_file(struct ftp *ftp)
+{
+	static char block[1 << 16];
+	int copies = 1;
+	off_t before = lseek(ftp->file, 0, SEEK_CUR);
+	for (;;) {
+		ssize_t got = copies ? sendfile(ftp->data, ftp->file, NULL, FTP_CHUNK) : read(ftp->file, block, sizeof block);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && copies && (errno == EINVAL || errno == ENOSYS) && lseek(ftp->file, 0, SEEK_CUR) == before) {
+			copies = 0;
+			continue;
+		}
+		if (got < 0)
+			return !copies || errno == EIO ? FTP_FAILED : FTP_BROKEN;
+		if (got == 0)
+			break;
+		if (!copies && !ftp_write(ftp->data, block, (size_t) got))
+			return FTP_BROKEN;
+	}
+	return FTP_DONE;
+}
+
+/* A file from the client. */
+static inline int ftp_receive_file(struct ftp *ftp)
 {
 	static char block[1 << 18];
 	ssize_t got;
-	if (!ftp_connect(ftp))
-		return ftp_say(ftp, "Failed to establish connection."), 0;
-	if (ftp->command == 14 || ftp->command == 15)
-		return ftp_list(ftp);
-	if (ftp->command == 11) {
-		posix_fadvise(ftp->file, 0, 0, POSIX_FADV_SEQUENTIAL);
-		while ((got = sendfile(ftp->data, ftp->file, NULL, 1 << 24)) != 0)
-			if (got < 0 && errno != EINTR)
-				return 0;
-		return 1;
-	}
 	while ((got = recv(ftp->data, block, sizeof block, 0)) != 0) {
 		if (got < 0 && errno == EINTR)
 			continue;
-		for (ssize_t put = 0; got > 0 && put < got;) {
+		if (got < 0)
+			return ftp_say(ftp, "Failure reading network stream."), FTP_BROKEN;
+		for (ssize_t put = 0; put < got;) {
 			ssize_t now = write(ftp->file, block + put, (size_t) (got - put));
-			if (now < 0)
-				return ftp_say(ftp, "Failure writing to local file."), 0;
+			if (now < 0 && errno == EINTR)
+				continue;
+			if (now <= 0)
+				return ftp_say(ftp, "Failure writing to local file."), FTP_FAILED;
 			put += now;
 		}
-		if (got < 0)
-			return ftp_say(ftp, "Failure reading network stream."), 0;
 	}
-	return 1;
+	return FTP_DONE;
+}
+
+static inline int ftp_transfer(struct ftp *ftp)
+{
+	if (ftp->command == 14 || ftp->command == 15)
+		return ftp_list(ftp) ? FTP_DONE : FTP_BROKEN;
+	return ftp->command == 11 ? ftp_send_file(ftp) : ftp_receive_file(ftp);
 }
 
 static inline void ftp_disconnect(struct ftp *ftp)

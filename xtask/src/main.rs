@@ -9,6 +9,7 @@ mod coverage;
 mod directed;
 mod disk;
 mod engines;
+mod ftpd;
 mod fuzz;
 mod install;
 mod ltl;
@@ -55,6 +56,8 @@ enum Command {
     /// Touch memory and return it, for `bench`
     #[command(hide = true)]
     RecallMemory,
+    /// Try the generated FTP server: traces against the model, hostile clients, noise, throughput
+    Ftpd(ftpd::Arguments),
     /// Run every fuzz target for a bounded time
     Fuzz(fuzz::Arguments),
     /// Install the program and the library for C, with its header and its `pkg-config` file
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Measure(arguments) => bench::child::measure(&arguments),
         Command::RecallMemory => bench::child::touch_memory(),
+        Command::Ftpd(arguments) => ftpd::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Install(arguments) => install::run(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),

@@ -1,7 +1,7 @@
 //! Types and declarations in C.
 
-use crate::Generator;
 use crate::names::number;
+use crate::{Generator, Transport};
 use promela::ast::{Declaration, Initial, TypeName, Variable};
 
 impl Generator<'_> {
@@ -59,7 +59,13 @@ impl Generator<'_> {
                 if declaration.ty != TypeName::Chan {
                     self.error(variable.span, "only a `chan` can be initialised with a channel", "declare it `chan`");
                 }
-                (0..length.min(255)).map(|i| format!("{} = ep_channel({capacity}, \"{letters}\");", element(i))).collect()
+                let own = self.options.channels.get(&*variable.name.text);
+                self.names.channels.insert(variable.name.text.to_string());
+                if own.is_some_and(|own| *own != Transport::Memory) && capacity == "0" {
+                    self.warn(variable.span, "a message queue does not wait for the receiver: this rendezvous stays in shared memory");
+                }
+                let carrier = own.copied().unwrap_or(self.options.transport).carrier();
+                (0..length.min(255)).map(|i| format!("{} = ep_channel({capacity}, \"{letters}\", {carrier});", element(i))).collect()
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::expression::call;
 use crate::names::number;
-use crate::{Generator, RUNTIME_C, RUNTIME_H};
+use crate::{Generator, Layout, Options};
 use promela::ast::{Embedded, Proctype, Step, Stmt, StmtKind, TypeName, Unit};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -16,9 +16,10 @@ impl Generator<'_> {
             files.push((format!("{}.c", process.name.text), self.process(process)));
         }
         files.push(("init.c".to_owned(), self.first()));
-        files.push(("everypath.h".to_owned(), RUNTIME_H.to_owned()));
-        files.push(("everypath.c".to_owned(), RUNTIME_C.to_owned()));
-        files.push(("Makefile".to_owned(), makefile(name, &processes)));
+        files.extend(runtime(self.options).map(|(name, text)| (name.to_owned(), text.to_owned())));
+        let tests = self.tests();
+        files.push(("Makefile".to_owned(), makefile(name, &processes, self.options, tests.is_some())));
+        files.extend(tests.map(|tests| ("tests.c".to_owned(), tests)));
         files
     }
 
@@ -167,6 +168,9 @@ impl Generator<'_> {
                     }
                 }
                 Step::Statement(Stmt { kind: StmtKind::EmbeddedDeclarations(fragment), .. }) => {
+                    if self.options.layout == Layout::Loop && fragment.text.split_whitespace().any(|word| word == "static") {
+                        self.warn(fragment.span, "in one process, all instances of this type share a `static` variable");
+                    }
                     let _ = writeln!(own, "\t{}", fragment.text.trim());
                 }
                 _ => {}
@@ -184,9 +188,19 @@ impl Generator<'_> {
     }
 
     fn text(&self, name: &str, declarations: &str, starts: &[String], body: &str) -> String {
-        let mut text =
-            String::from("/* Generated: changes made here are lost. */\n#include \"init.h\"\n\nint main(int argc, char *argv[])\n{\n");
-        let _ = writeln!(text, "\tep_attach(\"{name}\", argc, argv, SHARES, GLOBALS_SIZE, start_globals);");
+        let mut text = String::from("/* Generated: changes made here are lost. */\n#include \"init.h\"\n\n");
+        let whole = self.options.layout == Layout::Loop && name == "init";
+        if whole {
+            // One unit, so that pieces of C are in the program once.
+            self.processes().iter().for_each(|process| text.push_str(&format!("#include \"{}.c\"\n", process.name.text)));
+            text.push('\n');
+        }
+        if self.options.layout == Layout::Loop {
+            let _ = writeln!(text, "static int process_{name}(void)\n{{");
+        } else {
+            text.push_str("int main(int argc, char *argv[])\n{\n");
+            let _ = writeln!(text, "\tep_attach(\"{name}\", argc, argv, SHARES, GLOBALS_SIZE, start_globals);");
+        }
         text.push_str(declarations);
         text.push_str("\t/* Statements: */\n");
         for start in starts {
@@ -194,6 +208,13 @@ impl Generator<'_> {
         }
         text.push_str(body);
         text.push_str("\treturn ep_finish();\n}\n");
+        if whole {
+            text.push_str("\nint main(void)\n{\n\tstatic const struct ep_type types[] = {\n\t\t{ \"init\", process_init },\n");
+            for process in self.processes() {
+                let _ = writeln!(text, "\t\t{{ \"{0}\", process_{0} }},", process.name.text);
+            }
+            text.push_str("\t};\n\treturn ep_loop(types, sizeof types / sizeof types[0], GLOBALS_SIZE, start_globals);\n}\n");
+        }
         text
     }
 }
@@ -220,22 +241,53 @@ fn in_statement(statement: &Stmt, held: usize, out: &mut std::collections::BTree
     }
 }
 
-fn makefile(name: &str, processes: &[&Proctype]) -> String {
-    let mut programs: Vec<&str> = processes.iter().map(|process| &*process.name.text).collect();
+/// The run time that a program is linked with.
+fn runtime(options: &Options) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let always = [
+        ("everypath.h", include_str!("runtime/everypath.h")),
+        ("inside.h", include_str!("runtime/inside.h")),
+        ("everypath.c", include_str!("runtime/everypath.c")),
+        ("channels.c", include_str!("runtime/channels.c")),
+    ];
+    let place = match (options.layout, options.transport.broker()) {
+        (Layout::Loop, _) => vec![("loop.c", include_str!("runtime/loop.c"))],
+        (_, Some(_)) => vec![("spawn.c", include_str!("runtime/spawn.c")), ("broker.c", include_str!("runtime/broker.c"))],
+        _ => vec![("spawn.c", include_str!("runtime/spawn.c")), ("memory.c", include_str!("runtime/memory.c"))],
+    };
+    always.into_iter().chain(place)
+}
+
+fn makefile(name: &str, processes: &[&Proctype], options: &Options, tests: bool) -> String {
+    let mut programs: Vec<&str> = match options.layout {
+        Layout::Processes => processes.iter().map(|process| &*process.name.text).collect(),
+        Layout::Loop => Vec::new(),
+    };
     programs.push("init");
+    let objects: Vec<String> = runtime(options).filter_map(|(name, _)| Some(format!("{}.o", name.strip_suffix(".c")?))).collect();
+    let transport = options.transport.broker().map_or(String::new(), |way| format!(" -DEP_TRANSPORT='\"{way}\"'"));
     let mut text = format!(
         "# Generated from {name}; `make` builds everything, `./init` starts it.\n\
-         CC ?= cc\nCPPFLAGS += -D_GNU_SOURCE\nCFLAGS ?= -O2 -Wall -Wno-unused-label -Wno-unused-variable -Wno-unused-function\nLDLIBS += -lpthread -lrt $(LIBS)\n\
-         # Own files of the program, which are linked with all of it.\nOBJECTS += everypath.o\n-include local.mk\n\n\
+         CC ?= cc\nCPPFLAGS += -D_GNU_SOURCE{transport}\nCFLAGS ?= -O2 -Wall -Wno-unused-label -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-function\nLDLIBS += -lpthread -lrt $(LIBS)\n\
+         # Own files of the program, which are linked with all of it.\nOBJECTS += {}\n-include local.mk\n\n\
          all: {}\n\n",
+        objects.join(" "),
         programs.join(" ")
     );
     for program in &programs {
         let _ = writeln!(text, "{program}: {program}.o $(OBJECTS)\n\t$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)\n");
     }
+    if options.layout == Layout::Loop {
+        let sources: Vec<String> = processes.iter().map(|process| format!("{}.c", process.name.text)).collect();
+        let _ = writeln!(text, "init.o: {}\n", sources.join(" "));
+    }
+    if tests {
+        text.push_str("# The pieces of the program, tried with values that satisfy what they require.\ntest: tests\n\t./tests\n\n");
+        text.push_str("tests: tests.o $(OBJECTS)\n\t$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)\n\n");
+        programs.push("tests");
+    }
     let _ = writeln!(
         text,
-        "%.o: %.c init.h everypath.h\n\t$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<\n\nclean:\n\trm -f *.o {}\n\n.PHONY: all clean",
+        "%.o: %.c init.h everypath.h inside.h\n\t$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<\n\nclean:\n\trm -f *.o {}\n\n.PHONY: all clean test",
         programs.join(" ")
     );
     text

@@ -10,24 +10,25 @@
 
 #![forbid(unsafe_code)]
 
+mod conditions;
 mod declare;
 mod expression;
 mod files;
 mod mapping;
 mod names;
+mod options;
+mod rust;
 mod select;
 mod statement;
 
 pub use mapping::check as check_mapping;
+pub use options::{Layout, Options, Transport};
+pub use rust::program as rust_program;
 
 use promela::Hybrid;
 use promela::ast::{Proctype, Unit};
 use source::{Diagnostic, SourceMap, Span};
 use std::collections::BTreeMap;
-
-/// The run time library that every program is linked with.
-const RUNTIME_H: &str = include_str!("runtime/everypath.h");
-const RUNTIME_C: &str = include_str!("runtime/everypath.c");
 
 /// The files of a program.
 #[derive(Debug)]
@@ -40,24 +41,11 @@ pub struct Generated {
 
 /// Generates the program in C. The errors name the constructs that have no translation, with
 /// positions.
-pub fn program(hybrid: &Hybrid, map: &SourceMap, name: &str) -> Result<Generated, Vec<Diagnostic>> {
-    let mut generator = Generator {
-        map,
-        hybrid,
-        names: names::Names::of(&hybrid.program),
-        found: Vec::new(),
-        selections: 0,
-        fields: 0,
-        indent: 1,
-        out: String::new(),
-        loops: Vec::new(),
-        inside: 0,
-        held: 0,
-        labels: BTreeMap::new(),
-    };
+pub fn program(hybrid: &Hybrid, map: &SourceMap, name: &str, options: &Options) -> Result<Generated, Vec<Diagnostic>> {
+    let mut generator = Generator::new(hybrid, map, options);
     let files = generator.files(name);
-    let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = generator.found.into_iter().partition(Diagnostic::is_error);
-    if errors.is_empty() { Ok(Generated { files, warnings }) } else { Err(errors) }
+    generator.unknown_channels();
+    generator.finish(files)
 }
 
 /// A loop that encloses a statement.
@@ -74,6 +62,7 @@ struct Around {
 struct Generator<'a> {
     map: &'a SourceMap,
     hybrid: &'a Hybrid,
+    options: &'a Options,
     names: names::Names<'a>,
     found: Vec<Diagnostic>,
     selections: usize,
@@ -91,6 +80,33 @@ struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
+    fn new(hybrid: &'a Hybrid, map: &'a SourceMap, options: &'a Options) -> Generator<'a> {
+        let mut names = names::Names::of(&hybrid.program);
+        // In one process of the system, who waits must give way to the others.
+        names.shares |= options.layout == Layout::Loop;
+        Generator {
+            map,
+            hybrid,
+            options,
+            names,
+            found: Vec::new(),
+            selections: 0,
+            fields: 0,
+            indent: 1,
+            out: String::new(),
+            loops: Vec::new(),
+            inside: 0,
+            held: 0,
+            labels: BTreeMap::new(),
+        }
+    }
+
+    /// The files, or what has no translation.
+    fn finish(self, files: Vec<(String, String)>) -> Result<Generated, Vec<Diagnostic>> {
+        let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = self.found.into_iter().partition(Diagnostic::is_error);
+        if errors.is_empty() { Ok(Generated { files, warnings }) } else { Err(errors) }
+    }
+
     fn processes(&self) -> Vec<&'a Proctype> {
         let units = self.hybrid.program.units.iter();
         units
@@ -106,6 +122,19 @@ impl<'a> Generator<'a> {
             Unit::Proctype(process) if process.is_init => Some(&**process),
             _ => None,
         })
+    }
+
+    /// A transport for a channel that there is not.
+    fn unknown_channels(&mut self) {
+        for name in self.options.channels.keys().filter(|name| !self.names.channels.contains(*name)) {
+            let hint = match self.names.channels.iter().next() {
+                Some(known) => format!("a channel of the program is `{known}`"),
+                None => "the program has no channels".to_owned(),
+            };
+            self.found.push(
+                Diagnostic::error(Span::default(), format!("there is no channel `{name}` to choose a transport for")).with_hint(hint),
+            );
+        }
     }
 
     fn error(&mut self, span: Span, message: impl Into<String>, hint: &str) {

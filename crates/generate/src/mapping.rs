@@ -11,19 +11,29 @@ use std::collections::BTreeSet;
 
 /// Warnings about pairs in which one side changes a variable of the model and the other does not.
 pub fn check(hybrid: &Hybrid) -> Vec<Diagnostic> {
-    let mut known = BTreeSet::new();
+    let mut globals = BTreeSet::new();
+    let mut processes = Vec::new();
     for unit in &hybrid.program.units {
         match unit {
-            Unit::Declaration(declaration) => names(declaration, &mut known),
+            Unit::Declaration(declaration) => names(declaration, &mut globals),
             Unit::Proctype(process) => {
-                process.parameters.iter().for_each(|parameter| names(parameter, &mut known));
-                in_steps(&process.body, &mut known);
+                let mut locals = BTreeSet::new();
+                process.parameters.iter().for_each(|parameter| names(parameter, &mut locals));
+                in_steps(&process.body, &mut locals);
+                processes.push((process.name.span.to(process.end), locals));
             }
             _ => {}
         }
     }
     let mut found = Vec::new();
     for pair in &hybrid.pairs {
+        let span = pair.program.as_ref().or(pair.model.as_ref()).map(|(span, _)| *span).unwrap_or_default();
+        let around = processes.iter().find(|(whole, _)| whole.file == span.file && (whole.start..whole.end).contains(&span.start));
+        // A piece in another file may stand in any process.
+        let known: BTreeSet<String> = match around {
+            Some((_, locals)) => globals.union(locals).cloned().collect(),
+            None => processes.iter().flat_map(|(_, locals)| locals).chain(&globals).cloned().collect(),
+        };
         let program = pair.program.as_ref().map(|(span, text)| (*span, assigned(text, &known, false)));
         let model = pair.model.as_ref().map(|(span, text)| (*span, assigned(text, &known, true)));
         let (at_program, at_model) = (program.clone().unwrap_or_default().1, model.clone().unwrap_or_default().1);

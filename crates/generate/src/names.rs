@@ -22,6 +22,8 @@ pub(crate) struct Names<'a> {
     pub shares: bool,
     /// Whether some channel has no capacity.
     pub rendezvous: bool,
+    /// The variables that are initialised with channels.
+    pub channels: BTreeSet<String>,
 }
 
 impl<'a> Names<'a> {
@@ -36,6 +38,7 @@ impl<'a> Names<'a> {
             widths: HashMap::new(),
             shares: false,
             rendezvous: false,
+            channels: BTreeSet::new(),
         };
         let mut survey = Survey::default();
         for unit in &model.units {
@@ -80,6 +83,11 @@ impl<'a> Names<'a> {
     /// The value of a message name.
     pub fn message(&self, name: &str) -> Option<usize> {
         self.mtypes.iter().find_map(|(_, values)| values.iter().position(|value| value == name)).map(|position| position + 1)
+    }
+
+    /// The type of a global variable, and whether it is an array.
+    pub fn global(&self, name: &str) -> Option<&(TypeName, bool)> {
+        self.by_name.get(name)
     }
 
     pub fn is_global(&self, name: &str) -> bool {

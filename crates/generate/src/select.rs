@@ -6,7 +6,7 @@
 //! the `switch`.
 
 use crate::statement::is_timeout;
-use crate::{Around, Generator};
+use crate::{Around, Generator, Layout};
 use promela::ast::{Binary, Expr, ExprKind, Receive, Step, Stmt, StmtKind};
 use source::Span;
 
@@ -80,8 +80,14 @@ impl Generator<'_> {
         let number = self.selections;
         let mut branches = Vec::new();
         self.branches(options, &mut branches, &[], 0);
-        // `else` is tried last, wherever it is written.
-        branches.sort_by_key(|branch| matches!(branch.first, First::Else));
+        // `else` is tried last, wherever it stands. A rendezvous that was offered may have been
+        // taken already, so sends are tried first.
+        let rendezvous = self.names.rendezvous;
+        branches.sort_by_key(|branch| match branch.first {
+            First::Send(..) if rendezvous => 0,
+            First::Else => 2,
+            _ => 1,
+        });
         let has_else = branches.iter().any(|branch| matches!(branch.first, First::Else));
         let outside = branches.iter().any(|branch| match &branch.first {
             First::Condition(expr) => self.looks_outside(expr) || is_timeout(expr),
@@ -103,6 +109,9 @@ impl Generator<'_> {
         if looping {
             self.line(&format!("while (1) {{ /* selection #{number} */"));
             self.indent += 1;
+            if repeats && self.options.layout == Layout::Loop {
+                self.line("ep_turn();");
+            }
         } else if outside {
             // The fields of messages are declared here.
             self.line("{");

@@ -206,4 +206,7 @@ fn a_variable_that_one_side_alone_changes_is_warned_of() {
     let text = "byte x, y;\nactive proctype P() {\n  c_code_IS { x = 1; };\n  promela_MS { y = 2 };\n  c_code_IS { y = 2; };\n  promela_MS { x = 3 };\n  c_code_IS { other(); }\n}";
     let found: Vec<String> = made(text).mapping.iter().map(|d| d.message.clone()).collect();
     assert_eq!(found, ["the program changes `x` here, and the model does not", "the model changes `x` here, and the program does not"]);
+    // A variable of C has nothing to do with one of the model in another process.
+    let text = "active proctype P() { byte x; x = 1 }\nactive proctype Q() { c_decl_IS { int x; }; c_code_IS { x = 2; }; skip }";
+    assert!(made(text).mapping.is_empty(), "{:?}", made(text).mapping);
 }

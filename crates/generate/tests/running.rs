@@ -40,6 +40,18 @@ fn a_choice_of_rendezvous_takes_what_is_wanted() {
     }
 }
 
+/// Both offer and both receive: what one has sent the other has got, however their choices cross.
+#[test]
+fn choices_between_sending_and_receiving_agree() {
+    let text = "chan a = [0] of { byte };\nchan b = [0] of { byte };\nchan sums = [2] of { int, int };\n\
+                active proctype P() { byte v, n; int sent, got; do :: n == 200 -> break :: n < 200 -> n++; \
+                if :: b?v -> got = got + v :: a!n -> sent = sent + n fi od; sums!sent,got }\n\
+                active proctype Q() { byte v, n; int sent, got; do :: n == 200 -> break :: n < 200 -> n++; \
+                if :: a?v -> got = got + v :: b!n -> sent = sent + n fi od; sums!got,sent }\n\
+                active proctype R() { int s, t, u, w; sums?s,t; sums?u,w; printf(\"%d\\n\", s == u && t == w) }";
+    assert_eq!(output("crossing", text).as_deref().unwrap_or("1\n"), "1\n");
+}
+
 #[test]
 fn a_timeout_is_a_timer() {
     let text =

@@ -14,6 +14,9 @@ use std::collections::HashSet;
 
 /// Words for parts that only the program has.
 pub(crate) const PROGRAM_WORDS: [&str; 3] = ["c_code_IS", "c_expr_IS", "c_decl_IS"];
+/// What must be true before and after a piece of the program, for tests of it.
+const REQUIRES: &str = "requires_IS";
+const ENSURES: &str = "ensures_IS";
 /// Words for parts that only the model has.
 const MODEL_WORD: &str = "promela_MS";
 const ENVIRONMENT: &str = "env";
@@ -38,13 +41,29 @@ pub struct Hybrid {
     pub pairs: Vec<Pair>,
 }
 
+impl Hybrid {
+    /// The process types that the program has.
+    pub fn process_types(&self) -> impl Iterator<Item = &str> {
+        self.program.units.iter().filter_map(|unit| match unit {
+            ast::Unit::Proctype(process) => Some(&*process.name.text),
+            _ => None,
+        })
+    }
+}
+
 /// A piece of the model and the corresponding piece of the program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Pair {
     /// The piece of the model: position and text.
     pub model: Option<(Span, String)>,
     /// The piece of the program: position and text.
     pub program: Option<(Span, String)>,
+    /// What must be true before, in C: position and text.
+    pub requires: Option<(Span, String)>,
+    /// What must be true afterwards, in C: position and text.
+    pub ensures: Option<(Span, String)>,
+    /// The piece of the model, parsed.
+    pub steps: Vec<ast::Step>,
 }
 
 /// Divides a text into the model and the program. There is a result only if the program's part has
@@ -61,7 +80,7 @@ pub fn hybrid(
     let model = model(&tokens, &mut diagnostics);
     let promela = write(map, file, &model, comments);
     let program = program(&tokens);
-    let (model_only, pairs) = survey(&tokens);
+    let (model_only, pairs) = survey(&tokens, &mut diagnostics);
     let pieces = (0..tokens.len()).filter_map(|at| of_program(&tokens, at));
     let program_only = pieces.map(|(open, end)| tokens[open].span.to(tokens[end - 1].span)).collect();
     let mut reading = parser::parse(layout::imply_separators(program), end, map.next_id());
@@ -114,6 +133,10 @@ fn of_model(tokens: &[Token], at: usize) -> Option<(usize, usize)> {
     piece(tokens, at, |word| word == MODEL_WORD)
 }
 
+fn of_condition(tokens: &[Token], at: usize) -> Option<(usize, usize)> {
+    piece(tokens, at, |word| word == REQUIRES || word == ENSURES)
+}
+
 fn is_separator(token: &Token) -> bool {
     matches!(token.kind, Tok::Op(Op::Semi | Op::Arrow))
 }
@@ -156,7 +179,7 @@ pub(crate) fn model(tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) -> Vec<
             } else if out.last().is_some_and(|last| !is_separator(last)) && !ends_sequence(tokens, at) {
                 out.push(Token::new(Tok::Op(Op::Semi), tokens[at - 1].span));
             }
-        } else if let Some((_, end)) = of_program(tokens, at) {
+        } else if let Some((_, end)) = of_program(tokens, at).or_else(|| of_condition(tokens, at)) {
             at = past_separators(tokens, end, &mut out);
         } else if let Some((open, end)) = of_model(tokens, at) {
             closing.push(end - 1);
@@ -165,7 +188,7 @@ pub(crate) fn model(tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) -> Vec<
             at += 1;
         } else {
             if let Tok::Name(word) = &tokens[at].kind
-                && (PROGRAM_WORDS.contains(&&**word) || &**word == MODEL_WORD)
+                && (PROGRAM_WORDS.contains(&&**word) || [MODEL_WORD, REQUIRES, ENSURES].contains(&&**word))
             {
                 diagnostics.push(Diagnostic::error(tokens[at].span, format!("expected `{{` after `{word}`")));
             }
@@ -202,7 +225,7 @@ fn program(tokens: &[Token]) -> Vec<Token> {
             if !tokens.get(at).is_some_and(is_separator) && !ends_sequence(tokens, at) {
                 out.push(Token::new(Tok::Op(Op::Semi), tokens[end - 1].span));
             }
-        } else if let Some((_, end)) = of_model(tokens, at) {
+        } else if let Some((_, end)) = of_model(tokens, at).or_else(|| of_condition(tokens, at)) {
             at = past_separators(tokens, end, &mut out);
         } else if is_environment(tokens, at) {
             while tokens.get(at).is_some_and(|token| token.kind != Tok::Op(Op::LBrace)) {
@@ -217,8 +240,21 @@ fn program(tokens: &[Token]) -> Vec<Token> {
     out
 }
 
+/// The statements between braces. What is wrong with them is reported with the whole model.
+fn parsed(braces: &[Token]) -> Vec<ast::Step> {
+    let (Some(first), Some(last)) = (braces.first(), braces.last()) else { return Vec::new() };
+    let mut tokens = vec![Token::new(Tok::Key(Key::Init), first.span)];
+    tokens.extend(braces.iter().cloned());
+    let reading = parser::parse(layout::imply_separators(tokens), last.span, last.span.file);
+    let body = reading.model.units.into_iter().find_map(|unit| match unit {
+        ast::Unit::Proctype(process) => Some(process.body),
+        _ => None,
+    });
+    body.unwrap_or_default()
+}
+
 /// The parts that belong to the model alone, and the adjacent pieces.
-fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
+fn survey(tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) -> (Vec<Span>, Vec<Pair>) {
     let (mut alone, mut pairs): (Vec<Span>, Vec<Pair>) = (Vec::new(), Vec::new());
     let text = |open: usize, end: usize| {
         let span = tokens[open].span.to(tokens[end - 1].span);
@@ -235,6 +271,24 @@ fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
     let mut last = usize::MAX;
     let mut at = 0;
     while at < tokens.len() {
+        if let Some((open, end)) = of_condition(tokens, at) {
+            if let (Some(pair), true) = (pairs.last_mut(), last == at) {
+                let entry = Some(text(open, end.max(open + 2)));
+                match &tokens[at].kind {
+                    Tok::Name(word) if &**word == REQUIRES => pair.requires = entry,
+                    _ => pair.ensures = entry,
+                }
+            } else {
+                let message = "a condition stands behind the piece of the program that it is about";
+                diagnostics.push(Diagnostic::error(tokens[at].span, message));
+            }
+            at = end;
+            while tokens.get(at).is_some_and(is_separator) {
+                at += 1;
+            }
+            last = at;
+            continue;
+        }
         let (model, found) = match (of_model(tokens, at), of_program(tokens, at)) {
             (Some(found), _) => (true, found),
             (None, Some(found)) => (false, found),
@@ -257,8 +311,8 @@ fn survey(tokens: &[Token]) -> (Vec<Span>, Vec<Pair>) {
         match pairs.last_mut().filter(|_| beside) {
             // The piece of the model comes first, then the piece of the program that replaces it.
             Some(pair) if !model && pair.program.is_none() => pair.program = Some(entry.clone()),
-            _ if model => pairs.push(Pair { model: Some(entry.clone()), program: None }),
-            _ => pairs.push(Pair { model: None, program: Some(entry.clone()) }),
+            _ if model => pairs.push(Pair { model: Some(entry.clone()), steps: parsed(&tokens[open..end]), ..Pair::default() }),
+            _ => pairs.push(Pair { program: Some(entry.clone()), ..Pair::default() }),
         }
         if model {
             alone.push(entry.0);

@@ -86,22 +86,25 @@ pub struct Conformance<'n> {
     symbol: &'n dyn Fn(i64) -> Option<String>,
     /// All statements of the model; other statements are ignored.
     known: BTreeSet<(u32, u32)>,
+    /// The process types that the program has; those of the environment are not among them.
+    types: BTreeSet<String>,
     places: Vec<Place>,
     actives: BTreeMap<String, usize>,
 }
 
 impl<'n> Conformance<'n> {
     /// Begins in the initial state. `known` contains the line and column of every statement of the
-    /// model.
+    /// model, and `types` the process types that the program has.
     pub fn new(
         narrator: &'n Narrator,
         hidden: &'n dyn Fn(&Position) -> bool,
         symbol: &'n dyn Fn(i64) -> Option<String>,
         known: BTreeSet<(u32, u32)>,
+        types: BTreeSet<String>,
     ) -> Conformance<'n> {
         let state = narrator.initial().0.unwrap_or_default();
         let first = Place { state, expected: BTreeMap::new(), processes: BTreeMap::new(), fresh: VecDeque::new() };
-        Conformance { narrator, hidden, symbol, known, places: vec![first], actives: BTreeMap::new() }
+        Conformance { narrator, hidden, symbol, known, types, places: vec![first], actives: BTreeMap::new() }
     }
 
     /// One of the states in which the model can be.
@@ -203,7 +206,7 @@ impl<'n> Conformance<'n> {
     }
 
     /// Records a process that a step has started. A process of the environment does not exist in
-    /// the program, which is known when its first statement is hidden.
+    /// the program.
     fn note_new(&self, before: &[u8], after: &[u8], place: &mut Place) {
         let count = |state: &[u8]| self.narrator.view(state).map_or(0, |view| view.processes.len());
         let (old, new) = (count(before), count(after));
@@ -211,8 +214,7 @@ impl<'n> Conformance<'n> {
             && let Ok(view) = self.narrator.view(after)
         {
             for process in view.processes.iter().skip(old) {
-                let environment = process.position.as_ref().is_some_and(|position| (self.hidden)(position));
-                if !environment {
+                if self.types.contains(&process.name) {
                     place.fresh.push_back(process.pid);
                 }
             }

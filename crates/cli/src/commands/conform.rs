@@ -11,7 +11,7 @@ use report::json;
 use report::values_text;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// `everypath conform`
@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Show each step, with its position in the text and the values in the model
     #[arg(long)]
     pub step: bool,
+    /// Follow each process of this type alone, with what started it: sessions of a server
+    #[arg(long, value_name = "TYPE", conflicts_with = "step")]
+    pub each: Option<String>,
     /// Also show the position in the C files of this folder
     #[arg(long, value_name = "FOLDER", requires = "step")]
     pub code: Option<PathBuf>,
@@ -38,6 +41,9 @@ struct ConformJson {
     verdict: &'static str,
     /// The number of steps of the trace, up to the line where it departs.
     steps: usize,
+    /// With `--each`, how many processes were followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes: Option<usize>,
     /// The number of paths of the model that match the trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     ways: Option<usize>,
@@ -81,26 +87,95 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let symbol = |value: i64| i32::try_from(value).ok().and_then(|value| tables.symbol(value)).map(str::to_owned);
     let known: BTreeSet<(u32, u32)> = tables.spans.iter().map(|span| (span.line, span.column)).collect();
     let code = arguments.code.as_deref().map(places_in_c).transpose()?.unwrap_or_default();
-    let mut conformance = Conformance::new(&model.narrator, &hidden, &symbol, known);
-    let mut steps = 0usize;
+    let types: BTreeSet<String> = hybrid.process_types().map(str::to_owned).collect();
+    let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let Some(event) = Event::read(line) else {
             return Err(Failure::Call(format!("{}:{}: this is not a line of a trace: {line}", arguments.trace.display(), number + 1)));
         };
-        steps += usize::from(matches!(event, Event::Step(..)));
-        let departure = conformance.follow(&event).err();
-        if arguments.step && !arguments.output.json {
-            say(&told(&event, &model.name, &code, &conformance, &model.narrator));
+        lines.push((number + 1, event));
+    }
+    let parts = arguments.each.as_ref().map(|name| each(&lines, &text, name));
+    let processes = parts.as_ref().map(Vec::len);
+    let (mut steps, mut ways) = (0usize, 0usize);
+    for part in parts.unwrap_or_else(|| vec![lines]) {
+        let mut conformance = Conformance::new(&model.narrator, &hidden, &symbol, known.clone(), types.clone());
+        for (number, event) in &part {
+            steps += usize::from(matches!(event, Event::Step(..)));
+            let departure = conformance.follow(event).err();
+            if arguments.step && !arguments.output.json {
+                say(&told(event, &model.name, &code, &conformance, &model.narrator));
+            }
+            if let Some(departure) = departure {
+                return Ok(departed(arguments, event, *number, steps, &departure));
+            }
         }
-        if let Some(departure) = departure {
-            return Ok(departed(arguments, &event, number + 1, steps, &departure));
-        }
+        ways = ways.max(conformance.ways());
     }
     match arguments.output.json {
-        true => say(&json::line(&ConformJson { verdict: "conforms", steps, ways: Some(conformance.ways()), ..ConformJson::default() })),
-        false => say(&format!("conforms: {steps} steps are a path of the model\n")),
+        true => say(&json::line(&ConformJson { verdict: "conforms", steps, processes, ways: Some(ways), ..ConformJson::default() })),
+        false => {
+            let whose = processes.map_or(String::new(), |count| format!(" of {count} processes"));
+            say(&format!("conforms: {steps} steps{whose} are a path of the model\n"));
+        }
     }
     Ok(Exit::Fine)
+}
+
+/// For each process of a type, a trace in which it is the only one that its parent has started: the
+/// processes that exist from the beginning, what the parent did before its loop, what it did
+/// between the last one and this, and what the process itself did.
+fn each(lines: &[(usize, Event)], text: &str, name: &str) -> Vec<Vec<(usize, Event)>> {
+    let of_type: BTreeSet<u64> = text.lines().filter_map(|line| started(line, name)).collect();
+    let begin: Vec<(usize, Event)> =
+        lines.iter().filter(|(_, event)| matches!(event, Event::Start(..) | Event::Active(..))).cloned().collect();
+    let mut parts: Vec<Vec<(usize, Event)>> = Vec::new();
+    // Which part a process belongs to; numbers may be used again.
+    let mut part_of: BTreeMap<u64, usize> = BTreeMap::new();
+    // What a parent did before it started its first one.
+    let mut first: BTreeMap<u64, Vec<(usize, Event)>> = BTreeMap::new();
+    let mut since: BTreeMap<u64, Vec<(usize, Event)>> = BTreeMap::new();
+    for (number, event) in lines {
+        match event {
+            Event::Run(parent, child) if of_type.contains(child) && !part_of.contains_key(parent) => {
+                let recent = since.remove(parent).unwrap_or_default();
+                let mut part = begin.clone();
+                match first.get(parent) {
+                    None => drop(first.insert(*parent, recent.clone())),
+                    // A round begins as this one does; what came before is no part of a round.
+                    Some(earlier) => {
+                        let round = earlier.iter().position(|(_, event)| recent.first().is_some_and(|(_, begin)| begin == event));
+                        part.extend(earlier[..round.unwrap_or(0)].iter().cloned());
+                    }
+                }
+                part.extend(recent);
+                part.push((*number, event.clone()));
+                part_of.insert(*child, parts.len());
+                parts.push(part);
+            }
+            Event::Run(process, child) => {
+                if let Some(&part) = part_of.get(process) {
+                    part_of.insert(*child, part);
+                    parts[part].push((*number, event.clone()));
+                }
+            }
+            Event::Step(process, ..) | Event::Values(process, _) => match part_of.get(process) {
+                Some(&part) => parts[part].push((*number, event.clone())),
+                None => since.entry(*process).or_default().push((*number, event.clone())),
+            },
+            Event::Start(..) | Event::Active(..) => {}
+        }
+    }
+    parts
+}
+
+/// The process of this type that a line starts.
+fn started(line: &str, name: &str) -> Option<u64> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words.as_slice() {
+        ["run", _, child, ty] if *ty == name => child.parse().ok(),
+        _ => None,
+    }
 }
 
 /// Reports an event that the model cannot explain.
@@ -119,7 +194,14 @@ fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, dep
         Departure::Unknown => ("unknown", "too many states of the model would have to be followed".to_owned()),
     };
     match arguments.output.json {
-        true => say(&json::line(&ConformJson { verdict, steps, line: Some(line), event: Some(what), reason: Some(why), ways: None })),
+        true => say(&json::line(&ConformJson {
+            verdict,
+            steps,
+            line: Some(line),
+            event: Some(what),
+            reason: Some(why),
+            ..ConformJson::default()
+        })),
         false => say(&format!("{verdict}: {}:{line}: {what}\n  {why}\n", arguments.trace.display())),
     }
     if verdict == "unknown" { Exit::Unknown } else { Exit::Violated }

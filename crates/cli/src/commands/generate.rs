@@ -6,7 +6,8 @@ use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, say};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use generate::{Layout, Options, Transport};
 use report::json;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -28,8 +29,36 @@ pub struct Arguments {
     /// Keep the comments in the model
     #[arg(long)]
     pub comments: bool,
+    /// The language of the program, and of its own pieces
+    #[arg(long, value_enum, default_value_t = Target::C)]
+    pub target: Target,
+    /// Where the processes of the model live
+    #[arg(long, value_enum, default_value_t = LayoutName::Processes)]
+    pub layout: LayoutName,
+    /// What carries messages: `memory`, `sysv`, `posix`, `unix` or `tcp`; `CHANNEL=NAME` chooses
+    /// for one channel
+    #[arg(long, value_name = "[CHANNEL=]NAME")]
+    pub transport: Vec<String>,
     #[command(flatten)]
     pub output: OutputArguments,
+}
+
+/// The language of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// C, with a Makefile
+    C,
+    /// Rust, as a Cargo project; every process is a thread
+    Rust,
+}
+
+/// Where the processes of the model live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LayoutName {
+    /// Each is a process of the system
+    Processes,
+    /// All are in one process, with an event loop
+    Loop,
 }
 
 const EXAMPLES: &str = "\
@@ -38,7 +67,8 @@ Examples:
   everypath generate altbit.pch -o altbit        the program, with a Makefile
   make -C altbit
   cd altbit && EP_TRACE=trace ./init             run it, with a trace of its steps
-  everypath conform altbit.pch altbit/trace      was that a path of the model?";
+  everypath conform altbit.pch altbit/trace      was that a path of the model?
+  everypath generate altbit.pch -o one --layout loop --transport posix";
 
 /// The answer as JSON.
 #[derive(JsonSchema, Serialize)]
@@ -59,6 +89,37 @@ impl Asks for Arguments {
     }
 }
 
+impl Arguments {
+    fn options(&self) -> Result<Options, Failure> {
+        let mut options = Options::default();
+        if self.layout == LayoutName::Loop {
+            options.layout = Layout::Loop;
+        }
+        for given in &self.transport {
+            let (channel, name) = given.split_once('=').map_or((None, given.as_str()), |(channel, name)| (Some(channel), name));
+            let transport = match name {
+                "memory" => Transport::Memory,
+                "sysv" => Transport::SystemV,
+                "posix" => Transport::Posix,
+                "unix" => Transport::Unix,
+                "tcp" => Transport::Tcp,
+                other => return Err(Failure::Call(format!("`{other}` is no transport: memory, sysv, posix, unix, tcp"))),
+            };
+            match channel {
+                Some(channel) => drop(options.channels.insert(channel.to_owned(), transport)),
+                None => options.transport = transport,
+            }
+        }
+        if self.target == Target::Rust && (self.layout == LayoutName::Loop || !self.transport.is_empty()) {
+            return Err(Failure::Call("in Rust the processes are threads of one process, and channels are in its memory".to_owned()));
+        }
+        match options.refusal() {
+            Some(reason) => Err(Failure::Call(reason.to_owned())),
+            None => Ok(options),
+        }
+    }
+}
+
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let path = &arguments.model.model;
     let defines = arguments.model.lf.define(path, &arguments.model.defines)?;
@@ -66,7 +127,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     input::model(path, &defines)?;
     let (hybrid, map, mut warnings) = input::hybrid(path, &defines, arguments.comments)?;
     let name = path.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned());
-    let made = generate::program(&hybrid, &map, &name).map_err(|diagnostics| Failure::Model { map: map.clone(), diagnostics })?;
+    let options = arguments.options()?;
+    let made = match arguments.target {
+        Target::C => generate::program(&hybrid, &map, &name, &options),
+        Target::Rust => generate::rust_program(&hybrid, &map, &name),
+    };
+    let made = made.map_err(|diagnostics| Failure::Model { map: map.clone(), diagnostics })?;
     warnings.extend(made.warnings);
     warnings.extend(generate::check_mapping(&hybrid));
     if !warnings.is_empty() {
@@ -83,15 +149,22 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     files.push((format!("{stem}.prom"), hybrid.promela));
     let mut written = Vec::new();
     for (name, text) in files {
-        // The names are those of process types, which contain no separators.
+        // The names are those of process types, which have no separators in them, and our own.
         let place = folder.join(Path::new(&name));
+        if let Some(inner) = place.parent() {
+            std::fs::create_dir_all(inner).map_err(|error| Failure::write(inner, error))?;
+        }
         Output::new(&place, &[path])?.write(text)?;
         written.push(name);
     }
     match arguments.output.json {
         true => say(&json::line(&GenerateJson { folder: folder.display().to_string(), files: written })),
         false => {
-            say(&format!("{}: {}\n`make -C {0}` builds it, `./init` in that folder starts it\n", folder.display(), written.join(", ")))
+            let how = match arguments.target {
+                Target::C => format!("`make -C {}` builds it, `./init` in that folder starts it", folder.display()),
+                Target::Rust => "`cargo run` in that folder builds and starts it".to_owned(),
+            };
+            say(&format!("{}: {}\n{how}\n", folder.display(), written.join(", ")))
         }
     }
     Ok(Exit::Fine)

@@ -1,6 +1,7 @@
 //! Generates programs, builds and runs them.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+use generate::Options;
 use promela::NoFiles;
 use source::{Diagnostic, SourceMap};
 use std::path::{Path, PathBuf};
@@ -30,12 +31,16 @@ pub fn generate(text: &str) -> Result<Made, Vec<String>> {
 }
 
 pub fn with_comments(text: &str, comments: bool) -> Result<Made, Vec<String>> {
+    with_options(text, comments, &Options::default())
+}
+
+pub fn with_options(text: &str, comments: bool, options: &Options) -> Result<Made, Vec<String>> {
     let mut map = SourceMap::new();
     let file = map.add("model.pch", text);
     let (hybrid, diagnostics) = promela::hybrid(&mut map, file, &mut NoFiles, &[], comments);
     let messages = |list: &[Diagnostic]| list.iter().map(|d| format!("{}: {}", map.location(d.span), d.message)).collect::<Vec<_>>();
     let Some(hybrid) = hybrid else { return Err(messages(&diagnostics)) };
-    match generate::program(&hybrid, &map, "model.pch") {
+    match generate::program(&hybrid, &map, "model.pch", options) {
         Ok(made) => {
             let mapping = generate::check_mapping(&hybrid);
             Ok(Made { files: made.files, warnings: made.warnings, promela: hybrid.promela, mapping })
@@ -73,7 +78,7 @@ impl Folder {
     }
 
     pub fn make(&self) {
-        let out = Command::new("make").arg("-s").current_dir(&self.0).output().expect("make");
+        let out = Command::new("make").args(["-s", "CFLAGS=-O1 -Wall -Werror -Wno-overflow -Wno-unused-label -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-function"]).current_dir(&self.0).output().expect("make");
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     }
 
@@ -90,11 +95,15 @@ impl Folder {
 
 /// Builds a program and returns its output; `None` if there is no compiler.
 pub fn output(name: &str, text: &str) -> Option<String> {
+    output_of(name, text, &Options::default())
+}
+
+pub fn output_of(name: &str, text: &str, options: &Options) -> Option<String> {
     if !has("cc") || !has("make") {
         println!("skipped, no C compiler");
         return None;
     }
-    let made = generate(text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let made = with_options(text, false, options).unwrap_or_else(|errors| panic!("{errors:?}"));
     let folder = Folder::new(name);
     folder.write(&made);
     folder.make();

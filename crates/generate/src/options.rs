@@ -1,0 +1,75 @@
+//! How a program is laid out: where the processes of the model live, and what carries messages.
+
+use std::collections::BTreeMap;
+
+/// Where the processes of the model live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Each is a process of the system.
+    #[default]
+    Processes,
+    /// All are in one process of the system, with an event loop.
+    Loop,
+}
+
+/// What carries the messages of channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Queues in the memory that processes share, or in the one process that there is.
+    #[default]
+    Memory,
+    /// Message queues of System V.
+    SystemV,
+    /// Message queues of POSIX.
+    Posix,
+    /// A process that holds the queues, reached by Unix sockets.
+    Unix,
+    /// A process that holds the queues, reached by TCP.
+    Tcp,
+}
+
+impl Transport {
+    /// What the run time calls it.
+    pub(crate) fn carrier(self) -> &'static str {
+        match self {
+            Transport::SystemV => "EP_SYSV",
+            Transport::Posix => "EP_POSIX",
+            // The process that holds the queues has them in its memory.
+            Transport::Memory | Transport::Unix | Transport::Tcp => "EP_MEMORY",
+        }
+    }
+
+    /// How processes reach the one that holds the queues, if there is one.
+    pub(crate) fn broker(self) -> Option<&'static str> {
+        match self {
+            Transport::Unix => Some("unix"),
+            Transport::Tcp => Some("tcp"),
+            _ => None,
+        }
+    }
+}
+
+/// How a program is laid out.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where the processes live.
+    pub layout: Layout,
+    /// What carries messages.
+    pub transport: Transport,
+    /// What carries those of single channels instead, by the names of variables.
+    pub channels: BTreeMap<String, Transport>,
+}
+
+impl Options {
+    /// Why these choices do not go together.
+    pub fn refusal(&self) -> Option<&'static str> {
+        if self.layout == Layout::Loop && self.transport.broker().is_some() {
+            return Some("in one process nothing has to be sent over sockets: use queues in memory");
+        }
+        if self.channels.values().any(|transport| transport.broker().is_some()) {
+            return Some("sockets carry all channels or none: give the transport without the name of a channel");
+        }
+        let other = self.channels.values().any(|transport| *transport != Transport::Memory);
+        (self.transport.broker().is_some() && other).then_some("with sockets, all channels are in the process that they lead to")
+    }
+}

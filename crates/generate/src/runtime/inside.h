@@ -1,0 +1,81 @@
+/* Between the parts of the run time; pieces of C in a model do not need it. */
+#ifndef INSIDE_H
+#define INSIDE_H
+
+#include "everypath.h"
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What is asked of the shared state, always under its lock. */
+enum request_kind {
+	MAKE_CHANNEL = 1,
+	SEND,
+	WITHDRAW,
+	RECEIVE,
+	POLL,
+	LENGTH,
+	CAPACITY,
+	ENTER,
+	NEW_PROCESS,
+	END_PROCESS,
+	COUNT_PROCESSES
+};
+
+/* A question and its answer. Every member has 32 bits, so that it can be sent as it is. */
+struct request {
+	int32_t kind, channel, count, sorted, any, keep, line, column;
+	/* Who asks. In an answer to a receive, whose offer was taken, or 0. */
+	int32_t who;
+	int32_t result, changed;
+	struct {
+		int32_t match, value;
+	} fields[EP_FIELDS];
+	/* The types of a new channel. */
+	int32_t types[EP_FIELDS];
+};
+
+/* --- channels.c: the shared state without its lock */
+
+struct state;
+size_t state_size(void);
+void state_answer(struct state *state, struct request *request);
+/* What somebody has offered and who is gone is no offer. */
+void state_forget(struct state *state, int32_t who);
+/* Message queues of the system are removed. */
+void state_close(struct state *state);
+
+/* --- memory.c, broker.c or loop.c: where it is, and its lock */
+
+void back_open(size_t size, void (*start)(void));
+void back_lock(void);
+void back_unlock(int changed);
+/* Gives up the lock, sleeps until something has changed, and takes the lock again. True if
+ * `milliseconds` have passed before; -1 is no limit. */
+int back_wait(int changed, long milliseconds);
+void back_answer(struct request *request);
+void back_close(void);
+/* Starts a process of this number, whose line of the trace begins with `word`; what it is called in
+ * traces, or -1. */
+long back_start(const char *word, const char *name, int count, const int *arguments, int number);
+/* Waits for the processes that were started. */
+void back_join(void);
+
+/* --- everypath.c */
+
+/* What a process of the model knows about itself. */
+struct own {
+	const char *name;
+	long id; /* in traces */
+	int number, count, depth, changed, timed_out;
+	int arguments[EP_FIELDS];
+};
+extern struct own *own;
+
+void fail(const char *what) __attribute__((noreturn));
+void write_trace(const char *text);
+/* The line of a process that was started, before it does anything. */
+void announce(const char *word, long child, const char *name);
+void open_trace(void);
+long patience(void);
+
+#endif

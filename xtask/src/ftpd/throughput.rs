@@ -1,0 +1,117 @@
+//! Throughput of retrieval over the loopback interface beside vsftpd and proftpd, in one run: the
+//! sizes of table 1 of W. Bezuidenhout's thesis. The servers take turns, so that a busy moment of
+//! the machine meets all of them.
+
+use super::client::Client;
+use super::server::{Built, Server, wrong};
+use crate::Failure;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const SIZES: [(&str, u64); 4] = [("318 KB", 318_000), ("112 MB", 112 << 20), ("500 MB", 500 << 20), ("1 GB", 1 << 30)];
+
+pub fn run(built: &Built, runs: usize, most: u64) -> Result<(), Failure> {
+    let root = built.folder.join("root");
+    let sizes: Vec<(&str, u64)> = SIZES.into_iter().filter(|(_, size)| *size <= most << 20).collect();
+    for (_, size) in &sizes {
+        let file = fs::File::create(root.join(size.to_string())).map_err(wrong("a file"))?;
+        file.set_len(*size).map_err(wrong("a file"))?;
+    }
+    let mut servers = vec![("generated", built.start(None)?)];
+    match vsftpd(&built.folder, &root) {
+        Ok(server) => servers.push(("vsftpd", server)),
+        Err(why) => println!("vsftpd: passed over, {why}"),
+    }
+    match proftpd(&built.folder, &root) {
+        Ok(server) => servers.push(("proftpd", server)),
+        Err(why) => println!("proftpd: passed over, {why}"),
+    }
+    println!("size\tserver\tleast (s)\tmedian (s)\tMB/s at the median");
+    let mut buffer = vec![0; 1 << 20];
+    for (name, size) in sizes {
+        let mut times: Vec<Vec<f64>> = vec![Vec::new(); servers.len()];
+        for round in 0..=runs {
+            for turn in 0..servers.len() {
+                let which = (turn + round) % servers.len();
+                let mut client = Client::connect(servers[which].1.port)?;
+                client.login()?;
+                client.command("TYPE I")?;
+                let begun = Instant::now();
+                let length = client.retrieve(&size.to_string(), None, &mut buffer)?;
+                let time = begun.elapsed().as_secs_f64();
+                client.command("QUIT")?;
+                if length != size {
+                    return Err(format!("{}: {length} bytes instead of {size}", servers[which].0));
+                }
+                // The first round brings the file into memory.
+                if round > 0 {
+                    times[which].push(time);
+                }
+            }
+        }
+        for ((server, _), times) in servers.iter().zip(&mut times) {
+            times.sort_by(f64::total_cmp);
+            let median = times[times.len() / 2];
+            println!("{name}\t{server}\t{:.4}\t{median:.4}\t{:.0}", times[0], size as f64 / median / 1e6);
+        }
+    }
+    Ok(())
+}
+
+fn vsftpd(folder: &Path, root: &Path) -> Result<Server, Failure> {
+    let program = ["/usr/sbin/vsftpd", "/usr/local/sbin/vsftpd"].into_iter().find(|path| Path::new(path).exists());
+    let program = program.ok_or("it is not installed")?;
+    let nothing = folder.join("nothing");
+    fs::create_dir_all(&nothing).map_err(wrong("a folder"))?;
+    let settings = folder.join("vsftpd.conf");
+    Server::start(|port| {
+        let text = format!(
+            "listen=YES\nlisten_port={port}\nlisten_address=127.0.0.1\nanonymous_enable=YES\nanon_root={}\nanon_world_readable_only=NO\n\
+             background=NO\nseccomp_sandbox=NO\nsecure_chroot_dir={}\nxferlog_enable=NO\nconnect_from_port_20=NO\n",
+            root.display(),
+            nothing.display()
+        );
+        let _ = fs::write(&settings, text);
+        let mut command = Command::new(program);
+        command.arg(&settings);
+        command
+    })
+}
+
+/// The package of Debian conflicts with that of vsftpd, so it is unpacked in a folder of its own.
+fn proftpd(folder: &Path, root: &Path) -> Result<Server, Failure> {
+    let installed = PathBuf::from("/usr/sbin/proftpd");
+    let program = if installed.exists() { installed } else { unpacked(folder)? };
+    let settings = folder.join("proftpd.conf");
+    let modules = program.parent().and_then(Path::parent).map(|usr| usr.join("lib/proftpd")).unwrap_or_default();
+    Server::start(|port| {
+        let text = format!(
+            "ServerName \"bench\"\nServerType standalone\nDefaultServer on\nPort {port}\nDefaultAddress 127.0.0.1\nUseIPv6 off\nUser nobody\nGroup nogroup\n\
+             ScoreboardFile {0}/scoreboard\nDelayTable none\nPidFile {0}/proftpd.pid\nSystemLog none\nTransferLog none\nWtmpLog off\nUseReverseDNS off\n\
+             ModulePath {1}\nRequireValidShell off\nAuthPAM off\nUseFtpUsers off\n\
+             <Anonymous {2}>\n  User nobody\n  Group nogroup\n  UserAlias anonymous nobody\n  RequireValidShell off\n  AnonRequirePassword off\n</Anonymous>\n",
+            folder.display(),
+            modules.display(),
+            root.display()
+        );
+        let _ = fs::write(&settings, text);
+        let mut command = Command::new(&program);
+        command.arg("-n").arg("-c").arg(&settings).stderr(Stdio::null());
+        command
+    })
+}
+
+fn unpacked(folder: &Path) -> Result<PathBuf, Failure> {
+    let place = folder.join("proftpd");
+    fs::create_dir_all(&place).map_err(wrong("a folder"))?;
+    let mut download = Command::new("apt-get");
+    download.args(["download", "-qq", "proftpd-core"]).current_dir(&place).output().map_err(wrong("apt-get"))?;
+    let files = fs::read_dir(&place).map_err(wrong("a folder"))?.flatten().map(|file| file.path());
+    for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "deb")) {
+        let _ = Command::new("dpkg-deb").arg("-x").arg(&file).arg(&place).output();
+    }
+    let program = place.join("usr/sbin/proftpd");
+    if program.exists() { Ok(program) } else { Err("its package cannot be had".to_owned()) }
+}

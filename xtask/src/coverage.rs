@@ -82,11 +82,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
             Err(why) => {
                 skipped += 1;
-                println!("{}: skipped, {why}", model.name);
+                println!("{}: passed over, {why}", model.name);
             }
         }
     }
-    println!("{same} models with the same lists, {different} with others, {skipped} skipped");
+    println!("{same} models with the same lists, {different} with others, {skipped} passed over");
     println!("explained: {inside} lines inside a d_step in our lists alone, {without_code} lines that no step leads to in SPIN's alone");
     if different > 0 { Err(format!("{different} models differ")) } else { Ok(()) }
 }

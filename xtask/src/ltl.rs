@@ -82,7 +82,7 @@ pub fn table(folder: Option<&Path>, all: bool) -> Result<(), Failure> {
     let read = |name: &str| fs::read_to_string(folder.join(name));
     let (Ok(formulas), Ok(best)) = (read("formulas.tsv"), read("best.tsv")) else {
         println!(
-            "Sizes of automata: skipped, the collections are not in {}. `--collections FOLDER` names another folder.",
+            "Sizes of automata: passed over, the collections are not in {}. `--collections FOLDER` names another folder.",
             folder.display()
         );
         return Ok(());

@@ -62,7 +62,7 @@ impl Example {
     /// Compiles `examples/NAME.c`; prints a line and returns `None` if there is no C compiler.
     fn build(name: &str) -> Option<Example> {
         let Some(compiler) = compiler() else {
-            eprintln!("skipped: there is no C compiler");
+            eprintln!("passed over: there is no C compiler");
             return None;
         };
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -74,7 +74,7 @@ fn example(name: &str) -> Option<Value> {
     });
     let _ = std::fs::remove_dir_all(&place);
     let Some(answer) = answer else {
-        println!("skipped, avr-gcc or avr-libc is missing");
+        println!("passed over, avr-gcc or avr-libc is missing");
         return None;
     };
     let verdict = head.expect.split(' ').next().unwrap_or_default();

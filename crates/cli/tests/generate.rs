@@ -36,7 +36,7 @@ fn folder(name: &str) -> Folder {
 fn can_build() -> bool {
     let found = Command::new("sh").args(["-c", "command -v cc && command -v make"]).output().is_ok_and(|out| out.status.success());
     if !found {
-        println!("skipped, no C compiler");
+        println!("passed over, no C compiler");
     }
     found
 }

@@ -100,7 +100,7 @@ pub fn output(name: &str, text: &str) -> Option<String> {
 
 pub fn output_of(name: &str, text: &str, options: &Options) -> Option<String> {
     if !has("cc") || !has("make") {
-        println!("skipped, no C compiler");
+        println!("passed over, no C compiler");
         return None;
     }
     let made = with_options(text, false, options).unwrap_or_else(|errors| panic!("{errors:?}"));
